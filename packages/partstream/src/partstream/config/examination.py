@@ -31,7 +31,7 @@ from partstream.lm.outputs import Finish
 from partstream.lm.parts import ResponsePart, TextPart, ToolCallPart, UnifiedFinishReason
 from partstream.lm.provider import LanguageModelChatInformation, LanguageModelChatProvider, ModelFields
 from partstream.protocols.known_servers import KeyRequirement, server_at
-from partstream.protocols.protocol import asking, broken_protocols
+from partstream.protocols.protocol import asking, loadable_protocols
 from partstream.runtime.consumer import LanguageModelChat, LanguageModels
 from partstream.runtime.progress import failing_place, fault_of
 from partstream.runtime.provider_files import ProviderNotFoundError, SourceLoader, default_name
@@ -308,7 +308,9 @@ async def examine(
     """
     advice = replace(advice, not_asked="") if asks else advice
     findings = [_file(configuration)]
-    findings += [Finding("protocols", CheckStatus.WARNING, str(failure), _REINSTALL) for failure in broken_protocols()]
+    findings += [
+        Finding("protocols", CheckStatus.WARNING, str(failure), _REINSTALL) for failure in loadable_protocols()[1]
+    ]
     odd = (*configuration.resolved.warnings, *configuration.resolved.notes)
     findings += [Finding("settings", CheckStatus.WARNING, sentence) for sentence in odd]
     try:

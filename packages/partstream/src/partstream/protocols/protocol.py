@@ -631,11 +631,6 @@ def loadable_protocols() -> tuple[dict[str, Protocol], tuple[ProtocolLoadError, 
     return loaded, tuple(failures)
 
 
-def broken_protocols() -> tuple[ProtocolLoadError, ...]:
-    """The protocols of installed packages that cannot be loaded."""
-    return loadable_protocols()[1]
-
-
 def asked_protocols() -> tuple[str, ...]:
     """The names of the protocols that write requests: the values of the setting `protocol`."""
     return tuple(name for name, one in loadable_protocols()[0].items() if one.write_request is not None)

@@ -92,12 +92,12 @@ def refused_by(error: UpstreamError, body: Mapping[str, Any]) -> frozenset[str]:
             said = error.provider_message[:_MOST_READ]
     form = next((name for name, pattern in _FORMS if pattern.search(said)), None)
     if form is not None:
-        return frozenset({form}) if _type_of_thinking(body) == form.partition(":")[2] else frozenset()
+        return frozenset({form}) if mapping(body, "thinking").get("type") == form.partition(":")[2] else frozenset()
     if (found := _TOO_MANY.search(said)) is not None:
         return frozenset({f"{_MOST_TOKENS}{found['most']}"})
     if models.VERSION in said:
         return frozenset({models.VERSION})
-    if _MARK in said:
+    if "cache_control" in said:
         return frozenset(_MARKS)
     betas = frozenset(f"{_BETA}{name}" for name in models.FEATURE_BETAS if name in said)
     return betas or frozenset(
@@ -105,13 +105,8 @@ def refused_by(error: UpstreamError, body: Mapping[str, Any]) -> frozenset[str]:
     )
 
 
-_MARK: Final = "cache_control"
 _OF_BLOCKS: Final = re.compile(r"messages\.\d+\.content|thinking\W? blocks?\b")
 """A refusal of thinking that went back, which says nothing of asking for more."""
-
-
-def _type_of_thinking(body: Mapping[str, Any]) -> Any:
-    return mapping(body, "thinking").get("type")
 
 
 _WITHOUT_FIELDS: Final = leave_out(OPTIONAL_FIELDS, _CORRECTIONS)
@@ -120,11 +115,8 @@ _WITHOUT_FIELDS: Final = leave_out(OPTIONAL_FIELDS, _CORRECTIONS)
 def without_refused(request: WireRequest, names: Collection[str]) -> WireRequest:
     """The request without what is named; a beta goes with its feature, and a feature with its beta."""
     body = _shortened(_in_another_form(request.body, names), names)
-    for name in names:
-        if name.startswith(_BETA):
-            gone = models.FIELDS_OF_BETAS.get(name.removeprefix(_BETA))
-            body = {field: value for field, value in body.items() if field != gone}
-    changed = request if body is request.body else replace(request, body=body)
+    gone = {models.FIELDS_OF_BETAS.get(name.removeprefix(_BETA)) for name in names if name.startswith(_BETA)}
+    changed = replace(request, body={name: value for name, value in body.items() if name not in gone})
     if models.VERSION in names and models.VERSION in request.headers:
         changed = replace(changed, headers={**request.headers, models.VERSION: models.OLDER_VERSION})
     changed = _WITHOUT_FIELDS(changed, names)
@@ -135,7 +127,7 @@ def without_refused(request: WireRequest, names: Collection[str]) -> WireRequest
 
 def _in_another_form(body: Mapping[str, Any], names: Collection[str]) -> Mapping[str, Any]:
     """The body with thinking in the form that is not refused; without any where none is left."""
-    form = _type_of_thinking(body)
+    form = str(mapping(body, "thinking").get("type"))
     if f"thinking:{form}" not in names:
         return body
     twin = _TWINS.get(form)
@@ -181,19 +173,19 @@ def _without_thinking_edits(body: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _without_betas(request: WireRequest, before: Mapping[str, Any], names: Collection[str]) -> WireRequest:
     """The request without the betas that are refused, and without those whose features have gone."""
-    said = request.headers.get(models.BETA_HEADER, "")
     gone = {
         beta
         for beta, has_feature in models.FEATURE_BETAS.items()
         if has_feature(before) and not has_feature(request.body)
     }
     gone |= {name.removeprefix(_BETA) for name in names if name.startswith(_BETA)}
-    kept = [beta for beta in models.named(said) if beta not in gone]
+    named = models.named(request.headers.get(models.BETA_HEADER, ""))
+    kept = [beta for beta in named if beta not in gone]
     body = request.body
     if gone & set(body.get("anthropic_beta", ())):
         body = {**body, "anthropic_beta": [beta for beta in body["anthropic_beta"] if beta not in gone]}
         request = replace(request, body=body)
-    if len(kept) == len(models.named(said)):
+    if len(kept) == len(named):
         return request
     headers = {name: value for name, value in request.headers.items() if name != models.BETA_HEADER}
     return replace(request, headers=headers | ({models.BETA_HEADER: models.joined(kept)} if kept else {}))
@@ -269,45 +261,34 @@ ERRORS: Final = Errors(
 # ---- Errors that are written ----
 
 API_ERROR: Final = "api_error"
-_REQUEST: Final = "invalid_request_error"
-_NOT_FOUND: Final = "not_found_error"
 
 _TYPES: Final = {status: name for name, status in _STATUSES_OF_TYPES.items()}
 
-_OF_FAILURES: Final[Mapping[FailureKind, str]] = {
-    FailureKind.INVALID_REQUEST: _REQUEST,
-    FailureKind.UNSUPPORTED_PARAMETER: _REQUEST,
-    FailureKind.UNAUTHENTICATED: "authentication_error",
-    FailureKind.FORBIDDEN: "permission_error",
-    FailureKind.NOT_FOUND: _NOT_FOUND,
-    FailureKind.METHOD_NOT_ALLOWED: _REQUEST,
-    FailureKind.MODEL_NOT_FOUND: _NOT_FOUND,
-    FailureKind.TOO_LARGE: "request_too_large",
-    FailureKind.CONTEXT_LENGTH: _REQUEST,
-    FailureKind.RATE_LIMITED: "rate_limit_error",
-    FailureKind.SPENT_BUDGET: "billing_error",
-    FailureKind.OVERLOADED: "overloaded_error",
-    FailureKind.TIMEOUT: "timeout_error",
-    FailureKind.UPSTREAM: API_ERROR,
-    FailureKind.INTERNAL: API_ERROR,
+_OF_FAILURES: Final[Mapping[FailureKind, int]] = {
+    **STATUSES,
+    FailureKind.SPENT_BUDGET: 402,
+    FailureKind.OVERLOADED: 529,
+    FailureKind.UPSTREAM: 500,
 }
 
 _TOO_LONG: Final = "prompt is too long"
 """Claude Code then shortens a conversation (docs/wires/anthropic-messages.md#requests-that-are-too-long)."""
 
 
-def error_document(status: int, message: str, kind: str = "") -> dict[str, Any]:
-    """The JSON object of an HTTP error, of the type of its status if it names no other."""
-    kind = kind or _TYPES.get(status, API_ERROR if status >= 500 else _REQUEST)
+def _type_of(status: int) -> str:
+    return _TYPES.get(status, API_ERROR if status >= 500 else "invalid_request_error")
+
+
+def error_document(status: int, message: str) -> dict[str, Any]:
+    """The JSON object of an HTTP error, of the type of its status."""
     identity = sha256(f"{status}/{message}".encode(errors="surrogatepass")).hexdigest()[:24]
-    return {"type": "error", "error": {"type": kind, "message": message}, "request_id": f"req_{identity}"}
+    return {"type": "error", "error": {"type": _type_of(status), "message": message}, "request_id": f"req_{identity}"}
 
 
 def failed_reply(failure: ServedFailure) -> FailedReply:
     """A failure as an HTTP reply."""
-    kind = _OF_FAILURES[failure.kind]
-    status = STATUSES[failure.kind] if kind == _REQUEST else _STATUSES_OF_TYPES[kind]
-    document = error_document(status, _message_of(failure), kind)
+    status = _OF_FAILURES[failure.kind]
+    document = error_document(status, _message_of(failure))
     error = {**document["error"], **failure.fields}
     identity = failure.request_id or document["request_id"]
     return FailedReply(status, retry_headers(failure), {**document, "error": error, "request_id": identity})
@@ -323,7 +304,7 @@ def said_of(error: LanguageModelError) -> tuple[str, str]:
     """The type and the message of an error: the provider's own code where it is one of this wire's types."""
     failure = failure_of(error)
     code = error.provider_code if isinstance(error, UpstreamError) else None
-    kind = code if code and code in _STATUSES_OF_TYPES else _OF_FAILURES[failure.kind]
+    kind = code if code and code in _STATUSES_OF_TYPES else _type_of(_OF_FAILURES[failure.kind])
     return kind, _message_of(failure)
 
 
