@@ -479,26 +479,20 @@ def _provider_error(layer: dict[str, Any]) -> ErrorBody:
         flags = ", ".join(str(reason)[:_MAX_ATTEMPT] for reason in reasons[:_MAX_ATTEMPTS])
         said = _text(layer, "message") or "moderation refused it"
         return ErrorBody(f"{said} ({flags})", kind=ErrorKind.CONTENT_POLICY)
-    raw = metadata.get("raw")
-    value = _unwrapped(raw)
     # Not read as deeply as the rest: `metadata` inside of it does not count.
-    inner = _own_error(value) if isinstance(value, dict) else ErrorBody()
-    if inner.message is None and isinstance(raw, str) and raw.strip() and value is None:
+    layers = [*error_layers(raw := metadata.get("raw"))][::-1]
+    said_type = _first(_word(one, "type") for one in layers)
+    inner = ErrorBody(
+        _first(_message(one) for one in layers),
+        _first(_word(one, "code") for one in layers) or said_type,
+        type=said_type,
+        param=_first(_word(one, "param") for one in layers),
+    )
+    if inner.message is None and isinstance(raw, str) and raw.strip() and _unwrapped(raw) is None:
         words = (_text(layer, "message"), raw.strip().splitlines()[0][:_MAX_ATTEMPT])
         inner = ErrorBody(": ".join(word for word in words if word))
     provider = _text(metadata, "provider_name")
     return inner._replace(message=f"{provider}: {inner.message}") if provider and inner.message else inner
-
-
-def _own_error(value: dict[str, Any]) -> ErrorBody:
-    layers = [*error_layers(value)][::-1]
-    said_type = _first(_word(layer, "type") for layer in layers)
-    return ErrorBody(
-        _first(_message(layer) for layer in layers),
-        _first(_word(layer, "code") for layer in layers) or said_type,
-        type=said_type,
-        param=_first(_word(layer, "param") for layer in layers),
-    )
 
 
 def _first(values: Iterable[Any]) -> Any:

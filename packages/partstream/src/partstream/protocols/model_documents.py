@@ -13,8 +13,9 @@ and fit its tools; no form of an entry leaves it those, but a list without entri
 """
 
 from __future__ import annotations
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from itertools import count
 from typing import Any, Final
 from urllib.parse import parse_qs
 
@@ -76,17 +77,6 @@ Say briefly what you changed, in which files, how you checked it, and what is le
 """The instructions of the agent; an empty text would leave the model without any (tried)."""
 
 
-def codex_models(models: Sequence[ServedModel], query: Mapping[str, str]) -> dict[str, list[dict[str, Any]]]:
-    """The field of the list with its entries, and without any where the query says `models=none`.
-
-    Args:
-        models: The models, in the order in which Codex offers them.
-        query: The parameters of the query.
-    """
-    is_left_out = query.get(_FIELD) == _NONE
-    return {_FIELD: [] if is_left_out else [_codex_entry(model, place) for place, model in enumerate(models)]}
-
-
 def _codex_entry(model: ServedModel, place: int) -> dict[str, Any]:
     efforts = [{"effort": effort, "description": says} for effort, says in _EFFORTS.items()] if model.thinking else []
     return {
@@ -145,17 +135,28 @@ class ModelDocuments:
         self._known = known
 
     def listed(self, request: WireRequest, models: Sequence[ServedModel], _tokens: int) -> tuple[int, dict[str, Any]]:
-        """One page of the models, after the one that `after_id` names or before the one of `before_id`."""
+        """One page of the models, after the one that `after_id` names or before the one of `before_id`; for Codex none
+        where the query says `models=none`."""
         entries = self._entries(models)
         query = {name: values[-1] for name, values in parse_qs(request.query).items()}
-        page, has_more = _page_of(entries, query, self._page)
+        limit = query.get("limit")
+        if limit is not None and (not limit.isdecimal() or not 1 <= int(limit) <= _MOST):
+            raise RefusedRequestError(f"limit: Input should be a whole number from 1 to {_MOST}", "limit")
+        size = (self._page or len(entries)) if limit is None else int(limit)
+        start, end = 0, len(entries)
+        if (after := query.get("after_id")) is not None:
+            start = _place(entries, after, "after_id") + 1
+        if (before := query.get("before_id")) is not None:
+            end = _place(entries, before, "before_id")
+            start = max(start, end - size)
+        page = entries[start : min(end, start + size)]
         return 200, {
             "object": "list",
             "data": page,
-            "has_more": has_more,
+            "has_more": start + len(page) < end if before is None else start > 0,
             "first_id": page[0]["id"] if page else None,
             "last_id": page[-1]["id"] if page else None,
-            **codex_models(models, query),
+            _FIELD: [] if query.get(_FIELD) == _NONE else [*map(_codex_entry, models, count())],
             "etag": "",
         }
 
@@ -177,29 +178,11 @@ class ModelDocuments:
         return [*(_entry(model, self._kind) for model in models), *aliased]
 
 
-def _page_of(
-    entries: Sequence[dict[str, Any]], query: Mapping[str, str], usual: int | None
-) -> tuple[Sequence[dict[str, Any]], bool]:
-    """The entries of a page, and whether there are more of them in the direction that is asked for."""
-    limit = query.get("limit")
-    if limit is not None and (not limit.isdecimal() or not 1 <= int(limit) <= _MOST):
-        raise RefusedRequestError(f"limit: Input should be a whole number from 1 to {_MOST}", "limit")
-    size = (usual or len(entries)) if limit is None else int(limit)
-    ids = [entry["id"] for entry in entries]
-    start, end = 0, len(ids)
-    if (after := query.get("after_id")) is not None:
-        start = _place(ids, after, "after_id") + 1
-    if (before := query.get("before_id")) is not None:
-        end = _place(ids, before, "before_id")
-        start = max(start, end - size)
-    page = entries[start : min(end, start + size)]
-    return page, start > 0 if "before_id" in query else start + len(page) < end
-
-
-def _place(ids: list[str], model_id: str, name: str) -> int:
-    if model_id not in ids:
+def _place(entries: Sequence[dict[str, Any]], model_id: str, name: str) -> int:
+    place = next((place for place, entry in enumerate(entries) if entry["id"] == model_id), None)
+    if place is None:
         raise RefusedRequestError(f"{name}: no model {model_id!r}", name)
-    return ids.index(model_id)
+    return place
 
 
 def _entry(model: ServedModel, kind: str) -> dict[str, Any]:

@@ -260,9 +260,13 @@ class WireFinder:
         self.events.append(named)
         if self._telling.add(named) is not None:
             self._decide()
-        elif self.is_json and len(self.events) == 1 and (row := _document_row(self._rows, event)) is not None:
-            self.row, self.document, self._is_over = row, payload, True
-        elif self._telling.seen >= _MOST_EVENTS:
+            return
+        if self.is_json and len(self.events) == 1:  # it may be a document, which is a response with something in it
+            for row in self._rows:
+                if any(not isinstance(output, Finish | Unmapped) for output in _outputs_of(event, row)):
+                    self.row, self.document, self._is_over = row, payload, True
+                    return
+        if self._telling.seen >= _MOST_EVENTS:
             self._decide()
 
     def _decide(self) -> None:
@@ -424,14 +428,6 @@ def _outputs_of(document: WireEvent, row: Protocol) -> list[StreamOutput]:
     stream = reader(StreamOptions())
     outputs = [output for event in reader.events_of(document) for output in stream.feed(event)]
     return outputs if stream.finished else [*outputs, *stream.end()]
-
-
-def _document_row(rows: list[Protocol], document: WireEvent) -> Protocol | None:
-    """The protocol in which a document is a response with something in it."""
-    for row in rows:
-        if any(not isinstance(output, Finish | Unmapped) for output in _outputs_of(document, row)):
-            return row
-    return None
 
 
 def _object(payload: bytes) -> WireEvent | None:

@@ -22,6 +22,7 @@ from typing import Any, Final
 from partstream.errors import LanguageModelError
 from partstream.protocols import failures
 from partstream.protocols.errors import (
+    NO_REASON,
     ErrorBody,
     ErrorKind,
     Errors,
@@ -217,24 +218,6 @@ def error_document(status: int, message: str) -> dict[str, Any]:
 
 def failed_reply(failure: ServedFailure) -> FailedReply:
     """A failure as an HTTP reply."""
-    status = OF_FAILURES[failure.kind]
-    return FailedReply(status, retry_headers(failure), _said(failure))
-
-
-def error_event(error: LanguageModelError | None) -> dict[str, Any]:
-    """The event with which a failed answer ends."""
-    return error_document(500, "it gave no reason") if error is None else _said(failure_of(error))
-
-
-def sentence_of(failure: ServedFailure) -> str:
-    """The message of a failure; that of a conversation that is too long is Google's own."""
-    if failure.tokens is None or failure.token_limit is None:
-        return failure.message
-    most = f"exceeds the maximum number of tokens allowed ({failure.token_limit})."
-    return f"The input token count ({failure.tokens}) {most}"
-
-
-def _said(failure: ServedFailure) -> dict[str, Any]:
     said = error_document(OF_FAILURES[failure.kind], sentence_of(failure))
     details: list[dict[str, Any]] = []
     if failure.param is not None:
@@ -247,4 +230,17 @@ def _said(failure: ServedFailure) -> dict[str, Any]:
         details.append({"@type": f"{_TYPE}RetryInfo", "retryDelay": f"{math.ceil(failure.retry_after)}s"})
     if details:
         said["error"]["details"] = details
-    return said
+    return FailedReply(said["error"]["code"], retry_headers(failure), said)
+
+
+def error_event(error: LanguageModelError | None) -> dict[str, Any]:
+    """The event with which a failed answer ends."""
+    return error_document(500, NO_REASON) if error is None else dict(failed_reply(failure_of(error)).body)
+
+
+def sentence_of(failure: ServedFailure) -> str:
+    """The message of a failure; that of a conversation that is too long is Google's own."""
+    if failure.tokens is None or failure.token_limit is None:
+        return failure.message
+    most = f"exceeds the maximum number of tokens allowed ({failure.token_limit})."
+    return f"The input token count ({failure.tokens}) {most}"
