@@ -4,7 +4,7 @@ Knows no event and no protocol's fields. docs/contract.md describes the form.
 """
 
 from __future__ import annotations
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Hashable, Mapping
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 from urllib.parse import quote, unquote, urlsplit
 
@@ -116,25 +116,28 @@ class Citations:
         mode: How.
     """
 
-    __slots__ = ("_links", "_render", "_seen", "mode")
-
     def __init__(self, mode: CitationMode) -> None:
         self.mode = mode
-        self._render: Callable[[Citation, CitedText], _Rendered] = {
-            CitationMode.INLINE: self._inline,
-            CitationMode.DATA: self._data,
-            CitationMode.END: self._collect,
-            CitationMode.OFF: lambda _citation, _text: [],
-        }[mode]
         self._links: dict[str, str] = {}
         self._seen: set[Hashable] = set()
 
     def render(self, citation: Citation, text: CitedText, key: Hashable) -> _Rendered:
         """What a citation of `text` becomes where it arrives; nothing the second time that its `key` comes."""
-        if key in self._seen:
+        if key in self._seen or self.mode is CitationMode.OFF:
             return []
         self._seen.add(key)
-        return self._render(citation, text)
+        payload = citation.payload if self.mode is CitationMode.DATA else None
+        if payload is not None:
+            return [DataPart.json(payload, CITATION_MIME_TYPE)]
+        url = _linkable(citation.url)
+        if citation.url is None or url is None or self.mode is CitationMode.DATA:
+            return [Unmapped(citation.name, citation.data)]
+        link = _link(url, citation.title)
+        if self.mode is CitationMode.END:
+            self._links.setdefault(url, link)
+            return []
+        # The model wrote the link itself: recording openai-web-search-tool.1
+        return [] if text.recently_said(citation.url) else [TextPart(f" {link}")]
 
     def at_end(self) -> _Rendered:
         """The list of links at the end of the answer, if there is one to show."""
@@ -142,27 +145,6 @@ class Citations:
             return []
         lines = [f"{number}. {link}" for number, link in enumerate(self._links.values(), 1)]
         return [TextPart("\n\nSources:\n\n" + "\n".join(lines) + "\n")]
-
-    def _inline(self, citation: Citation, text: CitedText) -> _Rendered:
-        url = _linkable(citation.url)
-        if url is None or citation.url is None:
-            return [Unmapped(citation.name, citation.data)]
-        if text.recently_said(citation.url):
-            return []  # the model wrote the link itself: recording openai-web-search-tool.1
-        return [TextPart(" " + _link(url, citation.title))]
-
-    def _data(self, citation: Citation, _text: CitedText) -> _Rendered:
-        payload = citation.payload
-        if payload is None:
-            return [Unmapped(citation.name, citation.data)]
-        return [DataPart.json(payload, CITATION_MIME_TYPE)]
-
-    def _collect(self, citation: Citation, _text: CitedText) -> _Rendered:
-        url = _linkable(citation.url)
-        if url is None:
-            return [Unmapped(citation.name, citation.data)]
-        self._links.setdefault(url, _link(url, citation.title))
-        return []
 
 
 def _linkable(url: str | None) -> str | None:

@@ -192,7 +192,6 @@ _MAX_MESSAGE: Final = 2000
 _DEPTH: Final = 6
 """Two gateways may each wrap an error in a message of their own (docs/wires/gemini.md#errors)."""
 _MAX_INNER: Final = 64 * 1024
-_STATUSES: Final = range(400, 600)
 _NAMES_OF_NOTHING: Final = frozenset({"none", "null"})
 """What LiteLLM's proxy sends as type and param of an error that has none: Python's word, as a text."""
 
@@ -436,7 +435,7 @@ def _status(layer: dict[str, Any]) -> int | None:
         said = layer.get(name)
         if isinstance(said, str) and len(said) == 3 and said.isascii() and said.isdigit():
             said = int(said)  # LiteLLM's proxy writes it as a text
-        if type(said) is int and said in _STATUSES:
+        if type(said) is int and 400 <= said < 600:
             return said
     return None
 
@@ -569,9 +568,9 @@ def read_overflow(
     # The sentence; if a gateway hides it deeper in its answer, the whole answer.
     said = ""
     if isinstance(error, UpstreamHTTPError | UpstreamFailureError):
-        said = f"{error.provider_message or ''}\n{error.body}"[:_MAX_SAID]
+        said = f"{error.provider_message or ''}\n{error.body}"[:_MOST_READ]
     if (
-        error.http_status == _TOO_MANY_REQUESTS
+        error.http_status == 429
         or code.startswith("rate_limit")
         or re.search(_RATE, said, re.IGNORECASE)
         or re.search(_NO_TEXT, said, re.IGNORECASE)
@@ -582,14 +581,14 @@ def read_overflow(
             return _numbers(match.groupdict())
     if code in token_codes or any(word in said for word in token_codes if not word.isdigit()):
         return Overflow()
-    if code in size_codes or error.http_status == _CONTENT_TOO_LARGE:
+    if code in size_codes or error.http_status == 413:
         return Overflow(speaks_of_tokens=False)
     return None
 
 
 def says_nothing(error: UpstreamError) -> bool:
     """Whether an error blames the request and has no body: Cerebras's for an input that is too long, and others."""
-    return isinstance(error, UpstreamHTTPError) and error.http_status == _BAD_REQUEST and not error.body
+    return isinstance(error, UpstreamHTTPError) and error.http_status == 400 and not error.body
 
 
 def _numbers(groups: dict[str, str | None]) -> Overflow:
@@ -606,11 +605,6 @@ def _numbers(groups: dict[str, str | None]) -> Overflow:
         return Overflow()
     return Overflow(limit, count)
 
-
-_BAD_REQUEST: Final = 400
-_TOO_MANY_REQUESTS: Final = 429
-_CONTENT_TOO_LARGE: Final = 413
-_MAX_SAID: Final = 4000
 
 _RATE: Final = r"rate.?limit|\bquota\b|\b(?:per|a) (?:second|sec|minute|min|hour|day)\b|\b[TR]P[MD]\b|too many requests"
 """Limits of a rate, which some servers state in tokens and under the status 413 (Groq)."""
@@ -837,7 +831,6 @@ COMMON_ERRORS: Final = Errors()
 """For a wire whose servers have no words of their own."""
 
 _MOST_READ: Final = 4000
-_MOST_SHOWN: Final = 4000
 _IS_FRAMED: Final = re.compile(r"[{\[:]|(?:data|event|id|retry|[0-9a-z]):")
 """How JSON begins, and a line of another framing."""
 _TITLE: Final = re.compile(r"<(title|h1)[^>]*>([^<]{1,300})", re.IGNORECASE)
@@ -892,6 +885,6 @@ def _weighed(said: ErrorKind | None, status: int | None) -> ErrorKind | None:
 def _shown(document: Any) -> str:
     """The beginning of a document as JSON, for the log."""
     try:
-        return dumps(document)[:_MOST_SHOWN].decode(errors="replace")
+        return dumps(document)[:_MOST_READ].decode(errors="replace")
     except (TypeError, ValueError, RecursionError):  # what only a program can hold: it comes as objects there
         return ""

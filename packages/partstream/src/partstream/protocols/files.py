@@ -82,8 +82,6 @@ class Files:
         any_shown: Whether one became a part.
     """
 
-    __slots__ = ("_mode", "_seen", "any_shown")
-
     def __init__(self, mode: FileMode) -> None:
         self._mode = mode
         self._seen: set[bytes] = set()
