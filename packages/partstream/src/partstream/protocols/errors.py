@@ -450,9 +450,9 @@ api-reference/errorcode). Others have Zhipu's numbers with another meaning, so t
 
 def _minimax_failure(document: dict[str, Any]) -> ErrorBody | None:
     """MiniMax's `{"base_resp": {"status_code", "status_msg"}}`, which says 0 for an answer; also at the status 200."""
-    said = document.get("base_resp")
-    code = said.get("status_code") if isinstance(said, dict) else None
-    if not isinstance(said, dict) or type(code) is not int or code == 0:
+    said = _object(document, "base_resp")
+    code = said.get("status_code")
+    if type(code) is not int or code == 0:
         return None
     message = said.get("status_msg")
     return ErrorBody(
@@ -465,8 +465,7 @@ def _minimax_failure(document: dict[str, Any]) -> ErrorBody | None:
 
 def _stopped(document: dict[str, Any]) -> str | None:
     """Why Groq stopped a stream early: `x_groq.error`, a text (groq-python, chat_completion_chunk.py)."""
-    said = document.get("x_groq")
-    error = said.get("error") if isinstance(said, dict) else None
+    error = _object(document, "x_groq").get("error")
     return error if isinstance(error, str) and error else None
 
 
@@ -658,10 +657,9 @@ PHRASINGS: Final = (
     phrasing("DashScope", r"range of input length should be \[\d+,\s?<limit>\]"),
     phrasing("GitHub Models", r"request body too large for...model\. max size: <limit> tokens"),
     phrasing(
-        "OpenAI (chat)",
-        r"maximum context length is <limit> tokens...(?:resulted in|requested(?: about)?) <count> tokens",
+        "OpenAI (chat), and servers that name the window alone",
+        r"maximum context length is <limit> tokens(?:...(?:resulted in|requested(?: about)?) <count> tokens)?",
     ),
-    phrasing("servers that name the window alone", r"maximum context length is <limit> tokens"),
     phrasing("OpenAI (Responses)", r"exceeds the context window"),
     phrasing(
         "Google", r"input token count(?: of)? \(?<count>\)? exceeds the maximum number of tokens allowed \(?<limit>"
@@ -671,15 +669,12 @@ PHRASINGS: Final = (
     phrasing("Amazon Bedrock", r"input is too long for requested model"),
     phrasing("xAI", r"maximum prompt length is <limit> but the request contains <count> tokens"),
     phrasing("GitHub Copilot", r"prompt token count of <count> exceeds the limit of <limit>"),
-    phrasing("Mistral", r"contains <count> tokens...too large for model with <limit> maximum context length"),
-    phrasing("Mistral", r"too large for model with <limit> maximum context length"),
-    phrasing("llama.cpp", r"request \(<count> tokens\) exceeds the available context size \(<limit> tokens\)"),
-    phrasing("llama.cpp", r"exceeds the available context size(?: \(<limit> tokens\))?"),
+    phrasing("Mistral", r"(?:contains <count> tokens...)?too large for model with <limit> maximum context length"),
+    phrasing("llama.cpp", r"(?:\(<count> tokens\) )?exceeds the available context size(?: \(<limit> tokens\))?"),
     phrasing("LM Studio", r"greater than the context length(?: \(n_keep: <count>\s*>=\s*n_ctx: <limit>\))?"),
     phrasing("LM Studio", r"to keep the first <count> tokens...loaded with context length of only <limit> tokens"),
     phrasing("LM Studio", r"cannot truncate prompt with n_keep \(<count>\) >= n_ctx \(<limit>\)"),
-    phrasing("Moonshot", r"exceeded model token limit\s?: <limit> \(requested: <count>\)"),
-    phrasing("Moonshot", r"exceeded model token limit\s?: <limit>"),
+    phrasing("Moonshot", r"exceeded model token limit\s?: <limit>(?: \(requested: <count>\))?"),
     phrasing("Moonshot", r"input token length too long"),
     phrasing("Ollama", r"the prompt is longer than the context length currently available"),
     phrasing("Ollama", r"the input length exceeds the context length"),

@@ -383,6 +383,11 @@ class OptionalField:
     sentence: str = ""
     only_beside: str | None = None
 
+    @classmethod
+    def rows(cls, paths: str, *, is_word: bool = False) -> tuple[OptionalField, ...]:
+        """A row for each of several paths, which have blanks between them."""
+        return tuple(cls(path, is_word=is_word) for path in paths.split())
+
     @property
     def name(self) -> str:
         """What the row is called in memory and in the log."""

@@ -28,32 +28,24 @@ from partstream.protocols.serve import WireRequest
 
 # ---- Refused fields ----
 
-_MARKS: Final = ("system[].cache_control", "tools[].cache_control", "messages[].content[].cache_control")
+_MARKS: Final = OptionalField.rows("system[].cache_control tools[].cache_control messages[].content[].cache_control")
 
 OPTIONAL_FIELDS: Final = (
     # Where one mark is refused, so are all (docs/wires/anthropic-messages.md#prompt-cache).
-    *map(OptionalField, _MARKS),
+    *_MARKS,
     OptionalField("output_config.effort", is_word=True),
     OptionalField("output_config.effort", sentence=r"not support the effort|effort (?:parameter|level)? ?is not supp"),
     # Refused beside a budget, and by some models always (docs/wires/anthropic-messages.md#tools-and-tool-choice).
     OptionalField("tool_choice.disable_parallel_tool_use"),
     OptionalField("tool_choice", instead={"type": "auto"}),
-    *map(
-        OptionalField,
-        (
-            *("output_config", "context_management", "messages[].content[].is_error", "top_p", "top_k"),
-            *("stop_sequences", "service_tier"),
-            # What callers of other protocols choose, and this one has no field for.
-            *("presence_penalty", "frequency_penalty", "response_format", "top_logprobs", "logit_bias"),
-        ),
+    *OptionalField.rows("output_config context_management messages[].content[].is_error top_p top_k stop_sequences"),
+    # The last five are what callers of other protocols choose, and this one has no field for.
+    *OptionalField.rows(
+        "service_tier presence_penalty frequency_penalty response_format top_logprobs logit_bias",
     ),
-    *(
-        OptionalField(path, is_word=True)
-        for path in (
-            *("thinking.display", "thinking", "output_config.format", "container", "messages[].content[].caller"),
-            *("temperature", "metadata", "speed", "fallbacks", "logprobs", "seed", "user"),
-        )
-    ),
+    *OptionalField.rows("thinking.display thinking output_config.format container", is_word=True),
+    *OptionalField.rows("messages[].content[].caller temperature metadata speed fallbacks", is_word=True),
+    *OptionalField.rows("logprobs seed user", is_word=True),
 )
 
 _REFUSAL_STATUSES: Final = frozenset({400, 404, 422})
@@ -98,7 +90,7 @@ def refused_by(error: UpstreamError, body: Mapping[str, Any]) -> frozenset[str]:
     if models.VERSION in said:
         return frozenset({models.VERSION})
     if "cache_control" in said:
-        return frozenset(_MARKS)
+        return frozenset(row.path for row in _MARKS)
     betas = frozenset(f"{_BETA}{name}" for name in models.FEATURE_BETAS if name in said)
     return betas or frozenset(
         name for name in _OF_TABLE(error, body) if not (name.startswith("thinking") and _OF_BLOCKS.search(said))

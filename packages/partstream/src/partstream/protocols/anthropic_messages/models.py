@@ -180,7 +180,13 @@ def abilities_of(model_id: str, known: ModelCapabilities) -> Abilities:
         model_id: The model's id on the server.
         known: The facts from its server's list, which win.
     """
-    named = by_line(model_id) or _of_family(model_id)
+    name = model_id.lower().replace(".", "-").replace("_", "-")
+    found = _NAMED_FIRST.search(name) or _NUMBERED_FIRST.search(name) or _UNNUMBERED.search(name)
+    named = by_line(model_id) or Abilities()
+    if found is not None and not named.is_claude:
+        version = int(found["major"] or 0), int(found["minor"] or 0)
+        rows = (row for families, since, row in _OTHERS if version >= since and re.fullmatch(families, found["family"]))
+        named = next(rows)
     forms = known.thinking_forms
     if forms is None and known.reasoning is False:
         forms = ()
@@ -194,15 +200,6 @@ def abilities_of(model_id: str, known: ModelCapabilities) -> Abilities:
         window=known.context_window or named.window,
         edits=named.edits if known.context_edits is None else known.context_edits,
     )
-
-
-def _of_family(model_id: str) -> Abilities:
-    name = model_id.lower().replace(".", "-").replace("_", "-")
-    found = _NAMED_FIRST.search(name) or _NUMBERED_FIRST.search(name) or _UNNUMBERED.search(name)
-    if found is None:
-        return Abilities()
-    version = int(found["major"] or 0), int(found["minor"] or 0)
-    return next(row for families, since, row in _OTHERS if version >= since and re.fullmatch(families, found["family"]))
 
 
 # ---- Versions of the API ----

@@ -1,7 +1,6 @@
 """The errors of Chat Completions: the words of its servers beside those that servers of several wires have."""
 
 from __future__ import annotations
-from functools import partial
 from typing import Final
 
 from partstream.protocols.errors import ErrorKind, Errors, kinds_of, refused_reasoning
@@ -9,8 +8,6 @@ from partstream.protocols.options import Correction, OptionalField, leave_out, r
 from partstream.protocols.schemas import smallest_schemas
 
 # ---- Optional fields (docs/wires/chat-completions.md#tools-and-schemas and the sections after it) ----
-
-_word = partial(OptionalField, is_word=True)
 
 OPTIONAL_FIELDS: Final = (
     # gpt-5.4 and newer reason by default and refuse tools then: only "none" passes, with no effort in the body too.
@@ -24,33 +21,32 @@ OPTIONAL_FIELDS: Final = (
     OptionalField("reasoning_effort", sentence=r"does not support thinking|invalid reasoning value"),
     OptionalField("reasoning", sentence=r"does not support thinking|reasoning is mandatory|invalid reasoning value"),
     OptionalField("reasoning_effort", sentence=r"reasoning is mandatory"),
-    OptionalField("stream_options.include_obfuscation"),
-    OptionalField("stream_options"),
+    *OptionalField.rows("stream_options.include_obfuscation stream_options"),
     # OpenAI's reasoning models know only the second, Ollama and many others only the first.
     OptionalField("max_tokens", twin="max_completion_tokens"),
     OptionalField("max_completion_tokens", twin="max_tokens"),
     # Moonshot, Qwen, and Anthropic through gateways refuse a forced choice beside thinking.
     OptionalField("tool_choice", instead="auto"),
-    *map(OptionalField, ("parallel_tool_calls", "parallel_function_calling", "tool_stream")),
-    _word("tools[].function.strict"),
+    *OptionalField.rows("parallel_tool_calls parallel_function_calling tool_stream"),
+    OptionalField("tools[].function.strict", is_word=True),
     # Reasoning: an inner field is before the object that holds it.
-    *map(OptionalField, ("reasoning_effort", "reasoning_split", "reasoning_format", "include_reasoning")),
-    *map(_word, ("reasoning.exclude", "reasoning", "thinking.keep")),
+    *OptionalField.rows("reasoning_effort reasoning_split reasoning_format include_reasoning"),
+    *OptionalField.rows("reasoning.exclude reasoning thinking.keep", is_word=True),
     OptionalField("thinking.clear_thinking"),
-    _word("thinking"),
-    *map(OptionalField, ("thinking_budget", "enable_thinking", "clear_thinking")),
-    *map(OptionalField, ("chat_template_kwargs", "chat_template_args", "extra_body")),
+    OptionalField("thinking", is_word=True),
+    *OptionalField.rows("thinking_budget enable_thinking clear_thinking"),
+    *OptionalField.rows("chat_template_kwargs chat_template_args extra_body"),
     # Messages. Cerebras and Groq refuse the first, which DeepSeek and Moonshot demand.
-    *map(OptionalField, ("messages[].reasoning_content", "messages[].reasoning_details", "messages[].reasoning_text")),
-    *map(OptionalField, ("messages[].reasoning_opaque", "messages[].thinking_blocks")),
-    *map(_word, ("messages[].reasoning", "messages[].name")),
+    *OptionalField.rows("messages[].reasoning_content messages[].reasoning_details messages[].reasoning_text"),
+    *OptionalField.rows("messages[].reasoning_opaque messages[].thinking_blocks"),
+    *OptionalField.rows("messages[].reasoning messages[].name", is_word=True),
     OptionalField("messages[].name", sentence=r"can have a name|\.(?:user|system|assistant)\.name\s+extra inputs"),
-    *map(OptionalField, ("messages[].tool_calls[].extra_content", "messages[].extra_content")),
-    *map(OptionalField, ("messages[].content[].cache_control", "tools[].cache_control")),
-    *map(OptionalField, ("prompt_cache_key", "prompt_cache_retention", "safety_identifier", "service_tier")),
-    *map(_word, ("verbosity", "store", "metadata", "user", "temperature", "stop", "seed", "logprobs")),
-    *map(OptionalField, ("top_p", "top_k", "min_p", "top_logprobs", "logit_bias")),
-    *map(OptionalField, ("presence_penalty", "frequency_penalty", "repetition_penalty")),
+    *OptionalField.rows("messages[].tool_calls[].extra_content messages[].extra_content"),
+    *OptionalField.rows("messages[].content[].cache_control tools[].cache_control"),
+    *OptionalField.rows("prompt_cache_key prompt_cache_retention safety_identifier service_tier"),
+    *OptionalField.rows("verbosity store metadata user temperature stop seed logprobs", is_word=True),
+    *OptionalField.rows("top_p top_k min_p top_logprobs logit_bias"),
+    *OptionalField.rows("presence_penalty frequency_penalty repetition_penalty"),
 )
 
 _CORRECTIONS: Final = (Correction(*smallest_schemas("tools[].function.parameters")),)

@@ -25,28 +25,15 @@ from partstream.protocols.schemas import smallest_schemas
 # without it, OpenAI would store a response against the settings.
 OPTIONAL_FIELDS: Final = (
     OptionalField("reasoning.summary", is_word=True, sentence=r"verified to generate reasoning summaries"),
-    OptionalField("reasoning.summary", is_word=True),
-    OptionalField("reasoning.effort", is_word=True),
-    OptionalField("reasoning", is_word=True),
-    OptionalField("include", is_word=True),
+    *OptionalField.rows("reasoning.summary reasoning.effort reasoning include", is_word=True),
     OptionalField("tool_choice", instead="auto"),
     OptionalField("parallel_tool_calls"),
     OptionalField("tools[].strict", is_word=True),
     OptionalField("prompt_cache_key"),
     OptionalField("truncation", is_word=True),
-    OptionalField("context_management"),
-    OptionalField("max_output_tokens"),
-    OptionalField("max_tool_calls"),
-    OptionalField("safety_identifier"),
-    OptionalField("service_tier"),
-    OptionalField("text.verbosity", is_word=True),
-    OptionalField("metadata", is_word=True),
-    OptionalField("user", is_word=True),
-    OptionalField("temperature", is_word=True),
-    OptionalField("top_p"),
-    OptionalField("top_logprobs"),
-    OptionalField("presence_penalty"),
-    OptionalField("frequency_penalty"),
+    *OptionalField.rows("context_management max_output_tokens max_tool_calls safety_identifier service_tier"),
+    *OptionalField.rows("text.verbosity metadata user temperature", is_word=True),
+    *OptionalField.rows("top_p top_logprobs presence_penalty frequency_penalty"),
 )
 
 _CORRECTIONS: Final = (Correction(*smallest_schemas("tools[].parameters")),)

@@ -89,8 +89,6 @@ class StreamedItem:
         part_id: The identifier of the thinking parts that it holds, or None.
     """
 
-    __slots__ = ("_delta_type", "_events", "_extra", "_item", "_length", "_pieces", "_where", "part_id")
-
     def __init__(
         self,
         events: ResponseEvents,
@@ -136,8 +134,6 @@ class StreamedItem:
 
 class Message(StreamedItem):
     """A message of the assistant."""
-
-    __slots__ = ("_annotations",)
 
     def __init__(self, events: ResponseEvents) -> None:
         item = {"type": "message", "id": "", "status": "in_progress", "role": "assistant", "content": []}
@@ -204,8 +200,6 @@ class WrittenReasoning(StreamedItem):
 
     `is_raw` chooses the channel of raw reasoning. Each entry of thinking is a part of the channel's list.
     """
-
-    __slots__ = ("_channel", "_said", "encrypted_content")
 
     def __init__(self, events: ResponseEvents, part_id: str | None, *, is_raw: bool = False) -> None:
         self._channel = channel = _RAW if is_raw else _SUMMARY
