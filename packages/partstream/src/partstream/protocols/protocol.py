@@ -139,6 +139,10 @@ class Terminators:
     end_of_bytes: EndMark = EndMark(closes=True)
 
 
+ENDED_BY_DONE: Final = Terminators(data={b"[DONE]": EndMark(closes=True, completes=True)})
+"""The marks of a wire on which `[DONE]` ends the response, as proxies keep the connection open after it."""
+
+
 def loaded(module: str, name: str) -> Callable[[], Any]:
     """A function that imports a module when it is called, and returns the object that has the name in it.
 

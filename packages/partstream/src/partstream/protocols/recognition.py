@@ -336,7 +336,9 @@ def _error_of_other_framing(first: bytes, row: Protocol, expected: str) -> error
     like = finder.row if finder.row.name != row.name and claims_of(finder.row, finder.events).sure else None
     if like is not None:
         return _unreadable(f"an answer in {like.shown_title}", expected, first, like=like)
-    return _unreadable(_beginning_of(first), expected, first, "give no protocol: the first events show it")
+    return _unreadable(
+        f"bytes that begin with {_text(first)!r}", expected, first, "give no protocol: the first events show it"
+    )
 
 
 def _error_of_document(
@@ -398,7 +400,7 @@ def _error_of_no_events(head: bytes, expected: str) -> errors.LanguageModelError
         and not _BEGINS_LINE.match(begins)
     ):
         advice = "did the server answer with success, and with a stream?"
-        return _unreadable(_beginning_of(head), expected, head, advice)
+        return _unreadable(f"bytes that begin with {_text(head)!r}", expected, head, advice)
     return None
 
 
@@ -451,10 +453,6 @@ def _begun(data: bytes) -> NamedEvent | None:
     if event is None and not name:
         return None
     return NamedEvent(name.decode(errors="replace"), event or {})
-
-
-def _beginning_of(head: bytes) -> str:
-    return f"bytes that begin with {_text(head)!r}"
 
 
 def _text(head: bytes, most: int = _SHOWN) -> str:

@@ -7,15 +7,7 @@
 from __future__ import annotations
 from typing import Final
 
-from partstream.protocols.protocol import (
-    JSON_LINES,
-    LENIENT_SSE,
-    EndMark,
-    Protocol,
-    ServerProtocol,
-    Terminators,
-    loaded,
-)
+from partstream.protocols.protocol import ENDED_BY_DONE, JSON_LINES, LENIENT_SSE, Protocol, ServerProtocol, loaded
 
 # Only proxies send `[DONE]`, after `message_stop` or in its place (docs/wires/anthropic-messages.md#events).
 PROTOCOL: Final = Protocol(
@@ -27,7 +19,7 @@ PROTOCOL: Final = Protocol(
     read_request=loaded("partstream.protocols.anthropic_messages.serve", "READ_REQUEST"),
     write_response=loaded("partstream.protocols.anthropic_messages.serve", "MessagesResponseWriter"),
     framings=(LENIENT_SSE, JSON_LINES),
-    ends=Terminators(data={b"[DONE]": EndMark(closes=True, completes=True)}),
+    ends=ENDED_BY_DONE,
     has_chunks=True,
     title="Anthropic Messages",
     says="Servers with `/messages`, such as Anthropic, Ollama, vLLM or llama.cpp",

@@ -3,20 +3,10 @@
 from __future__ import annotations
 from typing import Final
 
-from partstream.protocols.protocol import (
-    JSON_LINES,
-    LENIENT_SSE,
-    EndMark,
-    Protocol,
-    ServerProtocol,
-    Terminators,
-    loaded,
-)
+from partstream.protocols.protocol import ENDED_BY_DONE, JSON_LINES, LENIENT_SSE, Protocol, ServerProtocol, loaded
 
-# ---- chat completions ----
-
-# `[DONE]` ends the answer, because proxies keep the connection open after it. Servers that leave it out send a finish
-# reason, which the adapter handles (docs/wires/chat-completions.md#framing).
+# Servers that leave `[DONE]` out send a finish reason, which the adapter handles
+# (docs/wires/chat-completions.md#framing).
 PROTOCOL: Final = Protocol(
     name="chat-completions",
     read_response=loaded("partstream.protocols.chat_completions.read_response", "ChatCompletionsStream"),
@@ -26,7 +16,7 @@ PROTOCOL: Final = Protocol(
     read_request=loaded("partstream.protocols.chat_completions.serve", "READ_REQUEST"),
     write_response=loaded("partstream.protocols.chat_completions.serve", "ChatCompletionsWriter"),
     tag=None,
-    ends=Terminators(data={b"[DONE]": EndMark(closes=True, completes=True)}),
+    ends=ENDED_BY_DONE,
     has_chunks=True,
     title="Chat Completions",
     spoken_at=loaded("partstream.protocols.chat_completions", "SPOKEN_AT"),
@@ -34,11 +24,9 @@ PROTOCOL: Final = Protocol(
 )
 
 
-# ---- servers ----
-# The known servers that speak Chat Completions.
-#
-# See docs/wires/chat-completions.md and the documentation of the vendors, read in November 2026. This table has
-# the address of each server and whether everything gets through; what a server takes in another form is a quirk.
+# The known servers that speak it. See docs/wires/chat-completions.md and the documentation of the vendors, read in
+# November 2026. This table has the address of each server and whether everything gets through; what a server takes in
+# another form is a quirk.
 
 
 def _whole(server: str, base_url: str, source: str) -> ServerProtocol:

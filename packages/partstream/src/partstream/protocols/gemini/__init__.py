@@ -3,7 +3,7 @@
 from __future__ import annotations
 from typing import Final
 
-from partstream.protocols.protocol import JSON_LINES, LENIENT_SSE, Protocol, ServerProtocol, Terminators, loaded
+from partstream.protocols.protocol import JSON_LINES, LENIENT_SSE, Protocol, ServerProtocol, loaded
 
 # Events are `data:` lines alone; without `alt=sse` they are the elements of one JSON array. Nothing marks the end: a
 # finish reason or a refused prompt shows the adapter that the answer is complete (docs/wires/gemini.md#framing).
@@ -16,16 +16,13 @@ PROTOCOL: Final = Protocol(
     write_response=loaded("partstream.protocols.gemini.serve", "GeminiResponseWriter"),
     framings=(LENIENT_SSE, JSON_LINES),
     tag=None,
-    ends=Terminators(),
     has_chunks=True,
     title="Gemini",
     spoken_at=loaded("partstream.protocols.gemini", "SPOKEN_AT"),
     says="Google's own servers: the Gemini API and Vertex",
 )
 
-
-# The known servers that speak it; sources: docs/wires/gemini.md and the documentation of Google.
-
+# Sources: docs/wires/gemini.md and the documentation of Google.
 SPOKEN_AT: Final = (
     ServerProtocol(
         "gemini",

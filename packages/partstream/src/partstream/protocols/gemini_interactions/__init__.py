@@ -3,7 +3,7 @@
 from __future__ import annotations
 from typing import Final
 
-from partstream.protocols.protocol import JSON_LINES, LENIENT_SSE, Protocol, ServerProtocol, Terminators, loaded
+from partstream.protocols.protocol import JSON_LINES, LENIENT_SSE, Protocol, ServerProtocol, loaded
 
 PROTOCOL: Final = Protocol(
     name="gemini-interactions",
@@ -14,7 +14,6 @@ PROTOCOL: Final = Protocol(
     write_response=loaded("partstream.protocols.gemini_interactions.serve", "InteractionsResponseWriter"),
     framings=(LENIENT_SSE, JSON_LINES),
     tag="event_type",
-    ends=Terminators(),
     has_chunks=True,
     title="Google Interactions",
     spoken_at=loaded("partstream.protocols.gemini_interactions", "SPOKEN_AT"),

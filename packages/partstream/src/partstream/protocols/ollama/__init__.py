@@ -5,8 +5,6 @@ from typing import Final
 
 from partstream.protocols.protocol import JSON_LINES, Protocol, ServerProtocol, loaded
 
-# ---- ollama ----
-
 PROTOCOL: Final = Protocol(
     name="ollama",
     read_response=loaded("partstream.protocols.ollama.read_response", "OllamaStream"),
@@ -23,9 +21,7 @@ PROTOCOL: Final = Protocol(
 )
 
 
-# ---- servers ----
-# The known servers that speak Ollama's own wire; source: docs/wires/ollama.md.
-
+# Source: docs/wires/ollama.md.
 SPOKEN_AT: Final = (
     ServerProtocol(
         "ollama",
