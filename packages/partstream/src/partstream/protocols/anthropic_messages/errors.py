@@ -113,7 +113,15 @@ def without_refused(request: WireRequest, names: Collection[str]) -> WireRequest
         changed = replace(changed, headers={**request.headers, models.VERSION: models.OLDER_VERSION})
     changed = _WITHOUT_FIELDS(changed, names)
     if models.asks_to_think(request.body) and not models.asks_to_think(changed.body):
-        changed = replace(changed, body=_without_thinking_edits(changed.body))
+        # The edits that only a model that thinks has a use for go with it.
+        management = mapping(changed.body, "context_management")
+        if isinstance(edits := management.get("edits"), list):
+            kept = [
+                edit for edit in edits if not (isinstance(edit, dict) and edit.get("type") == models.CLEAR_THINKING)
+            ]
+            rest = {name: value for name, value in changed.body.items() if name != "context_management"}
+            left = {"context_management": {**management, "edits": kept}} if kept else {}
+            changed = replace(changed, body=rest | left)
     return _without_betas(changed, request.body, names)
 
 
@@ -151,16 +159,6 @@ def _shortened(body: Mapping[str, Any], names: Collection[str]) -> Mapping[str, 
         thinking = {**thinking, "budget_tokens": most // 2}
     changed = {**body, "max_tokens": most}
     return changed if thinking is None else {**changed, "thinking": thinking}
-
-
-def _without_thinking_edits(body: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The body without the edits that only a model that thinks has a use for."""
-    management = body.get("context_management")
-    if not isinstance(management, dict) or not isinstance(edits := management.get("edits"), list):
-        return body
-    kept = [edit for edit in edits if not (isinstance(edit, dict) and edit.get("type") == models.CLEAR_THINKING)]
-    rest = {name: value for name, value in body.items() if name != "context_management"}
-    return {**rest, "context_management": {**management, "edits": kept}} if kept else rest
 
 
 def _without_betas(request: WireRequest, before: Mapping[str, Any], names: Collection[str]) -> WireRequest:

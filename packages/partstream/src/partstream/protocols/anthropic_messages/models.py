@@ -17,7 +17,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
-from functools import partial
+from operator import methodcaller
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -244,10 +244,6 @@ def _inner(body: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     return value if isinstance(value := body.get(name), dict) else {}
 
 
-def _has(name: str, body: Mapping[str, Any]) -> bool:
-    return name in body
-
-
 def _edits(body: Mapping[str, Any]) -> set[Any]:
     edits = _inner(body, "context_management").get("edits")
     return {edit.get("type") for edit in edits if isinstance(edit, dict)} if isinstance(edits, list) else set()
@@ -281,7 +277,7 @@ FIELDS_OF_BETAS: Final[Mapping[str, str]] = MappingProxyType(
 
 FEATURE_BETAS: Final[Mapping[str, Callable[[Mapping[str, Any]], bool]]] = MappingProxyType(
     {
-        **{beta: partial(_has, name) for beta, name in FIELDS_OF_BETAS.items()},
+        **{beta: methodcaller("__contains__", name) for beta, name in FIELDS_OF_BETAS.items()},
         "context-management-2025-06-27": lambda body: not _edits(body).isdisjoint({CLEAR_THINKING, CLEAR_TOOL_USES}),
         "compact-2026-01-12": lambda body: COMPACT in _edits(body),
         "compact-2026-09-04": _holds_summary,
