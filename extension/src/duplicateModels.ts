@@ -3,7 +3,9 @@
  * selector by id would find either of them.
  *
  * VS Code asks in rounds: first without a group, then for every group. Only groups of the previous round are compared,
- * so that a group whose settings were edited is not taken for a duplicate of its former self.
+ * so that a group whose settings were edited is not taken for a duplicate of its former self. A new group is compared
+ * with the groups that came before it in its own round: a person may choose one of its models at once, and VS Code finds
+ * the model no more if the next round gives it another id ("Language model unavailable").
  */
 import type { Group } from "./protocol.generated";
 import type { Storage } from "./storedLists";
@@ -43,9 +45,9 @@ export class DuplicateModels {
 
   /** A function that gives the id for VS Code of each model in a group. */
   shownIds(group: Group): (id: string) => string {
+    const compared = this.#previous.has(group.id) ? this.#previous : this.#current;
+    const others = [...compared].filter((other) => other !== group.id);
     this.#current.add(group.id);
-    if (!this.#previous.has(group.id)) return (id) => id;
-    const others = [...this.#previous].filter((other) => other !== group.id);
     const taken = new Set(others.flatMap((other) => this.idsOf(other)));
     return (id) => (taken.has(id) ? `${id}@${group.id.slice(0, SHOWN_DIGITS)}` : id);
   }

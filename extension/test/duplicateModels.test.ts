@@ -58,6 +58,13 @@ test("an id of two groups is told apart in both, whatever their order", () => {
   assert.equal(fired(), 1);
 });
 
+test("a group that is added has the ids at once that it keeps", () => {
+  const { round } = start(["aaaaaa-1"]);
+  const [, added] = round("aaaaaa-1", "bbbbbb-2");
+  assert.deepEqual(added, ["gpt@bbbbbb", "only-b"]);
+  assert.deepEqual(round("aaaaaa-1", "bbbbbb-2")[1], added);
+});
+
 test("the ids are the same from the first question after a start", () => {
   const first = start();
   first.round("aaaaaa-1", "bbbbbb-2");
