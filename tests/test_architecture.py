@@ -382,18 +382,22 @@ CALLED_LIKE_PROTOCOLS = {
 }
 
 
-def _words(path: Path) -> Iterator[str]:
-    """Every identifier and string of the code; docstrings and comments are for people."""
-    tree = _tree(path)
-    prose = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    for node in ast.walk(tree):
+@cache
+def _words(path: Path) -> list[str]:
+    """Every identifier and string of the code, each once; docstrings and comments are for people."""
+    nodes = list(ast.walk(_tree(path)))
+    prose = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    words: dict[str, None] = {}
+    for node in nodes:
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in prose:
-            yield node.value
+            words[node.value] = None
         for field in ("id", "attr", "name", "arg", "module"):
             if isinstance(word := getattr(node, field, None), str):
-                yield word
+                words[word] = None
+    return list(words)
 
 
+@cache
 def _squeezed(word: str) -> str:
     return "".join(letter for letter in word.lower() if letter.isalnum())
 
@@ -419,7 +423,8 @@ def _foreign_protocols(path: Path) -> Iterator[str]:
     called = CALLED_LIKE_PROTOCOLS.get(module, set())
     foreign = {_squeezed(protocol) for protocol in PROTOCOLS if protocol not in own | called}
     for word in _words(path):
-        if any(protocol in _squeezed(word) for protocol in foreign):
+        squeezed = _squeezed(word)
+        if any(protocol in squeezed for protocol in foreign):
             yield f"{module} knows {word!r}"
 
 

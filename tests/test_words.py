@@ -42,6 +42,7 @@ def _words() -> dict[str, str]:
     return {name: (PROJECT / name).read_text(errors="replace") for name in names if (PROJECT / name).is_file()}
 
 
+@cache
 def _places(pattern: str) -> list[str]:
     wanted = re.compile(rf"\b(?:{pattern})\b", re.IGNORECASE)
     return [

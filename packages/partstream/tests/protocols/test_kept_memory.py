@@ -17,7 +17,7 @@ from matrix.rows import Row
 from partstream.lm.parts import ToolCallPart
 from partstream.protocols.reader import StreamReader
 
-COUNT = 500
+COUNT = 150
 SIZE = 2048
 MOST_OF_A_CALL = 1300
 """Bytes that a reader may keep of a call that went out: its id, its place and a digest."""
