@@ -1,7 +1,7 @@
 """Tables of many cheap rows, which one test goes through.
 
-pytest takes some three milliseconds for each test, in collecting, preparing and reporting it, and twice that where
-workers share them. Rows that take less, and need nothing of their own, are the rows of one test.
+pytest takes some three milliseconds for each test, in collecting, preparing and reporting it. Rows that take less, and
+need nothing of their own, are the rows of one test.
 """
 
 from __future__ import annotations
@@ -22,35 +22,23 @@ def one_test_for(
     """Has one test go through all rows, where `pytest.mark.parametrize` with the same arguments makes a test of each.
 
     Every row is tried, whatever becomes of those before it. The error of a row that fails has a note with the row's
-    name; several errors are raised as one group. A mark counts for the whole test, so all rows must have it.
+    name; several errors are raised as one group. A mark counts for the whole test, so all rows must have the same.
     """
     arguments = (names,) if isinstance(names, str) else names
-    table = [_Row.of(row, len(arguments)) for row in rows]
-    named = None if ids is None or callable(ids) else list(map(str, ids))
-    if named is not None and len(named) != len(table):
-        raise ValueError(f"{len(named)} names for {len(table)} rows")
+    table = _table(list(rows), len(arguments), ids)
     marks = table[0].marks if table else ()
     if any(row.marks != marks for row in table):
         raise ValueError("the rows of one test have the same marks")
-
-    def name_of(place: int) -> str:
-        row = table[place]
-        if row.name is not None:
-            return row.name
-        if named is not None:
-            return named[place]
-        shown = [ids(value) if callable(ids) else value for value in row.values]
-        return f"{place}: {'-'.join(map(str, shown))[:200]}"
 
     def decorate(test: Callable[..., None]) -> Callable[..., None]:
         @wraps(test)
         def goes_through_all(**others: Any) -> None:
             errors = []
-            for place, row in enumerate(table):
+            for row in table:
                 try:
                     test(**dict(zip(arguments, row.values, strict=True)), **others)
                 except Exception as error:
-                    error.add_note(f"in the row {name_of(place)}")
+                    error.add_note(f"in the row {row.name}")
                     errors.append(error)
             if len(errors) == 1:
                 raise errors[0]
@@ -69,15 +57,22 @@ def one_test_for(
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """The values of a row, the name that it was given, and its marks."""
-
     values: tuple[Any, ...]
-    name: str | None
+    name: str
     marks: tuple[pytest.MarkDecorator, ...]
 
-    @classmethod
-    def of(cls, row: Any, count: int) -> _Row:
-        """A row as `pytest.mark.parametrize` takes it, for so many arguments."""
-        if isinstance(row, type(pytest.param())):
-            return cls(tuple(row.values), None if row.id is None else str(row.id), tuple(row.marks))
-        return cls((row,) if count == 1 else tuple(row), None, ())
+
+def _table(rows: list[Any], width: int, ids: Iterable[str] | Callable[[Any], object] | None) -> list[_Row]:
+    """The rows as `pytest.mark.parametrize` takes them; one without a name is named by its place and its values."""
+    names = [None] * len(rows) if ids is None or callable(ids) else list(map(str, ids))
+    table = []
+    for place, (row, name) in enumerate(zip(rows, names, strict=True)):
+        plain = row if isinstance(row, type(pytest.param())) else pytest.param(*((row,) if width == 1 else row))
+        shown = "-".join(_shown(ids(value) if callable(ids) else value) for value in plain.values)
+        table.append(_Row(tuple(plain.values), str(plain.id or name or f"{place}: {shown[:200]}"), tuple(plain.marks)))
+    return table
+
+
+def _shown(value: object) -> str:
+    """A value in the name of a row; the kind of what may be anything, also an object that cannot be shown."""
+    return str(value) if isinstance(value, str | int | float | None) else type(value).__name__

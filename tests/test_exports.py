@@ -19,6 +19,7 @@ import partstream_agents
 import partstream_devtools
 import partstream_hub
 from offences import assert_none
+from rows import one_test_for
 
 PACKAGES = {
     package.__name__: Path(package.__path__[0])
@@ -104,7 +105,7 @@ def test_the_package_offers_all_that_it_imports_and_nothing_else() -> None:
     assert set(partstream.__all__) == _imported_by_the_package()
 
 
-@pytest.mark.parametrize("name", partstream.__all__)
+@one_test_for("name", partstream.__all__)
 def test_every_public_name_is_there_and_its_module_has_it(name: str) -> None:
     value = getattr(partstream, name)
     home = getattr(value, "__module__", "")

@@ -15,6 +15,7 @@ from partstream.cli import COMMANDS
 from partstream.plugins import COMMANDS as ADDED_COMMANDS
 from partstream.plugins import find
 from partstream.protocols.chat_completions.models import SERVER_QUIRKS
+from rows import one_test_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,7 +37,7 @@ def _literals(path: Path) -> frozenset[str]:
     )
 
 
-@pytest.mark.parametrize("server", SERVER_QUIRKS)
+@one_test_for("server", SERVER_QUIRKS)
 def test_a_server_with_a_quirk_is_in_three_modules_at_most(server: str) -> None:
     """Its row among all servers, its address on this wire, and its quirk."""
     modules = [*sorted(WIRE.glob("*.py")), PACKAGE / "protocols/known_servers.py"]

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from rows import one_test_for
+
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
@@ -44,7 +46,7 @@ PAGES = [
 ]
 
 
-@pytest.mark.parametrize("page", sorted(path.relative_to(ROOT).as_posix() for path in PAGES))
+@one_test_for("page", sorted(path.relative_to(ROOT).as_posix() for path in PAGES))
 def test_every_link_to_a_file_leads_to_one(page: str) -> None:
     text = re.sub(r"```.*?```|`[^`\n]*`", "", (ROOT / page).read_text(encoding="utf-8"), flags=re.DOTALL)
     targets = [target for target in re.findall(r"\]\(([^)#]+)\)", text) if "://" not in target]

@@ -32,10 +32,22 @@ def test_one_error_is_raised_as_it_is() -> None:
     assert caught.value.__notes__ == ["in the row 1: 1-b"]
 
 
-def test_a_row_without_a_name_is_named_by_its_values() -> None:
+class _Unshown:
+    def __str__(self) -> str:
+        raise RuntimeError
+
+
+@pytest.mark.parametrize(
+    ("value", "ids", "name"),
+    [(1, None, "0: 1"), (1, lambda value: f"<{value}>", "0: <1>"), (_Unshown(), None, "0: _Unshown")],
+)
+def test_a_row_without_a_name_is_named_by_its_values(value: object, ids: Any, name: str) -> None:
+    def test(value: object) -> None:
+        assert value is None
+
     with pytest.raises(AssertionError) as caught:
-        one_test_for("value", [1], ids=lambda value: f"<{value}>")(_halves)()
-    assert caught.value.__notes__ == ["in the row 0: <1>"]
+        one_test_for("value", [value], ids)(test)()
+    assert caught.value.__notes__ == [f"in the row {name}"]
 
 
 @pytest.mark.parametrize("size", [2, 4])
@@ -47,7 +59,7 @@ def test_other_arguments_are_those_of_pytest(value: int, size: int, request: pyt
 
 @pytest.mark.parametrize(
     ("rows", "ids", "says"),
-    [([1, 2], ["one"], "1 names for 2 rows"), ([1, pytest.param(2, marks=pytest.mark.recordings)], None, "same marks")],
+    [([1, 2], ["one"], "shorter"), ([1, pytest.param(2, marks=pytest.mark.recordings)], None, "same marks")],
 )
 def test_a_table_that_is_wrong_is_refused(rows: list[Any], ids: list[str] | None, says: str) -> None:
     with pytest.raises(ValueError, match=says):

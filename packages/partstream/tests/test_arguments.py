@@ -31,6 +31,7 @@ from partstream import (
     ToolResultPart,
 )
 from partstream.lm.parts import text_part, thinking_part, tool_call_part, unchecked_part
+from rows import one_test_for
 
 TEXT = TextPart("text")
 LOOK = Tool("look", "Looks.")
@@ -95,7 +96,7 @@ REFUSED: list[tuple[Any, tuple[Any, ...], dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("made", "values", "named", "message"), REFUSED, ids=[row[3].split(",")[0] for row in REFUSED])
+@one_test_for(("made", "values", "named", "message"), REFUSED, ids=[row[3].split(",")[0] for row in REFUSED])
 def test_a_wrong_value_is_refused_with_what_was_got_where_and_what_was_expected(
     made: Any, values: tuple[Any, ...], named: dict[str, Any], message: str
 ) -> None:

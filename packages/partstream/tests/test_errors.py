@@ -8,6 +8,7 @@ import pytest
 
 from partstream import errors
 from partstream.errors import LanguageModelErrorCode, TimeoutPhase
+from rows import one_test_for
 
 CLASSES = [
     value for name in vars(errors) if inspect.isclass(value := getattr(errors, name)) and issubclass(value, Exception)
@@ -38,7 +39,7 @@ EXAMPLES: dict[type[Exception], dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("made", EXAMPLES, ids=lambda made: made.__name__)
+@one_test_for("made", EXAMPLES, ids=lambda made: made.__name__)
 def test_an_error_keeps_its_facts_as_fields_and_says_them(made: type[Exception]) -> None:
     facts = EXAMPLES[made]
     error = made(**facts)
@@ -50,7 +51,7 @@ def test_an_error_keeps_its_facts_as_fields_and_says_them(made: type[Exception])
             assert value in str(error), value
 
 
-@pytest.mark.parametrize("made", EXAMPLES, ids=lambda made: made.__name__)
+@one_test_for("made", EXAMPLES, ids=lambda made: made.__name__)
 def test_an_error_reaches_another_process_with_its_facts_and_its_text(made: type[Exception]) -> None:
     error = made(**EXAMPLES[made])
     read = pickle.loads(pickle.dumps(error))  # noqa: S301 - our own bytes

@@ -24,6 +24,7 @@ from partstream import (
 from partstream.lm.outputs import Outcome
 from partstream.protocols.protocol import BUILT_IN_PROTOCOLS
 from protocols.openresponses.wire import created, delta, sse, terminal
+from rows import one_test_for
 
 ANSWER = b"".join(sse([created(), delta("Hel"), delta("lo"), {"type": "response.odd"}, terminal()]))
 
@@ -134,7 +135,7 @@ def test_an_unknown_protocol_is_refused_with_the_name_that_may_be_meant(name: st
     assert (caught.value.name, caught.value.meant) == (name, meant)
 
 
-@pytest.mark.parametrize("name", [one for one in get_args(ProtocolName) if one != "auto"])
+@one_test_for("name", [one for one in get_args(ProtocolName) if one != "auto"])
 def test_every_name_that_is_typed_is_known(name: ProtocolName) -> None:
     assert PROTOCOLS[name].name in BUILT_IN_PROTOCOLS
 

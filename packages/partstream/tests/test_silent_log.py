@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import partstream
+from rows import one_test_for
 
 PACKAGE = Path(partstream.__file__).parent
 PROGRAMS = ("cli", "vscode", "hub", "devtools")
@@ -78,7 +79,7 @@ def _imports_silence(path: Path) -> bool:
     )
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     "path",
     [
         path

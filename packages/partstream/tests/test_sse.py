@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from partstream.codec.sse import JSONLinesDecoder, SSEDecoder
 from partstream.errors import EventTooLargeError
+from rows import one_test_for
 
 Events = list[tuple[bytes, bytes]]
 
@@ -101,7 +102,7 @@ EXAMPLES: dict[str, tuple[bytes, Events]] = {
 }
 
 
-@pytest.mark.parametrize(("data", "expected"), EXAMPLES.values(), ids=EXAMPLES)
+@one_test_for(("data", "expected"), EXAMPLES.values(), ids=EXAMPLES)
 def test_an_event_stream_is_read_by_the_standard(data: bytes, expected: Events) -> None:
     assert _decode([data]) == expected
     assert _decode(_bytes_of(data)) == expected

@@ -28,6 +28,7 @@ from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.thinking import open_response
 from partstream_devtools.testing.upstream import ReplayUpstream
 from recordings import recordings
+from rows import one_test_for
 
 CHAT = [
     {"object": "chat.completion.chunk", "id": "c", "choices": [{"index": 0, "delta": {"content": "Hel"}}]},
@@ -102,7 +103,7 @@ RECORDED = [
 ]
 
 
-@pytest.mark.parametrize(("name", "recording"), RECORDED, ids=[recording.path.stem for _, recording in RECORDED])
+@one_test_for(("name", "recording"), RECORDED, ids=[recording.path.stem for _, recording in RECORDED])
 def test_the_protocol_is_found_out_by_the_events(name, recording):
     events = [json.loads(line) for line in recording.lines]
     stream = open_response(PROTOCOLS[name].read_response(), StreamOptions(call_id_prefix=""))

@@ -13,6 +13,7 @@ from bundles.test_redaction_canaries import moderate, recorded_answers, recorded
 from partstream_devtools.bundles.archive import write_bundle
 from partstream_devtools.bundles.exchange import Bundle, Chunk, ExchangeEnd, HowEnded, RecordedExchange
 from partstream_devtools.redaction.redacting import redact
+from rows import one_test_for
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,7 +25,7 @@ def _redacted(data: bytes) -> bytes:
     return redact(Bundle("sse", "x", exchanges=(exchange,)))[0].exchanges[0].body
 
 
-@pytest.mark.parametrize("path", files_of_recordings())
+@one_test_for("path", files_of_recordings())
 def test_the_scanner_finds_nothing_in_a_redacted_recording(path: Path) -> None:
     assert scan(_redacted(path.read_bytes())) == []
 

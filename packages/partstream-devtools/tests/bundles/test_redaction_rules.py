@@ -7,6 +7,7 @@ from urllib.parse import quote
 import pytest
 
 from partstream_devtools.redaction.rules import PERSON_RULES, RULES, Search
+from rows import one_test_for
 
 _A = "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dF3hJ5"
 _LOWER = "a1b2c3d4e5f6a7b8c9d0e1f2a3b4c5d6"
@@ -78,7 +79,7 @@ def test_every_rule_has_a_row_here() -> None:
     assert {rule.name for rule in (*RULES, *PERSON_RULES)} == set(KEYS)
 
 
-@pytest.mark.parametrize("rule", KEYS)
+@one_test_for("rule", KEYS)
 def test_a_rule_finds_its_key(rule: str) -> None:
     text = f"It said {SAID.get(rule, KEYS[rule])} and went on."
     found = Search().find(text)
@@ -92,8 +93,8 @@ def test_a_rule_finds_its_key(rule: str) -> None:
 SHAPED = [rule for rule in KEYS if rule not in SAID]
 
 
-@pytest.mark.parametrize("rule", SHAPED)
-@pytest.mark.parametrize(
+@one_test_for("rule", SHAPED)
+@one_test_for(
     "form",
     [
         lambda key: json.dumps({"a": f"x\n{key}"}),
@@ -151,7 +152,7 @@ def test_a_known_secret_is_found_whatever_it_looks_like() -> None:
     assert [text[one.start : one.end] for one in found] == ["correct horse", "Y29ycmVjdCBob3JzZQ=="]
 
 
-@pytest.mark.parametrize("rule", SHAPED)
+@one_test_for("rule", SHAPED)
 def test_a_key_that_is_cut_off_at_the_end_is_found(rule: str) -> None:
     cut = KEYS[rule][:-6]
     assert _hidden(f"the key {cut}").startswith("the key ·")

@@ -16,6 +16,7 @@ from partstream_devtools.bundles.exchange import HowEnded, LeftOut
 from partstream_devtools.capturing.bundling import bundle_of, snapshot_of
 from partstream_devtools.capturing.capture import ENTRY_BYTES, AnswerCapture
 from partstream_devtools.capturing.last_answers import LastAnswers
+from rows import one_test_for
 
 
 def test_a_bundle_has_each_read_as_it_came_with_its_time():
@@ -274,7 +275,7 @@ def captured_echo(*reads: bytes) -> AnswerCapture:
     return captured
 
 
-@pytest.mark.parametrize("cut", range(0, 60, 3))
+@one_test_for("cut", range(0, 60, 3))
 def test_a_key_that_the_server_repeats_is_masked_wherever_reads_cut_it(cut: int):
     body = b'{"error":{"message":"bad key ' + KEY.encode() + b', sorry"}}'
     (exchange,) = bundle_of(snapshot_of([captured_echo(*filter(None, (body[:cut], body[cut:])))]), "chat").exchanges

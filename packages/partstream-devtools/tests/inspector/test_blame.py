@@ -15,6 +15,7 @@ from partstream.lm.parts import TextPart, ThinkingPart, ToolCallPart
 from partstream_devtools.bundles.exchange import HowEnded, LeftOut, RecordedError
 from partstream_devtools.inspector.answer_view import EndFacts, blame
 from partstream_devtools.inspector.view import ViewedFile, view_of
+from rows import one_test_for
 
 if TYPE_CHECKING:
     from partstream_devtools.bundles.exchange import Bundle
@@ -176,7 +177,7 @@ def _blame(made: Bundle) -> BlameView:
     return shown["blame"]
 
 
-@pytest.mark.parametrize(("made", "who", "sentence"), ENDS.values(), ids=ENDS)
+@one_test_for(("made", "who", "sentence"), ENDS.values(), ids=ENDS)
 def test_every_end_has_somebody_and_a_sentence(made: Bundle, who: str, sentence: str):
     said = _blame(made)
     assert (said["who"], said["sentence"][: len(sentence)]) == (who, sentence)

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from partstream_devtools.inspector.server import TOKEN_HEADER, Ending, ViewServer, serve_view
+from rows import one_test_for
 
 SECONDS = 20
 SAID = "what the model said"
@@ -207,7 +208,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@one_test_for("name", REFUSED)
 def test_it_is_refused_with_a_sentence_and_without_data(name):
     method, target, headers, expected = REFUSED[name]
 

@@ -11,6 +11,7 @@ from partstream_devtools.testing.faults import FAULTS
 from partstream_devtools.testing.replaying import Outcome
 from partstream_devtools.testing.upstream import ReplayUpstream
 from recorder.proxied import client, proxied, receive, run, without_times
+from rows import one_test_for
 from testing.clients import body
 
 VALUES = {
@@ -30,7 +31,7 @@ ALL_FAULTS = [name + value for name in FAULTS for value in VALUES.get(name, [""]
 CUT = {"cut", "cut=0", "close", "close=0"}
 
 
-@pytest.mark.parametrize("fault", ["", *ALL_FAULTS])
+@one_test_for("fault", ["", *ALL_FAULTS])
 def test_bytes_through_the_proxy_are_the_bytes_of_the_server(fault):
     async def check(upstream, proxy, watching):
         asked = body(f"Hi fault:{fault}" if fault else "Hi")

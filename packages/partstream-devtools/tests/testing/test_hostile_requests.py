@@ -3,11 +3,11 @@
 import asyncio
 import json
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from partstream_devtools.testing.upstream import ReplayUpstream
+from rows import one_test_for
 
 
 def body_of(text: str = "Hi", **more: object) -> bytes:
@@ -105,7 +105,7 @@ async def is_alive(upstream: ReplayUpstream) -> bool:
     return statuses(answer) == [200]
 
 
-@pytest.mark.parametrize(("data", "status"), REFUSED.values(), ids=REFUSED)
+@one_test_for(("data", "status"), REFUSED.values(), ids=REFUSED)
 def test_it_is_refused_and_its_connection_closed(data: bytes, status: int):
     async def test() -> None:
         async with ReplayUpstream() as upstream:
@@ -116,7 +116,7 @@ def test_it_is_refused_and_its_connection_closed(data: bytes, status: int):
     asyncio.run(test())
 
 
-@pytest.mark.parametrize(("data", "status"), ANSWERED.values(), ids=ANSWERED)
+@one_test_for(("data", "status"), ANSWERED.values(), ids=ANSWERED)
 def test_it_is_answered_and_the_upstream_goes_on(data: bytes, status: int):
     async def test() -> None:
         async with ReplayUpstream() as upstream:

@@ -14,6 +14,7 @@ from partstream.server.settings import AnswerObservation, EndedAnswer
 from partstream.tokens.records import UsageRow
 from partstream_hub.directory import DOLLAR, ModelPrice
 from partstream_hub.pricing import ChargedPrice, cost_of_usage, taken_by
+from rows import one_test_for
 
 PRICE = ModelPrice(1 * DOLLAR, 10 * DOLLAR)
 LISTED = ChargedPrice(PRICE, PRICE, is_of_route=False)
@@ -93,9 +94,9 @@ def test_a_bill_for_a_part_of_an_answer_that_was_cut_is_no_bill_for_all_that_was
     assert (taken.nanodollars or 0) > 1_000_000
 
 
-@pytest.mark.parametrize("count", [-5, 10**12, float("nan"), float("inf"), 0.5, "many", True])
-@pytest.mark.parametrize("is_input", [True, False])
-@pytest.mark.parametrize("is_part", [True, False])
+@one_test_for("count", [-5, 10**12, float("nan"), float("inf"), 0.5, "many", True])
+@one_test_for("is_input", [True, False])
+@one_test_for("is_part", [True, False])
 def test_a_report_of_tokens_that_no_answer_has_is_none(count: Any, is_input: bool, is_part: bool):
     usage = Usage(count, 10) if is_input else Usage(10, count)
     answer = ended("seen " * 50, usage=usage if is_part else None)

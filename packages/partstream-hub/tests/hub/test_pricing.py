@@ -47,6 +47,7 @@ from partstream_hub.pricing import (
     with_output_limit,
 )
 from partstream_hub.routing import routed_information
+from rows import one_test_for
 from serving.wires import WIRES, Wire
 
 PRICE = ModelPrice(3 * DOLLAR, 15 * DOLLAR, 3 * DOLLAR // 10, 15 * DOLLAR // 4)
@@ -148,8 +149,8 @@ def test_the_limit_of_every_wire_is_read(wire: Wire):
     assert asked_output(wire.protocol.read_request().read(request)) == 500
 
 
-@pytest.mark.parametrize("source", WIRES, ids=lambda wire: wire.name)
-@pytest.mark.parametrize("target", WIRES, ids=lambda wire: wire.name)
+@one_test_for("source", WIRES, ids=lambda wire: wire.name)
+@one_test_for("target", WIRES, ids=lambda wire: wire.name)
 def test_a_shorter_limit_reaches_the_upstream_of_every_wire_from_every_wire(source: Wire, target: Wire):
     path, body, headers, query = source.request("m", options=RequestOptions(model_options={"max_output_tokens": 500}))
     request = WireRequest(path.removeprefix(source.base_path), body, headers, query, "POST", source.base_path)

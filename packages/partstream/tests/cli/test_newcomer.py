@@ -22,6 +22,7 @@ from partstream.cli.terminal import ExitCode
 from partstream.settings.row import shown_variable
 from partstream_devtools.testing.upstream import ReplayUpstream
 from questions import questions
+from rows import one_test_for
 
 HELLO = "Hello from Partstream! Grüße, 你好, 👋: this answer came over real HTTP, one word at a time."
 LONG_ID = "accounts/fireworks/models/qwen3-coder-480b-a35b-instruct-with-a-very-long-name"
@@ -440,7 +441,7 @@ def test_a_sidecar_that_is_started_by_hand_says_what_it_waits_for():
     run(test())
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@one_test_for("command", COMMANDS)
 def test_the_help_of_every_command_fits_and_names_no_markup(command: str):
     result = CliRunner().invoke(main, [command, "--help"])
     assert result.exit_code == 0

@@ -12,6 +12,7 @@ from commands import Ended, call, run
 from listening import deliver, listening
 from partstream.server.loopback import ServerConnection
 from partstream_devtools.testing.faults import Step, document
+from rows import one_test_for
 from upstreams.upstreams import server_of
 
 KEY = f"sk-{token_hex(12)}"
@@ -84,8 +85,8 @@ ANSWERS: dict[str, tuple[tuple[Step, ...], tuple[str, ...]]] = {
 }
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-@pytest.mark.parametrize("answer", ANSWERS)
+@one_test_for("command", COMMANDS)
+@one_test_for("answer", ANSWERS)
 def test_every_command_says_what_the_server_says_and_no_key(answer: str, command: str):
     reply, says = ANSWERS[answer]
 

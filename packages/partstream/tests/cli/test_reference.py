@@ -10,6 +10,7 @@ import pytest
 
 from offences import assert_none
 from partstream.cli import main
+from rows import one_test_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,7 +53,7 @@ OPTIONS = {
 }
 
 
-@pytest.mark.parametrize("path", [path for path in COMMANDS if path != "partstream"])
+@one_test_for("path", [path for path in COMMANDS if path != "partstream"])
 def test_a_command_stands_in_the_reference_with_every_option(path: str) -> None:
     command = COMMANDS[path]
     section = re.split(r"^#+ ", REFERENCE.partition(f"# {path}\n\n")[2], maxsplit=1, flags=re.MULTILINE)[0]
@@ -63,7 +64,7 @@ def test_a_command_stands_in_the_reference_with_every_option(path: str) -> None:
     assert_none(f"{path} {one.opts[0]} says nothing" for one in options if not one.help)
 
 
-@pytest.mark.parametrize("page", PAGES)
+@one_test_for("page", PAGES)
 def test_a_page_names_no_option_that_there_is_not(page: str) -> None:
     text = re.sub(r"```.*?```", "", PAGES[page], flags=re.DOTALL)
     named = {name for code in re.findall(r"`([^`]+)`", text) for name in re.findall(r"(?<![\w-])--[a-z][a-z-]+", code)}

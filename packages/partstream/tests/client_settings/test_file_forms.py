@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from partstream.cli.client_settings import JsonFile, TomlFile, YamlList, YamlNames
 from partstream.codec.settings_files import FileForm, Key, UnusableTextError, applied, read_nodes, taken_back
+from rows import one_test_for
 
 JSON, TOML, LIST, NAMES = JsonFile(), TomlFile(), YamlList(), YamlNames()
 ENTRY = {"model_id": "p/m", "api_base": "http://h/v1"}
@@ -49,9 +50,7 @@ CHANGES: list[tuple[str, FileForm, str, Key, Any, str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("form", "text", "key", "value", "after"), [row[1:] for row in CHANGES], ids=[r[0] for r in CHANGES]
-)
+@one_test_for(("form", "text", "key", "value", "after"), [row[1:] for row in CHANGES], ids=[r[0] for r in CHANGES])
 def test_a_value_is_written_and_all_else_stays(form: FileForm, text: str, key: Key, value: Any, after: str):
     assert not form.means(text, key, value)
     splices = form.with_value(text, key, value)
@@ -60,9 +59,7 @@ def test_a_value_is_written_and_all_else_stays(form: FileForm, text: str, key: K
     assert taken_back(after, splices) == text
 
 
-@pytest.mark.parametrize(
-    ("form", "text", "key", "value", "after"), [row[1:] for row in CHANGES], ids=[r[0] for r in CHANGES]
-)
+@one_test_for(("form", "text", "key", "value", "after"), [row[1:] for row in CHANGES], ids=[r[0] for r in CHANGES])
 def test_a_value_that_was_there_comes_back_and_a_new_one_goes(
     form: FileForm, text: str, key: Key, value: Any, after: str
 ):

@@ -9,6 +9,7 @@ from partstream.config.table import Layer, RawValue, Resolved, resolve
 from partstream.settings.kinds import ConfigurationError, UnknownSettingError
 from partstream.settings.row import SettingSource
 from partstream.upstream.configuration import Timeouts
+from rows import one_test_for
 
 PLACES = [place for place in SettingSource if place is not SettingSource.DEFAULT]
 URL = "https://api.example.com/v1"
@@ -139,8 +140,8 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize(("settings", "where", "expected"), REFUSED.values(), ids=REFUSED)
-@pytest.mark.parametrize("place", [SettingSource.GROUP, SettingSource.FILE])
+@one_test_for(("settings", "where", "expected"), REFUSED.values(), ids=REFUSED)
+@one_test_for("place", [SettingSource.GROUP, SettingSource.FILE])
 def test_what_is_of_no_use_is_refused_with_its_place_and_what_could_stand_there(
     place: SettingSource, settings: dict[str, Any], where: str, expected: str
 ):
@@ -165,8 +166,8 @@ UNKNOWN = {
 }
 
 
-@pytest.mark.parametrize(("settings", "where", "meant"), UNKNOWN.values(), ids=UNKNOWN)
-@pytest.mark.parametrize("place", [SettingSource.COMMAND_LINE, SettingSource.ENVIRONMENT, SettingSource.FILE])
+@one_test_for(("settings", "where", "meant"), UNKNOWN.values(), ids=UNKNOWN)
+@one_test_for("place", [SettingSource.COMMAND_LINE, SettingSource.ENVIRONMENT, SettingSource.FILE])
 def test_an_unknown_setting_is_refused_with_the_one_that_is_probably_meant(
     place: SettingSource, settings: dict[str, Any], where: str, meant: str | None
 ):

@@ -14,6 +14,7 @@ from partstream.errors import ContractViolationError, ProviderStuckError
 from partstream.lm.contract import RULES, CheckMode
 from partstream.lm.parts import unchecked_part
 from partstream.runtime.requests import ConsumerLimits
+from rows import one_test_for
 
 TEXTS = [TextPart(letter) for letter in "abcd"]
 
@@ -63,8 +64,8 @@ async def angry(request: Request) -> None:
 PROVIDERS = [polite, deaf, hasty, talkative, angry]
 
 
-@pytest.mark.parametrize("answer", PROVIDERS)
-@pytest.mark.parametrize("count", range(len(TEXTS) + 1))
+@one_test_for("answer", PROVIDERS)
+@one_test_for("count", range(len(TEXTS) + 1))
 def test_cancelling_ends_the_stream_at_once_and_normally_and_nothing_comes_after_it(answer, count: int) -> None:
     async def scenario() -> None:
         source = CancellationTokenSource()

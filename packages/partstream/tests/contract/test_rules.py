@@ -8,6 +8,7 @@ import test_part_checks
 from promises import BREAKING, KEEPING, breaks, keeps
 
 from partstream.lm.contract import RULES, UNOBSERVABLE, Level
+from rows import one_test_for
 
 # The sections of the document about a response stream; the rest is types, rendering and plans. 9.1 lists proposals of
 # VS Code's API, of which the audience is a field of parts.
@@ -37,7 +38,7 @@ def test_a_test_cannot_name_a_rule_that_does_not_exist(decorator):
         decorator("tool-call.purple")
 
 
-@pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
+@one_test_for("rule", RULES.values(), ids=RULES)
 def test_a_rule_has_a_readable_id_a_section_and_one_sentence(rule):
     assert re.fullmatch(r"[a-z]+(-[a-z]+)*\.[a-z0-9]+(-[a-z0-9]+)*", rule.id)
     assert rule.section in SECTIONS

@@ -12,6 +12,7 @@ from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.translation import write_question
 from partstream.tokens.counting import MessageCounter, estimate_tokens
 from partstream.tokens.records import message_digest
+from rows import one_test_for
 
 ASIDE = "12 rows, 3 columns"
 WIRES = tuple(name for name, one in PROTOCOLS.items() if one.write_request is not None)
@@ -33,16 +34,16 @@ def _body(name: str, audience: Any) -> str:
     return dumps(dict(write_question(PROTOCOLS[name], asked).body)).decode()
 
 
-@pytest.mark.parametrize("name", WIRES)
-@pytest.mark.parametrize("audience", LEFT_OUT)
+@one_test_for("name", WIRES)
+@one_test_for("audience", LEFT_OUT)
 def test_no_wire_sends_them_to_a_model(name: str, audience: Any) -> None:
     body = _body(name, audience)
     assert ASIDE not in body
     assert "large" in body
 
 
-@pytest.mark.parametrize("name", WIRES)
-@pytest.mark.parametrize("audience", SENT)
+@one_test_for("name", WIRES)
+@one_test_for("audience", SENT)
 def test_every_wire_sends_all_others(name: str, audience: Any) -> None:
     body = _body(name, audience)
     assert body.count(ASIDE) == 4

@@ -3,6 +3,7 @@
 import pytest
 
 from matrix.requests import RequestRow, kinds_of_requests, value_at
+from rows import one_test_for
 
 KINDS = kinds_of_requests()
 ROWS = [
@@ -12,13 +13,13 @@ ROWS = [
 ]
 
 
-@pytest.mark.parametrize("row", ROWS)
+@one_test_for("row", ROWS)
 def test_a_request_goes_out_as_the_server_takes_it(row: RequestRow):
     body = row.body()
     assert {place: value_at(body, place) for place in row.expected} == row.expected
 
 
-@pytest.mark.parametrize("row", ROWS)
+@one_test_for("row", ROWS)
 def test_what_the_server_has_no_place_for_is_named(row: RequestRow):
     prepared = row.prepared()
     notes = [*prepared.notes, *row.corner.notes(prepared.whole)]

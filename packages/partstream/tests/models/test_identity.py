@@ -5,6 +5,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from partstream.upstream.model_information import parse_identity
+from rows import one_test_for
 
 # id: provider, family, version, name for people
 IDS: dict[str, tuple[str | None, str, str, str]] = {
@@ -165,7 +166,7 @@ def test_the_table_is_long_enough_to_mean_something():
     assert len(IDS) >= 60
 
 
-@pytest.mark.parametrize(("model_id", "expected"), IDS.items(), ids=IDS)
+@one_test_for(("model_id", "expected"), IDS.items(), ids=IDS)
 def test_an_id_says_who_made_the_model_its_family_its_version_and_a_name(model_id: str, expected: tuple):
     identity = parse_identity(model_id)
     assert (identity.provider, identity.family, identity.version, identity.display_name) == expected

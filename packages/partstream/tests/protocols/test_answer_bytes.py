@@ -13,6 +13,7 @@ from partstream.lm.outputs import FastPathWriter, Finish, InboundRequest, Outcom
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.protocol import PROTOCOLS, Protocol
 from partstream.server.replies import AnswerBytes
+from rows import one_test_for
 
 WRITTEN = {name: row for name, row in PROTOCOLS.items() if row.write_response is not None}
 QUICK = ("anthropic-messages", "chat-completions", "gemini", "gemini-interactions", "ollama", "openresponses")
@@ -66,14 +67,14 @@ ORDERS: dict[str, list[StreamOutput]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("outputs", ORDERS.values(), ids=ORDERS)
+@one_test_for("outputs", ORDERS.values(), ids=ORDERS)
 @every_writer
 def test_any_order_of_parts_has_the_same_bytes(protocol: Protocol, outputs: list[StreamOutput]) -> None:
     whole = [*outputs, END]
     assert _at_once(protocol, whole) == _event_by_event(protocol, whole)
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     "asked",
     [
         replace(ASKED, body={"stream_options": {"include_usage": True}}),

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from partstream.codec.sse import BareJSONDecoder, SSEDecoder
+from rows import one_test_for
 
 DOCUMENT = {"a": 'b"}{[\\', "c": [{"d": [1, {}]}], "é": "😀"}
 
@@ -32,8 +33,8 @@ FORMS = {
 }
 
 
-@pytest.mark.parametrize("size", [None, 1, 3, 7])
-@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+@one_test_for("size", [None, 1, 3, 7])
+@one_test_for("form", FORMS.values(), ids=FORMS)
 def test_a_value_is_an_event_however_it_is_written_and_cut(form: str, size: int | None) -> None:
     assert _values(form, size) == [DOCUMENT]
 
@@ -55,8 +56,8 @@ LISTS = {
 }
 
 
-@pytest.mark.parametrize("size", [None, 1, 3])
-@pytest.mark.parametrize("form", LISTS.values(), ids=LISTS)
+@one_test_for("size", [None, 1, 3])
+@one_test_for("form", LISTS.values(), ids=LISTS)
 def test_each_object_of_a_list_is_a_value(form: str, size: int | None) -> None:
     assert _values(form, size) == [DOCUMENT, {"b": []}]
 

@@ -10,6 +10,7 @@ from partstream import Finish, read_stream
 from partstream.errors import LanguageModelErrorCode, UpstreamFailureError, UpstreamHTTPError
 from partstream.protocols.errors import COMMON_ERRORS, ErrorBody, ErrorKind, Errors, Overflow, phrasing, read_error_body
 from partstream.upstream.http_errors import http_error
+from rows import one_test_for
 
 NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
 
@@ -117,8 +118,8 @@ MEANINGS = {
 }
 
 
-@pytest.mark.parametrize("wire", WIRES)
-@pytest.mark.parametrize(("document", "code", "wait"), MEANINGS.values(), ids=MEANINGS)
+@one_test_for("wire", WIRES)
+@one_test_for(("document", "code", "wait"), MEANINGS.values(), ids=MEANINGS)
 def test_an_error_without_a_type_says_on_every_wire_what_it_means(
     wire: Any, document: dict[str, object], code: LanguageModelErrorCode, wait: float | None
 ) -> None:

@@ -31,6 +31,7 @@ from partstream.protocols.translation import frame_answer, write_answer
 from partstream_devtools.recorded_stream import read_recording
 from protocols.answers import answers
 from recordings import FOLDER
+from rows import one_test_for
 
 ASKED = InboundRequest("small", (ChatMessage.user("Hi"),), RequestOptions())
 CHAT = (
@@ -155,8 +156,8 @@ NO_ANSWERS = {
 }
 
 
-@pytest.mark.parametrize("protocol", NAMES)
-@pytest.mark.parametrize(("data", "got"), NO_ANSWERS.values(), ids=NO_ANSWERS)
+@one_test_for("protocol", NAMES)
+@one_test_for(("data", "got"), NO_ANSWERS.values(), ids=NO_ANSWERS)
 def test_bytes_that_are_no_answer_are_named(data: bytes, got: str, protocol: str) -> None:
     error = _error(data, protocol)
     assert isinstance(error, UnreadableStreamError)
@@ -166,8 +167,8 @@ def test_bytes_that_are_no_answer_are_named(data: bytes, got: str, protocol: str
     assert title in error.expected
 
 
-@pytest.mark.parametrize("protocol", NAMES)
-@pytest.mark.parametrize(
+@one_test_for("protocol", NAMES)
+@one_test_for(
     ("data", "got"), [(b"", "no byte"), (b"\n \r\n", "blanks alone"), (b": ping\n\n: ping\n\n", "comments alone")]
 )
 def test_no_bytes_are_no_answer(data: bytes, got: str, protocol: str) -> None:
@@ -193,8 +194,8 @@ READS_TOO = {("ai-sdk", "ai-sdk-data"), ("ai-sdk-ui", "ai-gateway"), ("ai-gatewa
 KEEPS_ITS_ERROR = {("ollama", "ai-sdk-data")}
 
 
-@pytest.mark.parametrize("name", WRITTEN)
-@pytest.mark.parametrize("protocol", [one for one in BUILT_IN_PROTOCOLS if one != "ai-sdk-text"])  # all bytes are text
+@one_test_for("name", WRITTEN)
+@one_test_for("protocol", [one for one in BUILT_IN_PROTOCOLS if one != "ai-sdk-text"])  # all bytes are text
 def test_an_answer_of_each_protocol_is_named_where_any_other_one_was_given(name: str, protocol: str) -> None:
     row = PROTOCOLS[name]
     usage = Usage(input_tokens=3, output_tokens=2, total_tokens=5)

@@ -16,6 +16,7 @@ from partstream.lm.outputs import CitationMode, Finish, Outcome, StreamOptions, 
 from partstream.lm.parts import DataPart, TextPart, ToolCallPart
 from partstream.protocols.protocol import JSON_LINES, PROTOCOLS, known_framings
 from partstream.protocols.reader import StreamReader
+from rows import one_test_for
 
 DELTA = b'"type":"response.output_text.delta","output_index":0,"content_index":0,"delta":"%s"'
 
@@ -105,7 +106,7 @@ def _text_with(event: bytes) -> str | None:
     return None if isinstance(outputs[-1].error, UpstreamProtocolError) else _text(outputs)
 
 
-@pytest.mark.parametrize(("event", "text"), SAME_EVERYWHERE.values(), ids=SAME_EVERYWHERE)
+@one_test_for(("event", "text"), SAME_EVERYWHERE.values(), ids=SAME_EVERYWHERE)
 def test_an_odd_event_means_the_same_in_every_way_of_reading(event: bytes, text: str | None) -> None:
     assert _text_with(event) == text
     whole = [_said(b"a"), event, _said(b"c"), COMPLETED]

@@ -8,6 +8,7 @@ from partstream.protocols.chat_completions import SPOKEN_AT as CHAT_COMPLETIONS
 from partstream.protocols.known_servers import KNOWN_SERVERS, known_server, server_at
 from partstream.protocols.protocol import PROTOCOLS, ServerProtocol, spoken_at
 from partstream.upstream.detection_rules import decide_by_host, known_wires
+from rows import one_test_for
 
 ROWS = [
     *((name, row) for name, one in PROTOCOLS.items() if one.spoken_at is not None for row in one.spoken_at()),
@@ -15,7 +16,7 @@ ROWS = [
 ]
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("url", "name"),
     [
         ("https://api.openai.com/v1", "openai"),
@@ -86,9 +87,7 @@ def test_no_two_servers_share_a_name_a_host_or_a_port() -> None:
         assert len(values) == len(set(values))
 
 
-@pytest.mark.parametrize(
-    ("protocol", "row"), ROWS, ids=lambda one: one.server if isinstance(one, ServerProtocol) else one
-)
+@one_test_for(("protocol", "row"), ROWS, ids=lambda one: one.server if isinstance(one, ServerProtocol) else one)
 def test_a_row_of_a_protocol_stands_at_its_server(protocol: str, row: ServerProtocol) -> None:
     server = known_server(row.server)
     assert server_at(row.base_url.replace("YOUR-RESOURCE", "mine")) == server

@@ -1,14 +1,13 @@
 """The table of how far a response has come is whole: every state decides every kind of event, and can be reached."""
 
-import pytest
-
 from partstream.protocols.read_response import TRANSITIONS, Action, LifecycleEvent, LifecycleState, strict_step
+from rows import one_test_for
 
 OPEN_STATES = [state for state in LifecycleState if state is not LifecycleState.ENDED]
 
 
-@pytest.mark.parametrize("state", OPEN_STATES)
-@pytest.mark.parametrize("kind", LifecycleEvent)
+@one_test_for("state", OPEN_STATES)
+@one_test_for("kind", LifecycleEvent)
 def test_every_state_decides_every_kind_of_event(state: LifecycleState, kind: LifecycleEvent) -> None:
     assert kind in TRANSITIONS[state]
 

@@ -11,6 +11,7 @@ from partstream.lm.outputs import InboundRequest, Reply
 from partstream.lm.parts import STATEFUL_MARKER_MIME_TYPE
 from partstream.protocols.protocol import loadable_protocols
 from partstream.protocols.translation import write_answer
+from rows import one_test_for
 
 MARKS = {
     "a call of an agent": call_data(InnerCall("call-1", "search", {"query": "agents"})),
@@ -26,8 +27,8 @@ def _written(name: str, *parts: TextPart | DataPart) -> bytes:
     return dumps(list(write_answer(loadable_protocols()[0][name], asked, outputs, Reply("i", 1, 9))))
 
 
-@pytest.mark.parametrize("name", SERVED)
-@pytest.mark.parametrize("mark", MARKS.values(), ids=MARKS)
+@one_test_for("name", SERVED)
+@one_test_for("mark", MARKS.values(), ids=MARKS)
 def test_a_wire_writes_an_answer_with_a_mark_as_one_without_it(name: str, mark: DataPart) -> None:
     written = _written(name, mark)
     assert written == _written(name)

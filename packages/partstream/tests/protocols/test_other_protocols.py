@@ -9,6 +9,7 @@ from partstream.cli import main
 from partstream.protocols.protocol import BUILT_IN_PROTOCOLS
 from partstream_devtools.recorded_stream import RecordingError, read_recording
 from recordings import FOLDER
+from rows import one_test_for
 
 FOLDERS = {
     "openresponses": "openresponses",
@@ -76,8 +77,8 @@ RELATED = {frozenset({"ai-sdk-ui", other}) for other in ("ai-sdk", "ai-gateway",
 """Wires that say much in the same events."""
 
 
-@pytest.mark.parametrize("own", [name for name in MADE_UP if name in BUILT_IN_PROTOCOLS])
-@pytest.mark.parametrize("other", BUILT_IN_PROTOCOLS)
+@one_test_for("own", [name for name in MADE_UP if name in BUILT_IN_PROTOCOLS])
+@one_test_for("other", BUILT_IN_PROTOCOLS)
 def test_the_first_events_of_one_protocol_are_no_truncated_answer_of_another(own: str, other: str) -> None:
     if own == other or {own, other} in RELATED:
         return

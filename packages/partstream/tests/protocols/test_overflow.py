@@ -4,6 +4,7 @@ import pytest
 
 from partstream.errors import UpstreamConnectionError, UpstreamFailureError, UpstreamHTTPError
 from partstream.protocols.errors import COMMON_ERRORS, PHRASINGS, Overflow
+from rows import one_test_for
 
 read_overflow = COMMON_ERRORS.overflow
 
@@ -140,7 +141,7 @@ SAID = [
 ]
 
 
-@pytest.mark.parametrize(("said", "limit", "count"), SAID)
+@one_test_for(("said", "limit", "count"), SAID)
 def test_an_input_that_is_too_long_is_read_in_the_words_of_each_server(said, limit, count):
     expected = Overflow(limit, count)
     assert read_overflow(UpstreamHTTPError(400, provider_message=said)) == expected

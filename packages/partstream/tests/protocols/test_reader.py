@@ -31,6 +31,7 @@ from partstream.protocols.protocol import (
 from partstream.protocols.read_response import Deltas, MatchConfidence
 from partstream.protocols.reader import StreamReader
 from protocols.openresponses.wire import created, delta, message, read_bytes, sse, terminal, text_done, thinking_delta
+from rows import one_test_for
 
 START, END = sse([created(), delta("Hi")]), sse([terminal()])
 DELTA = "response.output_text.delta"
@@ -71,10 +72,8 @@ def test_what_is_no_event_of_the_response_is_passed_over_wherever_it_stands(noth
         assert result.finish.outcome is Outcome.COMPLETED
 
 
-@pytest.mark.parametrize(
-    "data", [b"{", b"nonsense", b"[1]", b'"text"', b"7", b"null", b"true", b"{]", b"{}{}", b"\xff"]
-)
-@pytest.mark.parametrize("name", ["", "response.created", DELTA])
+@one_test_for("data", [b"{", b"nonsense", b"[1]", b'"text"', b"7", b"null", b"true", b"{]", b"{}{}", b"\xff"])
+@one_test_for("name", ["", "response.created", DELTA])
 def test_data_that_is_no_json_object_is_a_clear_error(data: bytes, name: str) -> None:
     broken = _named(name, data) if name else b"data: " + data + b"\n\n"
     rest = [*sse([delta(" more"), delta(" and more")]), *END]
@@ -215,8 +214,8 @@ def test_an_error_below_the_stream_ends_it_once_and_nothing_follows() -> None:
     assert reader.end() == []
 
 
-@pytest.mark.parametrize("rest", [b'data: {"cho"null}\n\n', b"data: Bad Gateway\n\n", b"data: " + b"x" * 200 + b"\n\n"])
-@pytest.mark.parametrize(
+@one_test_for("rest", [b'data: {"cho"null}\n\n', b"data: Bad Gateway\n\n", b"data: " + b"x" * 200 + b"\n\n"])
+@one_test_for(
     ("protocol", "error"),
     [
         ("openresponses", {"type": "error", "message": "no credit"}),

@@ -14,6 +14,7 @@ from partstream.protocols.protocol import BUILT_IN_PROTOCOLS
 from partstream_devtools.recorded_stream import RecordingError, read_recording
 from protocols.openresponses.wire import created, delta, event, sse, terminal
 from recordings import Recording, recordings
+from rows import one_test_for
 
 EVENTS = [created(), delta("Hi"), terminal()]
 SSE = b"".join(sse(EVENTS))
@@ -26,7 +27,7 @@ def _outcome(*arguments: Any, **named: Any) -> tuple[list[object], Outcome]:
     return list(outputs), finish.outcome
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("data", "path"),
     [
         (SSE, "a.sse"),
@@ -43,7 +44,7 @@ def _outcome(*arguments: Any, **named: Any) -> tuple[list[object], Outcome]:
         (LINES.rstrip(), "-"),
     ],
 )
-@pytest.mark.parametrize("chunk_size", [None, 1, 7, 100_000])
+@one_test_for("chunk_size", [None, 1, 7, 100_000])
 def test_the_framing_is_told_from_the_name_or_the_first_bytes(data: bytes, path: str, chunk_size: int | None) -> None:
     assert _outcome(data, path, chunk_size=chunk_size) == ([TextPart("Hi")], Outcome.COMPLETED)
 
@@ -180,7 +181,7 @@ def test_one_event_that_many_protocols_have_tells_nothing() -> None:
             list(read_recording(lines, "a.jsonl"))
 
 
-@pytest.mark.parametrize("recording", [path for folder in ("gemini", "ollama") for path in recordings(folder)])
+@one_test_for("recording", [path for folder in ("gemini", "ollama") for path in recordings(folder)])
 def test_no_recording_of_another_wire_passes_as_a_stream_of_the_named_protocol(recording: Recording) -> None:
     data = recording.path.read_bytes()
     for protocol in ("openresponses", "ai-sdk"):
@@ -224,8 +225,8 @@ CAPTURES = {
 }
 
 
-@pytest.mark.parametrize("protocol", [None, "openresponses"])
-@pytest.mark.parametrize(("data", "path"), CAPTURES.values(), ids=CAPTURES)
+@one_test_for("protocol", [None, "openresponses"])
+@one_test_for(("data", "path"), CAPTURES.values(), ids=CAPTURES)
 def test_a_capture_is_read_in_every_form_that_people_keep(data: bytes, path: str, protocol: str | None) -> None:
     assert _outcome(data, path, protocol) == ([TextPart("Hi")], Outcome.COMPLETED)
 

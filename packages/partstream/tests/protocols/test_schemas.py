@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from copilot_requests import copilot_requests
 from partstream.protocols.schemas import inlined, moonshot_schema, open_objects, openapi_subset
+from rows import one_test_for
 
 Schema = dict[str, Any]
 STRING, NUMBER = {"type": "string"}, {"type": "number"}
@@ -133,7 +134,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("normalize", "given_schema", "expected"), CASES)
+@one_test_for(("normalize", "given_schema", "expected"), CASES)
 def test_a_schema_becomes(normalize: Callable[[Schema], Schema], given_schema: Schema, expected: Schema) -> None:
     before = json.dumps(given_schema)
     assert normalize(given_schema) == expected

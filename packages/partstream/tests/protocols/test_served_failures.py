@@ -25,6 +25,7 @@ from partstream.lm.outputs import Finish, InboundRequest, Outcome, Reply
 from partstream.protocols.failures import FailureKind, RefusedRequestError, ServedFailure, failure_of
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.serve import ResponseWriter
+from rows import one_test_for
 
 SERVED = [name for name, one in PROTOCOLS.items() if one.read_request is not None and one.write_response is not None]
 
@@ -35,7 +36,7 @@ def _writes(name: str) -> type[ResponseWriter]:
     return corner()
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("error", "kind"),
     [
         (InvalidRequestError("input[0]", "a number", "an object"), "invalid request"),
@@ -133,8 +134,8 @@ COMMON_WORDS: dict[FailureKind, tuple[str, str | None]] = {
 }
 
 
-@pytest.mark.parametrize("name", ["openresponses", "chat-completions"])
-@pytest.mark.parametrize("kind", FailureKind)
+@one_test_for("name", ["openresponses", "chat-completions"])
+@one_test_for("kind", FailureKind)
 def test_the_wires_of_openai_have_all_four_fields_and_the_codes_that_clients_act_on(
     name: str, kind: FailureKind
 ) -> None:

@@ -4,14 +4,13 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
 from partstream.codec.sse import SSEDecoder
 from partstream.errors import UpstreamConnectionError
 from partstream.lm.outputs import Finish, Outcome, StreamOutput
 from partstream.lm.parts import TextPart
 from partstream.protocols.protocol import SSE
 from partstream.protocols.reader import DOCUMENT, END_OF_BYTES, FAILURE, ReadStep, StreamReader, TappedReader
+from rows import one_test_for
 
 FIXTURES = Path(__file__).resolve().parents[4] / "tests" / "fixtures" / "ai_sdk"
 DELTA = b'data: {"type":"response.output_text.delta","output_index":0,"content_index":0,"delta":"%s"}\n\n'
@@ -82,8 +81,8 @@ STREAMS = {
 }
 
 
-@pytest.mark.parametrize(("protocol", "path"), STREAMS.values(), ids=STREAMS)
-@pytest.mark.parametrize("size", [97, 1 << 20])
+@one_test_for(("protocol", "path"), STREAMS.values(), ids=STREAMS)
+@one_test_for("size", [97, 1 << 20])
 def test_the_outputs_are_the_same_with_a_tap_and_without_one(protocol: str, path: Path, size: int):
     data = path.read_bytes()
     chunks = [data[at : at + size] for at in range(0, len(data), size)]

@@ -13,6 +13,7 @@ from partstream.vscode.rpc import (
     encode_notification,
     encode_result,
 )
+from rows import one_test_for
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(),
@@ -100,8 +101,8 @@ READABLE_IDS = {
 }
 
 
-@pytest.mark.parametrize(("beginning", "request_id"), READABLE_IDS.items(), ids=range(len(READABLE_IDS)))
-@pytest.mark.parametrize("cut", [1, 7, 64, 100_000])
+@one_test_for(("beginning", "request_id"), READABLE_IDS.items(), ids=range(len(READABLE_IDS)))
+@one_test_for("cut", [1, 7, 64, 100_000])
 def test_a_request_that_cannot_be_read_is_answered_by_the_id_at_its_beginning(beginning, request_id, cut):
     too_large = encode_frame(beginning + b'"' + b"x" * 3_000 + b'"}')
     no_json = encode_frame(beginning + b"[" * 2_000)

@@ -14,6 +14,7 @@ from partstream.lm.provider import DrainingProgress
 from partstream.server.application import app
 from partstream.server.settings import ServingSettings
 from partstream.upstream.endpoint import Secret
+from rows import one_test_for
 from serving.asgi import WAIT, Taken, ask, call
 from serving.providers import Driven, deaf, silent
 from serving.wires import WIRES, Wire
@@ -246,8 +247,8 @@ def test_what_one_turn_of_the_loop_reports_is_one_send_and_the_first_part_is_not
 
 
 @every_wire
-@pytest.mark.parametrize("stream", [True, False], ids=["stream", "document"])
-@pytest.mark.parametrize("reports", [True, False], ids=["reported", "raised"])
+@one_test_for("stream", [True, False], ids=["stream", "document"])
+@one_test_for("reports", [True, False], ids=["reported", "raised"])
 def test_a_provider_that_fails_before_its_first_part_is_an_http_status(wire: Wire, stream: bool, reports: bool):
     error = UpstreamHTTPError(429, provider_message="Slow down.", retry_after=12.0)
 

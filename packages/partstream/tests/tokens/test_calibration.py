@@ -22,6 +22,7 @@ from partstream.tokens.records import (
     factor_of,
     sample_of,
 )
+from rows import one_test_for
 
 MODEL = LanguageModelChatInformation("m", "M", "made-up", "1", 100_000, 1000)
 WORDS = "the quick brown fox jumps over the lazy dog while seven wizards quietly judge boxing matches ".split()  # noqa: SIM905
@@ -40,8 +41,8 @@ def test_without_samples_nothing_is_corrected():
     assert factor_of([]) == 1
 
 
-@pytest.mark.parametrize("truth", [0.5, 0.7, 0.999, 1.0, 1.2, 1.5, 2.0, 3.0])
-@pytest.mark.parametrize("answers", [1, 2, 3, 50])
+@one_test_for("truth", [0.5, 0.7, 0.999, 1.0, 1.2, 1.5, 2.0, 3.0])
+@one_test_for("answers", [1, 2, 3, 50])
 def test_reports_that_agree_are_believed_as_they_are(truth: float, answers: int):
     assert factor_of(_samples(*[truth] * answers)) == pytest.approx(truth)
 
@@ -63,9 +64,9 @@ def test_a_conversation_is_corrected_by_the_ratio_itself_and_not_by_its_root(tru
         assert accounting.factor(MODEL.family) == pytest.approx(truth, rel=0.01)
 
 
-@pytest.mark.parametrize("truth", [0.8, 1.0, 1.5])
-@pytest.mark.parametrize("odd", [0.01, 0.5, 3.0, 1_000.0])
-@pytest.mark.parametrize("place", range(3, 12))
+@one_test_for("truth", [0.8, 1.0, 1.5])
+@one_test_for("odd", [0.01, 0.5, 3.0, 1_000.0])
+@one_test_for("place", range(3, 12))
 def test_one_odd_request_moves_the_factor_by_a_few_per_cent(truth: float, odd: float, place: int):
     ratios = [truth] * place + [odd] + [truth] * 3
     for length in range(place, len(ratios) + 1):

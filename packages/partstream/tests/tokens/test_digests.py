@@ -8,6 +8,7 @@ import pytest
 
 from partstream import ChatMessage, DataPart, TextPart, ThinkingPart, Tool, ToolCallPart, ToolResultPart
 from partstream.tokens.records import message_digest, prefix_digests, text_digest, tools_digest
+from rows import one_test_for
 
 DIFFERENT = {
     "no content": ChatMessage.user([]),
@@ -57,7 +58,7 @@ SAME = {
 }
 
 
-@pytest.mark.parametrize(("one", "other"), list(combinations(DIFFERENT, 2)), ids=lambda name: name)
+@one_test_for(("one", "other"), list(combinations(DIFFERENT, 2)), ids=lambda name: name)
 def test_what_may_have_another_number_has_another_digest(one: str, other: str):
     assert message_digest(DIFFERENT[one]) != message_digest(DIFFERENT[other])
 

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from partstream.tokens.families import IMAGE_COSTS, Dimensions, image_cost_of, read_dimensions
+from rows import one_test_for
 
 
 def png(width, height):
@@ -48,8 +49,8 @@ def webp_extended(width, height):
 FORMATS = (png, gif, jpeg, webp_lossy, webp_lossless, webp_extended)
 
 
-@pytest.mark.parametrize("write", FORMATS)
-@pytest.mark.parametrize("size", [(1, 1), (640, 480), (480, 640), (16383, 9)])
+@one_test_for("write", FORMATS)
+@one_test_for("size", [(1, 1), (640, 480), (480, 640), (16383, 9)])
 def test_the_size_of_an_image_is_read_from_its_header(write, size):
     assert read_dimensions(write(*size)) == Dimensions(*size)
     assert read_dimensions(write(*size) + bytes(5000)) == Dimensions(*size)
@@ -87,7 +88,7 @@ def test_a_damaged_header_gives_a_size_or_none(write, data):
 # ---- costs ----
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("family", "size", "tokens"),
     [
         # OpenAI's own examples, guide "Images and vision"

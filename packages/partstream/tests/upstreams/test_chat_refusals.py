@@ -12,6 +12,7 @@ from partstream.codec.json_codec import dumps
 from partstream.conversation.preparation import RequestSettings
 from partstream.errors import LanguageModelErrorCode, UpstreamFailureError, UpstreamHTTPError
 from partstream_devtools.testing.faults import Step, document
+from rows import one_test_for
 from upstreams.test_refusals import Body, asked, server
 from upstreams.upstreams import ask, gateway_to, run
 
@@ -238,8 +239,8 @@ UNDER_SUCCESS: dict[str, tuple[Any, str, LanguageModelErrorCode, int]] = {
 }
 
 
-@pytest.mark.parametrize("content_type", ["application/json", "text/event-stream", "text/plain", ""])
-@pytest.mark.parametrize(("body", "message", "code", "times"), UNDER_SUCCESS.values(), ids=UNDER_SUCCESS)
+@one_test_for("content_type", ["application/json", "text/event-stream", "text/plain", ""])
+@one_test_for(("body", "message", "code", "times"), UNDER_SUCCESS.values(), ids=UNDER_SUCCESS)
 def test_an_error_under_a_status_of_success_is_that_error(
     body: Any, message: str, code: LanguageModelErrorCode, times: int, content_type: str
 ) -> None:

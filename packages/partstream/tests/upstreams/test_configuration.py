@@ -6,6 +6,7 @@ from partstream.settings.kinds import ConfigurationError
 from partstream.upstream.configuration import GatewayConfiguration, RetryPolicy, Timeouts
 from partstream.upstream.endpoint import Secret
 from partstream.upstream.model_information import ModelOverride
+from rows import one_test_for
 
 URL = "https://api.example.com/v1"
 KEY = "sk-planted"
@@ -97,7 +98,7 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize(("settings", "where"), WRONG.values(), ids=WRONG)
+@one_test_for(("settings", "where"), WRONG.values(), ids=WRONG)
 def test_a_wrong_setting_is_named_with_what_could_stand_there_and_no_key(settings: dict, where: str):
     with pytest.raises(ConfigurationError) as caught:
         GatewayConfiguration.from_json(settings)

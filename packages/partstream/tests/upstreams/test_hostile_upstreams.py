@@ -28,6 +28,7 @@ from partstream.protocols.reader import StreamReader
 from partstream.upstream.configuration import RetryPolicy, Timeouts
 from partstream.upstream.http import DocumentFetcher, UpstreamHTTP
 from partstream.upstream.transport import UpstreamRequest
+from rows import one_test_for
 from upstreams.test_transport import Streamed, exchange, stream, transport_to
 from upstreams.upstreams import LIMITS, configuration, run
 
@@ -149,7 +150,7 @@ WHOLE: dict[str, bytes] = {
 }
 
 
-@pytest.mark.parametrize("answer", WHOLE.values(), ids=WHOLE)
+@one_test_for("answer", WHOLE.values(), ids=WHOLE)
 def test_an_answer_is_whole_in_spite_of(answer: bytes) -> None:
     async def test() -> None:
         streamed = await outcome_of(answer)
@@ -240,7 +241,7 @@ BROKEN: dict[str, tuple[bytes, type[UpstreamError]]] = {
 }
 
 
-@pytest.mark.parametrize(("answer", "expected"), BROKEN.values(), ids=BROKEN)
+@one_test_for(("answer", "expected"), BROKEN.values(), ids=BROKEN)
 def test_an_answer_is_one_typed_error_that_has(answer: bytes, expected: type[UpstreamError]) -> None:
     async def test() -> None:
         streamed = await outcome_of(answer)

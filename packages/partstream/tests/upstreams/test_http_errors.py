@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from partstream.errors import LanguageModelErrorCode
 from partstream.upstream.http_errors import http_error, retry_after
 from recordings import FOLDER
+from rows import one_test_for
 
 NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
 
@@ -48,7 +49,7 @@ BODIES = {
 }
 
 
-@pytest.mark.parametrize(("body", "message", "code"), BODIES.values(), ids=BODIES)
+@one_test_for(("body", "message", "code"), BODIES.values(), ids=BODIES)
 def test_the_message_and_the_code_are_read_from(body: bytes, message: str | None, code: str | None):
     error = http_error(418, {}, body, NOW)
     assert (error.http_status, error.provider_message, error.provider_code) == (418, message, code)

@@ -17,6 +17,7 @@ from partstream.upstream.configuration import Timeouts
 from partstream.upstream.endpoint import Secret
 from partstream.upstream.linked_files import FetchLimits, LinkedFiles, is_public
 from partstream_devtools.testing.faults import End, Head, Send, Stall, Step, document
+from rows import one_test_for
 from upstreams.upstreams import ask, configuration, gateway_to, run
 
 PNG = b"\x89PNG\r\n\x1a\n0"
@@ -145,7 +146,7 @@ def test_an_address_with_a_user_is_never_asked(address: str) -> None:
     run(test())
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("address", "public"),
     [
         ("93.184.215.14", True),

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from partstream.upstream.http_connection import Body, ChunkedBody, EndlessBody, SizedBody, body_of
+from rows import one_test_for
 
 
 def _fed(body: Body, data: bytes, size: int) -> bytes:
@@ -71,14 +72,14 @@ def test_what_follows_the_last_chunk_is_a_rest() -> None:
     assert (body.is_whole, body.rest) == (True, b"HTTP/1.1")
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     "data",
     [
         b"z\r\n", b"-1\r\n", b"0x1\r\n", b"1_0\r\n", b"\r\n", b"+1\r\na\r\n", b"2\r\nabc\r\n", b"1\r\na\rb", b"1\n",
         b"f" * 17 + b"\r\n",
     ],
 )  # fmt: skip
-@pytest.mark.parametrize("size", [1, 100])
+@one_test_for("size", [1, 100])
 def test_what_is_no_chunk_is_an_error_of_the_server(data: bytes, size: int) -> None:
     with pytest.raises(httpx2.RemoteProtocolError, match="illegal chunk header"):
         _fed(ChunkedBody(), _chunk(b"ab") + data, size)

@@ -4,6 +4,7 @@ import pytest
 
 from partstream.protocols.known_servers import KeyRequirement, server_at
 from partstream.upstream.endpoint import ANOTHER_ADDRESS, UnknownPresetError, preset_named, presets
+from rows import one_test_for
 
 
 def test_the_presets_begin_with_the_servers_of_this_machine_and_end_with_any_address():
@@ -16,7 +17,7 @@ def test_the_presets_begin_with_the_servers_of_this_machine_and_end_with_any_add
     assert {"lm-studio", "vercel", "azure", "litellm"} <= set(names)
 
 
-@pytest.mark.parametrize("preset", presets(), ids=lambda one: one.name)
+@one_test_for("preset", presets(), ids=lambda one: one.name)
 def test_a_preset_has_an_address_or_asks_for_one(preset):
     assert bool(preset.base_url) is not bool(preset.address_example)
     assert preset.asks_address is not bool(preset.base_url)

@@ -34,6 +34,7 @@ from partstream.protocols.openresponses.write_request import EncryptedReasoning,
 from partstream.protocols.protocol import asked_protocols
 from partstream.settings.kinds import ConfigurationError
 from partstream.upstream.configuration import GatewayConfiguration, own_settings_of, upstream_rows
+from rows import one_test_for
 
 URL = "http://127.0.0.1/v1"
 ALL = {
@@ -222,7 +223,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("has_place", "has_none", "name"),
     [
         (protocol, other, name)
@@ -245,7 +246,7 @@ def test_what_a_protocol_has_no_place_for_is_refused_and_not_ignored(has_place: 
         GatewayConfiguration(URL, protocol=has_none, request=RequestSettings(own=READ[has_place]))
 
 
-@pytest.mark.parametrize(("settings", "where"), WRONG.values(), ids=WRONG)
+@one_test_for(("settings", "where"), WRONG.values(), ids=WRONG)
 def test_a_wrong_setting_is_refused_with_its_place_and_what_could_stand_there(settings: dict[str, Any], where: str):
     with pytest.raises(ConfigurationError) as caught:
         GatewayConfiguration.from_json({"baseUrl": URL, "protocol": _protocol_of(where), **settings})

@@ -25,12 +25,13 @@ from partstream.conversation.provider_state import read_marker
 from partstream.errors import UpstreamHTTPError
 from partstream.server.loopback import LoopbackRequest
 from partstream_devtools.testing.faults import Step, document
+from rows import one_test_for
 from upstreams.upstreams import Answer, ask, gateway_to, replay, run, server_of
 
 STORING = RequestSettings(continuation=Continuation.ON)
 
 
-@pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
+@one_test_for("row", ROWS.values(), ids=ROWS)
 def test_the_upstream_gets_exactly_the_items_of(row: Row):
     async def test() -> None:
         async with replay(request=row.settings) as (upstream, provider):

@@ -36,6 +36,7 @@ from partstream.upstream.transport import Transport, UpstreamRequest
 from partstream_devtools.testing.faults import End, EndKind, Head, Send, Stall, Step, document, event_stream
 from partstream_devtools.testing.replaying import Outcome as Delivered
 from partstream_devtools.testing.upstream import ReplayUpstream
+from rows import one_test_for
 from upstreams.test_requests import message, stream_of
 from upstreams.upstreams import HELLO, LIMITS, PATIENT, RETRY, configuration, run, server_of
 
@@ -126,7 +127,7 @@ WHOLE = [
 ]
 
 
-@pytest.mark.parametrize("fault", WHOLE)
+@one_test_for("fault", WHOLE)
 def test_an_answer_is_whole_in_spite_of(fault: str | None):
     async def test() -> None:
         streamed, _ = await misbehave(fault)

@@ -22,6 +22,7 @@ from partstream_agents.adapter import (
     StepUsage,
 )
 from partstream_agents.agent_framework import RunEvents
+from rows import one_test_for
 
 
 def update(*contents: Content, role: str = "assistant", **fields: Any) -> AgentResponseUpdate:
@@ -298,7 +299,7 @@ def test_an_error_in_the_stream_is_the_error_of_the_answer() -> None:
         RunEvents().read(update(Content.from_error(message="out of cards", error_code="busy")))
 
 
-@pytest.mark.parametrize("kind", get_args(ContentType))
+@one_test_for("kind", get_args(ContentType))
 def test_an_empty_content_of_any_kind_breaks_nothing(kind: Any) -> None:
     fields: dict[str, Any] = {"function_call": call("c", "look")} if kind == "function_approval_request" else {}
     events = RunEvents()

@@ -39,6 +39,7 @@ from partstream_hub.directory import (
     Team,
     changed_directory,
 )
+from rows import one_test_for
 
 WHOLE = """
 [models.fast]
@@ -186,9 +187,7 @@ FAULTS = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("text", "said"), FAULTS, ids=[said.split(" ")[0] + str(n) for n, (_, said) in enumerate(FAULTS)]
-)
+@one_test_for(("text", "said"), FAULTS, ids=[said.split(" ")[0] + str(n) for n, (_, said) in enumerate(FAULTS)])
 def test_a_fault_says_where_it_is_what_stands_there_and_what_could(text: str, said: str):
     with pytest.raises(UnusableHubFileError) as caught:
         read_hub_file(text, "team/hub.toml")

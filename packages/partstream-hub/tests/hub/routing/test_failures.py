@@ -3,8 +3,6 @@
 from __future__ import annotations
 import math
 
-import pytest
-
 from partstream.errors import (
     ContextLengthExceededError,
     InvalidRequestError,
@@ -20,6 +18,7 @@ from partstream.errors import (
 )
 from partstream.upstream.endpoint import CredentialError
 from partstream_hub.routing import Blame, blame_of
+from rows import one_test_for
 
 OF_REQUEST = Blame(is_of_upstream=False)
 PERHAPS = Blame(is_of_upstream=True)
@@ -52,6 +51,6 @@ ROWS = {
 }
 
 
-@pytest.mark.parametrize(("error", "blame"), ROWS.values(), ids=ROWS)
+@one_test_for(("error", "blame"), ROWS.values(), ids=ROWS)
 def test_the_blame_of(error: Exception, blame: Blame):
     assert blame_of(error) == blame

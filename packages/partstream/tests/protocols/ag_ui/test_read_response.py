@@ -15,6 +15,7 @@ from partstream.protocols.ag_ui.read_response import EVENTS
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.recognition import NamedEvent, protocol_of
 from protocols.ag_ui.events import END, START, called, read, result, run_of, said, thought
+from rows import one_test_for
 
 
 def text(outputs: list[StreamOutput]) -> str:
@@ -429,7 +430,7 @@ def test_hosts_without_thinking_parts_get_no_items() -> None:
 # ---- whose events they are ----
 
 
-@pytest.mark.parametrize("kind", EVENTS)
+@one_test_for("kind", EVENTS)
 def test_every_event_is_surely_of_this_protocol_and_of_no_other(kind: str) -> None:
     found = protocol_of([*PROTOCOLS.values()], [NamedEvent("", {"type": kind})])
     assert found is PROTOCOLS["ag-ui"]

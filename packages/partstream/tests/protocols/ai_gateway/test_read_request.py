@@ -20,6 +20,7 @@ from partstream.protocols.ai_gateway.serve import DENIED, READ_REQUEST
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.serve import WireRequest
 from partstream.protocols.translation import read_question, write_question
+from rows import one_test_for
 from unsupported import UNSUPPORTED, request_form
 
 PIXEL = "iVBORw0KGgo="
@@ -87,7 +88,7 @@ def test_there_are_recorded_requests_of_all_versions() -> None:
     assert len(RECORDED) > 30
 
 
-@pytest.mark.parametrize("recorded", RECORDED)
+@one_test_for("recorded", RECORDED)
 def test_what_the_published_client_sends_is_understood(recorded: dict[str, Any]) -> None:
     asked = READ_REQUEST.read(WireRequest("/language-model", recorded["body"], recorded["headers"]))
     assert asked.dialect == recorded["headers"]["ai-language-model-specification-version"]
@@ -98,7 +99,7 @@ def test_what_the_published_client_sends_is_understood(recorded: dict[str, Any])
     assert {place.rpartition(".")[2] for place in asked.unmapped} <= {"headers", "tools[0]", "filename"}
 
 
-@pytest.mark.parametrize("recorded", RECORDED)
+@one_test_for("recorded", RECORDED)
 def test_what_was_asked_can_be_asked_again(recorded: dict[str, Any]) -> None:
     gateway = PROTOCOLS["ai-gateway"]
     asked = READ_REQUEST.read(WireRequest("/language-model", recorded["body"], recorded["headers"]))
@@ -298,7 +299,7 @@ WRONG: list[tuple[str, Any, str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("version", "wrong", "where"), WRONG)
+@one_test_for(("version", "wrong", "where"), WRONG)
 def test_a_wrong_request_is_refused_with_the_place(version: str, wrong: Any, where: str) -> None:
     body = wrong if isinstance(wrong, dict) else {"prompt": wrong}
     with pytest.raises(InvalidRequestError) as raised:

@@ -17,6 +17,7 @@ from partstream.protocols.ai_gateway.serve import READ_REQUEST
 from partstream.protocols.ai_gateway.write_request import build_request
 from partstream.protocols.serve import WireRequest
 from protocols.ai_sdk.messages import CONVERSATIONS, check_calls, contents, strings
+from rows import one_test_for
 
 GATEWAY = replace(ORIGIN, model="made/up")
 versions = pytest.mark.parametrize("version", SPECIFICATION_VERSIONS)
@@ -31,7 +32,7 @@ def _asked(messages: list[ChatMessage], options: RequestOptions, version: int) -
 
 
 @versions
-@pytest.mark.parametrize("request_", copilot_requests().values(), ids=copilot_requests())
+@one_test_for("request_", copilot_requests().values(), ids=copilot_requests())
 def test_what_copilot_asks_is_taken_with_all_its_words_and_tools(request_: CopilotRequest, version: int) -> None:
     asked, body = _asked(request_.messages, request_.options, version)
     assert (asked.model, asked.dialect, asked.stream) == ("made/up", str(version), True)

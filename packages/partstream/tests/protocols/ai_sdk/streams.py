@@ -62,3 +62,14 @@ def parameters(folder: Path) -> list[Any]:
         return [pytest.param(None, id="none", marks=[pytest.mark.recordings, pytest.mark.skip(reason=reason)])]
     marks = [pytest.mark.recordings] if folder == FOREIGN else []
     return [pytest.param(one, id=f"{one.version}-{one.path.name}", marks=marks) for one in found]
+
+
+def versions(folder: Path) -> list[Any]:
+    """One parameter a version, with all of its streams; one that skips and says why, where there are none."""
+    streams: dict[str, list[Recorded]] = {}
+    for one in find(folder):
+        streams.setdefault(one.version, []).append(one)
+    if not streams:
+        return parameters(folder)
+    marks = [pytest.mark.recordings] if folder == FOREIGN else []
+    return [pytest.param(of_one, id=f"{folder.name}-{version}", marks=marks) for version, of_one in streams.items()]

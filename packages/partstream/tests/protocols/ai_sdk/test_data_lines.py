@@ -8,6 +8,7 @@ from partstream.errors import EventTooLargeError, UpstreamProtocolError
 from partstream.protocols.ai_sdk import CODES, DataStreamDecoder
 from partstream.protocols.ai_sdk.read_response import CHUNKS
 from protocols.ai_sdk.wire import read_framed
+from rows import one_test_for
 
 LINES = {
     b'0:"Hi"': {"type": "text-delta", "textDelta": "Hi"},
@@ -23,8 +24,8 @@ LINES = {
 }
 
 
-@pytest.mark.parametrize(("line", "chunk"), LINES.items())
-@pytest.mark.parametrize("end", [b"\n", b"\r\n", b""])
+@one_test_for(("line", "chunk"), LINES.items())
+@one_test_for("end", [b"\n", b"\r\n", b""])
 def test_a_line_is_the_chunk_that_its_code_stands_for(line: bytes, chunk: dict[str, object], end: bytes) -> None:
     for pieces in ([line + end], [bytes((byte,)) for byte in line + end]):
         decoder = DataStreamDecoder()

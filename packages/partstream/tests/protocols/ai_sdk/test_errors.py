@@ -18,6 +18,7 @@ from partstream.errors import (
 )
 from partstream.lm.outputs import Outcome
 from protocols.ai_sdk.wire import read, read_chunks
+from rows import one_test_for
 
 BODY = {"error": {"message": "Too long", "type": "invalid_request_error"}}
 PLAIN = {"name": "AI_APICallError", "statusCode": 400, "responseBody": json.dumps(BODY), "isRetryable": False}
@@ -101,7 +102,7 @@ def _caused() -> Exception:
     return outer
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("error", "message", "code"),
     [
         (ValueError("boom"), "boom", "ValueError"),
@@ -173,8 +174,8 @@ def test_of_a_body_that_is_no_json_a_person_sees_the_first_line(body: str, messa
         assert (found.provider_message, found.body) == (message, body)
 
 
-@pytest.mark.parametrize("odd", [[], {}, 7, True, None, [[]], {"name": []}])
-@pytest.mark.parametrize("field", ["name", "message", "code", "statusCode", "cause", "data", "responseHeaders"])
+@one_test_for("odd", [[], {}, 7, True, None, [[]], {"name": []}])
+@one_test_for("field", ["name", "message", "code", "statusCode", "cause", "data", "responseHeaders"])
 def test_an_error_with_an_odd_field_is_an_error(field: str, odd: Any) -> None:
     for chunk in ({"type": "error", "error": {field: odd}}, {"$thrown_by_iterator": {field: odd}}):
         for protocol in ("ai-sdk", "ai-sdk-data", "ai-gateway"):

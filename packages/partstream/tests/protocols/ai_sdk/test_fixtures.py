@@ -19,6 +19,7 @@ from partstream.lm.outputs import CitationMode, Finish, Outcome, StreamOptions, 
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.protocol import PROTOCOLS
 from partstream_devtools.recorded_stream import read_recording
+from rows import one_test_for
 
 CITATION = "application/vnd.vscode.citation+json"
 OPTIONS = StreamOptions(citations=CitationMode.DATA, call_id_prefix="gw-", waits_for_outcomes=True)
@@ -98,7 +99,7 @@ def _params(fixtures: Iterable[Fixture]) -> list[Any]:
     return [pytest.param(one, id=f"{one.path.parent.name}-{one.path.name}") for one in fixtures]
 
 
-each = pytest.mark.parametrize("fixture", _params(OF_SCENARIOS))
+each = one_test_for("fixture", _params(OF_SCENARIOS))
 
 
 def _in_all_forms(*scenarios: str, without: str = " ") -> list[Any]:
@@ -158,7 +159,7 @@ def test_the_end_is_what_was_meant(fixture: Fixture) -> None:
     assert counted == (None if fixture.form == "uimessage.sse" or word is None else expected["usage"])
 
 
-@pytest.mark.parametrize("fixture", _params(one for one in OF_SCENARIOS if one.form != "fullstream.jsonl"))
+@one_test_for("fixture", _params(one for one in OF_SCENARIOS if one.form != "fullstream.jsonl"))
 def test_the_protocol_is_told_by_the_events(fixture: Fixture) -> None:
     told, said = fixture.read(), fixture.read(FORMS[fixture.form])
     assert list(map(repr, told)) == list(map(repr, said))
@@ -173,7 +174,7 @@ UNSAID: dict[str, tuple[str, ...]] = {
 }
 
 
-@pytest.mark.parametrize("fixture", _in_all_forms(*UNSAID))
+@one_test_for("fixture", _in_all_forms(*UNSAID))
 def test_nothing_is_left_out_in_silence(fixture: Fixture) -> None:
     names = " ".join(output.type for output in fixture.read() if isinstance(output, Unmapped))
     assert all(word in names for word in UNSAID[fixture.scenario])
@@ -183,7 +184,7 @@ def test_nothing_is_left_out_in_silence(fixture: Fixture) -> None:
 SAID: tuple[str, ...] = ("text", "text_blocks", "reasoning", "usage", "length", "content_filter", "empty", "files")
 
 
-@pytest.mark.parametrize("fixture", _in_all_forms(*SAID))
+@one_test_for("fixture", _in_all_forms(*SAID))
 def test_nothing_is_reported_where_all_was_said(fixture: Fixture) -> None:
     assert not [output for output in fixture.read() if isinstance(output, Unmapped)]
 

@@ -28,6 +28,7 @@ from protocols.ai_sdk.messages import (
     result,
     strings,
 )
+from rows import one_test_for
 
 PIXEL, PAPER = DataPart(PNG, "image/*"), DataPart(PDF, "application/pdf")
 MISSING = result({"type": "text", "value": MISSING_RESULT})
@@ -114,8 +115,8 @@ SAME: dict[str, tuple[list[ChatMessage], list[dict[str, Any]]]] = {
 }
 
 
-@pytest.mark.parametrize("version", VERSIONS)
-@pytest.mark.parametrize(("messages", "expected"), SAME.values(), ids=SAME)
+@one_test_for("version", VERSIONS)
+@one_test_for(("messages", "expected"), SAME.values(), ids=SAME)
 def test_what_is_the_same_in_every_version(
     messages: list[ChatMessage], expected: list[dict[str, Any]], version: int
 ) -> None:
@@ -236,8 +237,8 @@ THINKING: dict[str, tuple[list[Any], list[Any]]] = {
 }
 
 
-@pytest.mark.parametrize("version", VERSIONS)
-@pytest.mark.parametrize(("parts", "expected"), THINKING.values(), ids=THINKING)
+@one_test_for("version", VERSIONS)
+@one_test_for(("parts", "expected"), THINKING.values(), ids=THINKING)
 def test_thinking(parts: list[Any], expected: list[Any], version: int) -> None:
     first, *_ = said(assistant(parts), version=version)
     for part in first["content"]:

@@ -11,6 +11,7 @@ from partstream.lm.outputs import CitationMode, FileMode, Finish, Outcome, Think
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, UnifiedFinishReason
 from partstream.protocols.ai_sdk.read_response import CHUNKS, FullStreamReader
 from protocols.ai_sdk.wire import DEFAULTS, Chunk, read
+from rows import one_test_for
 
 START: list[Chunk] = [{"type": "start"}, {"type": "start-step", "request": {}, "warnings": []}]
 
@@ -146,7 +147,7 @@ def test_where_no_application_adds_to_a_stream_its_first_end_is_the_end(protocol
 # ---- text and reasoning ----
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     "chunk",
     [
         {"type": "text-delta", "id": "t", "text": "Hi"},
@@ -158,7 +159,7 @@ def test_where_no_application_adds_to_a_stream_its_first_end_is_the_end(protocol
         {"type": "text-delta", "text": {"$undefined": True}, "delta": "Hi"},
     ],
 )
-@pytest.mark.parametrize("protocol", ["ai-sdk", "ai-sdk-ui", "ai-gateway"])
+@one_test_for("protocol", ["ai-sdk", "ai-sdk-ui", "ai-gateway"])
 def test_text_has_a_name_in_every_version(chunk: Chunk, protocol: str) -> None:
     assert read([chunk, chunk, *_end()], protocol).outputs[:-1] == [TextPart("Hi"), TextPart("Hi")]
 
@@ -301,8 +302,8 @@ def test_a_complete_call_is_handed_out_once(chunk: Chunk, protocol: str) -> None
         assert read(_whole(*streamed, chunk), protocol).outputs[:-1] == [PART]
 
 
-@pytest.mark.parametrize("streamed", STREAMED.values(), ids=STREAMED)
-@pytest.mark.parametrize(
+@one_test_for("streamed", STREAMED.values(), ids=STREAMED)
+@one_test_for(
     ("reason", "handed_out"),
     [("stop", True), ("tool-calls", True), ("other", True), (None, True), ("length", False), ("content-filter", False),
      ("error", False), ("interrupted", False)],

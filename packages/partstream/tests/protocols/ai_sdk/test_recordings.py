@@ -1,9 +1,12 @@
 """What the published SDK streams becomes the same parts in every version and every form, however its bytes arrive."""
 
+import inspect
 import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 import pytest
@@ -20,11 +23,24 @@ from partstream.errors import (
 from partstream.lm.outputs import CitationMode, Finish, Outcome, StreamOptions
 from partstream.lm.parts import TextPart
 from partstream_devtools.recorded_stream import read_recording
-from protocols.ai_sdk.streams import FOREIGN, OWN, Recorded, find, parameters
+from protocols.ai_sdk.streams import FOREIGN, OWN, Recorded, find, versions
 from protocols.openresponses.wire import Result, check, comparable
+from rows import one_test_for
 
 WITHOUT_LINKS = StreamOptions(citations=CitationMode.OFF, call_id_prefix="", waits_for_outcomes=True)
-every_stream = pytest.mark.parametrize("recorded", [*parameters(OWN), *parameters(FOREIGN)])
+
+
+def every_stream(test: Callable[[Recorded], None]) -> Callable[..., None]:
+    """Has one test go through all streams of a version."""
+
+    @pytest.mark.parametrize("streams", [*versions(OWN), *versions(FOREIGN)])
+    @wraps(test)
+    def goes_through_all(streams: list[Recorded]) -> None:
+        one_test_for("recorded", streams, [str(one.path) for one in streams])(test)()
+
+    goes_through_all.__signature__ = inspect.signature(goes_through_all, follow_wrapped=False)  # type: ignore[attr-defined]
+    return goes_through_all
+
 
 OUTCOMES = {
     "length": Outcome.INCOMPLETE,
@@ -120,7 +136,7 @@ def _expected(recorded: Recorded) -> dict[str, Any]:
     return expected[recorded.scenario]  # type: ignore[no-any-return]
 
 
-@pytest.mark.parametrize("recorded", _own())
+@one_test_for("recorded", _own())
 def test_a_stream_of_the_sdk_gives_what_the_model_said(recorded: Recorded) -> None:
     expected, result = _expected(recorded), _read(recorded)
     finish = result.finish
@@ -155,7 +171,7 @@ def _assert_calls_and_end(recorded: Recorded, expected: dict[str, Any], result: 
         assert expected["finish"] in (finish.reason.unified.value, finish.reason.raw)
 
 
-@pytest.mark.parametrize("recorded", _own(protocol="ai-sdk"))
+@one_test_for("recorded", _own(protocol="ai-sdk"))
 def test_calls_that_the_sdk_has_run_are_not_handed_out(recorded: Recorded) -> None:
     result = _read(recorded)
     if recorded.scenario.startswith("tool_executed"):

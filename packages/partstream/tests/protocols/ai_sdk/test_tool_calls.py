@@ -9,6 +9,7 @@ from partstream.lm.outputs import Outcome, StreamOptions
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols import protocol as registry
 from protocols.ai_sdk.wire import Chunk, read
+from rows import one_test_for
 
 CALL: Chunk = {"type": "tool-call", "toolCallId": "c", "toolName": "add", "input": {"a": 1}}
 STREAMED: list[Chunk] = [
@@ -39,9 +40,9 @@ ORDERS: dict[str, tuple[list[Chunk], int]] = {
 }
 
 
-@pytest.mark.parametrize(("chunks", "repeated"), ORDERS.values(), ids=ORDERS)
-@pytest.mark.parametrize("waits", [False, True], ids=["at once", "waiting"])
-@pytest.mark.parametrize("protocol", PROTOCOLS)
+@one_test_for(("chunks", "repeated"), ORDERS.values(), ids=ORDERS)
+@one_test_for("waits", [False, True], ids=["at once", "waiting"])
+@one_test_for("protocol", PROTOCOLS)
 def test_a_call_comes_out_once_in_whatever_order_it_is_said_and_what_says_it_again_is_counted(
     chunks: list[Chunk], repeated: int, waits: bool, protocol: str
 ) -> None:
@@ -193,9 +194,9 @@ PLACES: dict[str, tuple[list[Chunk], list[str]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("chunks", "expected"), PLACES.values(), ids=PLACES)
-@pytest.mark.parametrize("waits", [False, True], ids=["at once", "waiting"])
-@pytest.mark.parametrize("protocol", [*SDK_STREAMS, "ai-gateway"])
+@one_test_for(("chunks", "expected"), PLACES.values(), ids=PLACES)
+@one_test_for("waits", [False, True], ids=["at once", "waiting"])
+@one_test_for("protocol", [*SDK_STREAMS, "ai-gateway"])
 def test_no_later_part_overtakes_a_call(chunks: list[Chunk], expected: list[str], waits: bool, protocol: str) -> None:
     assert _said(read([*chunks, END], protocol, waits_for_outcomes=waits).outputs) == expected
 

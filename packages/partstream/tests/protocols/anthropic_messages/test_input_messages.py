@@ -24,6 +24,7 @@ from protocols.anthropic_messages.requests import (
     use,
     written,
 )
+from rows import one_test_for
 
 
 class Row(NamedTuple):
@@ -170,7 +171,7 @@ ROWS = {
 }
 
 
-@pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
+@one_test_for("row", ROWS.values(), ids=ROWS)
 def test_a_conversation_becomes_messages(row: Row):
     assert messages_of(*row.conversation) == row.messages
 

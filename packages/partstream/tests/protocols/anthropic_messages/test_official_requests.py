@@ -18,6 +18,7 @@ from protocols.anthropic_messages.requests import refused_by_anthropic, written
 from protocols.anthropic_messages.test_input_messages import LATE, ROWS
 from protocols.anthropic_messages.test_marked_requests import session
 from protocols.anthropic_messages.test_write_request import EDITS, THINKING
+from rows import one_test_for
 
 NOT_TYPED = {"seed", "temperature"}
 """What no request has a field for, or none any more: newer models refuse it."""
@@ -30,7 +31,7 @@ CONVERSATIONS: dict[str, tuple[Any, dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize(("conversation", "options"), CONVERSATIONS.values(), ids=CONVERSATIONS)
+@one_test_for(("conversation", "options"), CONVERSATIONS.values(), ids=CONVERSATIONS)
 def test_a_request_is_valid_by_the_official_types(conversation: Any, options: dict[str, Any]):
     validate_request(written(*conversation, **options).body)
 

@@ -17,9 +17,10 @@ from protocols.feeding import every_feed
 from protocols.openresponses.wire import Result, comparable
 from protocols.recorded import PLAIN, assert_same_fields, assert_same_without_msgspec, read_with_thinking, told
 from recordings import FOLDER, Recording, recordings
+from rows import one_test_for
 
 RECORDINGS = recordings("anthropic_messages")
-all_recordings = pytest.mark.parametrize("recording", RECORDINGS)
+all_recordings = one_test_for("recording", RECORDINGS)
 
 
 def _bodies(recording: Recording) -> dict[str, bytes]:

@@ -26,6 +26,7 @@ from protocols.anthropic_messages.wire import (
     thinking,
 )
 from protocols.openresponses.wire import Result
+from rows import one_test_for
 
 
 def _items(result: Result) -> list[Any]:
@@ -319,8 +320,8 @@ def test_a_source_is_linked_behind_its_text_and_once() -> None:
     assert read(events).text == "It is so. [A](https://a.example/x) And so."
 
 
-@pytest.mark.parametrize("citation", KINDS, ids=lambda one: str(one["type"]))
-@pytest.mark.parametrize("mode", CitationMode)
+@one_test_for("citation", KINDS, ids=lambda one: str(one["type"]))
+@one_test_for("mode", CitationMode)
 def test_every_kind_of_citation_is_shown_as_the_options_say(citation: Any, mode: CitationMode) -> None:
     result = read(answer(_cited(citation)), citations=mode)
     address = citation.get("url") or citation.get("source", "")

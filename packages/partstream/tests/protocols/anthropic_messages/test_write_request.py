@@ -37,6 +37,7 @@ from protocols.anthropic_messages.requests import (
     thinking,
     written,
 )
+from rows import one_test_for
 
 HI = user("Hi")
 NOWHERE = "https://models.example/v1"
@@ -80,7 +81,7 @@ THINKING: dict[str, tuple[str, dict[str, Any], dict[str, Any] | None, str | None
 }
 
 
-@pytest.mark.parametrize(("model", "options", "asked", "effort"), THINKING.values(), ids=THINKING)
+@one_test_for(("model", "options", "asked", "effort"), THINKING.values(), ids=THINKING)
 def test_a_model_is_asked_to_think_in_the_form_that_it_takes(
     model: str, options: dict[str, Any], asked: dict[str, Any] | None, effort: str | None
 ):

@@ -13,6 +13,7 @@ from partstream.errors import LanguageModelErrorCode, UpstreamFailureError, Upst
 from partstream.protocols.chat_completions.errors import ERRORS
 from partstream.protocols.errors import ErrorKind, Overflow
 from partstream.upstream.http_errors import http_error
+from rows import one_test_for
 
 NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
 
@@ -335,8 +336,8 @@ BODIES: dict[str, tuple[int, Any, Said]] = {
 }
 
 
-@pytest.mark.parametrize("content_type", ["application/json", "application/octet-stream", "text/event-stream", ""])
-@pytest.mark.parametrize(("status", "body", "said"), BODIES.values(), ids=BODIES)
+@one_test_for("content_type", ["application/json", "application/octet-stream", "text/event-stream", ""])
+@one_test_for(("status", "body", "said"), BODIES.values(), ids=BODIES)
 def test_what_an_error_says_is_read_under_any_content_type(
     status: int, body: Any, said: Said, content_type: str
 ) -> None:
@@ -355,7 +356,7 @@ def test_what_an_error_says_is_read_under_any_content_type(
 IN_A_STREAM = {name: (body, said) for name, (_, body, said) in BODIES.items() if body is not None}
 
 
-@pytest.mark.parametrize(("body", "said"), IN_A_STREAM.values(), ids=IN_A_STREAM)
+@one_test_for(("body", "said"), IN_A_STREAM.values(), ids=IN_A_STREAM)
 def test_the_same_is_read_from_an_event_of_a_stream(body: Any, said: Said) -> None:
     failure = ERRORS.failure_in(body)
     assert failure is not None

@@ -9,6 +9,7 @@ from partstream.errors import UpstreamError, UpstreamFailureError, UpstreamHTTPE
 from partstream.protocols.chat_completions.errors import ERRORS, LEAVE_OUT, OPTIONAL_FIELDS
 from partstream.protocols.errors import read_error_body
 from partstream.protocols.serve import WireRequest
+from rows import one_test_for
 
 BODY: dict[str, Any] = {
     "model": "m",
@@ -208,7 +209,7 @@ REFUSALS: dict[str, tuple[str | dict[str, Any], set[str]]] = {
 }
 
 
-@pytest.mark.parametrize(("said", "names"), REFUSALS.values(), ids=REFUSALS)
+@one_test_for(("said", "names"), REFUSALS.values(), ids=REFUSALS)
 def test_a_refusal_names_the_fields_of_the_body(said: str | dict[str, Any], names: set[str]) -> None:
     assert _refused(said) == names
     assert _refused(said, 422) == names
@@ -297,7 +298,7 @@ def test_tools_without_an_effort_get_the_effort_that_passes() -> None:
     assert _left(*names, body={"model": "m"}) == {"model": "m"}
 
 
-@pytest.mark.parametrize("row", OPTIONAL_FIELDS, ids=lambda row: row.name)
+@one_test_for("row", OPTIONAL_FIELDS, ids=lambda row: row.name)
 def test_every_row_is_left_out_once_it_is_refused(row: Any) -> None:
     value: Any = "some text"
     for name in reversed(row.path.split(".")):

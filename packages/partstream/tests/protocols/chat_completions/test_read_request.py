@@ -16,6 +16,7 @@ from partstream.lm.outputs import InboundRequest
 from partstream.protocols.chat_completions.provider_state import sealed_entry
 from partstream.protocols.chat_completions.serve import READ_REQUEST
 from partstream.protocols.serve import WireRequest
+from rows import one_test_for
 
 user, assistant, system = ChatMessage.user, ChatMessage.assistant, ChatMessage.system
 URL = "text/uri-list"
@@ -368,7 +369,7 @@ def test_what_has_no_place_is_counted(body: dict[str, Any], unmapped: dict[str, 
 # ---- refusals ----
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("body", "place", "got", "expected"),
     [
         ({"messages": "Hi"}, "messages", "'Hi'", "a list of messages"),

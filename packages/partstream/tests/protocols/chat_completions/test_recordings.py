@@ -23,9 +23,10 @@ from protocols.recorded import (
     told,
 )
 from recordings import FOLDER, Recording, recordings
+from rows import one_test_for
 
 RECORDINGS = recordings("chat_completions")
-all_recordings = pytest.mark.parametrize("recording", RECORDINGS)
+all_recordings = one_test_for("recording", RECORDINGS)
 
 
 def _bodies(recording: Recording) -> dict[str, bytes]:

@@ -25,6 +25,7 @@ from partstream.protocols.chat_completions.models import (
 )
 from partstream.protocols.known_servers import KNOWN_SERVERS
 from protocols.chat_completions.requests import body_of, call, calls, gave, messages_of, said, written
+from rows import one_test_for
 
 USAGE = {"include_usage": True}
 MARK = {"cache_control": {"type": "ephemeral"}}
@@ -40,7 +41,7 @@ def test_every_row_is_of_a_known_server_and_differs_from_the_smallest_request() 
     assert all(hasattr(Quirks(), name) for name in fields)
 
 
-@pytest.mark.parametrize("spoken", SPOKEN_AT, ids=lambda spoken: spoken.server)
+@one_test_for("spoken", SPOKEN_AT, ids=lambda spoken: spoken.server)
 def test_the_base_url_tells_whose_rules_a_request_follows(spoken: Any) -> None:
     asked = {"tools": (WEATHER,), "tool_mode": ToolMode.REQUIRED, "settings": RequestSettings(max_output_tokens=7)}
     assert body_of(user("Hi"), url=spoken.base_url, **asked) == body_of(user("Hi"), server=spoken.server, **asked)
@@ -68,7 +69,7 @@ def test_the_fields_of_every_body(server: str, model: str, fields: dict[str, Any
 COMPLETION = {"openai", "azure", "groq", "xai", "cerebras", "minimax"}
 
 
-@pytest.mark.parametrize("server", ["unknown", *SERVER_QUIRKS])
+@one_test_for("server", ["unknown", *SERVER_QUIRKS])
 def test_the_longest_answer_stands_in_the_field_that_the_server_takes(server: str) -> None:
     body = body_of(user("Hi"), server=server, settings=RequestSettings(max_output_tokens=100))
     field, other = ("max_tokens", "max_completion_tokens")[:: -1 if server in COMPLETION else 1]
@@ -79,7 +80,7 @@ def test_the_longest_answer_stands_in_the_field_that_the_server_takes(server: st
 REQUIRED = {"mistral": "any"} | dict.fromkeys(["ollama", "deepseek", "moonshot", "qwen", "minimax"])
 
 
-@pytest.mark.parametrize("server", ["unknown", *SERVER_QUIRKS])
+@one_test_for("server", ["unknown", *SERVER_QUIRKS])
 def test_the_word_for_a_call_that_must_be_made(server: str) -> None:
     body = body_of(user("Hi"), server=server, tools=(WEATHER,), tool_mode=ToolMode.REQUIRED)
     assert body.get("tool_choice") == REQUIRED.get(server, "required")
@@ -139,7 +140,7 @@ EFFORTS: list[tuple[str, str, str, dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("server", "model", "effort", "fields"), EFFORTS)
+@one_test_for(("server", "model", "effort", "fields"), EFFORTS)
 def test_an_effort_in_the_words_of_the_server(server: str, model: str, effort: str, fields: dict[str, Any]) -> None:
     plain = body_of(user("Hi"), server=server, model=model)
     chosen = body_of(user("Hi"), server=server, model=model, model_configuration={"reasoningEffort": effort})
@@ -168,7 +169,7 @@ def test_every_way_to_say_an_effort_can_be_chosen() -> None:
 # ---- cache ----
 
 
-@pytest.mark.parametrize("server", ["unknown", *SERVER_QUIRKS])
+@one_test_for("server", ["unknown", *SERVER_QUIRKS])
 def test_the_name_of_the_conversation_goes_only_where_it_is_taken(server: str) -> None:
     request = written(
         user("Hi"), own=ChatCompletionsSettings(server=server), model_options={"_conversationId": "chat-1"}
@@ -291,7 +292,7 @@ OWN_SCHEMAS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("server", ["unknown", *SERVER_QUIRKS])
+@one_test_for("server", ["unknown", *SERVER_QUIRKS])
 def test_the_schema_of_a_tool_is_in_the_subset_that_the_server_takes(server: str) -> None:
     (tool,) = body_of(user("Hi"), server=server, tools=(Tool("f", "", SCHEMA),))["tools"]
     assert tool["function"]["parameters"] == OWN_SCHEMAS.get(server, SCHEMA)

@@ -7,7 +7,6 @@ import itertools
 import json
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,6 +15,7 @@ from partstream.errors import ToolArgumentsError
 from partstream.protocols.calls import OpenJson
 from protocols.chat_completions.wire import DONE, answered, call, calls, chunk, finished, read
 from protocols.openresponses.wire import Event
+from rows import one_test_for
 
 FIRST, SECOND = '{"word": "x{"}', '{"word": "y"}'
 HALVES = [(FIRST[:5], FIRST[5:]), (SECOND[:8], SECOND[8:])]
@@ -94,7 +94,7 @@ def _elements(shape: list[list[Event]]) -> list[Event]:
     return [calls(*elements) for elements in shape]
 
 
-@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
+@one_test_for("shape", SHAPES.values(), ids=SHAPES)
 def test_every_shape_of_deltas_gives_the_same_two_calls(shape: list[list[Event]]) -> None:
     result = read([*_elements(shape), finished("tool_calls"), DONE])
     assert [one[1:] for one in result.calls] == [("look_up", {"word": "x{"}), ("add", {"word": "y"})]

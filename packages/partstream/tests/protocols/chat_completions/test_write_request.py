@@ -29,6 +29,7 @@ from partstream.protocols.chat_completions.models import (
 from partstream.settings.kinds import ConfigurationError
 from protocols.chat_completions.requests import body_of, call, calls, gave, messages_of, said, written
 from protocols.chat_completions.rows import ROWS, Row
+from rows import one_test_for
 
 PLAIN = {
     "model": "small",
@@ -38,7 +39,7 @@ PLAIN = {
 }
 
 
-@pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
+@one_test_for("row", ROWS.values(), ids=ROWS)
 def test_messages_of(row: Row) -> None:
     body = body_of(*row.messages, settings=row.settings)
     assert body["messages"] == row.written
@@ -46,7 +47,7 @@ def test_messages_of(row: Row) -> None:
         validate_request(body)
 
 
-@pytest.mark.parametrize("row", CONVERSATIONS.values(), ids=CONVERSATIONS)
+@one_test_for("row", CONVERSATIONS.values(), ids=CONVERSATIONS)
 def test_every_conversation_that_another_protocol_is_tested_with_becomes_a_valid_body(row: Any) -> None:
     body = body_of(*row.messages, settings=row.settings)
     check_demands(body)
@@ -193,7 +194,7 @@ def test_what_copilot_asks_becomes_a_body_of_the_official_client_with_all_words_
 
 
 @every_request
-@pytest.mark.parametrize("server", SERVER_QUIRKS)
+@one_test_for("server", SERVER_QUIRKS)
 def test_what_copilot_asks_keeps_to_the_demands_of_every_known_server(request_: CopilotRequest, server: str) -> None:
     check_demands(body_of(*request_.messages, server=server, tools=request_.options.tools))
 

@@ -15,9 +15,10 @@ from protocols.gemini.wire import array, read_bytes, sse
 from protocols.openresponses.wire import Result, comparable
 from protocols.recorded import PLAIN, assert_calls, assert_same_fields, read_with_thinking, told
 from recordings import Recording, recordings
+from rows import one_test_for
 
 RECORDINGS = recordings("gemini")
-all_recordings = pytest.mark.parametrize("recording", RECORDINGS)
+all_recordings = one_test_for("recording", RECORDINGS)
 
 
 def _bodies(recording: Recording) -> list[tuple[str, bytes]]:

@@ -15,9 +15,10 @@ from protocols.ollama.wire import read_bytes
 from protocols.openresponses.wire import Result, comparable
 from protocols.recorded import assert_calls, assert_same_fields, told
 from recordings import Recording, recordings
+from rows import one_test_for
 
 RECORDINGS = recordings("ollama")
-all_recordings = pytest.mark.parametrize("recording", RECORDINGS)
+all_recordings = one_test_for("recording", RECORDINGS)
 PLAIN = StreamOptions(call_id_prefix="", think_tags=ThinkTags.OFF)
 
 

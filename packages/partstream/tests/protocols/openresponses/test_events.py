@@ -16,6 +16,7 @@ from partstream.protocols.openresponses.read_response import (
 )
 from partstream.protocols.read_response import TRANSITIONS, Action, LifecycleEvent, LifecycleState
 from protocols.openresponses.wire import delta, event, terminal
+from rows import one_test_for
 
 # An answer of this protocol ends with its stream, and its last event reports all that there is to report.
 KINDS = [kind for kind in LifecycleEvent if kind not in {LifecycleEvent.ANSWER_END, LifecycleEvent.REPORT}]
@@ -56,8 +57,8 @@ WAY_TO = {
 }
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("state", STATES)
+@one_test_for("kind", KINDS)
+@one_test_for("state", STATES)
 def test_a_stream_does_what_the_table_says(state: LifecycleState, kind: LifecycleEvent) -> None:
     stream = OpenResponsesStream(StreamOptions())
     for before in WAY_TO[state]:

@@ -11,9 +11,10 @@ from conversation.rows import ROWS, Row
 from conversation.samples import assistant, body_of, called, gave, user
 from partstream import ChatMessage, DataPart, ToolCallPart
 from partstream.errors import RequestNotExpressibleError
+from rows import one_test_for
 
 
-@pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
+@one_test_for("row", ROWS.values(), ids=ROWS)
 def test_input_items_of(row: Row):
     assert body_of(*row.messages, settings=row.settings)["input"] == row.items
 

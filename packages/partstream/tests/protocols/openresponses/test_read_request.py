@@ -13,6 +13,7 @@ from partstream.errors import InvalidRequestError
 from partstream.lm.outputs import Finish, InboundRequest, Outcome, Reply
 from partstream.protocols.openresponses.serve import READ_REQUEST, OpenResponsesWriter
 from partstream.protocols.serve import WireRequest
+from rows import one_test_for
 
 user, assistant, system = ChatMessage.user, ChatMessage.assistant, ChatMessage.system
 
@@ -241,7 +242,7 @@ def test_what_is_unknown_is_counted_and_fails_nothing():
     }
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("body", "where"),
     [
         ({"input": 3}, "input"),

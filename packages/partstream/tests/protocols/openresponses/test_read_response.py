@@ -37,6 +37,7 @@ from protocols.openresponses.wire import (
     text_done,
     thinking_delta,
 )
+from rows import one_test_for
 
 ONE_CALL = [("gw-call_0", "look_up", {"a": 1})]
 TWO_CALLS = [("gw-call_0", "look_up", {"a": 1}), ("gw-call_1", "look_up", {"b": 2})]
@@ -168,7 +169,7 @@ def test_the_table_of_events_is_the_specification_and_the_known_variants() -> No
     assert EVENTS.keys() == {*SPECIFIED, *VARIANTS}
 
 
-@pytest.mark.parametrize("kind", [*SPECIFIED, *VARIANTS])
+@one_test_for("kind", [*SPECIFIED, *VARIANTS])
 def test_a_known_event_is_never_counted_as_unmapped(kind: str) -> None:
     known = event_of(kind)
     assert kind not in read([created(), known]).unmapped
@@ -219,7 +220,7 @@ HOSTED = [
 ]
 
 
-@pytest.mark.parametrize("kind", HOSTED)
+@one_test_for("kind", HOSTED)
 def test_the_item_of_a_hosted_tool_is_never_a_call_and_is_counted_once(kind: str) -> None:
     item = {**call('{"a":1}', "ws_0", "call_9"), "type": kind}
     own = call('{"a":1}')
@@ -352,8 +353,8 @@ def test_a_field_of_the_wrong_type_is_one_clear_error_that_names_it(wrong: Event
     assert result.finish.reason == FinishReason(UnifiedFinishReason.ERROR, "completed" if field == "output" else None)
 
 
-@pytest.mark.parametrize("wrong", [delta, text_done, arguments_delta, arguments_done])
-@pytest.mark.parametrize("index", [None, "0", 0.5, [], {}, True, -1, 10**30])
+@one_test_for("wrong", [delta, text_done, arguments_delta, arguments_done])
+@one_test_for("index", [None, "0", 0.5, [], {}, True, -1, 10**30])
 def test_an_index_of_the_wrong_type_is_as_good_as_none(wrong: Any, index: Any) -> None:
     result = read_bytes(b"".join(sse([opened_call(), *[wrong('{"a":1}', index)] * 3])).splitlines(keepends=True))
     assert result.finish.outcome is Outcome.TRUNCATED

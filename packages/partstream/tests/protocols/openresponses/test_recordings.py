@@ -16,9 +16,10 @@ from partstream.errors import UpstreamFailureError
 from partstream.lm.outputs import Outcome, StreamOptions, ThinkingMode
 from protocols.openresponses.wire import Result, comparable, read_bytes
 from recordings import FOLDER, Recording, recordings
+from rows import one_test_for
 
 RECORDINGS = recordings("openresponses")
-all_recordings = pytest.mark.parametrize("recording", RECORDINGS)
+all_recordings = one_test_for("recording", RECORDINGS)
 
 
 def _framed(line: bytes, template: bytes) -> bytes:

@@ -25,6 +25,7 @@ from protocols.openresponses.wire import (
     thinking_delta,
     thinking_done,
 )
+from rows import one_test_for
 
 THOUGHT = ("I ", "think")
 THINKING: dict[str, tuple[list[Event], str]] = {
@@ -155,7 +156,7 @@ THINKING: dict[str, tuple[list[Event], str]] = {
 }
 
 
-@pytest.mark.parametrize(("events", "expected"), THINKING.values(), ids=THINKING)
+@one_test_for(("events", "expected"), THINKING.values(), ids=THINKING)
 def test_thinking_comes_whole_and_nothing_of_it_twice(events: list[Event], expected: str) -> None:
     result = read(events)
     assert result.thinking == expected

@@ -1,7 +1,5 @@
 """Text comes whole and once, whatever closing events say and whatever ids and indices they carry."""
 
-import pytest
-
 from partstream.lm.outputs import Outcome
 from protocols.openresponses.wire import (
     OMIT,
@@ -23,6 +21,7 @@ from protocols.openresponses.wire import (
     terminal,
     text_done,
 )
+from rows import one_test_for
 
 HELLO = [delta("Hel"), delta("lo")]
 TEXTS: dict[str, tuple[list[Event], str]] = {
@@ -264,7 +263,7 @@ TEXTS: dict[str, tuple[list[Event], str]] = {
 }
 
 
-@pytest.mark.parametrize(("events", "expected"), TEXTS.values(), ids=TEXTS)
+@one_test_for(("events", "expected"), TEXTS.values(), ids=TEXTS)
 def test_text_comes_whole_and_nothing_of_it_twice(events: list[Event], expected: str) -> None:
     result = read(events)
     assert result.text == expected

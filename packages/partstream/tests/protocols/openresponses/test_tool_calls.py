@@ -23,6 +23,7 @@ from protocols.openresponses.wire import (
     spread,
     terminal,
 )
+from rows import one_test_for
 
 ONE_CALL = [("gw-call_0", "look_up", {"a": 1})]
 TWO_CALLS = [("gw-call_0", "look_up", {"a": 1}), ("gw-call_1", "look_up", {"b": 2})]
@@ -270,7 +271,7 @@ CALLS: dict[str, tuple[list[Event], Any]] = {
 }
 
 
-@pytest.mark.parametrize(("events", "expected"), CALLS.values(), ids=CALLS)
+@one_test_for(("events", "expected"), CALLS.values(), ids=CALLS)
 def test_a_function_call_comes_once_and_whole(events: list[Event], expected: Any) -> None:
     result = read(events)
     assert result.calls == expected
@@ -314,8 +315,8 @@ def test_a_call_comes_at_the_first_point_where_it_is_complete_and_stays_as_it_wa
     ]
 
 
-@pytest.mark.parametrize("empty", ["", " ", "\n", None, "{}", {}, " {} "])
-@pytest.mark.parametrize("point", ["arguments done", "item done", "response"])
+@one_test_for("empty", ["", " ", "\n", None, "{}", {}, " {} "])
+@one_test_for("point", ["arguments done", "item done", "response"])
 def test_empty_arguments_are_an_empty_object(empty: Any, point: str) -> None:
     events = {
         "arguments done": spread(opened_call(), arguments_done(empty)),
@@ -346,8 +347,8 @@ NO_JSON_FORM = ['{"a":NaN}', '{"a":Infinity}', '{"a":-Infinity}', '{"a":1e999}',
 TOO_DEEP = ['{"a":' + "[" * 20_000 + "]" * 20_000 + "}"]
 
 
-@pytest.mark.parametrize("arguments", NOT_AN_OBJECT + NO_JSON_FORM + TOO_DEEP, ids=lambda text: text[:12])
-@pytest.mark.parametrize("point", ["deltas", "arguments done", "item done", "response"])
+@one_test_for("arguments", NOT_AN_OBJECT + NO_JSON_FORM + TOO_DEEP, ids=lambda text: text[:12])
+@one_test_for("point", ["deltas", "arguments done", "item done", "response"])
 def test_arguments_that_are_no_json_object_are_a_clear_error_and_no_call(arguments: str, point: str) -> None:
     events = {
         "deltas": spread(opened_call(), arguments_delta(arguments)),

@@ -12,6 +12,7 @@ from partstream.conversation.provider_state import Carried
 from partstream.errors import LanguageModelError, UpstreamFailureError, UpstreamHTTPError
 from partstream.protocols.openresponses.errors import ERRORS
 from partstream.protocols.openresponses.write_request import EncryptedReasoning, OpenResponsesSettings, Truncation
+from rows import one_test_for
 
 PLAIN = {"model": "small", "input": [asked("Hi")], "stream": True, "store": False}
 
@@ -113,7 +114,7 @@ CHOSEN: dict[str, tuple[dict[str, Any], RequestSettings, dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize(("options", "settings", "fields"), CHOSEN.values(), ids=CHOSEN)
+@one_test_for(("options", "settings", "fields"), CHOSEN.values(), ids=CHOSEN)
 def test_what_was_chosen_is_sent(options: dict[str, Any], settings: RequestSettings, fields: dict[str, Any]):
     assert body_of(user("Hi"), settings=settings, **options) == PLAIN | fields
 
@@ -171,7 +172,7 @@ def test_the_tool_mode_becomes_the_tool_choice_where_there_are_tools(mode: ToolM
     assert body_of(user("Hi"), tool_mode=mode) == PLAIN
 
 
-@pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
+@one_test_for("row", ROWS.values(), ids=ROWS)
 def test_cache_breakpoints_have_no_place_in_this_protocol(row: Any):
     assert "cache_control" not in str(body_of(*row.messages, settings=row.settings))
 

@@ -7,11 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from partstream.upstream.detection_rules import base_urls, own_base_url
+from rows import one_test_for
 
 ENDPOINTS = ("/responses", "/chat/completions", "/messages", "/models/{model}:streamGenerateContent", "/chat")
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("url", "meant"),
     [
         ("http://h:1/v1", ["http://h:1/v1"]),

@@ -24,6 +24,7 @@ from partstream.upstream.detection_rules import (
     probed_wires,
 )
 from partstream.upstream.discovery import FetchResponse
+from rows import one_test_for
 
 RESPONSES = CandidateProtocol("openresponses", "OpenResponses", "/responses", {}, OPENRESPONSES, COMMON_ERRORS)
 CHAT = CandidateProtocol(
@@ -54,7 +55,7 @@ def decided(url: str, *rounds: Round):
 # ---- by the host ----
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("url", "protocol", "base_url"),
     [
         ("https://api.openai.com/v1", "openresponses", "https://api.openai.com/v1"),

@@ -8,6 +8,7 @@ from partstream.codec.json_codec import dumps
 from partstream.protocols.errors import COMMON_ERRORS
 from partstream.upstream.detection_rules import Presence, is_list, server_of_list, sign_of
 from partstream.upstream.discovery import FetchResponse
+from rows import one_test_for
 
 BASE = "http://h.example:8080/v1"
 PATH = "/chat/completions"
@@ -25,7 +26,7 @@ def error(message: str, **fields: Any) -> dict[str, Any]:
 THERE, MISSING, SILENT, NO_API = Presence.THERE, Presence.MISSING, Presence.SILENT, Presence.NO_API
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("presence", "status", "body"),
     [
         pytest.param(THERE, 400, error("you must provide a model parameter"), id="OpenAI"),
@@ -126,8 +127,8 @@ def test_only_a_list_is_a_list():
     assert server_of_list(answer(404, {"data": [{"owned_by": "vllm"}]})) is None
 
 
-@pytest.mark.parametrize("status", [200, 400, 404, 500])
-@pytest.mark.parametrize("text", ["a", "/", "a/ ", "model ", "unknown ", "HTTP request to ", "<", "["])
+@one_test_for("status", [200, 400, 404, 500])
+@one_test_for("text", ["a", "/", "a/ ", "model ", "unknown ", "HTTP request to ", "<", "["])
 def test_a_long_message_is_read_in_linear_time(status: int, text: str):
     # Searched once from each of its characters, a quarter of a megabyte takes minutes: the test would not end.
     long = text * (256 * 1024 // len(text))
