@@ -305,11 +305,11 @@ def test_where_the_extension_is_installed_the_copilot_harness_is_named(settings:
     command = ("doctor", "--json", "--provider", str(source))
 
     async def test() -> None:
-        findings = json.loads((await call_process(*command, **places)).output)
+        findings = json.loads((await call(*command, **places)).output)
         last = findings[-1]
         assert (last["subject"], last["verdict"]) == ("Copilot harness of VS Code", "fine")
         assert says in last["says"]
         (home / ".vscode" / "extensions" / "partstream.partstream-0.1.0").rmdir()
-        assert json.loads((await call_process(*command, **places)).output) == findings[:-1]
+        assert json.loads((await call(*command, **places)).output) == findings[:-1]
 
     run(test())

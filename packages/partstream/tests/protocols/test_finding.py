@@ -96,7 +96,7 @@ def test_the_protocol_is_found_out(data: bytes, protocol: str | None) -> None:
         assert outputs[-1].outcome is Outcome.COMPLETED
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow])
 @pytest.mark.parametrize("name", [one for one in BUILT_IN_PROTOCOLS if PROTOCOLS[one].write_response is not None])
 @given(answers(), st.integers(1, 200))
 def test_a_written_answer_reads_as_it_does_where_its_protocol_is_named(
@@ -110,7 +110,7 @@ def test_a_written_answer_reads_as_it_does_where_its_protocol_is_named(
     assert repr(found) == repr(named)
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(st.sampled_from(sorted(FOUND)), st.lists(st.integers(0, 400), max_size=12))
 def test_it_makes_no_difference_how_the_bytes_are_cut(name: str, cuts: list[int]) -> None:
     data = FOUND[name][0]
@@ -119,7 +119,7 @@ def test_it_makes_no_difference_how_the_bytes_are_cut(name: str, cuts: list[int]
     assert _read(StreamReader(), pieces) == _read(StreamReader(), [data])
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(st.binary(max_size=80) | st.sampled_from([b"", b"{", b"data: {", b"<", b"0:", b"[["]), st.integers(1, 9))
 def test_any_bytes_end_in_one_finish_that_does_not_depend_on_their_cuts(data: bytes, size: int) -> None:
     whole = _read(StreamReader(), [data])

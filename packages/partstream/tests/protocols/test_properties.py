@@ -93,7 +93,7 @@ options = st.builds(
     StreamOptions, st.sampled_from(ThinkingMode), st.sampled_from(CitationMode), files=st.sampled_from(FileMode)
 )
 moderate = settings(
-    max_examples=settings.default.max_examples // 2,  # each is read in many ways
+    max_examples=3 * settings.default.max_examples // 10,  # each is read in many ways, on every wire
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
     deadline=None,
 )
