@@ -20,7 +20,21 @@ _SLOW: Mapping[str, tuple[str, ...]] = {
     "follows the guide of hubs, command by command": ("packages/partstream-hub/tests/cli/test_hub_guide.py",),
     "looks at a process: its signals, its files, its page": ("packages/partstream-devtools/tests/cli/test_record.py",),
     "looks at a process: its signals, and how answers are drained": ("packages/partstream/tests/cli/test_serve.py",),
-    "starts several workers for each test": ("packages/partstream/tests/cli/test_serve_workers.py",),
+    "starts several workers for each test": (
+        "packages/partstream/tests/cli/test_serve_workers.py",
+        "packages/partstream-hub/tests/cli/test_serve_hub.py::test_a_key_works_at_every_worker_when_its_command_is_over_and_is_dead_when_it_was_revoked",
+        "packages/partstream-hub/tests/hub/test_processes.py",
+    ),
+    "runs each agent, or each command in a terminal, in a process": (
+        "packages/partstream-agents/tests/test_agents.py::test_an_agent_is_run_with_the_settings_that_connect_writes",
+        "packages/partstream/tests/cli/test_wrapping.py::test_a_narrow_terminal_gets_lines_that_fit_and_whole_words",
+    ),
+    "reads all recordings again without the fast decoder, in processes": (
+        "packages/partstream/tests/protocols/ai_sdk/test_recordings.py::test_without_the_fast_decoder_the_recordings_give_the_same",
+        "packages/partstream/tests/protocols/openresponses/test_recordings.py::test_without_the_fast_decoder_the_recordings_give_the_same",
+        "packages/partstream/tests/protocols/anthropic_messages/test_recordings.py::test_the_recordings_give_the_same_without_msgspec",
+        "packages/partstream/tests/protocols/chat_completions/test_recordings.py::test_the_recordings_give_the_same_without_msgspec",
+    ),
     "looks at a process: its lines, its signals": ("packages/partstream-devtools/tests/cli/test_upstream.py",),
     "runs the whole kit for each report": (
         "packages/partstream-devtools/tests/conformance/test_conformance_reports.py",
@@ -65,6 +79,7 @@ _SLOW: Mapping[str, tuple[str, ...]] = {
     "makes a project of each template, and follows its README in an empty environment": ("tests/projects",),
     "asks with the published AI SDK, in Node": (
         "packages/partstream/tests/protocols/ai_gateway/test_real_sdk.py",
+        "packages/partstream/tests/protocols/ai_sdk/test_real_sdk_interface.py",
         "packages/partstream/tests/protocols/ai_sdk/test_real_sdk_prompts.py",
     ),
     "damages each field of each wire in turn": (

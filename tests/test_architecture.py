@@ -87,18 +87,22 @@ def _tree(path: Path) -> ast.Module:
     return ast.parse(path.read_bytes())
 
 
-def _imports(path: Path) -> Iterator[str]:
+@cache
+def _imports(path: Path) -> list[str]:
     """Every module that the file imports anywhere in it; `from a import b` may mean the module a.b."""
+    imported = []
     for node in ast.walk(_tree(path)):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            imported += (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{_name(path)} has a relative import"
             for alias in node.names:
                 module = f"{node.module}.{alias.name}"
-                yield module if _is_module(module) else str(node.module)
+                imported.append(module if _is_module(module) else str(node.module))
+    return imported
 
 
+@cache
 def _is_module(name: str) -> bool:
     package, *parts = name.split(".")
     path = PACKAGES.get(package, PROJECT / "none").joinpath(*parts)

@@ -36,6 +36,11 @@ def test_ctrl_c_reaches_the_processes_of_the_tests_also_where_the_parent_ignores
     assert "4 passed" in run.stdout
 
 
+def test_workers_that_begin_at_other_ends_collect_the_same_tests():
+    run = _run("-n", "2", "tests/test_rows.py", "packages/partstream/tests/test_numbers.py")
+    assert run.returncode == 0, run.stdout
+
+
 MOMENT = re.compile(r"(^|_)(at|began|begun|elapsed|monotonic|now|perf_counter|seconds|start|started|took)$")
 
 

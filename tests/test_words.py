@@ -39,15 +39,16 @@ def _words() -> dict[str, str]:
     )
     left_out = {"CHANGELOG.md", str(Path(__file__).relative_to(PROJECT))}
     names = [name for name in listed.stdout.split("\0") if name and name not in left_out]
-    return {name: (PROJECT / name).read_text(errors="replace") for name in names if (PROJECT / name).is_file()}
+    return {name: (PROJECT / name).read_text(errors="replace").lower() for name in names if (PROJECT / name).is_file()}
 
 
 @cache
 def _places(pattern: str) -> list[str]:
-    wanted = re.compile(rf"\b(?:{pattern})\b", re.IGNORECASE)
+    wanted, part = re.compile(rf"\b(?:{pattern})\b"), re.compile(pattern)
     return [
         f"{name}:{text.count(chr(10), 0, match.start()) + 1}: {match[0]}"
         for name, text in _words().items()
+        if part.search(text)  # which skips to the first letters, where a border of words is looked for at each letter
         for match in wanted.finditer(text)
     ]
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import httpx2
 import pytest
-from test_serve import running
 
+from cli.test_serve import running
 from commands import Ended, call, run
 
 if TYPE_CHECKING:
