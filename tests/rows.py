@@ -59,7 +59,7 @@ def one_test_for(
 class _Row:
     values: tuple[Any, ...]
     name: str
-    marks: tuple[pytest.MarkDecorator, ...]
+    marks: tuple[Any, ...]
 
 
 def _table(rows: list[Any], width: int, ids: Iterable[str] | Callable[[Any], object] | None) -> list[_Row]:

@@ -90,7 +90,7 @@ def _tree(path: Path) -> ast.Module:
 @cache
 def _imports(path: Path) -> list[str]:
     """Every module that the file imports anywhere in it; `from a import b` may mean the module a.b."""
-    imported = []
+    imported: list[str] = []
     for node in ast.walk(_tree(path)):
         if isinstance(node, ast.Import):
             imported += (alias.name for alias in node.names)
