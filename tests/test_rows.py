@@ -50,6 +50,11 @@ def test_a_row_without_a_name_is_named_by_its_values(value: object, ids: Any, na
     assert caught.value.__notes__ == [f"in the row {name}"]
 
 
+def test_a_table_without_a_row_is_skipped() -> None:
+    (mark,) = one_test_for("value", [])(_halves).pytestmark  # type: ignore[attr-defined]
+    assert mark.name == "skip"
+
+
 @pytest.mark.parametrize("size", [2, 4])
 @one_test_for("value", range(3))
 def test_other_arguments_are_those_of_pytest(value: int, size: int, request: pytest.FixtureRequest) -> None:
