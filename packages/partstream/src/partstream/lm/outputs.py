@@ -275,6 +275,8 @@ class InboundRequest:
         unmapped: The request's values that no field above can hold, by the protocol's own names.
         dialect: The form of the protocol that the client speaks, if there are several; the protocol's own term.
         body: The JSON object as it came, for protocols whose answers repeat parts of it.
+        dropped: The path of each field that has no place in the middle, in the client's own words and in their order,
+            such as `tools[1].web_search` or `messages[0].content[2].image_url.detail`; never a value.
     """
 
     model: str
@@ -284,6 +286,7 @@ class InboundRequest:
     unmapped: Mapping[str, Any] = field(default_factory=dict)
     dialect: str = field(default="", compare=False)
     body: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
+    dropped: tuple[str, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)
