@@ -133,6 +133,52 @@ def run(test, **options):
     asyncio.run(within())
 
 
+OLD = {
+    "what has no length": (b"GET /whole HTTP/1.0\r\n\r\n", b"last"),
+    "a stream": (b"GET /open HTTP/1.0\r\n\r\n", b"firstlast"),
+    "a client that would keep the connection": (b"GET /whole HTTP/1.0\r\nConnection: keep-alive\r\n\r\n", b"last"),
+    "the head alone": (b"HEAD /whole HTTP/1.0\r\n\r\n", b""),
+    "a body that waits for a word": (
+        b"POST /whole HTTP/1.0\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\nx",
+        b"last",
+    ),
+    "HTTP/0.9": (b"GET /whole HTTP/0.9\r\nConnection: keep-alive\r\n\r\n", b"last"),
+}
+
+
+@pytest.mark.parametrize(("data", "body"), OLD.values(), ids=OLD)
+def test_a_client_of_http_1_0_gets_no_chunks_and_the_connection_ends_the_reply(data, body):
+    async def test(served):
+        served.application.may_end.set()
+        head, _, received = (await served.exchange(data)).partition(b"\r\n\r\n")
+        status, date, *headers = head.splitlines()
+        assert (status, date[:5], headers) == (b"HTTP/1.1 200 OK", b"date:", [b"connection: close"])
+        assert received == body
+
+    run(test)
+
+
+def test_a_client_of_http_1_0_gets_each_piece_of_a_stream_at_once():
+    async def test(served):
+        reader, writer = await asyncio.open_connection("127.0.0.1", served.port)
+        writer.write(b"GET /open HTTP/1.0\r\n\r\n")
+        await reader.readuntil(b"\r\n\r\nfirst")
+        served.application.may_end.set()
+        assert await reader.read() == b"last"
+        writer.close()
+
+    run(test)
+
+
+def test_chunks_of_a_client_that_cannot_know_them_are_refused():
+    async def test(served):
+        answer = await served.exchange(b"POST /whole HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n")
+        assert b" 400 " in answer
+        assert served.application.bodies == []
+
+    run(test)
+
+
 async def _open_stream(served):
     reader, writer = await asyncio.open_connection("127.0.0.1", served.port)
     writer.write(GET.replace(b"whole", b"open"))

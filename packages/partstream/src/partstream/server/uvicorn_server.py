@@ -25,6 +25,8 @@ from partstream.server.requests import WRITE_EXTENSION
 if TYPE_CHECKING:
     import socket
 
+    from uvicorn._types import ASGI3Application
+
 _CANCELLING_SECONDS: Final = 1.0
 """How long responses have to notice that their clients are gone when the process ends at once."""
 
@@ -266,6 +268,30 @@ class _ChunkWriter:
         return True
 
 
+def _without_chunks(cycle: RequestResponseCycle, app: ASGI3Application) -> ASGI3Application:
+    """The application for a client of HTTP/1.0: what has no length ends with the connection (RFC 9112 section 6.3).
+
+    uvicorn would send chunks, and `100 Continue`, which such a client does not know. nginx asks in HTTP/1.0 by default.
+    """
+    cycle.keep_alive = cycle.waiting_for_100_continue = False
+
+    async def answer(scope: Any, receive: Any, send: Any) -> None:
+        has_length = True
+
+        async def send_on(message: Any) -> None:
+            nonlocal has_length
+            if message["type"] == "http.response.start":
+                has_length = any(name.lower() == b"content-length" for name, _ in message.get("headers", ()))
+                cycle.chunked_encoding = None if has_length else False
+            elif not has_length:
+                cycle.expected_content_length = len(message.get("body", b""))
+            await send(message)
+
+        await app(scope, receive, send_on)
+
+    return answer
+
+
 class BoundedConnection(HttpToolsProtocol):
     """One connection; the options are those that uvicorn gives every connection."""
 
@@ -326,17 +352,24 @@ class BoundedConnection(HttpToolsProtocol):
             raise _RefusedHeadError
         if len(self.pipeline) >= self._limits.waiting_requests:
             raise _RefusedHeadError
+        is_old = self.parser.get_http_version() != "1.1"
+        if is_old and any(name == b"transfer-encoding" for name, _ in self.headers):
+            raise _RefusedHeadError  # RFC 9112 section 6.1: its length is not to be trusted
         self._is_in_head, self._body_bytes = False, 0
         self._clock.start(self._limits.slow_body_seconds)
         super().on_headers_complete()
         cycle: RequestResponseCycle | None = self.pipeline[0][0] if self.pipeline else self.cycle
-        if cycle is not None and cycle.scope["method"] != "HEAD":
+        if cycle is not None and not is_old and cycle.scope["method"] != "HEAD":
             extensions: dict[str, Any] = cycle.scope.setdefault("extensions", {})
             extensions[WRITE_EXTENSION] = _ChunkWriter(cycle)
         if self.pipeline:
             self.flow.resume_reading()  # uvicorn would not notice that the client leaves until the answer has ended
         else:
             self._answered = self.cycle
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+        """Calls the application for a request; a client that knows no chunks gets none."""
+        super()._start_asgi_task(cycle, app if cycle.scope["http_version"] == "1.1" else _without_chunks(cycle, app))
 
     def on_response_complete(self) -> None:
         """Begins the next answer, if its request waits."""
