@@ -8,6 +8,7 @@ from partstream.protocols.failures import STATUSES, FailureKind, ServedFailure
 from partstream.protocols.protocol import BUILT_IN_PROTOCOLS, PROTOCOLS
 from partstream.server.application import HEALTH, READINESS
 from partstream.server.clients import key_places
+from partstream.server.pages.front import FRONT
 from partstream.server.requests import Route, Routes, endpoints_of
 from partstream_hub import app as hub_api
 from partstream_hub.page import routes as hub_page
@@ -29,7 +30,9 @@ Every path of `partstream serve`. [Serving](../serving.md) says how it is starte
 [From VS Code to everywhere](../everywhere.md) what clients get. Bodies are those that each wire has at its own vendor's
 server; what has no place in a wire is [its loss](../translation.md#what-each-protocol-has-no-place-for).
 
-A path is right with `/v1` before it and without. `{model}` is the id of a model, `{id}` that of a response.
+A path is right with `/v1` before it and without, and with a slash at its end. `{model}` is the id of a model, `{id}`
+that of a response. What is read with GET has HEAD too: the same head, and no body. HTTP/1.0 is answered without chunks:
+the end of the connection is the end of a stream.
 
 ## Who may ask
 
@@ -80,6 +83,7 @@ _SAYS: Final[Mapping[str, str]] = {
 }
 """What stands at a path, by its method and what is below the base path of its wire."""
 _OWN: Final = (
+    ("GET", FRONT, "", "For a browser a page, with the models if there is a key; for a program `Ollama is running`"),
     ("GET", HEALTH, "", "200 while the process lives"),
     ("GET", READINESS, "", "200 while new answers are taken, else 503"),
     ("GET", METRICS_PATH, "the owner", "Metrics in the form of Prometheus; with `--metrics open` everybody reads them"),

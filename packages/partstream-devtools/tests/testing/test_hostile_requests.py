@@ -65,7 +65,7 @@ ANSWERED = {
     "an escaped path": (request(b"", line=b"GET /%2e%2e/%00 HTTP/1.1"), 404),
     "another host in the line": (request(LENGTH, BODY, line=b"POST http://evil/v1/responses HTTP/1.1"), 404),
     "a tunnel": (request(b"", line=b"CONNECT evil:443 HTTP/1.1"), 404),
-    "HEAD": (request(b"", line=b"HEAD /v1/models HTTP/1.1"), 405),
+    "HEAD": (request(b"", line=b"HEAD /v1/models HTTP/1.1"), 200),
     "HEAD of nothing": (request(b"", line=b"HEAD /nothing HTTP/1.1"), 404),
     "a body of 100,000 levels": (whole(b'{"input":' + b"[" * 100_000 + b"]" * 100_000 + b"}"), 400),
     "calls of 100,000 levels": (whole(body_of('call:f{"a":' + '{"a":' * 100_000)), 200),

@@ -173,7 +173,7 @@ def test_the_path_of_a_mount_is_no_part_of_the_path(mount):
 
 @pytest.mark.parametrize(
     ("method", "path", "status", "allow"),
-    [("GET", "/v1/responses", 405, "POST"), ("POST", "/v2/responses", 404, None), ("GET", "/", 404, None)],
+    [("GET", "/v1/responses", 405, "POST"), ("POST", "/v2/responses", 404, None), ("GET", "/nothing", 404, None)],
 )
 def test_what_is_not_there_is_said_with_what_is(method, path, status, allow):
     reply = asyncio.run(ask(app(parrot), path, {} if method == "POST" else None, method=method))

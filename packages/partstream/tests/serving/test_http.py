@@ -5,9 +5,14 @@ import json
 import pytest
 
 from partstream import TextPart
+from partstream.cli.client_settings import CLIENTS
+from partstream.protocols.protocol import loadable_protocols
+from partstream.server.application import HEALTH, READINESS
+from partstream.server.pages.front import SHOWN_CLIENTS
+from partstream.server.requests import Routes, endpoints_of
 from partstream.server.settings import ServingSettings
 from partstream.upstream.endpoint import Secret
-from serving.hosted import hosted, posted, status_of
+from serving.hosted import hosted, json_of, posted, request, status_of
 from serving.providers import Driven
 
 TOKEN = "the-key-of-the-tests-1234"  # noqa: S105 - of no server but these
@@ -55,3 +60,90 @@ def test_an_answer_in_http_1_0_has_no_chunks_and_ends_with_the_connection(server
     else:
         assert json.loads(body)["choices"][0]["message"]["content"] == "hello"
         assert headers["content-length"] == str(len(body))
+
+
+# ---- Heads alone, and slashes at the end ----
+
+ROUTES = tuple(Routes(endpoints_of(loadable_protocols()[0].values())))
+READ = {
+    one.path.replace("{model}", "m").replace("{id}", "resp_1").encode() for one in ROUTES if one.method == "GET"
+} | {b"/", HEALTH.encode(), READINESS.encode(), b"/nothing", CHAT}
+OWN = {"date", "x-request-id", "request-id"}
+
+
+def _same_head(answer):
+    headers, _ = _head_and_body(answer)
+    return {name: value for name, value in headers.items() if name not in OWN and not name.endswith("request-id")}
+
+
+@pytest.mark.parametrize("path", sorted(READ), ids=bytes.decode)
+def test_a_head_alone_is_that_of_the_page(server, path):
+    whole, alone = (server.exchange(request(method + b" " + path, KEY)) for method in (b"GET", b"HEAD"))
+    assert status_of(alone) == status_of(whole)
+    assert _same_head(alone).keys() == _same_head(whole).keys()
+    assert _same_head(alone)["content-length"] == str(len(_head_and_body(whole)[1]))
+    assert _head_and_body(alone)[1] == b""
+
+
+def test_a_path_that_is_read_says_that_its_head_is_too(server):
+    assert _head_and_body(server.exchange(request(b"PUT /v1/models", KEY)))[0]["allow"] == "GET, HEAD"
+    assert _head_and_body(server.exchange(request(b"GET " + CHAT, KEY)))[0]["allow"] == "POST"
+
+
+@pytest.mark.parametrize(
+    ("path", "meant"),
+    [
+        (b"/v1/models/", b"/v1/models"),
+        (b"/v1/models//", b"/v1/models"),
+        (b"/models/", b"/v1/models"),
+        (b"/v1/v1/models/", b"/v1/models"),
+        (b"/v1/models/m/", b"/v1/models/m"),
+        (b"/api/tags/", b"/api/tags"),
+    ],
+    ids=lambda path: path.decode(),
+)
+def test_a_slash_at_the_end_changes_nothing(server, path, meant):
+    given, expected = (_head_and_body(server.exchange(request(b"GET " + one, KEY)))[1] for one in (path, meant))
+    assert json.loads(given) == json.loads(expected)
+    assert b'"m"' in given or b'"m:' in given
+
+
+def test_an_answer_is_asked_for_with_a_slash_at_the_end_too(server):
+    answer = server.exchange(posted(CHAT + b"/", _asked(), KEY))
+    assert json_of(answer)["choices"][0]["message"]["content"] == "hello"
+
+
+# ---- The page at the address ----
+
+HTML = b"Accept: text/html,application/xhtml+xml"
+
+
+@pytest.mark.parametrize(
+    "headers", [[], [b"User-Agent: ollama/0.6.3 (amd64 linux) Go/go1.26"], [b"Accept: */*"]], ids=len
+)
+def test_a_program_that_looks_for_ollama_finds_it(server, headers):
+    answer = server.exchange(request(b"GET /", *headers))
+    assert _head_and_body(answer)[1] == b"Ollama is running"
+    assert _head_and_body(answer)[0]["content-type"].startswith("text/plain")
+
+
+@pytest.mark.parametrize(("headers", "names_models"), [([], False), ([KEY], True), ([KEY + b"x"], False)])
+def test_the_page_names_the_models_to_those_with_a_key_alone(server, headers, names_models):
+    answer = server.exchange(request(b"GET /", HTML, *headers))
+    said, page = _head_and_body(answer)
+    assert status_of(answer) == 200
+    assert (b"<code>m</code>" in page) is names_models
+    assert (b"Only clients with a key" in page) is not names_models
+    assert said["cache-control"] == "no-store"
+
+
+def test_the_page_repeats_nothing_of_the_request(server):
+    answer = server.exchange(request(b"GET /?evil1", HTML, b"X-Forwarded-Host: evil2", host=b"Host: evil3\r\n"))
+    assert status_of(answer) == 200
+    assert b"evil" not in answer
+
+
+def test_the_clients_that_the_page_names_can_be_connected(server):
+    assert set(SHOWN_CLIENTS) <= set(CLIENTS)
+    page = server.exchange(request(b"GET /", HTML)).decode()
+    assert all(f"partstream connect {name} --url" in page for name in SHOWN_CLIENTS)

@@ -162,7 +162,7 @@ class HubPage:
 
     def add_to(self, app: ServingApp) -> None:
         """Puts the page up, and closes its connection when the application ends."""
-        app.add_route("GET", PAGE, _frame(frame_html), is_open=True)
+        app.add_route("GET", PAGE, _frame(frame_html), is_open=True, title="The page of the hub")
         app.add_route("GET", JOIN, _frame(join_html), is_open=True)
         app.add_route("GET", CONTENT, self._content)
         app.add_lifetime(self)

@@ -84,6 +84,7 @@ class ResponseWriter(ABC):
             or the wire has none: a server remembers it for them.
         state: What a server remembers of its answers; None for a wire whose requests say everything themselves.
         further: Further endpoints where a model answers.
+        greeting: What servers of this wire say at their address, which its clients look for; "" for nothing.
     """
 
     content_type: str = _EVENT_STREAM
@@ -96,6 +97,7 @@ class ResponseWriter(ABC):
     drops_thinking_state: bool = False
     state: ServedState | None = None
     further: tuple[FurtherEndpoint, ...] = ()
+    greeting: str = ""
 
     def __init__(self, asked: InboundRequest, reply: Reply) -> None:
         self._asked = asked

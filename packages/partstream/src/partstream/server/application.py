@@ -40,6 +40,7 @@ from partstream.server import requests
 from partstream.server.clients import NOBODY, Caller
 from partstream.server.handler import RequestHandler, ResponseRun
 from partstream.server.models import CataloguedModel
+from partstream.server.pages.front import FRONT, front_page
 from partstream.server.replies import Head, json_headers
 from partstream.server.settings import AnswerObservation, Lifetime, ServerOverrides, ServingSettings, StartTrace
 from partstream.server.state import MOST_BYTES, OwnerHandler, OwnerRoute, ServerState, page_handler
@@ -92,6 +93,7 @@ class ServingApp:
     ) -> None:
         spoken = loadable_protocols()[0].values() if protocols is None else protocols
         self._state = ServerState(named_providers(providers), settings, spoken, (HEALTH, READINESS), rules)
+        self.add_route("GET", FRONT, front_page(self._state), is_open=True)
 
     @property
     def settings(self) -> ServingSettings:
@@ -146,7 +148,14 @@ class ServingApp:
         self.add_route("GET", path, page_handler(page), is_open=is_open)
 
     def add_route(
-        self, method: str, path: str, handler: OwnerHandler, *, is_open: bool = False, most_bytes: int = MOST_BYTES
+        self,
+        method: str,
+        path: str,
+        handler: OwnerHandler,
+        *,
+        is_open: bool = False,
+        most_bytes: int = MOST_BYTES,
+        title: str = "",
     ) -> None:
         """Puts a function at a path of the owner's, such as `/hub/v1/me`.
 
@@ -156,8 +165,9 @@ class ServingApp:
             handler: Answers a request of a caller, whose key was checked.
             is_open: Whether it is called without a key; the caller is :data:`partstream.server.clients.NOBODY`.
             most_bytes: The largest body that it takes; a larger one is refused with 413.
+            title: The words of the link to it on the page at the address of the server; "" for no link.
         """
-        self._state.owner_routes.add(method, path, OwnerRoute(handler, is_open, most_bytes))
+        self._state.owner_routes.add(method, path, OwnerRoute(handler, is_open, most_bytes, title))
 
     def add_lifetime(self, lifetime: Lifetime) -> None:
         """Starts something before the first request, and stops it after the last response, by ASGI's lifespan."""
@@ -196,6 +206,8 @@ class ServingApp:
         if kind not in {"http", "websocket"}:
             raise ValueError(f"scope['type']: got {kind!r}, expected 'http', 'websocket' or 'lifespan'")
         state, request = self._state, requests.request_of(scope, f"req_{token_hex(12)}")
+        if request.method == "HEAD":
+            request, send = replace(request, method="GET"), requests.without_body(send)
         if kind == "http" and request.path in (HEALTH, READINESS):
             await self._report_health(request, send)
             return
@@ -230,7 +242,7 @@ class ServingApp:
         body = dumps({"status": "ok" if is_well else "draining" if self.is_draining else "starting"})
         headers = requests.encoded_headers((*json_headers(body), *self._state.request_id_headers(request.request_id)))
         await send({"type": "http.response.start", "status": 200 if is_well else 503, "headers": headers})
-        await send({"type": "http.response.body", "body": b"" if request.method == "HEAD" else body})
+        await send({"type": "http.response.body", "body": body})
 
 
 def named_providers(providers: Providers) -> dict[str, LanguageModelChatProvider]:

@@ -115,7 +115,9 @@ class RequestHandler:
             case requests.NoRouteError(allowed=allowed):
                 kind = FailureKind.METHOD_NOT_ALLOWED if allowed else FailureKind.NOT_FOUND
                 failure = ServedFailure(kind, str(error))
-                headers = (("allow", ", ".join(allowed)),) if allowed else ()
+                headers = (
+                    (("allow", ", ".join((*allowed, *(("HEAD",) if "GET" in allowed else ())))),) if allowed else ()
+                )
             case requests.RequestFailedError():
                 failure, headers = error.failure, error.headers
             case PartstreamError():

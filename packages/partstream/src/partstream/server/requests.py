@@ -127,6 +127,17 @@ def leaving(send: Send) -> Send:
     return send_on
 
 
+def without_body(send: Send) -> Send:
+    """The same for HEAD: the reply to GET ends with its head, and nothing waits for a body (RFC 9110 section 9.3.2)."""
+
+    async def send_on(message: MutableMapping[str, Any]) -> None:
+        if message["type"] == "http.response.start":
+            await send(message)
+            await send({"type": "http.response.body", "body": b""})
+
+    return send_on
+
+
 class RequestFailedError(PartstreamError):
     """Ends a request before a response has begun.
 
@@ -344,9 +355,11 @@ class Routes:
 
     def meant_path(self, path: str) -> str:
         """The path that a client means: some append `/v1` to a base URL, some do not, and a person gives the base URL
-        with or without it. A path that has a route in none of these forms stays.
+        with or without it, and with or without a slash at the end. A path that has a route in none of these forms
+        stays.
         """
-        tried = (path, path.removeprefix(_USUAL_BASE), _USUAL_BASE + path)
+        bare = path.rstrip("/")
+        tried = (bare, bare.removeprefix(_USUAL_BASE), _USUAL_BASE + bare)
         return next((one for one in tried if self._at(one)), path)
 
     def nearest(self, path: str) -> Endpoint:

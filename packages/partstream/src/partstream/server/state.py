@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
@@ -437,12 +437,14 @@ OwnerHandler: TypeAlias = "Callable[[OwnerRequest, Caller], Awaitable[OwnerReply
 @dataclass(frozen=True, slots=True)
 class OwnerRoute:
     """The route of one method at a path of the owner's: its handler, whether it needs no key (the caller is
-    :data:`~partstream.server.clients.NOBODY` then), and the largest body that it takes.
+    :data:`~partstream.server.clients.NOBODY` then), the largest body that it takes, and the words of the link to it on
+    the page at the address of the server, "" for no link.
     """
 
     handler: OwnerHandler
     is_open: bool = False
     most_bytes: int = MOST_BYTES
+    title: str = ""
 
 
 class OwnerRoutes:
@@ -455,13 +457,19 @@ class OwnerRoutes:
         """Puts a route at a path, in place of an earlier one for the same method."""
         self._routes.setdefault(path, {})[method] = route
 
+    def links(self) -> Iterator[tuple[str, str]]:
+        """The path and the title of each page that people find by a link."""
+        for path, methods in self._routes.items():
+            if "GET" in methods and methods["GET"].title:
+                yield path, methods["GET"].title
+
     def find(self, method: str, path: str) -> OwnerRoute | None:
         """The route of a request; None where the owner has none at its path.
 
         Raises:
             NoRouteError: There is one, but not for this method.
         """
-        there = self._routes.get(path)
+        there = self._routes.get(path) or self._routes.get(path.rstrip("/"))
         if there is None:
             return None
         if method not in there:

@@ -239,6 +239,7 @@ class OllamaWriter(ResponseWriter):
 
     content_type = "application/x-ndjson"
     base_paths = ("/api",)
+    greeting = "Ollama is running"  # clients compare the whole text (docs/wires/ollama.md#the-probe)
     drops_thinking_state = True
     documents = (
         ServedDocument("GET", "/tags", _tags),
