@@ -116,7 +116,8 @@ _FAILURES: Final = """
 
 A failure before the first part of an answer is an HTTP status with a JSON body in the words of the wire, a later one
 the wire's last event. `retry-after` says after how many seconds asking again may help; `x-should-retry: false` says
-that it cannot. A client that sends its head or body too slowly gets 408, one with too large a head 431.
+that it cannot. A client that sends its head or body too slowly gets 408, one with too large a head 431. A body may be
+packed with `gzip` or `deflate`, as `content-encoding` says; another packing gets 415.
 
 | failure | when | status | otherwise |
 |---|---|---|---|

@@ -189,11 +189,6 @@ def test_a_body_of_any_kind_is_answered_and_the_server_goes_on(server, body, sta
     assert json_of(answer) if status != 200 else _is_well(server)
 
 
-def test_a_packed_body_is_not_unpacked(server):
-    answer = server.exchange(posted(CHAT, b"\x1f\x8b\x08\x00" + b"\x00" * 50, KEY, b"Content-Encoding: gzip"))
-    assert status_of(answer) == 400
-
-
 def test_a_failure_of_the_provider_puts_no_header_into_the_reply_and_no_key_into_its_words():
     async def fail(progress, token):
         raise ValueError(f"no\r\nX-Injected: {TOKEN}")

@@ -1,6 +1,8 @@
 """What every client of HTTP may expect of a server: old versions, heads alone, packed bodies, slashes at the end."""
 
+import gzip
 import json
+import zlib
 
 import pytest
 
@@ -111,6 +113,84 @@ def test_a_slash_at_the_end_changes_nothing(server, path, meant):
 def test_an_answer_is_asked_for_with_a_slash_at_the_end_too(server):
     answer = server.exchange(posted(CHAT + b"/", _asked(), KEY))
     assert json_of(answer)["choices"][0]["message"]["content"] == "hello"
+
+
+# ---- Packed bodies ----
+
+
+def _raw_deflate(data):
+    packer = zlib.compressobj(wbits=-zlib.MAX_WBITS)
+    return packer.compress(data) + packer.flush()
+
+
+PACKED = {
+    "gzip": (b"gzip", gzip.compress),
+    "gzip by its old name": (b"x-gzip", gzip.compress),
+    "gzip in capital letters": (b" GZIP ", gzip.compress),
+    "deflate with the head of zlib": (b"deflate", zlib.compress),
+    "deflate without a head": (b"deflate", _raw_deflate),
+    "deflate that does not pack": (b"deflate", lambda data: zlib.compress(data, 0)),
+    "nothing": (b"identity", bytes),
+}
+
+
+@pytest.mark.parametrize(("coding", "pack"), PACKED.values(), ids=PACKED)
+@pytest.mark.parametrize("piece", [1, 7, 100_000])
+def test_a_packed_body_is_read_in_whatever_pieces_it_comes(server, coding, pack, piece):
+    packed = pack(_asked())
+    chunks = (packed[at : at + piece] for at in range(0, len(packed), piece))
+    body = b"".join(b"%x\r\n%s\r\n" % (len(one), one) for one in chunks) + b"0\r\n\r\n"
+    headers = (KEY, b"Content-Encoding:" + coding, b"Transfer-Encoding: chunked")
+    answer = server.exchange(request(b"POST " + CHAT, *headers, body=body))
+    assert json_of(answer)["choices"][0]["message"]["content"] == "hello"
+
+
+BOMB = gzip.compress(b" " * (50 * 1024 * 1024))
+BROKEN = {
+    "a bomb": (b"gzip", BOMB, 413),
+    "a bomb of deflate": (b"deflate", zlib.compress(b" " * (MOST + 1)), 413),
+    "as much as there may be, which is no JSON": (b"gzip", gzip.compress(b" " * MOST), 400),
+    "half of it": (b"gzip", gzip.compress(_asked())[:-9], 400),
+    "the head alone": (b"gzip", gzip.compress(b"")[:10], 400),
+    "something after it": (b"gzip", gzip.compress(_asked()) + b"x", 400),
+    "two of them": (b"gzip", gzip.compress(_asked()) * 2, 400),
+    "another checksum": (b"gzip", gzip.compress(_asked())[:-8] + b"\0" * 8, 400),
+    "what is not packed": (b"gzip", _asked(), 400),
+    "gzip under the name of deflate": (b"deflate", gzip.compress(_asked()), 400),
+    "nothing at all": (b"gzip", b"", 400),
+}
+
+
+@pytest.mark.parametrize(("coding", "body", "status"), BROKEN.values(), ids=BROKEN)
+def test_a_packed_body_that_is_too_large_or_broken_is_refused(server, coding, body, status):
+    assert len(BOMB) < MOST, "the bytes that are sent are not too many"
+    answer = server.exchange(posted(CHAT, body, KEY, b"Content-Encoding: " + coding))
+    assert status_of(answer) == status
+    assert json_of(answer)["error"]["message"].startswith("got ")
+
+
+WIRES = {
+    b"/v1/responses": lambda said: said["error"]["message"],
+    CHAT: lambda said: said["error"]["message"],
+    b"/v1/messages": lambda said: said["error"]["message"] if said["type"] == "error" else None,
+    b"/v1beta/models/m:generateContent": lambda said: (
+        said["error"]["message"] if said["error"]["code"] == 415 else None
+    ),
+    b"/api/chat": lambda said: said["error"],
+}
+
+
+@pytest.mark.parametrize(
+    "coding", [b"zstd", b"br", b"gzip, gzip", b"deflate, br", b"x" * 1000], ids=lambda one: one[:9]
+)
+@pytest.mark.parametrize("path", WIRES, ids=bytes.decode)
+def test_another_packing_is_refused_in_the_words_of_the_wire_and_the_usual_ones_are_named(server, path, coding):
+    answer = server.exchange(posted(path, b"packed", KEY, b"Content-Encoding: " + coding))
+    assert status_of(answer) == 415
+    assert _head_and_body(answer)[0]["accept-encoding"] == "gzip, deflate"
+    said = WIRES[path](json_of(answer))
+    assert said.startswith("unsupported media type: ")
+    assert len(said) < 200
 
 
 # ---- The page at the address ----

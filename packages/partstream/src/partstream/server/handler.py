@@ -27,7 +27,7 @@ from partstream.conversation.preparation import ASKED_IN
 from partstream.errors import PartstreamError
 from partstream.lm.cancellation import CancellationToken
 from partstream.lm.outputs import InboundRequest, Reply
-from partstream.protocols.failures import FailureKind, ServedFailure
+from partstream.protocols.failures import FailedReply, FailureKind, ServedFailure
 from partstream.protocols.serve import Effect, id_in_path
 from partstream.runtime.progress import AnswerExcerpt
 from partstream.server import replies, requests
@@ -111,22 +111,27 @@ class RequestHandler:
     async def _refuse(self, error: Exception) -> None:
         """Reports an error before the head, in the words of the wire, once the client can read it."""
         headers: tuple[tuple[str, str], ...] = ()
+        status: int | None = None
         match error:
             case requests.NoRouteError(allowed=allowed):
                 kind = FailureKind.METHOD_NOT_ALLOWED if allowed else FailureKind.NOT_FOUND
                 failure = ServedFailure(kind, str(error))
-                headers = (
-                    (("allow", ", ".join((*allowed, *(("HEAD",) if "GET" in allowed else ())))),) if allowed else ()
-                )
+                taken = (*allowed, "HEAD") if "GET" in allowed else allowed
+                headers = (("allow", ", ".join(taken)),) if allowed else ()
             case requests.RequestFailedError():
-                failure, headers = error.failure, error.headers
+                failure, headers, status = error.failure, error.headers, error.status
             case PartstreamError():
                 failure = requests.failure_of(error)
             case _:
                 failure = requests.FAULT
                 _logger.exception("a request could not be served because of a fault of the server", exc_info=error)
         await self._body.discard()
-        said = self._endpoint.writes.failed(replace(failure, request_id=self._request.request_id))
+        writes = self._endpoint.writes
+        said = (
+            writes.failed(replace(failure, request_id=self._request.request_id))
+            if status is None
+            else FailedReply(status, (), writes.error(status, failure.message))
+        )
         await self._reply(said.status, dumps(said.body), *said.headers, *headers)
         if self._is_answer:
             self._run.observe_refused(said.status, error)
@@ -227,19 +232,23 @@ class RequestBody:
             most: The most bytes that it may have, if that is less than the settings allow.
 
         Raises:
-            RequestFailedError: It is too large, or takes too long.
+            RequestFailedError: It is too large, or takes too long, or cannot be unpacked.
+            UnsupportedCodingError: It is packed in another way.
             ClientLeftError: The client left before it was whole.
         """
         limit = self._settings.body_bytes if most is None else min(most, self._settings.body_bytes)
         declared = self._request.headers.get("content-length", "")
         if declared.isdecimal() and len(declared) <= _LONGEST_NUMBER:
             self._check_size(int(declared), limit)
+        unpacking = requests.Unpacking(self._request.headers.get("content-encoding", ""), limit)
         body = bytearray()
         try:
             async with asyncio.timeout(self._settings.body_seconds):
                 while not self._is_whole:
-                    body += await self._next()
+                    piece = await self._next()
                     self._check_size(self._size, limit)
+                    body += unpacking.unpack(piece)
+            unpacking.end()
         except TimeoutError as error:
             self._is_whole = True  # the rest is not read
             said = f"got {self._size:,} bytes within {self._settings.body_seconds:g} seconds, expected the whole body"

@@ -9,6 +9,7 @@ means. Clients write `/v1` once too often or not at all (docs/wires/serving.md#b
 """
 
 from __future__ import annotations
+import zlib
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
@@ -144,12 +145,25 @@ class RequestFailedError(PartstreamError):
     Attributes:
         failure: The reply to the client.
         headers: Further headers of the reply, names in lower case.
+        status: The HTTP status where no kind of failure has it; None for that of the kind.
     """
+
+    status: int | None = None
 
     def __init__(self, failure: ServedFailure, *headers: tuple[str, str]) -> None:
         super().__init__(failure.message)
         self.failure = failure
         self.headers = headers
+
+
+class UnsupportedCodingError(RequestFailedError):
+    """A body is packed in a way that the server does not unpack (RFC 9110 section 15.5.16)."""
+
+    status = 415
+
+    def __init__(self, coding: str) -> None:
+        said = f"unsupported media type: got content-encoding {coding[:_LONGEST_CODING]!r}, expected {CODINGS}"
+        super().__init__(ServedFailure(FailureKind.INVALID_REQUEST, said), ("accept-encoding", CODINGS))
 
 
 class StoreFailedError(PartstreamError):
@@ -187,6 +201,71 @@ def json_object(body: bytes) -> dict[str, Any]:
 
 def _not_json(message: str) -> RequestFailedError:
     return RequestFailedError(ServedFailure(FailureKind.INVALID_REQUEST, message))
+
+
+# ---- Packed bodies ----
+
+CODINGS: Final = "gzip, deflate"
+"""The values of `content-encoding` that are taken (RFC 9110 section 8.4.1)."""
+_LONGEST_CODING: Final = 40
+_GZIP, _ZLIB, _RAW = 16 + zlib.MAX_WBITS, zlib.MAX_WBITS, -zlib.MAX_WBITS
+
+
+class Unpacking:
+    """Unpacks one body as its pieces come.
+
+    Args:
+        coding: The value of `content-encoding`; "" for a body that is not packed.
+        most: The most bytes that the unpacked body may have: no piece unpacks to more than one byte above it.
+
+    Raises:
+        UnsupportedCodingError: The server does not unpack this.
+    """
+
+    def __init__(self, coding: str, most: int) -> None:
+        name = coding.strip().lower().removeprefix("x-")
+        if name not in {"", "identity", "gzip", "deflate"}:
+            raise UnsupportedCodingError(coding)
+        self._is_gzip = name == "gzip"
+        self._is_packed = name in {"gzip", "deflate"}
+        self._most = most
+        self._size = 0
+        self._unpacker: zlib._Decompress | None = None
+
+    def unpack(self, piece: bytes) -> bytes:
+        """The bytes of the next piece, perhaps none.
+
+        Raises:
+            RequestFailedError: It is not packed as it says, or there is too much of it.
+        """
+        if not (self._is_packed and piece):
+            return piece
+        if self._unpacker is None:
+            # Some clients send deflate without the head of zlib; the low half of its first byte says which it is.
+            form = _GZIP if self._is_gzip else _ZLIB if piece[0] & 0x0F == zlib.DEFLATED else _RAW
+            self._unpacker = zlib.decompressobj(form)
+        if self._unpacker.eof:
+            raise _not_json("got a packed body with something after its end")
+        try:
+            data = self._unpacker.decompress(piece, self._most + 1 - self._size)
+        except zlib.error as error:
+            raise _not_json(f"got a body that is not packed as its content-encoding says ({error})") from error
+        self._size += len(data)
+        if self._size > self._most:
+            said = f"got a body of more than {self._most:,} bytes unpacked, expected at most so many"
+            raise RequestFailedError(ServedFailure(FailureKind.TOO_LARGE, said), CLOSE)
+        if self._unpacker.unused_data:
+            raise _not_json("got a packed body with something after its end")
+        return data
+
+    def end(self) -> None:
+        """Says that no piece follows.
+
+        Raises:
+            RequestFailedError: The body breaks off.
+        """
+        if self._unpacker is not None and not self._unpacker.eof:
+            raise _not_json("got a packed body that breaks off")
 
 
 # ---- Routes ----
