@@ -9,7 +9,7 @@ replaced before they are kept; what removes other secrets is asked when an excha
 from __future__ import annotations
 import time
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
@@ -256,6 +256,7 @@ class AnswerCapture:
         ended, outcome: The time of the clock, and how it ended, such as `completed`; None while it goes on.
         error: The error that its host got, or None.
         size: The bytes that it has taken of its owner's room.
+        dropped_fields: The names of the fields of the client's request that reached no model.
         left_out_parts: The number of parts that are not kept.
         is_dropped: Whether nothing of it is kept any more.
         is_wanted: Whether this very answer was asked for: it is kept then, whatever a setting says.
@@ -273,6 +274,7 @@ class AnswerCapture:
         "_request_bodies",
         "_turns",
         "clock",
+        "dropped_fields",
         "ended",
         "error",
         "exchanges",
@@ -311,6 +313,7 @@ class AnswerCapture:
         self.outcome: str | None = None
         self.error: RecordedError | None = None
         self.size = self.left_out_parts = 0
+        self.dropped_fields: tuple[str, ...] = ()
         self._turns = 0
         self.is_dropped = self.is_wanted = False
         self._owner = owner or _NoOwner()
@@ -368,6 +371,11 @@ class AnswerCapture:
             return
         self._left -= size
         self._append((PART, self.clock(), part))
+
+    def dropped(self, names: Sequence[str]) -> None:
+        """Takes the names of the fields of the client's request that reached no model."""
+        self.dropped_fields = tuple(names)
+        self._turns += 1
 
     def end(self, outcome: str, error: BaseException | None = None) -> None:
         """Takes the end: `completed`, `incomplete`, `failed`, `truncated` or `cancelled`; the first one counts."""

@@ -42,12 +42,13 @@ from partstream.lm.parts import (
 from partstream.runtime.progress import AnswerExcerpt, CheckedProgress, failing_place, thinking_text
 from partstream.server.models import CataloguedModel, counted_usage
 from partstream.tokens.records import UsageRow, watched_usage
-from partstream.upstream.context import AnswerTap, capturing, run_to_the_last_report
+from partstream.upstream.context import AnswerTap, capturing, run_to_the_last_report, told_of_dropped
 
 if TYPE_CHECKING:
     from partstream.conversation.provider_state import CallersMemory
     from partstream.lm.contract import Violation
     from partstream.server.clients import Caller, RequestClient
+    from partstream.server.dropped import DroppedFields
     from partstream.server.replies import ReplySink, ReplyWriter
     from partstream.server.settings import AnswerTrace, Reported, ServingSettings
 
@@ -59,11 +60,14 @@ _CURRENT: Final[ContextVar[CurrentAnswer | None]] = ContextVar("partstream_answe
 
 @dataclass(slots=True)
 class CurrentAnswer:
-    """One response while it is made; `upstream` is the one that the provider asked last, "" where it names none."""
+    """One response while it is made; `upstream` is the one that the provider asked last, "" where it names none, and
+    `dropped` has the fields of the request that reach no model.
+    """
 
     caller: Caller
     client: RequestClient
     upstream: str = ""
+    dropped: DroppedFields | None = None
 
 
 @contextmanager
@@ -241,7 +245,14 @@ class ProviderCall:
             nullcontext() if self._trace is None else self._trace.calling(self._name, self._model.id)
         )
         try:
-            with traced, capturing(self._capture), answering(self._current), watched_usage() as self.usage_rows:
+            dropped = None if self._current is None else self._current.dropped
+            with (
+                traced,
+                capturing(self._capture),
+                answering(self._current),
+                told_of_dropped(None if dropped is None else dropped.report),
+                watched_usage() as self.usage_rows,
+            ):
                 answer = self._model.provider.provide_language_model_chat_response(
                     self._model.information,
                     self._asked.messages,

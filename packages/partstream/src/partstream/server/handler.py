@@ -33,6 +33,7 @@ from partstream.runtime.progress import AnswerExcerpt
 from partstream.server import replies, requests
 from partstream.server.answer import UPSTREAM_HEADER, CurrentAnswer, ProviderCall
 from partstream.server.clients import NOBODY, Caller, RequestClient, client_of
+from partstream.server.dropped import DroppedFields
 from partstream.server.models import CataloguedModel, counted_request, served_model
 from partstream.server.settings import AnswerObservation, AnswerRequest, EndedAnswer, settled
 from partstream.server.state import AnswerMemory, OwnerRequest, OwnerRoute, Remembered, ServerState, asked_of_store
@@ -185,7 +186,7 @@ class RequestHandler:
         return self._begin(head, data, last)
 
     async def _begin(self, head: replies.Head, data: bytes, last: bool) -> None:
-        await self._start(head.status, (*head.headers, *self._run.upstream_headers))
+        await self._start(head.status, (*head.headers, *self._run.reply_headers))
         if data or last:
             await self._send({"type": "http.response.body", "body": data, "more_body": not last})
 
@@ -294,10 +295,6 @@ class RequestBody:
 _CLIENT_LEFT: Final = 499
 """The status in observations of a reply whose client left; never sent. The number is nginx' own."""
 
-_MOST_NAMES: Final = 20
-_LONGEST_NAME: Final = 80
-"""The fields of a request without a place here that the log names, and their characters: a client may invent them."""
-
 
 class ResponseRun:
     """One request for a response, over HTTP or as a turn of a WebSocket, whose `request` is the handshake.
@@ -337,6 +334,7 @@ class ResponseRun:
         self._permit: Permit | None = None
         self._running: ProviderCall | None = None
         self._observed: AnswerObservation | None = None
+        self._dropped = DroppedFields(request.request_id, state.dropped, is_strict=state.settings.strict)
 
     def begin_trace(self, route: str) -> None:
         """Begins the trace of the response, if the owner of the server wants one; `route` is a pattern of paths."""
@@ -372,10 +370,10 @@ class ResponseRun:
                 endpoint.reads.read(remembered.own)
             raise
         self._asked = asked
-        self._log_unmapped(asked)
         if state.rules.admit is not None:
             state.rules.admit(endpoint, wire, asked)
         model = await state.find_model(asked.model, self.caller)
+        self._note_dropped(asked)
         if self._settings.admission is None or not generates:
             await self._answer(wire, remembered, asked, model, deliver, client_leaves, generates=generates)
             return
@@ -405,16 +403,15 @@ class ResponseRun:
         finally:
             self._settle()
 
-    def _log_unmapped(self, asked: InboundRequest) -> None:
-        """Names in the log the fields that have no place here, and how often each came; never a value."""
+    def _note_dropped(self, asked: InboundRequest) -> None:
+        """Notes the fields that have no place here.
+
+        Raises:
+            UnsupportedParameterError: The server is strict, and there are any.
+        """
         state = self._state.remembering(self.endpoint)
         understood = frozenset() if state is None else state.fields
-        names = [name for name in asked.unmapped if name not in understood]
-        if names:
-            values = {name[:_LONGEST_NAME]: asked.unmapped[name] for name in names[:_MOST_NAMES]}
-            counts = {name: value if type(value) is int else 1 for name, value in values.items()}
-            more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-            _logger.info("request %s holds what has no place here: %s%s", self._request.request_id, counts, more)
+        self._dropped.add(name for name in (*asked.dropped, *asked.unmapped) if name not in understood)
 
     async def _answer(
         self,
@@ -474,6 +471,7 @@ class ResponseRun:
         finally:
             self._state.dismiss(answer)
             if capture is not None:
+                capture.dropped(self._dropped.names)
                 finish = None if answer.is_cancelled else answer.finish
                 capture.end("cancelled" if finish is None else finish.outcome.value, answer.error)
 
@@ -604,11 +602,12 @@ class ResponseRun:
             caller=self.caller.name,
             is_stream=asked is None or asked.stream,
             error=None if error is None else type(error).__name__,
+            dropped=self._dropped.names,
         )
 
     def _begin_current(self) -> CurrentAnswer:
         """What the provider may know of its caller."""
-        self._current = CurrentAnswer(self.caller, self._client())
+        self._current = CurrentAnswer(self.caller, self._client(), dropped=self._dropped)
         return self._current
 
     def _client(self) -> RequestClient:
@@ -620,9 +619,9 @@ class ResponseRun:
         return "" if self._current is None else self._current.upstream
 
     @property
-    def upstream_headers(self) -> tuple[tuple[str, str], ...]:
-        """The header that names the upstream, where the provider has named one."""
-        return ((UPSTREAM_HEADER, self._upstream),) if self._upstream else ()
+    def reply_headers(self) -> tuple[tuple[str, str], ...]:
+        """The headers that name the upstream, where the provider has named one, and the fields that reach no model."""
+        return (*(((UPSTREAM_HEADER, self._upstream),) if self._upstream else ()), *self._dropped.headers)
 
 
 # ---- Stored responses ----

@@ -146,6 +146,8 @@ class ServingSettings:
             answers every caller who has its key.
         raw_reasoning: Whether thinking goes on the channel of raw reasoning (`response.reasoning.delta` of
             OpenResponses), on a wire that has one beside the summary, which every known client reads.
+        strict: Whether a request with fields that reach no model is refused with 400; otherwise they are named in the
+            reply, the log and the metrics (:mod:`partstream.server.dropped`).
         store: Keeps the responses that clients ask to store; None for a server that stores none.
         state_folder: The folder of what the server keeps; None for one that keeps nothing on disk.
 
@@ -172,6 +174,7 @@ class ServingSettings:
     backlog_bytes: int = 16 * _MEBIBYTE
     models_seconds: float = 300.0
     raw_reasoning: bool = False
+    strict: bool = False
     store: SQLiteAnswers | None = None
     state_folder: Path | None = None
 
@@ -184,6 +187,7 @@ _EXPECTED: Final = {
     "authenticate": optional(Expectation("a function of the headers", callable)),
     **{number.name: number.expectation for number in SERVING_NUMBERS},
     "raw_reasoning": BOOLEAN,
+    "strict": BOOLEAN,
     "state_folder": optional(instance_of(Path, "a pathlib.Path")),
 }
 
@@ -353,6 +357,7 @@ class AnswerObservation:
         error: The class of the error that ended the response, such as `UpstreamFailureError`; of a refused request, its
             kind of failure, such as `unauthenticated`.
         violations: How often the provider broke a rule of the contract; the parts that did were left out.
+        dropped: The names of the fields of the request that reached no model, such as `tools[].web_search`.
     """
 
     time: float
@@ -378,6 +383,7 @@ class AnswerObservation:
     error: str | None = None
     response_id: str | None = None
     violations: int = 0
+    dropped: tuple[str, ...] = ()
 
 
 class AnswerTrace(Protocol):

@@ -26,6 +26,7 @@ from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.protocols.serve import RequestReferences, ResolvedReferences, ServedState, StoredAnswer, WireRequest
 from partstream.server import requests
 from partstream.server.clients import Caller, TokenAuthenticator, key_places, machine_token, nobody_in_particular
+from partstream.server.dropped import DroppedLog
 from partstream.server.models import CataloguedModel, ModelCatalogue
 from partstream.server.replies import RecordingReplySink, ReplySink
 from partstream.server.settings import Lifetimes
@@ -60,6 +61,7 @@ class ServerState:
         base_paths: The path of a client's base URL for each protocol; the first, where it has several.
         memory: What it remembers of its responses.
         thinking: The state of thinking that clients of some wires cannot return.
+        dropped: Logs the fields of requests that reach no model.
         requests: How many requests are being read or answered.
         is_draining: Whether new responses are refused.
         owner_routes: The owner's own routes.
@@ -86,6 +88,7 @@ class ServerState:
         self.catalogue = ModelCatalogue(providers, aliases, settings.models_seconds)
         self.memory = AnswerMemory(settings.store, installation_secret(settings.state_folder))
         self.thinking = ThinkingMemory(settings.thinking_bytes)
+        self.dropped = DroppedLog()
         self._authenticate = settings.authenticate or nobody_in_particular
         if settings.authenticate is None and settings.token is not None:
             self._authenticate = TokenAuthenticator(settings.token, key_places(endpoints.values()))

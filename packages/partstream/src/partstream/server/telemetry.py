@@ -18,6 +18,7 @@ histogram with labels takes 1.4 us). No record holds a word of a prompt or a res
 
 from __future__ import annotations
 import logging
+import re
 import time
 from collections import deque
 from collections.abc import Callable
@@ -376,6 +377,10 @@ def _parameters(answer: AnswerObservation) -> tuple[Any, ...]:
 _OF_ANSWER: Final = (Attribute.OPERATION, Attribute.PROVIDER, Attribute.MODEL)
 _NO_MODEL: Final = "unknown"
 """The label of a model that is not served: a name that a client invents must not become a series."""
+_MOST_FIELDS: Final = 64
+"""The most names of fields that become series."""
+_OTHER_FIELD: Final = "other"
+_FIELD: Final = re.compile(r"[A-Za-z_][\w-]{0,39}(?![\w-])", re.ASCII)
 
 
 class ServingMetrics:
@@ -412,6 +417,13 @@ class ServingMetrics:
             ["client"],
             registry=self.registry,
         )
+        self._dropped = Counter(
+            "partstream_dropped_fields",
+            "Requests with a field that reached no model, by wire and the field at the top of its path.",
+            ["wire", "field"],
+            registry=self.registry,
+        )
+        self._dropped_fields: set[str] = set()
         is_open = Gauge("partstream_open_answers", "Answers that are being given now.", registry=self.registry)
         is_open.set_function(open_answers)
         version = Gauge("partstream_build_info", "The version that runs.", ["version"], registry=self.registry)
@@ -439,6 +451,16 @@ class ServingMetrics:
         self._bytes.labels(answer.wire).inc(answer.bytes)
         if answer.client.retry:
             self._repeated.labels(client).inc()
+        for field in {self._label_of(name) for name in answer.dropped}:
+            self._dropped.labels(answer.wire, field).inc()
+
+    def _label_of(self, name: str) -> str:
+        """The field at the top of a path; `other` where clients invent more of them than there are series."""
+        found = _FIELD.match(name)
+        field = _OTHER_FIELD if found is None else found[0]
+        if len(self._dropped_fields) < _MOST_FIELDS:
+            self._dropped_fields.add(field)
+        return field if field in self._dropped_fields else _OTHER_FIELD
 
     def page(self, accept: str = "") -> tuple[str, bytes]:
         """The content type and the body of `GET /metrics`; Prometheus asks for OpenMetrics in the header `accept`."""

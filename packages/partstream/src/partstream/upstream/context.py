@@ -1,8 +1,8 @@
 """What the code that asks an upstream can find out about the answer that it works for; loads nothing else.
 
-The capture, the log level and the owner of the attempts go along with the task, in context variables. So an upstream
-that is asked somewhere below finds them, also one that a person's own provider uses, without anything between them that
-passes them on.
+The capture, the log level, the owner of the attempts and the host that is told what a request loses go along with the
+task, in context variables. So an upstream that is asked somewhere below finds them, also one that a person's own
+provider uses, without anything between them that passes them on.
 
 Python's levels are those of loggers, which all upstreams share; the filter of a handler asks for the level of the
 task. Each answer has one owner of its attempts: with several, their attempts would multiply, three of a client, times
@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -102,6 +102,10 @@ class AnswerTap(Protocol):
         """Takes a part that the host got."""
         ...
 
+    def dropped(self, names: Sequence[str]) -> None:
+        """Takes the names of the fields of the client's request that reached no model."""
+        ...
+
     def end(self, outcome: str, error: BaseException | None = None) -> None:
         """Takes the end: `completed`, `incomplete`, `failed`, `truncated` or `cancelled`; the first one counts."""
         ...
@@ -140,6 +144,40 @@ def current_capture() -> AnswerTap | None:
     """The capture of the answer that is being made here, or None."""
     answer = _CURRENT.get()
     return None if answer is None or answer.is_dropped else answer
+
+
+# ---- What a request loses ----
+
+_DROPPED: Final[ContextVar[Callable[[Iterable[str]], object] | None]] = ContextVar("partstream_dropped", default=None)
+
+
+@contextmanager
+def told_of_dropped(take: Callable[[Iterable[str]], object] | None) -> Iterator[None]:
+    """Has `take` called with what :func:`report_dropped` reports inside, and in the tasks that start there."""
+    token = _DROPPED.set(take)
+    try:
+        yield
+    finally:
+        _DROPPED.reset(token)
+
+
+def report_dropped(paths: Iterable[str]) -> None:
+    """Tells the host of the answer which fields of its request the protocol of an upstream has no place for.
+
+    Call it before the request is sent: the host names the fields at the head of its reply, if it has not begun.
+
+    Args:
+        paths: The path of each field, in the words of the client where they are known, such as `tools[1].web_search`;
+            never a value.
+
+    Raises:
+        RequestNotExpressibleError: The host refuses such requests.
+    """
+    if (take := _DROPPED.get()) is not None:
+        take(paths)
+
+
+# ---- Logs and attempts ----
 
 
 class LogLevel(Choice):

@@ -1,0 +1,136 @@
+"""The fields of a request that reach no model, and where people read of them.
+
+Two sides name such fields. The request reader names what has no place in the middle, in the client's own words
+(:attr:`partstream.lm.outputs.InboundRequest.dropped`). What writes the request of an upstream names what the other wire
+has no place for (:func:`partstream.upstream.context.report_dropped`), before the first part of the response.
+
+:class:`DroppedFields` has those of one request. A client reads their names in the header :data:`DROPPED_HEADER`, the
+owner of the server in the log and in the metrics, once for each distinct set. A strict server refuses the request
+instead. No value is kept. Clients choose names, so everything here is bounded.
+"""
+
+from __future__ import annotations
+import logging
+import re
+from collections.abc import Collection, Iterable
+from itertools import islice
+from typing import Final
+from urllib.parse import quote
+
+from partstream.errors import RequestNotExpressibleError, UnsupportedParameterError
+
+DROPPED_HEADER: Final = "x-partstream-dropped"
+"""The header of a reply that names them, separated by commas."""
+
+_MOST_NAMES: Final = 20
+"""The most names in a header, a line of the log and an error."""
+_MOST_CHARACTERS: Final = 1000
+"""The most characters of the names in a header."""
+_LONGEST_NAME: Final = 80
+_MOST_KEPT: Final = 200
+"""The most names of one request that are told apart."""
+_MOST_SETS: Final = 200
+"""The most sets of names that a server logs; clients that invent names must not fill the log."""
+_PLACE: Final = re.compile(r"\[\d+\]")
+_SAFE: Final = " !#$&'()*+-./:;<=>?@[]^_{|}~"
+"""The characters of a path in a header beside letters and digits; a comma would end it, and a line end the header."""
+
+_logger = logging.getLogger("partstream.serving")
+
+
+def _shown(path: str) -> str:
+    """A path as ASCII without commas, of at most 80 characters."""
+    shown = quote(path[:_LONGEST_NAME], safe=_SAFE, errors="replace").strip()
+    return shown if max(len(shown), len(path)) <= _LONGEST_NAME else f"{shown[: _LONGEST_NAME - 3]}..."
+
+
+class DroppedLog:
+    """Logs each set of names once in the life of a server."""
+
+    def __init__(self) -> None:
+        self._logged: set[frozenset[str]] = set()
+
+    def note(self, names: Collection[str], request_id: str) -> None:
+        """Logs the names of a request, unless this set was logged before or too many were.
+
+        Args:
+            names: The names; one at least.
+            request_id: The id of the request.
+        """
+        key = frozenset(names)
+        if key in self._logged or len(self._logged) > _MOST_SETS:
+            return
+        self._logged.add(key)
+        if len(self._logged) > _MOST_SETS:
+            _logger.warning("further fields that reach no model are named in %s alone", DROPPED_HEADER)
+            return
+        said = "fields of a request reach no model: %s (request %s; later ones like it are not logged)"
+        _logger.warning(said, _listed(names), request_id)
+
+
+class DroppedFields:
+    """Those of one request.
+
+    Args:
+        request_id: The id of the request.
+        log: Where they are logged.
+        is_strict: Whether the request is refused instead.
+    """
+
+    def __init__(self, request_id: str, log: DroppedLog, *, is_strict: bool) -> None:
+        self._request_id = request_id
+        self._log = log
+        self._is_strict = is_strict
+        self._paths: dict[str, str] = {}  # the first path of each name
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Their names without the numbers of places, such as `tools[].web_search`, in the order of the request."""
+        return tuple(self._paths)
+
+    def add(self, paths: Iterable[str]) -> None:
+        """Adds fields by their paths.
+
+        Raises:
+            UnsupportedParameterError: The server is strict, and there are any.
+        """
+        new: dict[str, str] = {}
+        for path in paths:
+            shown = _shown(path)
+            name = _PLACE.sub("[]", shown)
+            if name not in self._paths and len(self._paths) < _MOST_KEPT:
+                new[name] = self._paths[name] = shown
+        if new and self._is_strict:
+            first, *others = new.values()
+            expected = f"a request without it{f', and without {_listed(others)}' if others else ''}"
+            raise UnsupportedParameterError(first, "a field that reaches no model", expected)
+        if new:
+            self._log.note(tuple(new), self._request_id)
+
+    def report(self, paths: Iterable[str]) -> None:
+        """Adds those that the wire of an upstream has no place for.
+
+        Raises:
+            RequestNotExpressibleError: The server is strict, and there are any.
+        """
+        try:
+            self.add(paths)
+        except UnsupportedParameterError as error:
+            raise RequestNotExpressibleError(error.got, error.where, error.expected) from error
+
+    @property
+    def headers(self) -> tuple[tuple[str, str], ...]:
+        """The header of the reply; none without such fields."""
+        return ((DROPPED_HEADER, _listed(self._paths)),) if self._paths else ()
+
+
+def _listed(names: Collection[str]) -> str:
+    """The first names, and how many more there are, as `a, b, +3`."""
+    shown, size = [], 0
+    for name in islice(names, _MOST_NAMES):
+        size += len(name) + 2
+        if size > _MOST_CHARACTERS:
+            break
+        shown.append(name)
+    more = len(names) - len(shown)
+    return ", ".join((*shown, f"+{more}") if more else shown)

@@ -1,0 +1,241 @@
+"""The fields of a request that reach no model are named to the client and to the owner, or the request is refused."""
+
+from __future__ import annotations
+import asyncio
+import json
+import logging
+from typing import Any
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from partstream import chat_model
+from partstream.errors import UnsupportedParameterError
+from partstream.lm.parts import TextPart
+from partstream.server.application import app
+from partstream.server.dropped import DROPPED_HEADER, DroppedFields, DroppedLog
+from partstream.server.settings import ServingSettings
+from partstream.server.telemetry import ServingMetrics
+from partstream.upstream.context import report_dropped
+from partstream_devtools.capturing.last_answers import LastAnswers
+from serving.asgi import ask
+from serving.hosted import hosted, posted
+from serving.observations import an_answer
+from serving.providers import Driven
+
+STRICT = ServingSettings(strict=True)
+
+
+@chat_model(id="parrot")
+async def parrot(messages, options):
+    del messages, options
+    yield "Hi"
+
+
+def _logged(caplog) -> list[str]:
+    return [one.getMessage() for one in caplog.records if one.name == "partstream.serving"]
+
+
+REQUESTS: dict[str, tuple[str, dict[str, Any], str]] = {
+    "OpenResponses": (
+        "/v1/responses",
+        {"input": "Hi", "tools": [{"type": "web_search"}, {"type": "local_shell"}]},
+        "tools[].web_search, tools[].local_shell",
+    ),
+    "Chat Completions": (
+        "/v1/chat/completions",
+        {
+            "messages": [{"role": "user", "content": "Hi"}],
+            "tools": [{"type": "custom", "custom": {"name": "a"}}, {"type": "custom", "custom": {"name": "b"}}],
+        },
+        "tools[].custom",
+    ),
+    "Anthropic Messages": (
+        "/v1/messages",
+        {
+            "max_tokens": 9,
+            "messages": [{"role": "user", "content": "Hi"}],
+            "tools": [{"type": "web_search_20250305", "name": "web_search"}],
+        },
+        "tools[].web_search_20250305",
+    ),
+    "Gemini": (
+        "/v1beta/models/parrot:generateContent",
+        {"contents": [{"parts": [{"text": "Hi"}]}], "tools": [{"googleSearch": {}}]},
+        "tools[].googleSearch",
+    ),
+    "Ollama": ("/api/chat", {"messages": [{"role": "user", "content": "Hi"}], "keep_alive": "5m"}, "keep_alive"),
+}
+every_request = pytest.mark.parametrize(("path", "body", "names"), REQUESTS.values(), ids=REQUESTS)
+
+
+@every_request
+@pytest.mark.parametrize("stream", [False, True], ids=["document", "stream"])
+def test_a_reply_names_them_in_its_head(path, body, names, stream):
+    reply = asyncio.run(ask(app(parrot), path, {"model": "parrot", "stream": stream, **body}))
+    assert reply.status == 200
+    assert reply.headers[DROPPED_HEADER] == names
+
+
+@every_request
+def test_a_strict_server_refuses_the_request_and_names_them(path, body, names):
+    provider = Driven(lambda progress, token: asyncio.sleep(0), model_id="parrot")
+    reply = asyncio.run(ask(app(provider, STRICT), path, {"model": "parrot", "stream": False, **body}))
+    assert reply.status == 400
+    for name in names.split(", "):
+        assert name.partition("[]")[2] in json.dumps(reply.json)
+    assert provider.events == []
+
+
+@pytest.mark.parametrize("settings", [None, STRICT], ids=["usual", "strict"])
+def test_a_request_that_loses_nothing_is_answered_without_a_word(settings, caplog):
+    reply = asyncio.run(ask(app(parrot, settings), "/v1/responses", {"model": "parrot", "input": "Hi", "store": True}))
+    assert reply.status == 200
+    assert DROPPED_HEADER not in reply.headers
+    assert _logged(caplog) == []
+
+
+def test_the_log_names_each_set_once_and_no_value(caplog):
+    application = app(parrot)
+    searching = {"model": "parrot", "input": "Hi", "tools": [{"type": "web_search", "filters": "planted-secret"}]}
+    more = {**searching, "tools": [*searching["tools"], {"type": "mcp", "server_label": "planted-secret"}]}
+
+    async def run():
+        for body in (searching, searching, more, searching, more):
+            await ask(application, "/v1/responses", body)
+
+    asyncio.run(run())
+    first, second = _logged(caplog)
+    assert "tools[].web_search" in first
+    assert "tools[].web_search, tools[].mcp" in second
+    assert all(one.levelno == logging.WARNING for one in caplog.records)
+    assert "planted-secret" not in caplog.text
+
+
+def test_clients_that_invent_names_do_not_fill_the_log(caplog):
+    log = DroppedLog()
+    for number in range(1000):
+        log.note([f"invented_{number}"], "req_1")
+    assert 100 < len(_logged(caplog)) < 300
+
+
+HOSTILE = {
+    "line ends": ["a\r\nx-injected: 1"],
+    "a comma": ["a, b"],
+    "other alphabets": ["поле", "ж"],
+    "half a character": ["\ud800"],
+    "a null": ["\0"],
+    "a long name": ["x" * 100_000],
+    "a long name of another alphabet": ["щ" * 100_000],
+    "many": [f"field_{number}" for number in range(10_000)],
+    "many long ones": [f"{number}{'x' * 200}" for number in range(1000)],
+}
+
+
+@pytest.mark.parametrize("paths", HOSTILE.values(), ids=HOSTILE)
+def test_a_header_takes_whatever_names_there_are(paths):
+    dropped = DroppedFields("req_1", DroppedLog(), is_strict=False)
+    dropped.add(paths)
+    ((name, value),) = dropped.headers
+    assert name == DROPPED_HEADER
+    assert len(value) <= 1100
+    assert value.isascii()
+    assert value.isprintable()
+    assert len(value.split(", ")) <= 21
+    assert len(dropped.names) <= 200
+
+
+def test_places_in_lists_are_one_name_and_the_error_says_the_place():
+    dropped = DroppedFields("req_1", DroppedLog(), is_strict=False)
+    dropped.add(f"messages[{place}].content[2].image_url.detail" for place in range(500))
+    assert dropped.names == ("messages[].content[].image_url.detail",)
+    strict = DroppedFields("req_1", DroppedLog(), is_strict=True)
+    with pytest.raises(UnsupportedParameterError) as refused:
+        strict.add(["tools[1].web_search", "tools[2].mcp"])
+    assert refused.value.where == "tools[1].web_search"
+    assert "tools[2].mcp" in str(refused.value)
+
+
+# ---- What the wire of an upstream has no place for ----
+
+
+@chat_model(id="narrow")
+async def narrow(messages, options):
+    del messages, options
+    report_dropped(["options.seed"])
+    report_dropped(["options.seed"])  # once more, for a second attempt
+    yield "Hi"
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["document", "stream"])
+def test_what_a_provider_reports_before_its_first_part_stands_in_the_head_too(stream, caplog):
+    body = {"model": "narrow", "input": "Hi", "stream": stream, "tools": [{"type": "mcp"}]}
+    reply = asyncio.run(ask(app(narrow), "/v1/responses", body))
+    assert reply.headers[DROPPED_HEADER] == "tools[].mcp, options.seed"
+    assert len(_logged(caplog)) == 2
+
+
+def test_a_strict_server_refuses_what_a_provider_reports():
+    reply = asyncio.run(ask(app(narrow, STRICT), "/v1/responses", {"model": "narrow", "input": "Hi"}))
+    assert reply.status == 400
+    assert reply.json["error"]["param"] == "options.seed"
+
+
+def test_a_provider_that_no_server_asks_reports_to_nobody():
+    report_dropped(["options.seed"])
+
+
+# ---- Where the owner reads of them ----
+
+
+def test_the_observation_and_the_capture_of_an_answer_have_them():
+    observed, answers = [], LastAnswers()
+    application = app(parrot)
+    application.on_did_finish_answer(observed.append)
+    application.capture_answers(answers)
+    asyncio.run(ask(application, "/v1/responses", {"model": "parrot", "input": "Hi", "tools": [{"type": "mcp"}]}))
+    assert [one.dropped for one in observed] == [("tools[].mcp",)]
+    assert [one.dropped_fields for one in answers.answers] == [("tools[].mcp",)]
+
+
+def _counted(metrics: ServingMetrics) -> dict[tuple[str, str], float]:
+    _, page = metrics.page()
+    return {
+        (sample.labels["wire"], sample.labels["field"]): sample.value
+        for family in text_string_to_metric_families(page.decode())
+        for sample in family.samples
+        if sample.name == "partstream_dropped_fields_total"
+    }
+
+
+def test_requests_are_counted_by_the_field_at_the_top():
+    metrics = ServingMetrics(lambda: 0)
+    metrics.observe(an_answer(dropped=("tools[].mcp", "tools[].web_search", "content[].input_image.detail")))
+    metrics.observe(an_answer(dropped=("tools[].mcp",), wire="ollama"))
+    metrics.observe(an_answer())
+    assert _counted(metrics) == {
+        ("openresponses", "tools"): 1,
+        ("openresponses", "content"): 1,
+        ("ollama", "tools"): 1,
+    }
+
+
+def test_names_that_clients_invent_make_no_series():
+    metrics = ServingMetrics(lambda: 0)
+    for number in range(1000):
+        metrics.observe(an_answer(dropped=(f"invented_{number}", "%0A" * number, "x" * number)))
+    assert len(_counted(metrics)) <= 65
+    assert _counted(metrics)[("openresponses", "other")] > 900
+
+
+def test_over_the_real_server_the_header_comes_before_the_first_event():
+    async def answer(progress, token):
+        del token
+        report_dropped(["seed"])
+        progress.report(TextPart("hello"))
+
+    body = {"model": "m", "stream": True, "input": "Hi", "tools": [{"type": "x" * 300}]}
+    with hosted(Driven(answer)) as server:
+        head = server.exchange(posted(b"/v1/responses", json.dumps(body).encode())).partition(b"\r\n\r\n")[0]
+    assert b"x-partstream-dropped: tools[].xxx" in head
+    assert head.endswith(b", seed") or b", seed\r\n" in head
