@@ -34,6 +34,10 @@ A path is right with `/v1` before it and without, and with a slash at its end. `
 that of a response. What is read with GET has HEAD too: the same head, and no body. HTTP/1.0 is answered without chunks:
 the end of the connection is the end of a stream.
 
+The header `x-partstream-dropped` of a reply names the fields of the request that
+[reach no model](../serving.md#what-reaches-no-model). Pages of browsers may read replies, and ask with OPTIONS, if
+their origin [is allowed](../serving.md#pages-in-a-browser).
+
 ## Who may ask
 
 A request presents the token, or its key of a hub, in one of these headers:
@@ -96,7 +100,8 @@ _OWN: Final = (
 """What the server has at paths of its own: method, path, who may read it (empty: everybody), what it says."""
 _WHEN: Final[Mapping[FailureKind, str]] = {
     FailureKind.INVALID_REQUEST: "The body is no JSON object, or a field is wrong; the message says what was got",
-    FailureKind.UNSUPPORTED_PARAMETER: "A parameter of the wire that is not offered and would change the answer",
+    FailureKind.UNSUPPORTED_PARAMETER: "A parameter of the wire that is not offered and would change the answer; with "
+    "`--strict` each that reaches no model",
     FailureKind.UNAUTHENTICATED: "No token, or a wrong one",
     FailureKind.FORBIDDEN: "The caller is known and may not do this, or a policy of the hub refuses it",
     FailureKind.NOT_FOUND: "Nothing stands at the path, or the caller has no such response",

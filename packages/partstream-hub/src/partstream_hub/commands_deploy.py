@@ -378,8 +378,10 @@ def _arguments(plan: ServePlan) -> Iterator[str]:
     for profile in plan.profiles:
         yield from ("--profile", profile)
     yield from ("--host", "0.0.0.0", "--port", str(DEFAULT_PORT), "--log", "json")  # noqa: S104 - within the pod
-    flags = {"--demo": plan.demo, "--raw-reasoning": plan.raw_reasoning, "--no-store": True}
+    flags = {"--demo": plan.demo, "--raw-reasoning": plan.raw_reasoning, "--strict": plan.strict, "--no-store": True}
     yield from (flag for flag, is_set in flags.items() if is_set)
+    for origin in plan.allow_origins:
+        yield from ("--allow-origin", origin)
     if plan.metrics != "token":
         yield from ("--metrics", plan.metrics)
     if plan.otlp is not None:

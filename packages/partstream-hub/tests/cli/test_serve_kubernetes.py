@@ -21,7 +21,7 @@ CALLS = {
     "a provider": ["my_model.py:mine"],
     "a profile, numbers": ["--profile", "work", "--workers", "5", "--drain-seconds", "90", "--metrics", "open"],
     "a hub": ["--hub", "--profile", "work", "--contact", "ask: Ana"],
-    "the built-in model": ["--demo", "--raw-reasoning", "--drain-seconds", "0"],
+    "the built-in model": ["--demo", "--raw-reasoning", "--strict", "--allow-origin", "local", "--drain-seconds", "0"],
 }
 
 
@@ -142,7 +142,7 @@ def test_what_the_options_choose_is_what_the_pods_serve():
     assert arguments["a provider"][:2] == ["serve", "/app/my_model.py:mine"]
     assert arguments["a profile, numbers"][1:3] == ["--profile", "work"]
     assert served["a profile, numbers"]["replicas"] == 5
-    assert {"--demo", "--raw-reasoning"} <= set(arguments["the built-in model"])
+    assert {"--demo", "--raw-reasoning", "--strict", "--allow-origin", "local"} <= set(arguments["the built-in model"])
     assert arguments["a hub"][-2:] == ["--contact", "ask: Ana"]
     parsed = command.make_context("serve", arguments["a profile, numbers"][1:])
     assert (parsed.params["drain_seconds"], parsed.params["metrics"], parsed.params["no_store"]) == (90, "open", True)

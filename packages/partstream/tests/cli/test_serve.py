@@ -217,6 +217,17 @@ def test_without_a_token_a_program_may_ask_and_a_page_of_a_site_may_not(file):
             assert httpx2.get(f"{served.url}/v1/models", headers=headers, trust_env=False).status_code == 401
 
 
+def test_pages_of_the_origins_that_are_named_may_read_and_a_strict_server_refuses_what_reaches_no_model(file):
+    allowed = {"PARTSTREAM_SERVE_ALLOW_ORIGIN": "app://* http://localhost:3000"}
+    with running(file, "--json", "--no-token", "--strict", PARTSTREAM_SERVE_TOKEN=None, **allowed) as served:
+        for origin in ("app://obsidian.md", "http://localhost:3000"):
+            listed = httpx2.get(f"{served.url}/v1/models", headers={"Origin": origin}, trust_env=False)
+            assert (listed.status_code, listed.headers["access-control-allow-origin"]) == (200, origin)
+        body = {"model": "parrot", "input": "Hi", "tools": [{"type": "web_search"}]}
+        refused = httpx2.post(f"{served.url}/v1/responses", json=body, trust_env=False)
+        assert (refused.status_code, refused.json()["error"]["param"]) == (400, "tools[].web_search")
+
+
 def test_an_edited_file_is_loaded_again(file):
     with running(file, "--json", "--reload") as served:
         file.write_text(MODEL.replace("hello", "good bye"))
@@ -271,6 +282,13 @@ REFUSED = {
     ),
     "a number out of bounds": (("FILE", "--drain-seconds", "-1"), {}, "--drain-seconds"),
     "a number of the environment out of bounds": (("FILE",), {"PARTSTREAM_SERVE_BODY_BYTES": "1"}, "--body-bytes"),
+    "what is no origin": (("FILE", "--allow-origin", "app.example"), {}, "allow_origins"),
+    "pages of a site without a token": (
+        ("FILE", "--no-token", "--allow-origin", "local", "--allow-origin", "https://app.example"),
+        {},
+        "--allow-origin: pages of a site need a token",
+    ),
+    "every page without a token": (("FILE", "--no-token"), {"PARTSTREAM_SERVE_ALLOW_ORIGIN": "*"}, "need a token"),
     "nothing to serve": (
         (),
         {},

@@ -145,6 +145,22 @@ _EXTRA: Final = frozenset({"httptools", "uvicorn", "websockets"})
     envvar=variable_of("raw_reasoning"),
     help="Send reasoning as response.reasoning.delta in place of a summary; most clients read only the summary.",
 )
+@click.option(
+    "--strict",
+    is_flag=True,
+    envvar=variable_of("strict"),
+    help="Refuse a request with fields that reach no model, in place of naming them in x-partstream-dropped.",
+)
+@click.option(
+    "--allow-origin",
+    "allow_origins",
+    multiple=True,
+    envvar=variable_of("allow_origin"),
+    metavar="ORIGIN",
+    help="Let pages of this origin read replies in a browser, such as https://app.example, http://localhost:* or "
+    "app://*; local for pages and apps of this machine, * for all. Repeat for more; in the variable, spaces separate "
+    "them.",
+)
 @serve_plan.served_hub().add_options
 @way_options
 @serve_plan.store_options
@@ -162,6 +178,8 @@ def command(
     no_token: bool,
     reloads: bool,
     raw_reasoning: bool,
+    strict: bool,
+    allow_origins: tuple[str, ...],
     as_json: bool,
     log: str,
     metrics: str,
@@ -189,6 +207,8 @@ def command(
         no_token=no_token,
         reloads=reloads,
         raw_reasoning=raw_reasoning,
+        strict=strict,
+        allow_origins=allow_origins,
         as_json=as_json,
         log=log,
         metrics=metrics,

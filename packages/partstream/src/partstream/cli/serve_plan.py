@@ -19,6 +19,7 @@ import sys
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
@@ -45,6 +46,7 @@ from partstream.server.listening import (
     shown_host,
     stopped_by_signals,
 )
+from partstream.server.origins import AllowedOrigins
 from partstream.server.settings import SERVING_NUMBERS, ServingSettings
 from partstream.server.telemetry import LogForm, json_line, open_answer_ledger, text_line
 from partstream.server.tracing import Tracing, start_tracing
@@ -394,7 +396,9 @@ class ServePlan:
     token_file: Path | None = None  # the file of the clients' token, or None
     no_token: bool = False  # whether clients need no token
     reloads: bool = False  # whether edited files are loaded again
-    raw_reasoning: bool = False  # as of `ServingSettings`
+    raw_reasoning: bool = False  # as of `ServingSettings`, and so are the next two
+    strict: bool = False
+    allow_origins: tuple[str, ...] = ()
     as_json: bool = False  # whether everything that is printed is JSON
     log: str = "off"  # the form of the line for each answer
     metrics: str = "off"  # who may read the metrics
@@ -434,6 +438,8 @@ class ServePlan:
         if hub.is_chosen(self.options):
             return None
         given = None if self.no_token else given_token(os.environ, self.token_file)
+        if self.no_token and not AllowedOrigins(self.allow_origins).are_local:
+            raise click.UsageError("--allow-origin: pages of a site need a token, so leave out --no-token")
         if not self.is_public:
             return None if self.no_token else given or machine_token()
         ways = f"set {TOKEN_VARIABLE}, or give {option_of('token_file')}"
@@ -462,12 +468,15 @@ class ServePlan:
             InvalidArgumentError: A number is out of its bounds.
             StoreUnusableError: The file of the store cannot be used.
         """
+        local = partial(local_program, allow=AllowedOrigins(self.allow_origins).allow)
         return ServingSettings(
             store=opened_store(self.options),
             state_folder=DATA.path(),
             token=None if token is None else token.secret,
-            authenticate=local_program if token is None and not served_hub().is_chosen(self.options) else None,
+            authenticate=local if token is None and not served_hub().is_chosen(self.options) else None,
             raw_reasoning=self.raw_reasoning,
+            strict=self.strict,
+            allow_origins=self.allow_origins,
             **_given(self.options, ServingSettings),
         )
 
@@ -525,7 +534,7 @@ class ServePlan:
             TypeError: The address, the port or the options are missing.
         """
         known: dict[str, Any] = {one.name: values[one.name] for one in fields(cls) if one.name in values}
-        known |= {name: tuple(known[name]) for name in ("sources", "profiles") if name in known}
+        known |= {name: tuple(known[name]) for name in ("sources", "profiles", "allow_origins") if name in known}
         options = {"store_file": None, "no_store": False, **known.get("options", {})}
         for place, name in ((known, "token_file"), (options, "store_file")):
             if place.get(name) is not None:

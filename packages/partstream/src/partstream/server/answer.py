@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     from partstream.conversation.provider_state import CallersMemory
     from partstream.lm.contract import Violation
     from partstream.server.clients import Caller, RequestClient
-    from partstream.server.dropped import DroppedFields
     from partstream.server.replies import ReplySink, ReplyWriter
     from partstream.server.settings import AnswerTrace, Reported, ServingSettings
 
@@ -61,13 +60,13 @@ _CURRENT: Final[ContextVar[CurrentAnswer | None]] = ContextVar("partstream_answe
 @dataclass(slots=True)
 class CurrentAnswer:
     """One response while it is made; `upstream` is the one that the provider asked last, "" where it names none, and
-    `dropped` has the fields of the request that reach no model.
+    `report_dropped` takes the paths of the fields of the request that it has no place for.
     """
 
     caller: Caller
     client: RequestClient
     upstream: str = ""
-    dropped: DroppedFields | None = None
+    report_dropped: Callable[[Iterable[str]], object] | None = None
 
 
 @contextmanager
@@ -245,12 +244,11 @@ class ProviderCall:
             nullcontext() if self._trace is None else self._trace.calling(self._name, self._model.id)
         )
         try:
-            dropped = None if self._current is None else self._current.dropped
             with (
                 traced,
                 capturing(self._capture),
                 answering(self._current),
-                told_of_dropped(None if dropped is None else dropped.report),
+                told_of_dropped(None if self._current is None else self._current.report_dropped),
                 watched_usage() as self.usage_rows,
             ):
                 answer = self._model.provider.provide_language_model_chat_response(

@@ -225,10 +225,15 @@ def _checked(value: bytes, where: str) -> Secret:
 _LOCAL: Final = Caller("local")
 
 
-def local_program(headers: Mapping[str, str]) -> Caller | None:
-    """The one caller of a server on loopback without a token, unless a page of some site sends the request."""
+def local_program(headers: Mapping[str, str], allow: Callable[[str], bool] = lambda _origin: False) -> Caller | None:
+    """The one caller of a server on loopback without a token, unless a page of some site sends the request.
+
+    Args:
+        headers: The headers of the request, names in lower case.
+        allow: Whether the owner allows the pages of a further origin.
+    """
     origin = headers.get("origin")
-    is_of_a_site = origin is not None and not _is_local(origin)
+    is_of_a_site = origin is not None and not (_is_local(origin) or allow(origin))
     return None if is_of_a_site or not _is_local(f"//{headers.get('host', '')}") else _LOCAL
 
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -70,6 +70,7 @@ class RequestHandler:
         self._run = ResponseRun(state, self._endpoint, request)
         self._is_answer = False
         self._is_head_sent = False
+        self._origin_headers: tuple[tuple[str, str], ...] = ()
 
     async def serve(self) -> None:
         """Answers the request; raises nothing that the server would have to report to the client."""
@@ -93,6 +94,13 @@ class RequestHandler:
         if own is not None:
             await self._answer_for_owner(own)
             return
+        if (origins := self._state.origins) is not None:
+            self._origin_headers = origins.headers(request.headers)
+            preflight = origins.preflight(request.method, request.headers)
+            if preflight is not None:
+                await self._start(204, preflight)
+                await self._send({"type": "http.response.body", "body": b""})
+                return
         route = self._state.routes.find(request.method, request.path, request.headers)
         self._endpoint = self._run.endpoint = route.endpoint
         self._is_answer = route.is_answer
@@ -192,7 +200,7 @@ class RequestHandler:
 
     async def _start(self, status: int, headers: tuple[tuple[str, str], ...]) -> None:
         self._is_head_sent = True
-        said = (*headers, *self._state.request_id_headers(self._request.request_id))
+        said = (*headers, *self._origin_headers, *self._state.request_id_headers(self._request.request_id))
         if self._state.is_draining and requests.CLOSE not in said:
             said = (*said, requests.CLOSE)
         if not self._request.has_connection:
@@ -334,7 +342,7 @@ class ResponseRun:
         self._permit: Permit | None = None
         self._running: ProviderCall | None = None
         self._observed: AnswerObservation | None = None
-        self._dropped = DroppedFields(request.request_id, state.dropped, is_strict=state.settings.strict)
+        self._dropped: DroppedFields | None = None  # most requests lose nothing
 
     def begin_trace(self, route: str) -> None:
         """Begins the trace of the response, if the owner of the server wants one; `route` is a pattern of paths."""
@@ -411,7 +419,21 @@ class ResponseRun:
         """
         state = self._state.remembering(self.endpoint)
         understood = frozenset() if state is None else state.fields
-        self._dropped.add(name for name in (*asked.dropped, *asked.unmapped) if name not in understood)
+        if paths := [path for path in (*asked.dropped, *asked.unmapped) if path not in understood]:
+            self._dropped = self._dropped_fields()
+            self._dropped.add(paths)
+
+    def _report_dropped(self, paths: Iterable[str]) -> None:
+        """Notes what an upstream has no place for, see :func:`partstream.upstream.context.report_dropped`."""
+        self._dropped = self._dropped or self._dropped_fields()
+        self._dropped.report(paths)
+
+    def _dropped_fields(self) -> DroppedFields:
+        return DroppedFields(self._request.request_id, self._state.dropped, is_strict=self._settings.strict)
+
+    @property
+    def _dropped_names(self) -> tuple[str, ...]:
+        return () if self._dropped is None else self._dropped.names
 
     async def _answer(
         self,
@@ -471,7 +493,7 @@ class ResponseRun:
         finally:
             self._state.dismiss(answer)
             if capture is not None:
-                capture.dropped(self._dropped.names)
+                capture.dropped(self._dropped_names)
                 finish = None if answer.is_cancelled else answer.finish
                 capture.end("cancelled" if finish is None else finish.outcome.value, answer.error)
 
@@ -602,12 +624,12 @@ class ResponseRun:
             caller=self.caller.name,
             is_stream=asked is None or asked.stream,
             error=None if error is None else type(error).__name__,
-            dropped=self._dropped.names,
+            dropped=self._dropped_names,
         )
 
     def _begin_current(self) -> CurrentAnswer:
         """What the provider may know of its caller."""
-        self._current = CurrentAnswer(self.caller, self._client(), dropped=self._dropped)
+        self._current = CurrentAnswer(self.caller, self._client(), report_dropped=self._report_dropped)
         return self._current
 
     def _client(self) -> RequestClient:
@@ -621,7 +643,8 @@ class ResponseRun:
     @property
     def reply_headers(self) -> tuple[tuple[str, str], ...]:
         """The headers that name the upstream, where the provider has named one, and the fields that reach no model."""
-        return (*(((UPSTREAM_HEADER, self._upstream),) if self._upstream else ()), *self._dropped.headers)
+        dropped = () if self._dropped is None else self._dropped.headers
+        return (*(((UPSTREAM_HEADER, self._upstream),) if self._upstream else ()), *dropped)
 
 
 # ---- Stored responses ----

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 from partstream.codec.checks import BOOLEAN, Expectation, check_fields, instance_of, optional
 from partstream.server.clients import Authenticator, Caller, RequestClient
+from partstream.server.origins import is_allowable
 from partstream.upstream.endpoint import Secret
 
 if TYPE_CHECKING:
@@ -148,6 +149,8 @@ class ServingSettings:
             OpenResponses), on a wire that has one beside the summary, which every known client reads.
         strict: Whether a request with fields that reach no model is refused with 400; otherwise they are named in the
             reply, the log and the metrics (:mod:`partstream.server.dropped`).
+        allow_origins: The origins of pages that may read replies in a browser (:mod:`partstream.server.origins`); none
+            by default.
         store: Keeps the responses that clients ask to store; None for a server that stores none.
         state_folder: The folder of what the server keeps; None for one that keeps nothing on disk.
 
@@ -175,6 +178,7 @@ class ServingSettings:
     models_seconds: float = 300.0
     raw_reasoning: bool = False
     strict: bool = False
+    allow_origins: tuple[str, ...] = ()
     store: SQLiteAnswers | None = None
     state_folder: Path | None = None
 
@@ -188,6 +192,10 @@ _EXPECTED: Final = {
     **{number.name: number.expectation for number in SERVING_NUMBERS},
     "raw_reasoning": BOOLEAN,
     "strict": BOOLEAN,
+    "allow_origins": Expectation(
+        "a tuple of origins such as https://app.example, http://localhost:*, app://*, local or *",
+        lambda value: isinstance(value, tuple) and all(isinstance(one, str) and is_allowable(one) for one in value),
+    ),
     "state_folder": optional(instance_of(Path, "a pathlib.Path")),
 }
 
