@@ -70,6 +70,7 @@ FULL = Bundle(
             outcome="completed",
             error=RecordedError("Broken", "it broke"),
             left_out=2,
+            dropped=("tools[].web_search",),
         ),
     ),
     notes=("exchange 1: nothing came",),

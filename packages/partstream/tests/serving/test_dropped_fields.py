@@ -17,7 +17,10 @@ from partstream.server.dropped import DROPPED_HEADER, DroppedFields, DroppedLog
 from partstream.server.settings import ServingSettings
 from partstream.server.telemetry import ServingMetrics
 from partstream.upstream.context import report_dropped
+from partstream_devtools.bundles.exchange import RecordedAnswer
+from partstream_devtools.capturing.bundling import bundle_of, snapshot_of
 from partstream_devtools.capturing.last_answers import LastAnswers
+from partstream_devtools.inspector.answer_view import view_of_answer
 from serving.asgi import ask
 from serving.hosted import hosted, posted
 from serving.observations import an_answer
@@ -195,7 +198,15 @@ def test_the_observation_and_the_capture_of_an_answer_have_them():
     application.capture_answers(answers)
     asyncio.run(ask(application, "/v1/responses", {"model": "parrot", "input": "Hi", "tools": [{"type": "mcp"}]}))
     assert [one.dropped for one in observed] == [("tools[].mcp",)]
-    assert [one.dropped_fields for one in answers.answers] == [("tools[].mcp",)]
+    bundle = bundle_of(snapshot_of(answers.answers), "serve")
+    assert [one.dropped for one in bundle.answers] == [("tools[].mcp",)]
+
+
+def test_the_inspector_names_them_with_the_answer():
+    answer = RecordedAnswer(1, dropped=("tools[].mcp", *(f"field_{number}" for number in range(30))))
+    (note,) = view_of_answer(answer, "the answer")["notes"]
+    assert "tools[].mcp, field_0" in note
+    assert note.endswith("field_18 and 11 more.")
 
 
 def _counted(metrics: ServingMetrics) -> dict[tuple[str, str], float]:

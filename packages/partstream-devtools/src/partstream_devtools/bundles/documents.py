@@ -431,7 +431,9 @@ def answer_json(answer: RecordedAnswer) -> dict[str, Any]:
         "outcome": answer.outcome,
         "error": _error_json(answer.error),
     }
-    return {**facts, "left_out": answer.left_out} if answer.left_out else facts
+    if answer.left_out:
+        facts["left_out"] = answer.left_out
+    return {**facts, "dropped": list(answer.dropped)} if answer.dropped else facts
 
 
 def read_answer(said: JSONFields, reported: tuple[ReportedPart, ...]) -> RecordedAnswer:
@@ -446,6 +448,7 @@ def read_answer(said: JSONFields, reported: tuple[ReportedPart, ...]) -> Recorde
         outcome=said.optional_text("outcome"),
         error=_read_error(said.optional_object("error")),
         left_out=0 if said.raw("left_out") is None else said.number("left_out"),
+        dropped=() if said.raw("dropped") is None else said.texts("dropped"),
     )
 
 

@@ -180,6 +180,7 @@ class RecordedAnswer:
         outcome: `completed`, `incomplete`, `failed`, `truncated` or `cancelled`; None where it is not known.
         error: The error that the host got, or None.
         left_out: How many parts were left out, of an answer that was too large to be kept whole.
+        dropped: The names of the fields of the client's request that reached no model, such as `tools[].web_search`.
     """
 
     number: int
@@ -191,6 +192,7 @@ class RecordedAnswer:
     outcome: str | None = None
     error: RecordedError | None = None
     left_out: int = 0
+    dropped: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -99,6 +99,7 @@ def bundle_of(snapshot: Snapshot, source: str, versions: Mapping[str, str] | Non
                 reported,
                 answer.outcome,
                 answer.error,
+                dropped=answer.dropped_fields,
             )
         )
         for index, exchange in enumerate(captured.exchanges):

@@ -417,6 +417,10 @@ def view_of_answer(answer: RecordedAnswer, title: str) -> AnswerView:
     return metrics.collapsed(_Subject(None, answer, reading.ReadAnswer(), (), parts).shown(title))
 
 
+_MOST_DROPPED: Final = 20
+"""The most fields that reached no model in a note."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Subject:
     """What one view shows: an exchange, None where no bytes are known, an answer of a host, or both.
@@ -741,6 +745,11 @@ class _Subject:
         if lost is not None:
             notes.append(f"{lost.sentence[0].upper()}{lost.sentence[1:]}.")
         notes += self._left_out()
+        if self.answer is not None and (dropped := self.answer.dropped):
+            more = f" and {len(dropped) - _MOST_DROPPED} more" if len(dropped) > _MOST_DROPPED else ""
+            notes.append(
+                f"The client's request has fields that reached no model: {', '.join(dropped[:_MOST_DROPPED])}{more}."
+            )
         late = sum(event.is_late for event in self.read.events)
         if late:
             notes.append(f"{late} events came behind the end of the answer; nobody reads them.")

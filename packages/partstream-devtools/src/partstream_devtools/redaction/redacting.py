@@ -477,6 +477,7 @@ class _AnswerTexts:
             started_at=None if whole else answer.started_at and replacement.word(answer.started_at),
             reported=tuple(ReportedPart(old.at, new) for old, new in zip(answer.reported, parts, strict=True)),
             error=self._error.replaced(replacement),
+            dropped=tuple(map(replacement.word, answer.dropped)),
         )
 
 
