@@ -146,7 +146,9 @@ def test_an_unknown_path_is_not_found():
     run(check)
 
 
-@pytest.mark.parametrize(("method", "path", "allowed"), [("GET", "/responses", "POST"), ("POST", "/models", "GET")])
+@pytest.mark.parametrize(
+    ("method", "path", "allowed"), [("GET", "/responses", "POST"), ("POST", "/models", "GET, HEAD")]
+)
 def test_a_wrong_method_is_refused_with_the_right_one(method, path, allowed):
     async def check(upstream, client):
         response = await client.request(method, path)
