@@ -1,4 +1,4 @@
-"""Pages of browsers: which origins may read replies, and that an origin never stands in for the key."""
+"""Pages of browsers: which origins may read replies, and that an origin never replaces the key."""
 
 from __future__ import annotations
 import json

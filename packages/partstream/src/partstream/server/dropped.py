@@ -28,7 +28,7 @@ _MOST_CHARACTERS: Final = 1000
 """The most characters of the names in a header."""
 _LONGEST_NAME: Final = 80
 _MOST_KEPT: Final = 200
-"""The most names of one request that are told apart."""
+"""The most names of one request that are kept."""
 _MOST_SETS: Final = 200
 """The most sets of names that a server logs; clients that invent names must not fill the log."""
 _PLACE: Final = re.compile(r"\[\d+\]")

@@ -1,6 +1,6 @@
 """What the code that asks an upstream can find out about the answer that it works for; loads nothing else.
 
-The capture, the log level, the owner of the attempts and the host that is told what a request loses go along with the
+The capture, the log level, the owner of the attempts and the host that learns what a request loses go along with the
 task, in context variables. So an upstream that is asked somewhere below finds them, also one that a person's own
 provider uses, without anything between them that passes them on.
 
