@@ -219,9 +219,10 @@ def test_importing_the_package_or_the_server_loads_nothing_of_the_hub() -> None:
 # lowers a number lowers its row. A change that raises one says in its message for which capability.
 RATCHETS = {
     "modules": 355,
-    "lines": 129_450,
-    "functions per 1,000 lines": 62.4,
-    "modules of less than 80 lines": 43,
+    "lines": 129_300,
+    "lines of the wires": 30_000,
+    "functions per 1,000 lines": 62.3,
+    "modules of less than 80 lines": 42,
     "modules with one importer, of their own package": 42,
     "percent of the lines that stand before a module's first definition": 8.9,
     "files of read_stream of a text, Chat Completions": 12,
@@ -241,6 +242,9 @@ def _size() -> dict[str, float]:
     return {
         "modules": len(MODULES),
         "lines": sum(lines),
+        "lines of the wires": sum(
+            count for path, count in zip(MODULES, lines, strict=True) if _name(path).startswith("partstream.protocols.")
+        ),
         "functions per 1,000 lines": round(1000 * functions / sum(lines), 1),
         "modules of less than 80 lines": sum(0 < count < SMALL_MODULE_LINES for count in lines),
         "percent of the lines that stand before a module's first definition": round(
