@@ -18,7 +18,7 @@ paths and finds the name in them again.
 
 from __future__ import annotations
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
@@ -283,11 +283,11 @@ def literal_size(pattern: str) -> int:
     return len(pattern.replace(MODEL, "").replace(ID, ""))
 
 
-def pieces_of_arguments(given: Mapping[str, Any], size: int | None) -> Iterator[str]:
+def pieces_of_arguments(given: Mapping[str, Any], size: int | None) -> list[str]:
     """The arguments of a call as JSON, in pieces of at most `size` characters; None for one piece."""
     text = dumps(dict(given)).decode()
     step = size or len(text)
-    return (text[start : start + step] for start in range(0, len(text), step))
+    return [text[start : start + step] for start in range(0, len(text), step)]
 
 
 # ---- Moments ----

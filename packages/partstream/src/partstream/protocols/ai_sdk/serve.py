@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from abc import abstractmethod
 from base64 import b64encode
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Final, NamedTuple, TypeAlias
 
 from partstream.codec.json_codec import dumps
@@ -199,7 +199,7 @@ class ChunkWriter(ResponseWriter):
         start = {"type": "text-start", "id": block_id, **beside(said)}
         return [start, *self.delta_chunks(TEXT, block_id, text), {"type": "text-end", "id": block_id}]
 
-    def call_chunks(self, part: ToolCallPart, pieces: Iterable[str], said: Metadata) -> list[Chunk]:
+    def call_chunks(self, part: ToolCallPart, pieces: Sequence[str], said: Metadata) -> list[Chunk]:
         """A tool call: its arguments as JSON text in pieces, then the call with its metadata."""
         return [
             {"type": "tool-input-start", "id": part.call_id, "toolName": part.name},
@@ -387,7 +387,7 @@ class DataStreamWriter(ChunkWriter):
     def summary_chunks(self, _block_id: str, _text: str, _said: Metadata) -> list[Chunk]:  # noqa: D102
         return []
 
-    def call_chunks(self, part: ToolCallPart, pieces: Iterable[str], _said: Metadata) -> list[Chunk]:  # noqa: D102
+    def call_chunks(self, part: ToolCallPart, pieces: Sequence[str], _said: Metadata) -> list[Chunk]:  # noqa: D102
         call = {"toolCallId": part.call_id, "toolName": part.name}
         return [
             {"type": "tool-call-streaming-start", **call},
@@ -451,7 +451,7 @@ class UIStreamWriter(ChunkWriter):
 
     end_of_stream = b"data: [DONE]\n\n"
 
-    def call_chunks(self, part: ToolCallPart, pieces: Iterable[str], said: Metadata) -> list[Chunk]:  # noqa: D102
+    def call_chunks(self, part: ToolCallPart, pieces: Sequence[str], said: Metadata) -> list[Chunk]:  # noqa: D102
         call = {"toolCallId": part.call_id, "toolName": part.name}
         return [
             {"type": "tool-input-start", **call},
