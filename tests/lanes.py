@@ -46,6 +46,7 @@ _SLOW: Mapping[str, tuple[str, ...]] = {
     "builds the site, follows the tutorials, and runs every block of code": ("tests/docs",),
     "reads thousands of damaged streams": ("tests/fuzzing",),
     "reads streams with two versions": ("tests/versions",),
+    "sends every field of every wire to every other": ("tests/census",),
     "drives a page in a browser": (
         "packages/partstream-hub/tests/hub/test_page_in_browser.py",
         "packages/partstream-hub/tests/hub/test_page_live.py",

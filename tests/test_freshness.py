@@ -1,5 +1,6 @@
 """The comparison of our tables with packages of types: it reads them as they are, and what differs shows."""
 
+import json
 import shutil
 import sys
 from pathlib import Path
@@ -7,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from interop.freshness import comparing
+from interop.freshness.census import CENSUS, CensusWire, field_changes, kept, read_kept
 from interop.freshness.facts import Difference, Fact, Kind, Wire, changes, differences
 from interop.freshness.looked_at import FOLDER, LookedAt, accept, looked_at
-from interop.freshness.packages import Installed, UnreadableTypesError, read_types
+from interop.freshness.packages import Installed, UnreadableTypesError, read_fields, read_types
 from interop.freshness.table import WIRES
 
 ROOT = Path(__file__).parent.parent
@@ -20,7 +22,10 @@ PYTHON_TYPES = """
 from enum import Enum
 from typing import Annotated, List, Literal, Optional, Union
 from pydantic import BaseModel, Field
-from typing_extensions import TypedDict
+from typing_extensions import Required, TypedDict
+
+class Named:
+    def __init__(self, alias): self.alias = alias
 
 class Started(BaseModel):
     type: Literal["started"]
@@ -34,6 +39,12 @@ class Spoken(TypedDict, total=False):
 class Why(str, Enum):
     DONE = "done"
     CUT = "cut"
+
+class Asked(TypedDict, total=False):
+    model: "Required[str]"
+    options: "dict[str, int]"
+    before: "Annotated[Union[str, List[Spoken]], Named('after')]"
+    mode: "Union[str, Literal['fast']]"
 
 class Ended(BaseModel):
     type: Literal["ended"] = "ended"
@@ -93,6 +104,48 @@ def test_events_of_a_python_package_are_read_with_their_fields_and_words(of_pyth
     assert why == {"cut": {}, "done": {}}
     assert set(parts) == {"started", "spoken", "whispered"}
     assert end == {"type": {"": ["ended"]}, "finishReason": {"": ["cut", "done"]}, "parts": {}}
+
+
+def test_all_types_below_a_type_of_a_python_package_are_read_with_the_names_on_the_wire(of_python: Installed):
+    of_fields = Installed("1.0", [*of_python.command[:-1], str(WORKERS / "python_fields.py")])
+    roots = {"request": "made_up:Asked", "answer": "made_up:Ended"}
+    said = read_fields(of_fields, roots)
+    assert said["roots"] == {"request": {"is": "Asked"}, "answer": {"is": "Ended"}}
+    assert said["types"]["Asked"] == {
+        "required": ["model"],
+        "fields": {
+            "model": "string",
+            "options": {"map": "integer"},
+            "after": {"one": ["string", {"list": {"is": "Spoken"}}]},
+            "mode": "string",
+        },
+    }
+    assert said["types"]["Ended"]["fields"] == {
+        "type": {"words": ["ended"]},
+        "finishReason": {"words": ["done", "cut"]},
+        "parts": {"list": {"one": [{"is": "Started"}, {"is": "Spoken"}]}},
+    }
+    assert said["types"]["Started"]["required"] == ["type"]
+
+    wire = CensusWire("made-up", "made_up", roots, {"Asked.options": "a header"})
+    now = json.loads(kept(wire, "1.0", said))
+    before = json.loads(kept(wire, "1.0", said))
+    del now["types"]["Asked"]["fields"]["mode"]
+    now["types"]["Asked"]["fields"] |= {"after": "string", "how": "string"}
+    assert [*field_changes(before, now)] == [
+        ("Asked.after", "changed"),
+        ("Asked.how", "new"),
+        ("Asked.mode", "gone"),
+    ]
+
+
+@pytest.mark.parametrize("wire", CENSUS, ids=lambda wire: wire.name)
+def test_the_fields_of_every_wire_of_the_census_are_kept_without_those_that_are_not_sent(wire: CensusWire):
+    seen = read_kept(wire.name)
+    assert (seen["package"], set(seen["roots"])) == (wire.package, set(wire.roots))
+    assert [
+        one for one in wire.not_sent if one.partition(".")[2] in seen["types"][one.partition(".")[0]]["fields"]
+    ] == []
 
 
 def test_events_of_a_package_of_npm_are_read_with_their_fields_and_words(of_npm: Installed):

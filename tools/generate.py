@@ -40,7 +40,7 @@ from serve_page import serve_page
 from servers_page import servers_page
 from serving_page import serving_page
 from settings_types import settings_types
-from translation_page import translation_page
+from translation_page import table_of_fates, translation_page
 from typescript_types import protocol_types
 from view_types import view_types
 
@@ -78,6 +78,7 @@ GENERATORS: Mapping[str, Callable[[], str]] = {
     "docs/serving.md": serve_page,
     "docs/reference/command-line.md": command_line_page,
     "docs/reference/http.md": http_page,
+    "tests/census/fates.json": table_of_fates,
     "docs/translation.md": translation_page,
     **project_examples(),
     "extension/pages/view.generated.d.ts": view_types,

@@ -1,176 +1,130 @@
-"""Writes the page on what is lost between any two protocols, by translating an answer and a request between them."""
+"""Writes the page on what becomes of each field between two wires, from the census."""
 
 from __future__ import annotations
 import sys
-from dataclasses import replace
+from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+sys.path.append(str(Path(__file__).resolve().parent.parent))
 sys.path.append(str(Path(__file__).resolve().parent.parent / "tests"))
 
-from partstream.errors import UpstreamFailureError
-from partstream.lm.messages import ChatMessage, RequestOptions, Tool, ToolMode
-from partstream.lm.outputs import CitationMode, FileMode, Finish, InboundRequest, Outcome, Reply, StreamOptions
-from partstream.lm.parts import (
-    DataPart,
-    FinishReason,
-    TextPart,
-    ThinkingPart,
-    ToolCallPart,
-    ToolResultPart,
-    UnifiedFinishReason,
-    Usage,
-)
+from tried_table import row
+
+from census.fates import Fate
+from census.table import table_of_fates, taken
+from census.wires import WIRES
+from interop.freshness.census import read_kept
 from partstream.protocols.protocol import PROTOCOLS
-from partstream.protocols.translation import frame_answer, read_answer, read_question, write_answer, write_question
-from unsupported import UNSUPPORTED, request_form, response_form
+from unsupported import UNSUPPORTED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
-    from partstream.lm.outputs import StreamOutput
-    from partstream.protocols.protocol import Protocol
-    from unsupported import Feature, Unsupported
+    from unsupported import Unsupported
 
-__all__ = ["translation_page"]
+__all__ = ["table_of_fates", "translation_page"]
 
 _HEAD: Final = """\
 # Translation
 
-<!-- Made by tools/generate.py by running every pair of protocols. Change the tables in tests/unsupported/. -->
+<!-- Made by tools/generate.py from the census (tests/census): change what a reader or writer does, or wires.py. -->
 
 A request that comes in over one wire can be asked over another, and the answer goes back the same way. In the middle
-are VS Code's own values: messages and options on the way up, parts and one `Finish` on the way down. Whatever a wire
-has no place for is lost there. Each loss has a name; there are no others, and tests prove it over every recording and
-over made-up answers and requests (`packages/partstream/tests/protocols/test_round_trips.py`).
+are VS Code's own values: messages and options on the way up, parts and one `Finish` on the way down.
+
+This page says what becomes of each field. It is made from a run: every field that the types of the official packages
+have is sent over every pair of these wires, with a value of its type, and looked for on the other side. The page
+promises nothing else. A field is written as its place: `tools[function].function.strict` is the field `strict` of a
+function in a tool of the type `function`.
+
+| fate | what becomes of the field |
+|---|---|
+| carried | The other side says it, in its own word. |
+| refused | The client gets an error that names it. |
+| named | It is left out, and named: the server logs it, and says it in the header `x-partstream-dropped`. |
+| text | It arrives as words in a text of the conversation. |
+| lost | It is left out without a word. |
+
+Where a tool, a part or an event does not arrive, neither do its fields, and they are not listed. What a wire does by
+itself, such as places in a stream and fields that repeat the request, is not counted.
 
 A call of a tool is one part, so its arguments arrive in one piece, whatever pieces the upstream sent.
 """
 
-_PICTURE: Final = b"\x89PNG\r\n\x1a\n" + bytes(8)
-_WEATHER: Final = Tool("get_weather", "Tells the weather.", {"type": "object", "properties": {"city": {}}})
-_STATE: Final = {"id": "rs_1", "encrypted_content": "b3BhcXVl"}
-_REPLY: Final = Reply("translation", 0)
-_ASKED: Final = InboundRequest("small", (ChatMessage.user("Hi"),), RequestOptions())
-_EVERYTHING: Final = StreamOptions(citations=CitationMode.DATA, call_id_prefix="", files=FileMode.ADDRESS)
-
-_PARTS: Final[tuple[StreamOutput, ...]] = (
-    ThinkingPart("The city first.", "rs_1", {**_STATE, "reasoning_items": [_STATE]}),
-    TextPart("Let me look. "),
-    DataPart(_PICTURE, "image/png"),
-    ToolCallPart("call_1", "get_weather", {"city": "Lisbon"}),
-)
-_ANSWERS: Final[tuple[tuple[StreamOutput, ...], ...]] = (
-    (
-        *_PARTS,
-        Finish(
-            Outcome.COMPLETED,
-            FinishReason(UnifiedFinishReason.TOOL_CALLS, "tool_use"),
-            Usage(100, 20, 120, 40, 5, {}, 10),
-            "resp_1",
-            "small-2026",
-            provider_metadata={"acme": {"region": "west"}},
-        ),
-    ),
-    (
-        TextPart("It is"),
-        Finish(Outcome.INCOMPLETE, FinishReason(UnifiedFinishReason.OTHER, "turn_limit"), Usage(1, 2, 3)),
-    ),
-    (
-        TextPart("It is"),
-        Finish(
-            Outcome.FAILED,
-            FinishReason(UnifiedFinishReason.ERROR, "overloaded"),
-            error=UpstreamFailureError("The model is busy.", provider_code="overloaded_error"),
-        ),
-    ),
-)
-_REQUEST: Final = InboundRequest(
-    "small",
-    (
-        ChatMessage.system("Be brief."),
-        ChatMessage.user([TextPart("What is this?"), DataPart(_PICTURE, "image/png")], "Ada"),
-        ChatMessage.user([DataPart.json({"note": 1}), DataPart.text("a,b", "text/csv")]),
-        ChatMessage.assistant([TextPart("Let me look."), ToolCallPart("call_1", "get_weather", {"city": "Lisbon"})]),
-        ChatMessage.user([ToolResultPart("call_1", (TextPart("no data"), DataPart(_PICTURE, "image/png")), True)]),
-    ),
-    RequestOptions(
-        (_WEATHER,),
-        ToolMode.REQUIRED,
-        {"temperature": 0.5, "_conversationId": "c1"},
-        {"reasoningEffort": "high", "contextSize": 8192},
-        "acme.extension",
-    ),
-)
+_TITLES: Final = {
+    "request": ("Requests", "the client speaks"),
+    "answer": ("Answers", "the upstream speaks"),
+    "event": ("Events", "the upstream speaks"),
+}
+_SAYS: Final = {
+    "request": "A request that a client makes in one wire (rows) for an upstream of another (columns).",
+    "answer": "An answer in one document that an upstream gives in one wire (rows) to a client of another (columns).",
+    "event": "An event that an upstream streams in one wire (rows) to a client of another (columns).",
+}
+_WORDS: Final = {Fate.SILENT: "lost", Fate.BROKEN: "lost"}
+_ORDER: Final = ("carried", "refused", "named", "text", "lost")
 
 
 def translation_page() -> str:
     """The whole page."""
-    written = {name: row for name, row in PROTOCOLS.items() if row.write_response is not None}
-    asked = {name: row for name, row in PROTOCOLS.items() if None not in (row.write_request, row.read_request)}
-    return "\n".join(
-        (
-            _HEAD,
-            "## Answers",
-            "",
-            "What is lost of an answer that an upstream gives in one protocol (rows) and a client gets in another",
-            "(columns):",
-            "",
-            *_table("the upstream speaks", written, written, _lost_of_answers),
-            "",
-            "## Requests",
-            "",
-            "What is lost of a request that a client makes in one protocol (rows) and an upstream gets in another",
-            "(columns):",
-            "",
-            *_table("the client speaks", asked, asked, _lost_of_requests),
-            "",
-            "## What each protocol has no place for",
-            "",
-            *(line for name, row in written.items() for line in _named(name, UNSUPPORTED[row.name])),
-        )
-    )
+    packages = {name: read_kept(name) for name in WIRES}
+    versions = ", ".join(dict.fromkeys(f"{said['package']} {said['version']}" for said in packages.values()))
+    written = {name: protocol for name, protocol in PROTOCOLS.items() if protocol.write_response is not None}
+    lines = [_HEAD, f"The types are those of {versions}.", ""]
+    for direction in _TITLES:
+        lines += _direction(direction)
+    lines += [
+        "## What each protocol has no place for",
+        "",
+        "The values in the middle, and what of them has no place in a wire of this package. Tests prove these tables",
+        "over every recording, and over made-up answers and requests",
+        "(`packages/partstream/tests/protocols/test_round_trips.py`).",
+        "",
+    ]
+    for name, protocol in written.items():
+        lines += _named(name, UNSUPPORTED[protocol.name])
+    return "\n".join(lines)
 
 
-def _table(
-    corner: str,
-    rows: Mapping[str, Protocol],
-    columns: Mapping[str, Protocol],
-    lost: Callable[[Protocol, Protocol], Sequence[Feature]],
-) -> list[str]:
-    lines = [f"| {corner} | {' | '.join(columns)} |", "|---" * (len(columns) + 1) + "|"]
-    for name, row in rows.items():
-        cells = (", ".join(feature.name for feature in lost(row, column)) or "nothing" for column in columns.values())
-        lines.append(f"| **{name}** | {' | '.join(cells)} |")
-    return lines
+def _direction(direction: str) -> Iterator[str]:
+    """What becomes of requests, answers or events: how many fields arrive, and then each one."""
+    title, corner = _TITLES[direction]
+    yield from (f"## {title}", "", f"{_SAYS[direction]} Each cell counts fields: carried, refused or named, lost.", "")
+    yield row((corner, *WIRES))
+    yield row(("---",) * (len(WIRES) + 1))
+    for wire in WIRES:
+        yield row((f"**{wire}**", *(_counted(direction, wire, number) for number, _ in enumerate(WIRES))))
+    yield ""
+    for wire in WIRES:
+        yield from (f"### {title} of {wire}", "")
+        groups: defaultdict[tuple[Fate | None, ...], list[str]] = defaultdict(list)
+        for path, fates in taken().fates(direction, wire):
+            groups[fates].append(path)
+        for fates, paths in groups.items():
+            yield f"- **{_pattern(fates)}**: {', '.join(f'`{path}`' for path in paths)}"
+        yield ""
 
 
-def _lost_of_answers(upstream: Protocol, client: Protocol) -> list[Feature]:
-    """What the client's protocol has no place for of what the upstream's protocol can say."""
-    unsupported = UNSUPPORTED[client.name].response
-    found: list[Feature] = []
-    for answer in _ANSWERS:
-        said = _through(upstream, answer)
-        if response_form(_through(client, said), unsupported) != response_form(said, unsupported):
-            raise AssertionError(f"from {upstream.name} to {client.name} more is lost than the tables say")
-        whole = response_form(said)
-        found += [feature for feature in unsupported if feature not in found and feature.take(whole) != whole]
-    return sorted(found, key=unsupported.index)
+def _word(fate: Fate) -> str:
+    return _WORDS.get(fate, str(fate))
 
 
-def _through(protocol: Protocol, outputs: Sequence[StreamOutput]) -> list[StreamOutput]:
-    data = frame_answer(protocol, write_answer(protocol, _ASKED, outputs, _REPLY))
-    return read_answer(protocol, data, _EVERYTHING)
+def _counted(direction: str, wire: str, number: int) -> str:
+    words = [_word(fates[number]) for _, fates in taken().fates(direction, wire) if fates[number] is not None]
+    lost = words.count("lost") + words.count("text")
+    return f"{words.count('carried')}, {len(words) - words.count('carried') - lost}, {lost}"
 
 
-def _lost_of_requests(client: Protocol, upstream: Protocol) -> list[Feature]:
-    unsupported = UNSUPPORTED[upstream.name].request
-    said = read_question(client, write_question(client, _REQUEST))
-    got = read_question(upstream, write_question(upstream, replace(said, unmapped={})))
-    if request_form(got, unsupported) != request_form(said, unsupported):
-        raise AssertionError(f"from {client.name} to {upstream.name} more is lost than the tables say")
-    whole = request_form(said)
-    return [feature for feature in unsupported if request_form(feature.take(said)) != whole]
+def _pattern(fates: Sequence[Fate | None]) -> str:
+    """The fate at each wire, in words."""
+    places: defaultdict[str, list[str]] = defaultdict(list)
+    for name, fate in zip(WIRES, fates, strict=True):
+        if fate is not None:
+            places[_word(fate)].append(name)
+    if len(places) == 1 and None not in fates:
+        return f"{next(iter(places))} everywhere"
+    return "; ".join(f"{word}: {' '.join(places[word])}" for word in _ORDER if word in places)
 
 
 def _named(name: str, unsupported: Unsupported) -> list[str]:

@@ -13,9 +13,10 @@ from interop.servers.environments import ENVIRONMENTS, NotInstalledError, Python
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from interop.freshness.census import CensusWire
     from interop.freshness.facts import Fact, Members, Wire
 
-__all__ = ["REGISTRIES", "Installed", "UnreadableTypesError", "read_types"]
+__all__ = ["REGISTRIES", "Installed", "UnreadableTypesError", "installed_for_census", "read_fields", "read_types"]
 
 _WORKERS: Final = Path(__file__).resolve().parent / "workers"
 _COMPILER: Final = "typescript@5"
@@ -42,16 +43,19 @@ class Installed:
 
 
 def _of_python(wire: Wire) -> Installed:
-    name = f"freshness-{wire.package}"
+    return _python_package(wire.package, wire.beside, "python_types.py")
+
+
+def _python_package(package: str, beside: Sequence[str], worker: str) -> Installed:
+    name = f"freshness-{package}"
     wanted, lock = ENVIRONMENTS / f"{name}.in", ENVIRONMENTS / f"{name}.lock"
     ENVIRONMENTS.mkdir(exist_ok=True)
-    wanted.write_text("\n".join((wire.package, *wire.beside)) + "\n", encoding="utf-8")
+    wanted.write_text("\n".join((package, *beside)) + "\n", encoding="utf-8")
     options = ["--quiet", "--no-header", "--generate-hashes", "--upgrade", "--python", sys.executable]
     run_step("uv", [sys.executable, "-m", "uv", "pip", "compile", *options, str(wanted), "-o", str(lock)])
     environment = PythonEnvironment(name, lock)
     environment.install()
-    command = [str(environment.program("python")), "-I", str(_WORKERS / "python_types.py")]
-    return Installed(environment.pins[wire.package], command)
+    return Installed(environment.pins[package], [str(environment.program("python")), "-I", str(_WORKERS / worker)])
 
 
 def _of_npm(wire: Wire) -> Installed:
@@ -81,10 +85,37 @@ def read_types(installed: Installed, facts: Sequence[Fact]) -> list[Members]:
         UnreadableTypesError: One of the types cannot be read.
         NotInstalledError: The program that reads them is missing.
     """
-    asked = json.dumps([{"of": fact.of, "by": fact.by} for fact in facts])
+    answers: list[Any] = _answered(installed, [{"of": fact.of, "by": fact.by} for fact in facts])
+    return answers
+
+
+def installed_for_census(wire: CensusWire) -> Installed:
+    """Installs the newest package of a wire.
+
+    Raises:
+        NotInstalledError: This machine cannot have it.
+    """
+    return _python_package(wire.package, (), "python_fields.py")
+
+
+def read_fields(installed: Installed, roots: Mapping[str, str]) -> Mapping[str, Any]:
+    """All types that some types hold: what `workers/python_fields.py` says.
+
+    Args:
+        installed: The package.
+        roots: The types, each as `module:Name`.
+
+    Raises:
+        UnreadableTypesError: One of the types cannot be read.
+    """
+    types: Mapping[str, Any] = _answered(installed, dict(roots))
+    return types
+
+
+def _answered(installed: Installed, asked: Any) -> Any:
     try:
         done = subprocess.run(
-            installed.command, input=asked, capture_output=True, text=True, timeout=_LONGEST, check=False
+            installed.command, input=json.dumps(asked), capture_output=True, text=True, timeout=_LONGEST, check=False
         )
     except FileNotFoundError as error:
         raise NotInstalledError(f"{installed.command[0]} is missing") from error
@@ -92,5 +123,4 @@ def read_types(installed: Installed, facts: Sequence[Fact]) -> list[Members]:
         raise UnreadableTypesError(f"they took longer than {_LONGEST} s") from error
     if done.returncode:
         raise UnreadableTypesError((done.stderr.strip().splitlines() or ["it said nothing"])[-1])
-    answers: list[Any] = json.loads(done.stdout)
-    return answers
+    return json.loads(done.stdout)

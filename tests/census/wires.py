@@ -1,0 +1,533 @@
+"""What the types of a wire leave unsaid: where a conversation is, which fields a request needs, what values are.
+
+The types say of each field what it may be. They do not say that a result needs a call before it, that an address begins
+with `https://`, or which of two dozen optional fields a part has. A row here does.
+"""
+
+from __future__ import annotations
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from partstream.conversation.preparation import RequestSettings
+from partstream.protocols.chat_completions.models import ChatCompletionsSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+__all__ = ["WIRES", "Wire"]
+
+_WRITER: Final = "the writer of the response does it"
+_PNG: Final = "iVBORw0KGgoAAAAAAAAAAA=="
+_SCHEMA: Final = {"type": "object", "properties": {"PROBE": {"type": "string"}}}
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """A whole request, answer or stream, into which fields are put.
+
+    Attributes:
+        body: The smallest one; what it has is not left out.
+        parts: The fields that hold what is said.
+        say: Gives a whole that says these messages, items or parts.
+        events: The events of the smallest stream, in place of a body.
+        last: How many of them end it.
+        at: The event whose place another one takes that has no word for what it is.
+        inner: The type of an object of the body whose fields the root repeats: they are asked for there.
+        fixed: Fields that are not asked for: they say how a request travels.
+        beside: What a field of the body needs beside it.
+        moved: Where fields of the root are in the body, if not at its top.
+        served: Fields that ask nothing of the other wire, each with the reason; `*` stands for any text.
+    """
+
+    body: Mapping[str, Any] = field(default_factory=dict)
+    parts: frozenset[str] = frozenset()
+    say: Callable[[Any], Any] = lambda parts: parts
+    events: tuple[Mapping[str, Any], ...] = ()
+    last: int = 1
+    at: int = 1
+    inner: str = ""
+    fixed: frozenset[str] = frozenset()
+    beside: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    moved: Mapping[str, str] = field(default_factory=dict)
+    served: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Wire:
+    """What the types of a wire leave unsaid.
+
+    Attributes:
+        path: Where requests go.
+        request: The smallest request.
+        answer: The smallest answer in one document.
+        event: The smallest stream.
+        needed: Optional fields without which an object means nothing, by its type.
+        either: Fields of which an object has one, by its type.
+        values: Values of fields by their names; `PROBE` stands for the probe.
+        kinds: Types that are others than the package says, by `Type.field`; those of the root may be new.
+        variants: What a member of a list may be whose type has no word for that: its fields by a label.
+        marks: Fields whose words say what an object is.
+        model: The model that is asked.
+        settings: How its official server is asked.
+    """
+
+    path: str
+    request: Whole
+    answer: Whole
+    event: Whole
+    needed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    either: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    values: Mapping[str, Any] = field(default_factory=dict)
+    kinds: Mapping[str, Any] = field(default_factory=dict)
+    variants: Mapping[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)
+    marks: frozenset[str] = frozenset({"type", "role"})
+    model: str = "model-1"
+    settings: RequestSettings = field(default_factory=RequestSettings)
+
+
+_COMMON: Final = {
+    "url": "https://example.com/PROBE",
+    "image_url": "https://example.com/PROBE",
+    "file_url": "https://example.com/PROBE",
+    "fileUri": "https://example.com/PROBE",
+    "server_url": "https://example.com/PROBE",
+    "arguments": '{"PROBE": 1}',
+    "parameters": _SCHEMA,
+    "input_schema": _SCHEMA,
+    "schema": _SCHEMA,
+    "output_schema": _SCHEMA,
+    "data": _PNG,
+    "mimeType": "image/png",
+}
+
+# ---- OpenResponses ----
+
+_CALL_OF_RESPONSES: Final = {"type": "function_call", "call_id": "call_1", "name": "look_up", "arguments": "{}"}
+_FIRST: Final = {"words": [0]}
+_LOOK_UP: Final = {"words": ["look_up"]}
+_PLAIN_SCHEMA: Final = {"type": "object", "properties": {"place": {"type": "string"}}}
+_TOOLS_OF_RESPONSES: Final = [
+    {"type": "function", "name": name, "parameters": _PLAIN_SCHEMA, "strict": False} for name in ("look_up", "other")
+]
+_FILES: Final = frozenset({"image_url", "file_url", "file_data", "file_id"})
+
+
+def _said_in_responses(items: Any) -> dict[str, Any]:
+    hi = {"type": "message", "role": "user", "content": "Hi"}
+    if isinstance(items, str):
+        items = [{"type": "message", "role": "user", "content": items}]
+    results = [one for one in items or () if str(one.get("type")).endswith("_output")]
+    before = [_CALL_OF_RESPONSES] if results else []
+    last = {"type": "message", "role": "user", "content": "Go on"}
+    return {"model": "model-1", "input": [hi, *before, *(items or ()), last]}
+
+
+# ---- Chat Completions ----
+
+_TOOLS_OF_CHAT: Final = [
+    {"type": "function", "function": {"name": name, "parameters": _PLAIN_SCHEMA}} for name in ("look_up", "other")
+]
+_CALL_OF_CHAT: Final = {"id": "call_1", "type": "function", "function": {"name": "look_up", "arguments": "{}"}}
+
+
+def _said_in_chat(messages: Any) -> dict[str, Any]:
+    hi, last = {"role": "user", "content": "Hi"}, {"role": "user", "content": "Go on"}
+    roles = {one.get("role") for one in messages or ()}
+    before: list[Any] = []
+    if "tool" in roles:
+        before = [{"role": "assistant", "content": None, "tool_calls": [_CALL_OF_CHAT]}]
+    elif "function" in roles:
+        before = [{"role": "assistant", "content": None, "function_call": {"name": "look_up", "arguments": "{}"}}]
+    return {"model": "model-1", "messages": [hi, *before, *(messages or ()), last]}
+
+
+# ---- Anthropic Messages ----
+
+
+def _said_in_messages(messages: Any) -> dict[str, Any]:
+    hi, last = {"role": "user", "content": "Hi"}, {"role": "user", "content": "Go on"}
+    call = {"type": "tool_use", "id": "call_1", "name": "look_up", "input": {}}
+    blocks = [block for one in messages or () if isinstance(one.get("content"), list) for block in one["content"]]
+    before = (
+        [{"role": "assistant", "content": [call]}] if any(one.get("type") == "tool_result" for one in blocks) else []
+    )
+    return {"model": "model-1", "max_tokens": 1000, "messages": [hi, *before, *(messages or ()), last]}
+
+
+# ---- Gemini ----
+
+
+def _said_in_contents(contents: Any) -> dict[str, Any]:
+    hi, last = ({"role": "user", "parts": [{"text": text}]} for text in ("Hi", "Go on"))
+    parts = [part for one in contents or () for part in one.get("parts", ())]
+    call = {"role": "model", "parts": [{"functionCall": {"name": "look_up", "args": {}}}]}
+    before = [call] if any("functionResponse" in part for part in parts) else []
+    return {"contents": [hi, *before, *(contents or ()), last]}
+
+
+# ---- Ollama ----
+
+
+def _said_in_ollama(messages: Any) -> dict[str, Any]:
+    hi, last = {"role": "user", "content": "Hi"}, {"role": "user", "content": "Go on"}
+    call = {"function": {"name": "look_up", "arguments": {}}}
+    is_result = any(one.get("role") == "tool" for one in messages or ())
+    before = [{"role": "assistant", "content": "", "tool_calls": [call]}] if is_result else []
+    return {"model": "model-1", "messages": [hi, *before, *(messages or ()), last]}
+
+
+_CONVERSATION: Final = frozenset({"model", "stream"})
+_NOW: Final = 1_700_000_000
+
+
+def _message_of_responses(text: str) -> dict[str, Any]:
+    content = [{"type": "output_text", "text": text, "annotations": []}]
+    return {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": content}
+
+
+def _response(items: Any = (), status: str = "completed") -> dict[str, Any]:
+    return {
+        "id": "resp_1",
+        "object": "response",
+        "created_at": _NOW,
+        "status": status,
+        "model": "model-1",
+        "output": [_message_of_responses("Hello"), *(items or ())],
+        "parallel_tool_calls": True,
+        "tool_choice": "auto",
+        "tools": [],
+        "usage": {
+            "input_tokens": 3,
+            "input_tokens_details": {"cached_tokens": 0},
+            "output_tokens": 2,
+            "output_tokens_details": {"reasoning_tokens": 0},
+            "total_tokens": 5,
+        },
+    }
+
+
+_IN_MESSAGE: Final = {"item_id": "msg_1", "output_index": 0, "content_index": 0}
+_EVENTS_OF_RESPONSES: Final = tuple(
+    {**event, "sequence_number": number}
+    for number, event in enumerate(
+        (
+            {"type": "response.created", "response": {**_response(status="in_progress"), "output": []}},
+            {"type": "response.in_progress", "response": {**_response(status="in_progress"), "output": []}},
+            {
+                "type": "response.output_item.added",
+                "output_index": 0,
+                "item": {**_message_of_responses(""), "content": [], "status": "in_progress"},
+            },
+            {
+                "type": "response.content_part.added",
+                **_IN_MESSAGE,
+                "part": {"type": "output_text", "text": "", "annotations": []},
+            },
+            {"type": "response.output_text.delta", **_IN_MESSAGE, "delta": "Hello", "logprobs": []},
+            {"type": "response.output_text.done", **_IN_MESSAGE, "text": "Hello", "logprobs": []},
+            {
+                "type": "response.content_part.done",
+                **_IN_MESSAGE,
+                "part": {"type": "output_text", "text": "Hello", "annotations": []},
+            },
+            {"type": "response.output_item.done", "output_index": 0, "item": _message_of_responses("Hello")},
+            {"type": "response.completed", "response": _response()},
+        )
+    )
+)
+_REPEATS: Final = "repeats the request, as the writer of the response does"
+_ECHOED: Final = dict.fromkeys(
+    (
+        *(
+            "background",
+            "conversation*",
+            "instructions*",
+            "max_output_tokens",
+            "max_tool_calls",
+            "metadata",
+            "moderation*",
+        ),
+        *("parallel_tool_calls", "previous_response_id", "prompt*", "reasoning.*", "safety_identifier", "temperature"),
+        *("text.*", "tool_choice*", "tools*", "top_logprobs", "top_p", "truncation", "user", "store"),
+    ),
+    _REPEATS,
+)
+_PLACE: Final = "a place in the stream, which the writer of the response gives anew"
+_BOOKKEEPING: Final = "bookkeeping of the wire that no model sees"
+_MARK: Final = "a mark for a cache of its own server: the writer sets those of the other"
+
+_CHUNK: Final = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": _NOW, "model": "model-1"}
+_TOKENS_OF_CHAT: Final = {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5}
+_TOKENS_OF_MESSAGES: Final = {"input_tokens": 3, "output_tokens": 2}
+
+
+def _message_of_messages(blocks: Any = ()) -> dict[str, Any]:
+    return {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": "claude-opus-4-6",
+        "content": [{"type": "text", "text": "Hello"}, *(blocks or ())],
+        "stop_reason": "end_turn",
+        "stop_sequence": None,
+        "usage": _TOKENS_OF_MESSAGES,
+    }
+
+
+_EVENTS_OF_MESSAGES: Final = (
+    {"type": "message_start", "message": {**_message_of_messages(), "content": [], "stop_reason": None}},
+    {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
+    {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "Hello"}},
+    {"type": "content_block_stop", "index": 0},
+    {
+        "type": "message_delta",
+        "delta": {"stop_reason": "end_turn", "stop_sequence": None},
+        "usage": {"output_tokens": 2},
+    },
+    {"type": "message_stop"},
+)
+
+_CANDIDATE: Final = {"index": 0, "content": {"role": "model", "parts": [{"text": "Hello"}]}}
+_TOKENS_OF_GEMINI: Final = {"promptTokenCount": 3, "candidatesTokenCount": 2, "totalTokenCount": 5}
+_LINE: Final = {"model": "model-1", "created_at": "2026-01-01T00:00:00Z", "done": False}
+
+
+WIRES: Final[Mapping[str, Wire]] = {
+    "openresponses": Wire(
+        "/responses",
+        Whole(
+            _said_in_responses(()),
+            frozenset({"input"}),
+            _said_in_responses,
+            fixed=_CONVERSATION,
+            beside={
+                name: {"tools": _TOOLS_OF_RESPONSES}
+                for name in ("tool_choice", "parallel_tool_calls", "max_tool_calls")
+            },
+            served={"include": _WRITER},
+        ),
+        Whole(_response(), frozenset({"output"}), _response, served=_ECHOED),
+        Whole(
+            events=_EVENTS_OF_RESPONSES,
+            served={
+                **dict.fromkeys(("*.sequence_number", "*.output_index", "*.content_index", "*.item_id"), _PLACE),
+                **{f"response.*.response.{name}": reason for name, reason in _ECHOED.items()},
+            },
+        ),
+        needed={
+            "FunctionCallOutput": ("call_id",),
+            "ResponseInputImageParam": ("image_url",),
+            "ResponseInputImageContentParam": ("image_url",),
+            "ResponseInputFileParam": ("file_url",),
+            "ResponseInputFileContentParam": ("file_url",),
+            "EasyInputMessageParam": ("type",),
+            "ItemReference": ("type",),
+            "Message": ("type",),
+        },
+        either=dict.fromkeys(
+            (
+                "ResponseInputImageParam",
+                "ResponseInputImageContentParam",
+                "ResponseInputFileParam",
+                "ResponseInputFileContentParam",
+            ),
+            _FILES,
+        ),
+        kinds={"ToolChoiceFunctionParam.name": _LOOK_UP},
+        values={**_COMMON, "call_id": "call_1", "file_data": f"data:image/png;base64,{_PNG}"},
+        variants={
+            "EasyInputMessageParam": {
+                role: {"type": "message", "role": role} for role in ("user", "assistant", "system", "developer")
+            },
+        },
+        model="gpt-5.4",
+    ),
+    "chat-completions": Wire(
+        "/chat/completions",
+        Whole(
+            _said_in_chat(()),
+            frozenset({"messages"}),
+            _said_in_chat,
+            fixed=_CONVERSATION,
+            beside={name: {"tools": _TOOLS_OF_CHAT} for name in ("tool_choice", "parallel_tool_calls")},
+            served={
+                "stream_options.include_usage": _WRITER,
+                "function_call": "its words ask for what happens anyway",
+            },
+        ),
+        Whole(
+            {
+                **_CHUNK,
+                "object": "chat.completion",
+                "choices": [
+                    {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "Hello"}}
+                ],
+                "usage": _TOKENS_OF_CHAT,
+            }
+        ),
+        Whole(
+            events=(
+                {**_CHUNK, "choices": [{"index": 0, "delta": {"role": "assistant", "content": ""}}]},
+                {**_CHUNK, "choices": [{"index": 0, "delta": {"content": "Hello"}}]},
+                {**_CHUNK, "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]},
+            )
+        ),
+        needed={
+            "ChatCompletionAssistantMessageParam": ("content",),
+            "FileFile": ("file_data",),
+        },
+        either={"FileFile": _FILES},
+        kinds={
+            "chat_completion_named_tool_choice_param.Function.name": _LOOK_UP,
+            "Choice.index": _FIRST,
+            "chat_completion_chunk.Choice.index": _FIRST,
+            "ChoiceDeltaToolCall.index": _FIRST,
+        },
+        values={**_COMMON, "tool_call_id": "call_1", "file_data": f"data:image/png;base64,{_PNG}"},
+        model="gpt-5.4",
+        settings=RequestSettings(own=ChatCompletionsSettings(server="openai")),
+    ),
+    "anthropic-messages": Wire(
+        "/messages",
+        Whole(
+            _said_in_messages(()),
+            frozenset({"messages"}),
+            _said_in_messages,
+            fixed=_CONVERSATION,
+            beside={
+                "tool_choice": {
+                    "tools": [{"name": name, "input_schema": _PLAIN_SCHEMA} for name in ("look_up", "other")]
+                }
+            },
+            served={"thinking[*].display": _WRITER},
+        ),
+        Whole(_message_of_messages(), frozenset({"content"}), _message_of_messages),
+        Whole(events=_EVENTS_OF_MESSAGES, last=2, served={"*.index": _PLACE}),
+        needed={"BetaToolParam": ("type",), "BetaSystemMessageParam": ("content",)},
+        kinds={"BetaToolChoiceToolParam.name": _LOOK_UP, "BetaToolParam.input_schema": {"map": "anything"}},
+        values={**_COMMON, "tool_use_id": "call_1", "input": {"PROBE": 1}},
+        model="claude-opus-4-6",
+    ),
+    "gemini": Wire(
+        "/models/model-1:generateContent",
+        Whole(
+            _said_in_contents(()),
+            frozenset({"contents"}),
+            _said_in_contents,
+            inner="GenerationConfig",
+            beside={
+                "toolConfig": {
+                    "tools": [
+                        {
+                            "functionDeclarations": [
+                                {"name": name, "parameters": {"type": "OBJECT"}} for name in ("look_up", "other")
+                            ]
+                        }
+                    ]
+                }
+            },
+            moved={"imageConfig": "generationConfig.imageConfig"},
+            served={"generationConfig.thinkingConfig.includeThoughts": _WRITER},
+        ),
+        Whole(
+            {
+                "candidates": [{**_CANDIDATE, "finishReason": "STOP"}],
+                "usageMetadata": _TOKENS_OF_GEMINI,
+                "modelVersion": "model-1",
+                "responseId": "resp_1",
+            }
+        ),
+        Whole(
+            events=(
+                {"candidates": [_CANDIDATE]},
+                {"candidates": [_CANDIDATE]},
+                {"candidates": [{"index": 0, "finishReason": "STOP"}], "usageMetadata": _TOKENS_OF_GEMINI},
+            )
+        ),
+        needed={
+            "Blob": ("data", "mimeType"),
+            "FileData": ("fileUri", "mimeType"),
+            "FunctionCall": ("name",),
+            "FunctionResponse": ("name", "response"),
+            "FunctionDeclaration": ("name",),
+            "SafetySetting": ("category", "threshold"),
+            "Candidate": ("content", "index", "finishReason"),
+            "Content": ("parts",),
+            "Part": ("text",),
+        },
+        either={
+            "Part": frozenset(
+                {
+                    *("text", "inlineData", "fileData", "functionCall", "functionResponse", "executableCode"),
+                    *("codeExecutionResult", "toolCall", "toolResponse"),
+                }
+            )
+        },
+        kinds={
+            "GenerateContentConfig.contents": {"list": {"is": "Content"}},
+            "GenerateContentConfig.generationConfig": {"is": "GenerationConfig"},
+            "GenerateContentConfig.systemInstruction": {"is": "Content"},
+            "GenerateContentConfig.tools": {"list": {"is": "Tool"}},
+            "FunctionDeclaration.parameters": {"map": "anything"},
+            "FunctionDeclaration.response": {"map": "anything"},
+            "GenerationConfig.responseSchema": {"map": "anything"},
+            "Candidate.index": _FIRST,
+        },
+        values={
+            **_COMMON,
+            "args": {"PROBE": 1},
+            "response": {"output": "PROBE"},
+            "responseSchema": _SCHEMA,
+            "responseJsonSchema": _SCHEMA,
+            "parametersJsonSchema": _SCHEMA,
+        },
+        variants={"Content": {"user": {"role": "user"}, "model": {"role": "model"}}},
+        model="gemini-3-pro-preview",
+    ),
+    "ollama": Wire(
+        "/chat",
+        Whole(_said_in_ollama(()), frozenset({"messages"}), _said_in_ollama, fixed=_CONVERSATION),
+        Whole(
+            {
+                **_LINE,
+                "message": {"role": "assistant", "content": "Hello"},
+                "done": True,
+                "done_reason": "stop",
+                "prompt_eval_count": 3,
+                "eval_count": 2,
+            },
+            fixed=frozenset({"done"}),
+        ),
+        Whole(
+            events=(
+                {**_LINE, "message": {"role": "assistant", "content": "Hello"}},
+                {**_LINE, "message": {"role": "assistant", "content": "Hello"}},
+                {
+                    **_LINE,
+                    "message": {"role": "assistant", "content": ""},
+                    "done": True,
+                    "done_reason": "stop",
+                    "prompt_eval_count": 3,
+                    "eval_count": 2,
+                },
+            ),
+            fixed=frozenset({"done"}),
+        ),
+        needed={
+            "Message": ("role", "content"),
+            "Tool": ("type", "function"),
+            "_types.Function": ("name",),
+        },
+        kinds={
+            "ChatRequest.messages": {"list": {"is": "Message"}},
+            "ChatRequest.options": {"is": "Options"},
+            "Tool.type": {"words": ["function"]},
+            "_types.Function.parameters": {"map": "anything"},
+            "Message.images": {"list": "string"},
+            "ChatResponse.message": {"is": "Message"},
+        },
+        values=_COMMON,
+        variants={"Message": {role: {"role": role} for role in ("user", "assistant", "system", "tool")}},
+    ),
+}
+"""The wires that the census asks."""
