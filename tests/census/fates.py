@@ -141,10 +141,11 @@ _TEXTS: Final = frozenset(
 
 
 def _is_within(path: str, dropped: str) -> bool:
-    """Whether a field is below something that was named."""
-    plain = re.sub(r"\[[^\]]*\]", "[]", path).removeprefix("generationConfig.")
+    """Whether a field is, or is below, something that was named, such as `content[].image_url.detail` or
+    `tools[].web_search`."""
     names = dropped.partition("protocol: ")[2].split(", ") if "protocol: " in dropped else [dropped]
-    return any(f"{plain}.".startswith((f"{name}.", f"{name}[]")) for name in names)
+    forms = (re.sub(r"\[[^\]]*\]", "", path), re.sub(r"\[([^\]:]*)[^\]]*\]", r".\1", path))
+    return any(f".{name.replace('[]', '')}." in f".{form}." for name in names for form in forms)
 
 
 def _names_of(value: Any, probe: str, name: str = "") -> Iterator[str]:

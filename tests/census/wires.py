@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.conversation.preparation import RequestSettings
+from partstream.conversation.preparation import ModelCapabilities, RequestSettings
 from partstream.protocols.chat_completions.models import ChatCompletionsSettings
 
 if TYPE_CHECKING:
@@ -17,6 +17,13 @@ if TYPE_CHECKING:
 __all__ = ["WIRES", "Wire"]
 
 _WRITER: Final = "the writer of the response does it"
+_PLACE: Final = "a place in the stream, which the writer of the response gives anew"
+_BOOKKEEPING: Final = "bookkeeping of the wire that no model sees"
+_MARK: Final = "a mark for a cache of its own server: the writer sets those of the other"
+_USUAL: Final = "asks for what happens anyway"
+_CONVERSATION_NAME: Final = "names the conversation for caches, for which other wires have no name"
+_SCHEMA_HOLDS: Final = "a schema has no name on other wires, and always holds"
+_PAIRS: Final = "pairs a call with its result, which Gemini does by their names"
 _PNG: Final = "iVBORw0KGgoAAAAAAAAAAA=="
 _SCHEMA: Final = {"type": "object", "properties": {"PROBE": {"type": "string"}}}
 
@@ -252,10 +259,6 @@ _ECHOED: Final = dict.fromkeys(
     ),
     _REPEATS,
 )
-_PLACE: Final = "a place in the stream, which the writer of the response gives anew"
-_BOOKKEEPING: Final = "bookkeeping of the wire that no model sees"
-_MARK: Final = "a mark for a cache of its own server: the writer sets those of the other"
-
 _CHUNK: Final = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": _NOW, "model": "model-1"}
 _TOKENS_OF_CHAT: Final = {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5}
 _TOKENS_OF_MESSAGES: Final = {"input_tokens": 3, "output_tokens": 2}
@@ -304,7 +307,15 @@ WIRES: Final[Mapping[str, Wire]] = {
                 name: {"tools": _TOOLS_OF_RESPONSES}
                 for name in ("tool_choice", "parallel_tool_calls", "max_tool_calls")
             },
-            served={"include": _WRITER},
+            served={
+                "include": _WRITER,
+                **dict.fromkeys(("input[*].id", "input[*].status"), _BOOKKEEPING),
+                "*.prompt_cache_breakpoint": _MARK,
+                "prompt_cache_key": _CONVERSATION_NAME,
+                "reasoning.summary": "other wires show what there is of thinking",
+                "text.format[text]": _USUAL,
+                **dict.fromkeys(("text.format[json_schema].name", "text.format[json_schema].strict"), _SCHEMA_HOLDS),
+            },
         ),
         Whole(_response(), frozenset({"output"}), _response, served=_ECHOED),
         Whole(
@@ -352,7 +363,19 @@ WIRES: Final[Mapping[str, Wire]] = {
             beside={name: {"tools": _TOOLS_OF_CHAT} for name in ("tool_choice", "parallel_tool_calls")},
             served={
                 "stream_options.include_usage": _WRITER,
-                "function_call": "its words ask for what happens anyway",
+                "stream_options.include_obfuscation": "padding of the stream, which the writer of the response writes",
+                "function_call": _USUAL,
+                "response_format[text]": _USUAL,
+                "*.prompt_cache_breakpoint": _MARK,
+                "prompt_cache_key": _CONVERSATION_NAME,
+                "messages[assistant].tool_calls[*].id": _PAIRS,
+                **dict.fromkeys(
+                    (
+                        "response_format[json_schema].json_schema.name",
+                        "response_format[json_schema].json_schema.strict",
+                    ),
+                    _SCHEMA_HOLDS,
+                ),
             },
         ),
         Whole(
@@ -399,7 +422,12 @@ WIRES: Final[Mapping[str, Wire]] = {
                     "tools": [{"name": name, "input_schema": _PLAIN_SCHEMA} for name in ("look_up", "other")]
                 }
             },
-            served={"thinking[*].display": _WRITER},
+            served={
+                "thinking[*].display": _WRITER,
+                **dict.fromkeys(("cache_control", "*.cache_control"), _MARK),
+                "tool_choice[auto]": _USUAL,
+                "*.content[tool_use].id": _PAIRS,
+            },
         ),
         Whole(_message_of_messages(), frozenset({"content"}), _message_of_messages),
         Whole(events=_EVENTS_OF_MESSAGES, last=2, served={"*.index": _PLACE}),
@@ -427,7 +455,11 @@ WIRES: Final[Mapping[str, Wire]] = {
                 }
             },
             moved={"imageConfig": "generationConfig.imageConfig"},
-            served={"generationConfig.thinkingConfig.includeThoughts": _WRITER},
+            served={
+                "generationConfig.thinkingConfig.includeThoughts": _WRITER,
+                "systemInstruction.role": _USUAL,
+                **dict.fromkeys(("*.functionCall.id", "*.functionResponse.id"), _PAIRS),
+            },
         ),
         Whole(
             {
@@ -472,6 +504,7 @@ WIRES: Final[Mapping[str, Wire]] = {
             "FunctionDeclaration.response": {"map": "anything"},
             "GenerationConfig.responseSchema": {"map": "anything"},
             "Candidate.index": _FIRST,
+            "FunctionResponse.name": _LOOK_UP,
         },
         values={
             **_COMMON,
@@ -486,7 +519,18 @@ WIRES: Final[Mapping[str, Wire]] = {
     ),
     "ollama": Wire(
         "/chat",
-        Whole(_said_in_ollama(()), frozenset({"messages"}), _said_in_ollama, fixed=_CONVERSATION),
+        Whole(
+            _said_in_ollama(()),
+            frozenset({"messages"}),
+            _said_in_ollama,
+            fixed=_CONVERSATION,
+            served={
+                f"messages[{role}].{name}": "means nothing in a message of this role"
+                for role in ("user", "system", "assistant")
+                for name in ("thinking", "tool_name", "tool_calls*")
+                if role != "assistant" or name == "tool_name"
+            },
+        ),
         Whole(
             {
                 **_LINE,
@@ -527,6 +571,7 @@ WIRES: Final[Mapping[str, Wire]] = {
             "ChatResponse.message": {"is": "Message"},
         },
         values=_COMMON,
+        settings=RequestSettings(capabilities=ModelCapabilities(reasoning=True, tool_calling=True)),
         variants={"Message": {role: {"role": role} for role in ("user", "assistant", "system", "tool")}},
     ),
 }

@@ -34,7 +34,7 @@ FIRST: dict[str, tuple[str, list[Role], int, str, dict[str, Any]]] = {
         [S, S, U, S],
         12,
         "high",
-        {"context_management": EDITS, "system[].text (x-anthropic-billing-header)": 1},
+        {"context_management": EDITS, "system[].text (x-anthropic-billing-header)": 1, "tools[].defer_loading": 1},
     ),
     "opencode-chat-title": (CHAT, [S, U, U], 0, "", {}),
     "opencode-chat": (CHAT, [S, U], 10, "", {}),

@@ -272,11 +272,10 @@ class InboundRequest:
         options: Tools and options. The client's options under the protocol's own names are in `model_options`; the
             reasoning effort is in `model_configuration` under `reasoningEffort`.
         stream: Whether the client wants events; otherwise it wants one document.
-        unmapped: The request's values that no field above can hold, by the protocol's own names.
+        unmapped: What no field above can hold, by its place in the protocol's own words, such as
+            `messages[].content[].image_url.detail`: how often it came, or its value.
         dialect: The form of the protocol that the client speaks, if there are several; the protocol's own term.
         body: The JSON object as it came, for protocols whose answers repeat parts of it.
-        dropped: The path of each field that has no place in the middle, in the client's own words and in their order,
-            such as `tools[1].web_search` or `messages[0].content[2].image_url.detail`; never a value.
     """
 
     model: str
@@ -286,7 +285,11 @@ class InboundRequest:
     unmapped: Mapping[str, Any] = field(default_factory=dict)
     dialect: str = field(default="", compare=False)
     body: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
-    dropped: tuple[str, ...] = field(default=(), compare=False)
+
+    @property
+    def dropped(self) -> tuple[str, ...]:
+        """The places of what no field holds, without their values."""
+        return tuple(self.unmapped)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,15 +2,16 @@
 
 A field that is missing is empty; a field of the wrong type is refused with its place, because the answer depends on it:
 each function here raises :class:`partstream.errors.InvalidRequestError` for what has another form than its docstring
-says. What nothing here has a place for, such as a part or a tool of an unknown type, is counted in :class:`Counts` and
-fails no request. A wire brings the table of its parts; :class:`AskedMessages` joins messages as VS Code has them.
+says. What nothing here has a place for is counted in :class:`Counts` and fails no request: a reader counts parts and
+tools of types that it does not know, and :func:`count_unread` every other field that no reader of the wire reads. A
+wire brings the table of its parts; :class:`AskedMessages` joins messages as VS Code has them.
 """
 
 from __future__ import annotations
 from base64 import b64decode
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 from urllib.parse import unquote_to_bytes
 
 from partstream.conversation.media import URI_LIST, sniff
@@ -35,6 +36,70 @@ class Counts:
     def add(self, name: str) -> None:
         """Counts it once more."""
         self.numbers[name] += 1
+
+
+class Place(NamedTuple):
+    """A place in a request.
+
+    Attributes:
+        read: The fields that are read of the objects there.
+        inner: The places in them, by the field, and by the type of the object that the field holds; the empty type is
+            that of an object without one.
+    """
+
+    read: frozenset[str]
+    inner: dict[str, dict[str, Place]]
+
+
+def places(table: Mapping[str, str]) -> dict[str, dict[str, Place]]:
+    """The places of a request, of a table with the fields that are read of each object in it.
+
+    Its paths have types in brackets: `messages[].content[image_url|video_url]` is each part of these types, and an
+    empty type that of an object without one. An object comes before those in it.
+    """
+    whole: dict[str, dict[str, Place]] = {}
+    for path, read in table.items():
+        found = [whole]
+        *outer, last = (one.removesuffix("]").partition("[") for one in path.split("."))
+        for name, _, types in outer:
+            found = [inner[name][one].inner for inner in found for one in types.split("|")]
+        for inner in found:
+            of_types = {one: Place(frozenset(read.split()), {}) for one in last[2].split("|")}
+            inner[last[0]] = {**inner.get(last[0], {}), **of_types}
+    return whole
+
+
+_NOTHING: Final[tuple[Any, ...]] = (None, False, "", "auto", [])
+"""Values that ask for nothing."""
+
+
+def count_unread(
+    fields: Mapping[str, Any],
+    inner: Mapping[str, Mapping[str, Place]],
+    counts: Counts,
+    spelled: Callable[[Mapping[str, Any]], Mapping[str, Any]] = lambda fields: fields,
+    where: str = "",
+) -> None:
+    """Counts the fields of the objects in an object that ask for something and that nothing reads.
+
+    Objects of types without a place are left out: their reader counts them. `spelled` gives an object whose fields have
+    the names of the table.
+    """
+    for name, of_types in inner.items():
+        held = fields.get(name)
+        at = f"{where}{name}[]" if isinstance(held, list) else f"{where}{name}"
+        for one in held if isinstance(held, list) else (held,):
+            if not isinstance(one, dict):
+                continue
+            kind = one.get("type")
+            place = of_types.get(kind if isinstance(kind, str) else "")
+            if place is None:
+                continue
+            said = spelled(one)
+            for left in said.keys() - place.read:
+                if said[left] not in _NOTHING:
+                    counts.add(f"{at}.{left}")
+            count_unread(said, place.inner, counts, spelled, f"{at}.")
 
 
 def described(value: object) -> str:

@@ -73,6 +73,7 @@ def test_a_first_request_of_claude_code_is_understood():
     assert asked.unmapped == {
         "context_management": CLAUDE_CODE["context_management"],
         "system[].text (x-anthropic-billing-header)": 1,
+        "tools[].defer_loading": 1,
         "tools[].web_search_20250305": 1,
     }
 

@@ -242,4 +242,4 @@ def test_a_field_of_the_wrong_type_is_refused_with_its_place(body: Event, where:
 
 
 def test_a_part_of_no_known_kind_is_counted() -> None:
-    assert ask(user("Hi", {"hologram": {}})).unmapped == {"parts[].hologram": 1}
+    assert ask(user("Hi", {"hologram": {}})).unmapped == {"contents[].parts[].hologram": 1}

@@ -358,10 +358,13 @@ class MessagesRequestReader(RequestReader):
         system = _system(body.get("system"), counts)
         messages = tuple(_messages(body.get("messages"), counts))
         tools, tool_mode = _tools(body, counts)
+        read_request.count_unread(body, _PLACES, counts)
         effort, options = read_thinking(body)
         options |= {name: value for name, value in body.items() if name not in _READ_FIELDS and value is not None}
         if conversation := _conversation(request):
             options["_conversationId"] = conversation
+        elif (body.get("metadata") or {}).get("user_id"):
+            counts.add("metadata.user_id")
         return InboundRequest(
             model=read_request.optional_text(body, "model"),
             messages=(*system, *messages),
@@ -408,6 +411,39 @@ _READ_FIELDS: Final = frozenset(
     | _OF_THE_SERVER.keys()
 )
 """Fields that are no options of the model; all others are, under the names that they have here."""
+
+
+_CONTENT: Final = {
+    "[text]": "type text",
+    "[image]": "type source",
+    "[image].source[base64]": "type media_type data",
+    "[image].source[url]": "type url",
+    "[document]": "type source title context citations",
+    "[document].source[base64|text]": "type media_type data",
+    "[document].source[url]": "type url",
+    "[document].source[content]": "type content",
+    "[search_result]": "type title source content",
+}
+_PLACES: Final = read_request.places(
+    {
+        "system[text]": "type text cache_control",
+        "messages[]": "role content",
+        "messages[].content[tool_result]": "type tool_use_id content is_error cache_control",
+        "messages[].content[tool_use]": "type id name input cache_control",
+        "messages[].content[thinking]": "type thinking signature",
+        **{
+            f"messages[].{of}content{place}": f"{read} cache_control"
+            for of in ("", "content[tool_result].")
+            for place, read in _CONTENT.items()
+        },
+        "tools[|custom]": "type name description input_schema strict cache_control",
+        "thinking[enabled|disabled|adaptive]": "type budget_tokens display",
+        "thinking[between_tools]": "",
+        "metadata": "user_id",
+    }
+)
+"""What is read of the objects in a request; marks for a cache are those of the other server's writer. Readers count
+`strict`, and the title, context and citations of a document by themselves."""
 
 
 def _conversation(request: WireRequest) -> str:

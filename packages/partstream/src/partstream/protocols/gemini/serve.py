@@ -43,7 +43,17 @@ from partstream.protocols.gemini import errors, models
 from partstream.protocols.gemini import provider_state as state
 from partstream.protocols.gemini.provider_state import SIGNATURE, usable_signature
 from partstream.protocols.gemini.read_response import FILTERS
-from partstream.protocols.read_request import Counts, checked, described, optional_text, read_bytes, required_text
+from partstream.protocols.read_request import (
+    Counts,
+    checked,
+    count_unread,
+    described,
+    not_default,
+    optional_text,
+    places,
+    read_bytes,
+    required_text,
+)
 from partstream.protocols.schemas import with_inner_schemas
 from partstream.protocols.serve import MODEL, RequestReader, ResponseWriter, ServedDocument, StreamForm, path_for_model
 
@@ -86,7 +96,11 @@ _PATHS: Final = tuple(f"{folder}{MODEL}:{method}" for method in (_STREAM, "gener
 ARRAY: Final = "array"
 """The :attr:`InboundRequest.dialect` of a client that wants a stream and no events: it gets an array."""
 
-_READ: Final = frozenset({"contents", "systemInstruction", "tools", "toolConfig", "generationConfig", "model"})
+_OF_THE_SERVER: Final = {"store": False}
+"""The field for the server itself and not for a model, with the value that demands nothing."""
+_READ: Final = frozenset(
+    {"contents", "systemInstruction", "tools", "toolConfig", "generationConfig", "model", *_OF_THE_SERVER}
+)
 """The fields of a body that are no options."""
 
 
@@ -101,6 +115,7 @@ class GeminiRequestReader(RequestReader):
         counts = Counts()
         messages = (*_read_system(body, counts), *_read_contents(body, counts))
         tools, tool_mode = _read_tools(body, counts)
+        count_unread(body, _PLACES, counts, camel_case)
         effort, options = _read_generation(body)
         options |= {name: value for name, value in body.items() if name not in _READ and value is not None}
         named = (serve.model_in_path(pattern, request.path) for pattern in _PATHS)
@@ -111,13 +126,36 @@ class GeminiRequestReader(RequestReader):
             messages=messages,
             options=RequestOptions(tools, tool_mode, options, {} if effort is None else {"reasoningEffort": effort}),
             stream=is_stream,
-            unmapped=dict(counts.numbers),
+            unmapped={**not_default(body, _OF_THE_SERVER), **counts.numbers},
             dialect=ARRAY if is_stream and not is_events else "",
             body=body,
         )
 
 
 READ_REQUEST: Final = GeminiRequestReader()
+
+
+_PARTS: Final = {
+    "": "text thought thoughtSignature functionCall functionResponse inlineData fileData"
+    " executableCode codeExecutionResult toolCall toolResponse",
+    ".functionCall": "id name args",
+    ".functionResponse": "id name response parts",
+    ".functionResponse.parts[]": "inlineData fileData",
+    **{f"{of}.inlineData": "data mimeType" for of in ("", ".functionResponse.parts[]")},
+    **{f"{of}.fileData": "fileUri mimeType" for of in ("", ".functionResponse.parts[]")},
+}
+_PLACES: Final = places(
+    {
+        "contents[]": "role parts",
+        **{f"contents[].parts[]{place}": read for place, read in _PARTS.items()},
+        "systemInstruction": "role parts",
+        "tools[]": "functionDeclarations",
+        "tools[].functionDeclarations[]": "name description parameters parametersJsonSchema",
+        "toolConfig": "functionCallingConfig",
+        "toolConfig.functionCallingConfig": "mode allowedFunctionNames",
+    }
+)
+"""What is read of the objects in a request."""
 
 
 def _read_generation(body: Mapping[str, Any]) -> tuple[str | None, dict[str, Any]]:
@@ -235,9 +273,6 @@ class _ContentReader:
         if reader is not None:
             reader(self, part, where)
             return
-        if usable_signature(part.get(SIGNATURE)) is None:
-            for name in part:
-                self._counts.add(f"parts[].{name}")
         self._sign_text(part, 0)
 
     def message(self, *, is_model: bool) -> ChatMessage:
@@ -350,16 +385,12 @@ def _read_tools(body: Mapping[str, Any], counts: Counts) -> tuple[tuple[Tool, ..
     """The functions that the model may call, and whether it must call one; other tools are counted."""
     tools: dict[str, Tool] = {}
     for place, tool in enumerate(list_of(body, "tools")):
-        for name in tool.keys() - {_DECLARED}:
-            counts.add(f"tools[].{name}")
         where = f"tools[{place}]"
         for number, declared in enumerate(list_of(tool, _DECLARED, where)):
             read = _function(declared, f"{where}.{_DECLARED}[{number}]")
             tools.setdefault(read.name, read)
     calling = "toolConfig.functionCallingConfig"
     config = object_of(body, "toolConfig")
-    for name in config.keys() - {"functionCallingConfig"}:
-        counts.add(f"toolConfig.{name}")
     chosen = object_of(config, "functionCallingConfig", "toolConfig")
     mode = optional_text(chosen, "mode", calling)
     return chosen_tools(tools, mode, chosen.get("allowedFunctionNames"), f"{calling}.mode")

@@ -50,6 +50,7 @@ class OllamaRequestReader(RequestReader):
         tools = tuple(read_request.read_tools(body.get("tools"), counts, within="function").values())
         options: dict[str, Any] = dict(read_request.checked(body, "options", dict, "an object") or {})
         window = options.pop(NUM_CTX, None)
+        read_request.count_unread(body, _PLACES, counts)
         effort, fields = read_think(body.get("think"))
         fields |= {name: value for name, value in body.items() if name not in _READ_FIELDS}
         chosen = {name: value for name, value in (options | fields).items() if value is not None}
@@ -88,6 +89,18 @@ _READ_FIELDS: Final = frozenset({"model", "messages", "tools", "stream", "option
 """Fields that are no options of the model; all others are, under their own names."""
 
 
+_PLACES: Final = read_request.places(
+    {
+        "messages[]": "role content thinking images tool_calls tool_name tool_call_id name",
+        "messages[].tool_calls[|function]": "id type function",
+        "messages[].tool_calls[|function].function": "index name arguments",
+        "tools[|function]": "type function",
+        "tools[|function].function": "name description parameters strict",
+    }
+)
+"""What is read of the objects in a request; the reader of functions counts `strict` by itself."""
+
+
 def read_messages(value: object, counts: read_request.Counts) -> tuple[ChatMessage, ...]:
     """The conversation of a request; empty for a request that loads a model.
 
@@ -98,9 +111,6 @@ def read_messages(value: object, counts: read_request.Counts) -> tuple[ChatMessa
         return ()
     reader = _Reader()
     for role, message, where in read_request.messages_by_role(value, _READERS):
-        for name, field in message.items():
-            if field and name not in _FIELDS:
-                counts.add(f"messages[].{name}")
         _READERS[role](reader, message, where)
     return reader.messages.end()
 
@@ -160,8 +170,6 @@ _READERS: Final[dict[str, Callable[[_Reader, Mapping[str, Any], str], None]]] = 
     "assistant": _Reader._assistant,
     "tool": _Reader._tool,
 }
-
-_FIELDS: Final = frozenset({"role", "content", "thinking", "images", "tool_calls", "tool_name", "tool_call_id", "name"})
 
 
 def _content(message: Mapping[str, Any], where: str) -> tuple[TextPart | DataPart, ...]:

@@ -82,6 +82,7 @@ class ResponsesRequestReader(RequestReader):
             messages = (ChatMessage.system(instructions), *messages)
         functions = read_request.read_tools(body.get("tools"), counts, are_typed=True)
         tools, tool_mode = read_request.chosen_tools(functions, body.get("tool_choice"), counts)
+        read_request.count_unread(body, _PLACES, counts)
         # Codex puts the path of the workspace into this field about itself, so only the name of the field is counted
         # (docs/wires/openresponses.md#what-codex-demands).
         if body.get("client_metadata") is not None:
@@ -130,6 +131,31 @@ _READ_FIELDS: Final = frozenset(
     | {"client_metadata", *_OF_THE_SERVER}
 )
 """Fields that are no options of the model; all others are, under their own names."""
+
+
+_CONTENT: Final = {
+    "[input_text|output_text|text|summary_text|reasoning_text]": "type text",
+    "[refusal]": "type refusal",
+    "[input_image]": "type image_url detail file_id",
+    "[input_video]": "type video_url",
+    "[input_file]": "type file_url file_data file_id filename",
+}
+_OF_ITEMS: Final = "type id status"
+"""Bookkeeping of the wire."""
+_MARK: Final = "prompt_cache_breakpoint"
+"""A mark for the caches of a server: the writers of requests set their own."""
+_PLACES: Final = read_request.places(
+    {
+        "input[|message]": f"{_OF_ITEMS} role content",
+        "input[function_call]": f"{_OF_ITEMS} call_id name arguments",
+        "input[function_call_output]": f"{_OF_ITEMS} call_id output",
+        "input[reasoning|compaction]": f"{_OF_ITEMS} summary content encrypted_content",
+        **{f"input[|message].content{place}": f"{read} {_MARK}" for place, read in _CONTENT.items()},
+        **{f"input[function_call_output].output{place}": f"{read} {_MARK}" for place, read in _CONTENT.items()},
+        "tools[function]": "type name description parameters strict",
+    }
+)
+"""What is read of the objects in a request; readers count `detail`, `strict`, and files without data by themselves."""
 
 
 def _reasoning(body: Mapping[str, Any]) -> tuple[str | None, dict[str, Any]]:
