@@ -195,18 +195,29 @@ class _Walk:
                 return put(others if value is None else {**others, one: value})
 
             is_required = is_needed or one in either or one in (said or {})
-            yield from self._one(kind, at, parent, put(least), put_field, (*above, name), is_required=is_required)
+            where = (*above, name)
+            yield from self._one(
+                kind, at, parent, put(least), put_field, where, is_required=is_required, is_part=one in either
+            )
 
     def _one(
-        self, kind: Any, path: str, parent: str, without: Any, put: _Put, above: tuple[str, ...], *, is_required: bool
+        self,
+        kind: Any,
+        path: str,
+        parent: str,
+        without: Any,
+        put: _Put,
+        above: tuple[str, ...],
+        *,
+        is_required: bool,
+        is_part: bool = False,
     ) -> Iterator[Field]:
-        """A field, and later those below it."""
-        is_whole = self._says_something(kind, path)
-        if is_whole:
+        """A field, and later those below it; `is_part` is one that says what the object is."""
+        if is_part or self._says_something(kind, path):
             probe, wholes = _probe(path), tuple(map(put, self._examples(kind, path)))
             has_probe = probe in json.dumps(wholes)
             yield Field(path, parent, probe if has_probe else "", without, wholes, is_required)
-            parent = "" if is_required and not has_probe else path
+            parent = "" if is_required and not has_probe and not is_part else path
         self._later.append(self._value(kind, path, parent, put, above))
 
     def _says_something(self, kind: Any, path: str) -> bool:

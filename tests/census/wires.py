@@ -242,6 +242,8 @@ _EVENTS_OF_RESPONSES: Final = tuple(
         )
     )
 )
+_OWN: Final = "each server has its own"
+_MODEL_NAME: Final = "the client gets the name that it asked for"
 _REPEATS: Final = "repeats the request, as the writer of the response does"
 _ECHOED: Final = dict.fromkeys(
     (
@@ -317,12 +319,24 @@ WIRES: Final[Mapping[str, Wire]] = {
                 **dict.fromkeys(("text.format[json_schema].name", "text.format[json_schema].strict"), _SCHEMA_HOLDS),
             },
         ),
-        Whole(_response(), frozenset({"output"}), _response, served=_ECHOED),
+        Whole(
+            _response(),
+            frozenset({"output"}),
+            _response,
+            served={
+                **_ECHOED,
+                **dict.fromkeys(("id", "created_at", "completed_at", "output[*].id", "output[*].status"), _OWN),
+                "model": _MODEL_NAME,
+            },
+        ),
         Whole(
             events=_EVENTS_OF_RESPONSES,
             served={
                 **dict.fromkeys(("*.sequence_number", "*.output_index", "*.content_index", "*.item_id"), _PLACE),
                 **{f"response.*.response.{name}": reason for name, reason in _ECHOED.items()},
+                **dict.fromkeys(("*.response.id", "*.response.created_at", "*.response.completed_at"), _OWN),
+                **dict.fromkeys(("*.item*.id", "*.item*.status"), _OWN),
+                "*.response.model": _MODEL_NAME,
             },
         ),
         needed={
@@ -386,14 +400,16 @@ WIRES: Final[Mapping[str, Wire]] = {
                     {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "Hello"}}
                 ],
                 "usage": _TOKENS_OF_CHAT,
-            }
+            },
+            served={**dict.fromkeys(("id", "created", "system_fingerprint"), _OWN), "model": _MODEL_NAME},
         ),
         Whole(
             events=(
                 {**_CHUNK, "choices": [{"index": 0, "delta": {"role": "assistant", "content": ""}}]},
                 {**_CHUNK, "choices": [{"index": 0, "delta": {"content": "Hello"}}]},
                 {**_CHUNK, "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]},
-            )
+            ),
+            served={**dict.fromkeys(("id", "created", "system_fingerprint"), _OWN), "model": _MODEL_NAME},
         ),
         needed={
             "ChatCompletionAssistantMessageParam": ("content",),
@@ -429,8 +445,17 @@ WIRES: Final[Mapping[str, Wire]] = {
                 "*.content[tool_use].id": _PAIRS,
             },
         ),
-        Whole(_message_of_messages(), frozenset({"content"}), _message_of_messages),
-        Whole(events=_EVENTS_OF_MESSAGES, last=2, served={"*.index": _PLACE}),
+        Whole(
+            _message_of_messages(),
+            frozenset({"content"}),
+            _message_of_messages,
+            served={"id": _OWN, "model": _MODEL_NAME},
+        ),
+        Whole(
+            events=_EVENTS_OF_MESSAGES,
+            last=2,
+            served={"*.index": _PLACE, "message_start.message.id": _OWN, "message_start.message.model": _MODEL_NAME},
+        ),
         needed={"BetaToolParam": ("type",), "BetaSystemMessageParam": ("content",)},
         kinds={"BetaToolChoiceToolParam.name": _LOOK_UP, "BetaToolParam.input_schema": {"map": "anything"}},
         values={**_COMMON, "tool_use_id": "call_1", "input": {"PROBE": 1}},
@@ -467,14 +492,24 @@ WIRES: Final[Mapping[str, Wire]] = {
                 "usageMetadata": _TOKENS_OF_GEMINI,
                 "modelVersion": "model-1",
                 "responseId": "resp_1",
-            }
+            },
+            served={
+                **dict.fromkeys(("createTime", "responseId"), _OWN),
+                "modelVersion": _MODEL_NAME,
+                "candidates[].content.role": _USUAL,
+            },
         ),
         Whole(
             events=(
                 {"candidates": [_CANDIDATE]},
                 {"candidates": [_CANDIDATE]},
                 {"candidates": [{"index": 0, "finishReason": "STOP"}], "usageMetadata": _TOKENS_OF_GEMINI},
-            )
+            ),
+            served={
+                **dict.fromkeys(("createTime", "responseId"), _OWN),
+                "modelVersion": _MODEL_NAME,
+                "candidates[].content.role": _USUAL,
+            },
         ),
         needed={
             "Blob": ("data", "mimeType"),
@@ -541,6 +576,7 @@ WIRES: Final[Mapping[str, Wire]] = {
                 "eval_count": 2,
             },
             fixed=frozenset({"done"}),
+            served={"created_at": _OWN, "model": _MODEL_NAME, "message.role": _USUAL},
         ),
         Whole(
             events=(
@@ -556,6 +592,7 @@ WIRES: Final[Mapping[str, Wire]] = {
                 },
             ),
             fixed=frozenset({"done"}),
+            served={"created_at": _OWN, "model": _MODEL_NAME, "message.role": _USUAL},
         ),
         needed={
             "Message": ("role", "content"),

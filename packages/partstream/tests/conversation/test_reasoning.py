@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conversation.samples import ORIGIN, assistant
-from partstream import DataPart, TextPart, ThinkingPart, ToolCallPart
+from conversation.samples import ORIGIN, assistant, user
+from partstream import DataPart, RequestOptions, TextPart, ThinkingPart, ToolCallPart
 from partstream.conversation.media import MediaKind
-from partstream.conversation.preparation import ResponseState, carried_reasoning
+from partstream.conversation.preparation import ASKED_IN, RequestSettings, ResponseState, carried_reasoning, prepare
 from partstream.conversation.provider_state import (
     AnswerPlace,
     Origin,
@@ -217,3 +217,12 @@ def said(pieces: Iterable[Any]) -> list[Any]:
         elif isinstance(piece, Call):
             break
     return [piece for piece in joined if piece != ""]
+
+
+@pytest.mark.parametrize("asked_in", ["", "anthropic-messages"])
+def test_thinking_of_another_server_in_a_clients_request_is_named_as_dropped(asked_in: str):
+    given = ThinkingPart("hm", None, {"reasoning_items": [ITEM], "origin": ORIGIN.key})
+    messages = (user("Hi"), assistant([given, TextPart("Ho")]), assistant([IGNORED["another origin"], TextPart("Ha")]))
+    prepared = prepare(ORIGIN, messages, RequestOptions(model_options={ASKED_IN: asked_in}), RequestSettings())
+    named = [(note.where, note.dropped) for note in prepared.notes]
+    assert named == ([("messages[2]", ("thinking",))] if asked_in else [])

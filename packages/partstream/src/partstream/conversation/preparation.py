@@ -510,6 +510,14 @@ def prepare(
         continuation = find_continuation(messages, markers, turns, origin, ids)
     current = max((turn.message for turn in turns if turn.role is conversation.TurnRole.USER), default=0)
     reasoning = _reasoning(messages, markers, origin, current)
+    thoughts = [
+        number
+        for number, message in enumerate(messages)
+        if number not in reasoning and any(isinstance(part, ThinkingPart) for part in message.content)
+    ]
+    if thoughts and request.asked_in:
+        where = f"messages[{thoughts[0]}]"
+        notes.append(conversation.Note("thinking that another server or model gave, kept out", where, ("thinking",)))
     lost = sorted({word for one in formed for word in one.lost})
     of_tools = [tool.name for tool, one in zip(options.tools, formed, strict=True) if one.lost]
     if lost:

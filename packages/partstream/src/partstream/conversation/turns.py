@@ -147,10 +147,17 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A note for the owner of a request, which is sent nevertheless; notes of one kind have the same subject."""
+    """A note for the owner of a request, which is sent nevertheless; notes of one kind have the same subject.
+
+    Attributes:
+        subject: What it says.
+        where: The place in the request.
+        dropped: The fields of the client's request that the upstream does not get, by their names or places.
+    """
 
     subject: str
     where: str
+    dropped: tuple[str, ...] = ()
 
 
 # ---- Instructions of callers without a system role ----
