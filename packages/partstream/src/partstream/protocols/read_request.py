@@ -11,7 +11,7 @@ from __future__ import annotations
 from base64 import b64decode
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
-from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 from urllib.parse import unquote_to_bytes
 
 from partstream.conversation.media import URI_LIST, sniff
@@ -38,35 +38,18 @@ class Counts:
         self.numbers[name] += 1
 
 
-class Place(NamedTuple):
-    """A place in a request.
+def places(table: Mapping[str, str]) -> dict[str, frozenset[str]]:
+    """The fields that are read of each object in a request, of a table with a text for several places.
 
-    Attributes:
-        read: The fields that are read of the objects there.
-        inner: The places in them, by the field, and by the type of the object that the field holds; the empty type is
-            that of an object without one.
+    `messages[].content[text|image_url]` is each part of these types, `messages[].content[].image_url` the object in a
+    field of a part; objects in a list without a type have the empty one.
     """
-
-    read: frozenset[str]
-    inner: dict[str, dict[str, Place]]
-
-
-def places(table: Mapping[str, str]) -> dict[str, dict[str, Place]]:
-    """The places of a request, of a table with the fields that are read of each object in it.
-
-    Its paths have types in brackets: `messages[].content[image_url|video_url]` is each part of these types, and an
-    empty type that of an object without one. An object comes before those in it.
-    """
-    whole: dict[str, dict[str, Place]] = {}
+    found: dict[str, frozenset[str]] = {}
     for path, read in table.items():
-        found = [whole]
-        *outer, last = (one.removesuffix("]").partition("[") for one in path.split("."))
-        for name, _, types in outer:
-            found = [inner[name][one].inner for inner in found for one in types.split("|")]
-        for inner in found:
-            of_types = {one: Place(frozenset(read.split()), {}) for one in last[2].split("|")}
-            inner[last[0]] = {**inner.get(last[0], {}), **of_types}
-    return whole
+        place, is_typed, types = path.removesuffix("]").rpartition("[") if path.endswith("]") else (path, "", "")
+        for kind in types.split("|"):
+            found[f"{place}[{kind}]" if is_typed else place] = frozenset(read.split())
+    return found
 
 
 _NOTHING: Final[tuple[Any, ...]] = (None, False, "", "auto", [])
@@ -75,31 +58,28 @@ _NOTHING: Final[tuple[Any, ...]] = (None, False, "", "auto", [])
 
 def count_unread(
     fields: Mapping[str, Any],
-    inner: Mapping[str, Mapping[str, Place]],
+    read: Mapping[str, frozenset[str]],
     counts: Counts,
     spelled: Callable[[Mapping[str, Any]], Mapping[str, Any]] = lambda fields: fields,
     where: str = "",
 ) -> None:
-    """Counts the fields of the objects in an object that ask for something and that nothing reads.
+    """Counts the fields of the objects in an object that ask for something and are not `read`, see :func:`places`.
 
-    Objects of types without a place are left out: their reader counts them. `spelled` gives an object whose fields have
-    the names of the table.
+    Objects without a place are left out: their reader counts them. `spelled` gives an object whose fields have the
+    names of the table.
     """
-    for name, of_types in inner.items():
-        held = fields.get(name)
-        at = f"{where}{name}[]" if isinstance(held, list) else f"{where}{name}"
-        for one in held if isinstance(held, list) else (held,):
+    for name, value in fields.items():
+        at = f"{where}{name}[]" if isinstance(value, list) else f"{where}{name}"
+        for one in value if isinstance(value, list) else (value,):
             if not isinstance(one, dict):
                 continue
-            kind = one.get("type")
-            place = of_types.get(kind if isinstance(kind, str) else "")
-            if place is None:
-                continue
-            said = spelled(one)
-            for left in said.keys() - place.read:
-                if said[left] not in _NOTHING:
-                    counts.add(f"{at}.{left}")
-            count_unread(said, place.inner, counts, spelled, f"{at}.")
+            known = read.get(f"{where}{name}[{one['type']}]" if one.get("type") else at)
+            if known is not None:
+                said = spelled(one)
+                for left in said.keys() - known:
+                    if said[left] not in _NOTHING:
+                        counts.add(f"{at}.{left}")
+                count_unread(said, read, counts, spelled, f"{at}.")
 
 
 def described(value: object) -> str:

@@ -358,7 +358,7 @@ class MessagesRequestReader(RequestReader):
         system = _system(body.get("system"), counts)
         messages = tuple(_messages(body.get("messages"), counts))
         tools, tool_mode = _tools(body, counts)
-        read_request.count_unread(body, _PLACES, counts)
+        read_request.count_unread(body, _READ, counts)
         effort, options = read_thinking(body)
         options |= {name: value for name, value in body.items() if name not in _READ_FIELDS and value is not None}
         if conversation := _conversation(request):
@@ -413,18 +413,7 @@ _READ_FIELDS: Final = frozenset(
 """Fields that are no options of the model; all others are, under the names that they have here."""
 
 
-_CONTENT: Final = {
-    "[text]": "type text",
-    "[image]": "type source",
-    "[image].source[base64]": "type media_type data",
-    "[image].source[url]": "type url",
-    "[document]": "type source title context citations",
-    "[document].source[base64|text]": "type media_type data",
-    "[document].source[url]": "type url",
-    "[document].source[content]": "type content",
-    "[search_result]": "type title source content",
-}
-_PLACES: Final = read_request.places(
+_READ: Final = read_request.places(
     {
         "system[text]": "type text cache_control",
         "messages[]": "role content",
@@ -432,9 +421,15 @@ _PLACES: Final = read_request.places(
         "messages[].content[tool_use]": "type id name input cache_control",
         "messages[].content[thinking]": "type thinking signature",
         **{
-            f"messages[].{of}content{place}": f"{read} cache_control"
-            for of in ("", "content[tool_result].")
-            for place, read in _CONTENT.items()
+            f"messages[].content{place}": f"{read} cache_control"
+            for of in ("", "[].content")
+            for place, read in (
+                (f"{of}[text]", "type text"),
+                (f"{of}[image]", "type source"),
+                (f"{of}[document]", "type source title context citations"),
+                (f"{of}[search_result]", "type title source content"),
+                (f"{of}[].source[base64|text|url|content]", "type media_type data url content"),
+            )
         },
         "tools[|custom]": "type name description input_schema strict cache_control",
         "thinking[enabled|disabled|adaptive]": "type budget_tokens display",
@@ -442,8 +437,8 @@ _PLACES: Final = read_request.places(
         "metadata": "user_id",
     }
 )
-"""What is read of the objects in a request; marks for a cache are those of the other server's writer. Readers count
-`strict`, and the title, context and citations of a document by themselves."""
+"""The fields that are read of objects; a mark for a cache is for its own server. Readers count `strict`, and the title,
+context and citations of a document by themselves."""
 
 
 def _conversation(request: WireRequest) -> str:

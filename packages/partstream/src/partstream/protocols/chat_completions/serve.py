@@ -78,7 +78,7 @@ class ChatRequestReader(RequestReader):
             _READERS[role](reader, message, where)
         functions = read_request.read_tools(body.get("tools"), counts, within="function")
         tools, tool_mode = read_request.chosen_tools(functions, body.get("tool_choice"), counts, _MODES, nests=True)
-        read_request.count_unread(body, _PLACES, counts)
+        read_request.count_unread(body, _READ, counts)
         effort, options = _reasoning(body)
         options |= {name: value for name, value in body.items() if name not in _READ_FIELDS and value is not None}
         if "max_completion_tokens" in options:
@@ -113,45 +113,6 @@ _READ_FIELDS: Final = frozenset(
     | {"prompt_cache_key", *_ABILITIES, *_OF_THE_SERVER}
 )
 """Fields that are no options of the model; all others are, under their own names."""
-
-
-_CONTENT: Final = {
-    "[text]": "type text",
-    "[refusal]": "type refusal",
-    "[image_url]": "type image_url",
-    "[image_url].image_url": "url detail",
-    "[video_url]": "type video_url",
-    "[video_url].video_url": "url",
-    "[document_url]": "type document_url",
-    "[document_url].document_url": "url",
-    "[input_audio]": "type input_audio",
-    "[input_audio].input_audio": "data format",
-    "[file]": "type file",
-    "[file].file": "file_data filename file_id",
-    "[thinking]": "type thinking",
-}
-_MARKS: Final = "cache_control prompt_cache_breakpoint"
-"""Marks for the caches of a server: the writers of requests set their own."""
-_PLACES: Final = read_request.places(
-    {
-        "messages[]": " ".join(
-            (
-                "role content name refusal audio tool_calls tool_call_id function_call",
-                *(REASONING_DETAILS, THINKING_BLOCKS, EXTRA_CONTENT, _MARKS),
-                *REASONING_FIELDS,
-                *STATE_FIELDS,
-            )
-        ),
-        **{f"messages[].content{place}": f"{read} {_MARKS}" for place, read in _CONTENT.items()},
-        "messages[].function_call": "name arguments",
-        "messages[].tool_calls[|function|custom]": f"id type index function custom {EXTRA_CONTENT}",
-        "messages[].tool_calls[|function|custom].function": "name arguments",
-        "messages[].tool_calls[|function|custom].custom": "name input",
-        "tools[|function]": f"type function {_MARKS}",
-        "tools[|function].function": "name description parameters strict",
-    }
-)
-"""What is read of the objects in a request; readers count `detail`, `strict`, and files without data by themselves."""
 
 
 def _reasoning(body: Mapping[str, Any]) -> tuple[str | None, dict[str, Any]]:
@@ -331,6 +292,27 @@ _CONTENT_READERS: Final[
     "document_url": _at_address,
 }
 _OF_ASSISTANT: Final = {**_CONTENT_READERS, "thinking": _thinking}
+_MARKS: Final = "cache_control prompt_cache_breakpoint"
+"""Marks for the caches of a server: the writers of requests set their own."""
+_READ: Final = read_request.places(
+    {
+        "messages[]": "role content name refusal audio tool_calls tool_call_id function_call "
+        + " ".join((REASONING_DETAILS, THINKING_BLOCKS, EXTRA_CONTENT, _MARKS, *REASONING_FIELDS, *STATE_FIELDS)),
+        f"messages[].content[{'|'.join(_OF_ASSISTANT)}]": f"type {' '.join(_OF_ASSISTANT)} {_MARKS}",
+        "messages[].content[].image_url": "url detail",
+        "messages[].content[].video_url": "url",
+        "messages[].content[].document_url": "url",
+        "messages[].content[].input_audio": "data format",
+        "messages[].content[].file": "file_data filename file_id",
+        "messages[].function_call": "name arguments",
+        "messages[].tool_calls[|function|custom]": f"id type index function custom {EXTRA_CONTENT}",
+        "messages[].tool_calls[].function": "name arguments",
+        "messages[].tool_calls[].custom": "name input",
+        "tools[|function]": f"type function {_MARKS}",
+        "tools[].function": "name description parameters strict",
+    }
+)
+"""The fields that are read of objects; readers count `detail`, `strict`, and files without data by themselves."""
 
 
 def read_thinking(message: Mapping[str, Any], where: str, counts: read_request.Counts) -> tuple[ThinkingPart, ...]:

@@ -115,7 +115,7 @@ class GeminiRequestReader(RequestReader):
         counts = Counts()
         messages = (*_read_system(body, counts), *_read_contents(body, counts))
         tools, tool_mode = _read_tools(body, counts)
-        count_unread(body, _PLACES, counts, camel_case)
+        count_unread(body, _FIELDS, counts, camel_case)
         effort, options = _read_generation(body)
         options |= {name: value for name, value in body.items() if name not in _READ and value is not None}
         named = (serve.model_in_path(pattern, request.path) for pattern in _PATHS)
@@ -135,7 +135,7 @@ class GeminiRequestReader(RequestReader):
 READ_REQUEST: Final = GeminiRequestReader()
 
 
-_PARTS: Final = {
+_OF_PARTS: Final = {
     "": "text thought thoughtSignature functionCall functionResponse inlineData fileData"
     " executableCode codeExecutionResult toolCall toolResponse",
     ".functionCall": "id name args",
@@ -144,10 +144,10 @@ _PARTS: Final = {
     **{f"{of}.inlineData": "data mimeType" for of in ("", ".functionResponse.parts[]")},
     **{f"{of}.fileData": "fileUri mimeType" for of in ("", ".functionResponse.parts[]")},
 }
-_PLACES: Final = places(
+_FIELDS: Final = places(
     {
         "contents[]": "role parts",
-        **{f"contents[].parts[]{place}": read for place, read in _PARTS.items()},
+        **{f"contents[].parts[]{place}": read for place, read in _OF_PARTS.items()},
         "systemInstruction": "role parts",
         "tools[]": "functionDeclarations",
         "tools[].functionDeclarations[]": "name description parameters parametersJsonSchema",
@@ -155,7 +155,7 @@ _PLACES: Final = places(
         "toolConfig.functionCallingConfig": "mode allowedFunctionNames",
     }
 )
-"""What is read of the objects in a request."""
+"""The fields that are read of objects."""
 
 
 def _read_generation(body: Mapping[str, Any]) -> tuple[str | None, dict[str, Any]]:

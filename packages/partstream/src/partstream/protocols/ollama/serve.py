@@ -50,7 +50,7 @@ class OllamaRequestReader(RequestReader):
         tools = tuple(read_request.read_tools(body.get("tools"), counts, within="function").values())
         options: dict[str, Any] = dict(read_request.checked(body, "options", dict, "an object") or {})
         window = options.pop(NUM_CTX, None)
-        read_request.count_unread(body, _PLACES, counts)
+        read_request.count_unread(body, _READ, counts)
         effort, fields = read_think(body.get("think"))
         fields |= {name: value for name, value in body.items() if name not in _READ_FIELDS}
         chosen = {name: value for name, value in (options | fields).items() if value is not None}
@@ -89,16 +89,16 @@ _READ_FIELDS: Final = frozenset({"model", "messages", "tools", "stream", "option
 """Fields that are no options of the model; all others are, under their own names."""
 
 
-_PLACES: Final = read_request.places(
+_READ: Final = read_request.places(
     {
         "messages[]": "role content thinking images tool_calls tool_name tool_call_id name",
         "messages[].tool_calls[|function]": "id type function",
-        "messages[].tool_calls[|function].function": "index name arguments",
+        "messages[].tool_calls[].function": "index name arguments",
         "tools[|function]": "type function",
-        "tools[|function].function": "name description parameters strict",
+        "tools[].function": "name description parameters strict",
     }
 )
-"""What is read of the objects in a request; the reader of functions counts `strict` by itself."""
+"""The fields that are read of objects; the reader of functions counts `strict` by itself."""
 
 
 def read_messages(value: object, counts: read_request.Counts) -> tuple[ChatMessage, ...]:

@@ -82,7 +82,7 @@ class ResponsesRequestReader(RequestReader):
             messages = (ChatMessage.system(instructions), *messages)
         functions = read_request.read_tools(body.get("tools"), counts, are_typed=True)
         tools, tool_mode = read_request.chosen_tools(functions, body.get("tool_choice"), counts)
-        read_request.count_unread(body, _PLACES, counts)
+        read_request.count_unread(body, _READ, counts)
         # Codex puts the path of the workspace into this field about itself, so only the name of the field is counted
         # (docs/wires/openresponses.md#what-codex-demands).
         if body.get("client_metadata") is not None:
@@ -131,31 +131,6 @@ _READ_FIELDS: Final = frozenset(
     | {"client_metadata", *_OF_THE_SERVER}
 )
 """Fields that are no options of the model; all others are, under their own names."""
-
-
-_CONTENT: Final = {
-    "[input_text|output_text|text|summary_text|reasoning_text]": "type text",
-    "[refusal]": "type refusal",
-    "[input_image]": "type image_url detail file_id",
-    "[input_video]": "type video_url",
-    "[input_file]": "type file_url file_data file_id filename",
-}
-_OF_ITEMS: Final = "type id status"
-"""Bookkeeping of the wire."""
-_MARK: Final = "prompt_cache_breakpoint"
-"""A mark for the caches of a server: the writers of requests set their own."""
-_PLACES: Final = read_request.places(
-    {
-        "input[|message]": f"{_OF_ITEMS} role content",
-        "input[function_call]": f"{_OF_ITEMS} call_id name arguments",
-        "input[function_call_output]": f"{_OF_ITEMS} call_id output",
-        "input[reasoning|compaction]": f"{_OF_ITEMS} summary content encrypted_content",
-        **{f"input[|message].content{place}": f"{read} {_MARK}" for place, read in _CONTENT.items()},
-        **{f"input[function_call_output].output{place}": f"{read} {_MARK}" for place, read in _CONTENT.items()},
-        "tools[function]": "type name description parameters strict",
-    }
-)
-"""What is read of the objects in a request; readers count `detail`, `strict`, and files without data by themselves."""
 
 
 def _reasoning(body: Mapping[str, Any]) -> tuple[str | None, dict[str, Any]]:
@@ -320,6 +295,20 @@ _CONTENT_READERS: Final[dict[str, read_request.PartReader[ToolResultContent]]] =
     "input_video": _fetched,
     "input_file": _file,
 }
+_OF_PARTS: Final = "type text refusal image_url video_url file_url file_data file_id filename prompt_cache_breakpoint"
+_READ: Final = read_request.places(
+    {
+        "input[|message]": "type id status role content",
+        "input[function_call]": "type id status call_id name arguments",
+        "input[function_call_output]": "type id status call_id output",
+        "input[reasoning|compaction]": "type id status summary content encrypted_content",
+        **{f"input[].{name}[{'|'.join(_CONTENT_READERS)}]": _OF_PARTS for name in ("content", "output")},
+        **{f"input[].{name}[input_image]": f"{_OF_PARTS} detail" for name in ("content", "output")},
+        "tools[function]": "type name description parameters strict",
+    }
+)
+"""The fields that are read of objects; `id` and `status` are bookkeeping of the wire, and a mark for a cache is for its
+own server. Readers count `detail`, `strict`, and files without data by themselves."""
 
 
 # ---- Compaction ----
