@@ -143,9 +143,9 @@ _TEXTS: Final = frozenset(
 def _is_within(path: str, dropped: str) -> bool:
     """Whether a field is, or is below, something that was named, such as `content[].image_url.detail` or
     `tools[].web_search`."""
-    names = dropped.partition("protocol: ")[2].split(", ") if "protocol: " in dropped else [dropped]
+    name = dropped.replace("[]", "")
     forms = (re.sub(r"\[[^\]]*\]", "", path), re.sub(r"\[([^\]:]*)[^\]]*\]", r".\1", path))
-    return any(f".{name.replace('[]', '')}." in f".{form}." for name in names for form in forms)
+    return any(f".{name}." in f".{form}." for form in forms)
 
 
 def _names_of(value: Any, probe: str, name: str = "") -> Iterator[str]:
@@ -184,12 +184,8 @@ def _request(body: Mapping[str, Any], client: str, upstream: str) -> tuple[Any, 
     rules = writer.conversation_rules(there.settings, there.model)
     prepared = prepare(Origin("census", there.model), asked.messages, options, there.settings, rules=rules)
     request = prepared.request(prepared.carries)
-    notes = {note.subject for note in (*prepared.notes, *writer.notes(request)) if not _PAIRING.search(note.subject)}
-    return writer.write(request).body, {*asked.dropped, *asked.unmapped, *notes}
-
-
-_PAIRING: Final = re.compile("without a (?:call|result)$")
-"""What is said of a call alone in a conversation: nothing is lost by that."""
+    notes = (*prepared.notes, *writer.notes(request))
+    return writer.write(request).body, {*asked.dropped, *(name for note in notes for name in note.dropped)}
 
 
 def _answer(document: Mapping[str, Any], upstream: str, client: str) -> tuple[Any, set[str]]:

@@ -13,8 +13,8 @@ from census.wires import WIRES
 
 MOST_SILENT = {
     ("request", "openresponses"): (4, 8, 11, 7, 9),
-    ("request", "chat-completions"): (6, 1, 7, 6, 6),
-    ("request", "anthropic-messages"): (2, 4, 4, 2, 5),
+    ("request", "chat-completions"): (2, 1, 3, 2, 2),
+    ("request", "anthropic-messages"): (2, 4, 4, 2, 4),
     ("request", "gemini"): (4, 6, 9, 4, 6),
     ("request", "ollama"): (1, 1, 4, 1, 0),
     ("answer", "openresponses"): (22, 23, 23, 23, 24),

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from partstream import ChatMessage, RequestOptions
-from partstream.conversation.preparation import ASKED_IN
+from partstream import ChatMessage, RequestOptions, Tool, ToolMode
+from partstream.conversation.preparation import ASKED_IN, RequestSettings, prepare
+from partstream.conversation.provider_state import Origin
 from partstream.lm.outputs import InboundRequest
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.serve import WireRequest
@@ -125,3 +126,19 @@ def test_a_program_that_names_options_by_itself_has_them_sent_as_they_are() -> N
     asked = InboundRequest("m", (ChatMessage.user("Hi"),), options)
     for wire in (RESPONSES, CHAT, MESSAGES):
         assert _sent(asked, wire) == {"brand_new": 1, "temperature": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("wire", "names"), [(CHAT, ()), (RESPONSES, ("messages[].name",)), ("ollama", ("messages[].name", "tool_choice"))]
+)
+def test_what_a_client_says_outside_of_its_options_is_named_where_a_wire_has_no_place_for_it(
+    wire: str, names: tuple[str, ...]
+) -> None:
+    corner = PROTOCOLS[wire].write_request
+    assert corner is not None
+    options = RequestOptions((Tool("f", "Does."),), ToolMode.REQUIRED, {ASKED_IN: "made-up"})
+    prepared = prepare(Origin("", "m"), (ChatMessage.user("Hi", "Ada"),), options, RequestSettings())
+    assert tuple(name for note in corner().notes(prepared.whole) for name in note.dropped) == names
+    plain = replace(options, model_options={})
+    prepared = prepare(Origin("", "m"), (ChatMessage.user("Hi", "Ada"),), plain, RequestSettings())
+    assert corner().notes(prepared.whole) == ()

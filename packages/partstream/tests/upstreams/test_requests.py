@@ -20,10 +20,11 @@ from partstream import (
     Tool,
     ToolCallPart,
 )
-from partstream.conversation.preparation import Continuation, RequestSettings
+from partstream.conversation.preparation import ASKED_IN, Continuation, RequestSettings
 from partstream.conversation.provider_state import read_marker
 from partstream.errors import UpstreamHTTPError
 from partstream.server.loopback import LoopbackRequest
+from partstream.upstream.context import told_of_dropped
 from partstream_devtools.testing.faults import Step, document
 from rows import one_test_for
 from upstreams.upstreams import Answer, ask, gateway_to, replay, run, server_of
@@ -417,6 +418,20 @@ def test_what_was_kept_out_or_put_in_is_logged_once(caplog: pytest.LogCaptureFix
         "messages[1].content[0]: a tool result without a call; said once",
         "messages[2].content[0]: a tool call without a result; said once",
     ]
+
+
+def test_what_the_wire_of_the_upstream_has_no_place_for_is_told_to_the_host_of_the_answer():
+    messages = [ChatMessage.user("Hi", "Ada"), assistant([ThinkingPart("hm"), TextPart("Ho")]), user("Go on")]
+    asked_in_chat = {ASKED_IN: "chat-completions", "logit_bias": {"1": 1}, "temperature": 0.5}
+    told: list[str] = []
+
+    async def test() -> None:
+        async with replay() as (_, provider):
+            with told_of_dropped(told.extend):
+                await ask(provider, messages, options=RequestOptions(model_options=asked_in_chat))
+
+    run(test())
+    assert told == ["thinking", "logit_bias", "messages[].name"]
 
 
 def test_a_marker_can_be_read_by_us_alone():

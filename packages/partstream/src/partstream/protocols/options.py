@@ -3,7 +3,7 @@
 A caller in Python names options in the words of the server. A client of a served wire names them in the words of its
 own wire, and servers of another wire refuse a request for a field that they do not know. :class:`Option` is the table
 of what several wires know, under all its names; a wire has :class:`OptionRules` with its fields, and
-:func:`chosen_options` brings one into the other. What has no place is named in a note (:attr:`ChosenOptions.notes`).
+:func:`chosen_options` brings one into the other. What has no place is named in a note (:meth:`OptionRules.notes`).
 
 Servers of one wire refuse different fields of it, with HTTP 400 or 422 and a sentence that names the field. A protocol
 has a table of its optional fields, rows of :class:`OptionalField`; :func:`refused_fields` reads the sentence and
@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 from partstream.codec.json_codec import dumps
 from partstream.conversation.turns import Call, Note, Piece, Reasoning
 from partstream.errors import RequestNotExpressibleError, UpstreamError, UpstreamFailureError, UpstreamHTTPError
+from partstream.lm.messages import ToolMode
 from partstream.protocols.schemas import sound
 
 if TYPE_CHECKING:
@@ -171,6 +172,8 @@ class OptionRules(NamedTuple):
         ignores_others: Whether its servers ignore fields that they do not know, so that an option of the table without
             a place is lost, and not refused.
         lists_stops: Whether it takes stop sequences only as a list.
+        names_speakers: Whether a message can name who speaks.
+        demands_calls: Whether a request can demand that a tool is called.
     """
 
     wire: str
@@ -184,6 +187,8 @@ class OptionRules(NamedTuple):
     takes_others: bool = True
     ignores_others: bool = False
     lists_stops: bool = True
+    names_speakers: bool = False
+    demands_calls: bool = True
 
     def of(self, request: ChatRequest, takes: frozenset[Option] = frozenset()) -> ChosenOptions:
         """The options of a request in the words of this wire; the server is known to take those of `only_own` that are
@@ -191,9 +196,15 @@ class OptionRules(NamedTuple):
         is_foreign = request.asked_in not in {"", self.wire}
         return chosen_options(request.options, self, is_foreign=is_foreign, takes=takes)
 
-    def notes(self, request: ChatRequest) -> tuple[Note, ...]:
-        """See :attr:`ChosenOptions.notes`."""
-        return self.of(request).notes
+    def notes(self, request: ChatRequest, takes: frozenset[Option] = frozenset()) -> tuple[Note, ...]:
+        """The note for the owner of a request about what has no place on this wire; none where all has one."""
+        lost = sorted(self.of(request, takes).lost)
+        if request.asked_in not in {"", self.wire}:  # what a client says outside of its options
+            names = bool(request.instructions_name) or any(turn.name for turn in request.turns)
+            lost += ["messages[].name"] if names and not self.names_speakers else []
+            lost += ["tool_choice"] if request.tool_mode is ToolMode.REQUIRED and not self.demands_calls else []
+        said = f"options without a place in this protocol: {', '.join(lost)}"
+        return (Note(said[:500], "modelOptions", tuple(lost)),) if lost else ()
 
 
 NO_FIELD: Final = ""
@@ -216,12 +227,6 @@ class ChosenOptions(NamedTuple):
     effort: str | None = None
     parallel: bool | None = None
     lost: tuple[str, ...] = ()
-
-    @property
-    def notes(self) -> tuple[Note, ...]:
-        """The note for the owner of a request about options that the wire has no place for; none where all have one."""
-        said = f"options without a place in this protocol: {', '.join(sorted(self.lost))}"
-        return (Note(said[:500], "modelOptions"),) if self.lost else ()
 
 
 def chosen_options(

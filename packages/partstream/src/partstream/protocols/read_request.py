@@ -46,9 +46,8 @@ def places(table: Mapping[str, str]) -> dict[str, frozenset[str]]:
     """
     found: dict[str, frozenset[str]] = {}
     for path, read in table.items():
-        place, is_typed, types = path.removesuffix("]").rpartition("[") if path.endswith("]") else (path, "", "")
-        for kind in types.split("|"):
-            found[f"{place}[{kind}]" if is_typed else place] = frozenset(read.split())
+        place, is_typed, types = path.rstrip("]").rpartition("[") if path.endswith("]") else (path, "", "")
+        found |= {f"{place}[{kind}]" if is_typed else place: frozenset(read.split()) for kind in types.split("|")}
     return found
 
 

@@ -419,7 +419,7 @@ class ResponseRun:
         """
         state = self._state.remembering(self.endpoint)
         understood = frozenset() if state is None else state.fields
-        if paths := [path for path in (*asked.dropped, *asked.unmapped) if path not in understood]:
+        if paths := [path for path in asked.dropped if path not in understood]:
             self._dropped = self._dropped_fields()
             self._dropped.add(paths)
 

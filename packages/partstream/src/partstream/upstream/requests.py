@@ -39,6 +39,7 @@ from partstream.protocols.known_servers import KnownServer, server_at
 from partstream.protocols.protocol import PROTOCOLS, CountEndpoint, RequestWriter, asking
 from partstream.tokens import CountSource, TokenCount
 from partstream.tokens.accounting import LIMIT_SECONDS, RequestEstimate, TokenAccounting
+from partstream.upstream.context import report_dropped
 from partstream.upstream.http import DocumentFetcher, UpstreamHTTP
 from partstream.upstream.http_errors import advise_on_key
 from partstream.upstream.linked_files import LinkedFiles, is_linked
@@ -197,7 +198,9 @@ class RequestSender:
         prefix = configuration.stream.call_id_prefix
         rules = self._upstream.conversation_rules(settings, model.id)
         prepared = preparation.prepare(origin, question.messages, question.options, settings, prefix, rules)
-        self._say((*prepared.notes, *self._upstream.notes(prepared.whole)))
+        notes = (*prepared.notes, *self._upstream.notes(prepared.whole))
+        self._say(notes)
+        report_dropped(name for note in notes for name in note.dropped)
         return _Request(question, origin, prepared, self._tokens(model, question), model, self._upstream.fits_answers)
 
     def _completed(

@@ -768,7 +768,7 @@ class MessagesRequests(protocol.RequestWriter):
         version = _version(request, request.settings.own_settings(models.AnthropicMessagesSettings))
         lost = sorted(models.FORBIDDEN.get(version, models.Forbidden()).fields & options.fields.keys())
         said = f"options that version {version} of the API does not take: {', '.join(lost)}"
-        return (*options.notes, *((Note(said, "modelOptions"),) if lost else ()))
+        return (*OPTIONS.notes(request), *((Note(said, "modelOptions", tuple(lost)),) if lost else ()))
 
     def conversation_rules(self, settings: preparation.RequestSettings, model_id: str) -> preparation.ConversationRules:
         """The ids, names and schemas that the server of a model takes, and which blocks may end an answer."""

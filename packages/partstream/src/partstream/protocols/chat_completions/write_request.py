@@ -76,7 +76,7 @@ class ChatRequests(RequestWriter):
         return WireRequest(self.path, whole, headers)
 
     def notes(self, request: ChatRequest) -> tuple[conversation.Note, ...]:  # noqa: D102
-        return OPTIONS.of(request, _quirks(request.settings, request.model_id).sampling).notes
+        return OPTIONS.notes(request, _quirks(request.settings, request.model_id).sampling)
 
     def complete_settings(
         self,
@@ -348,6 +348,7 @@ OPTIONS: Final = OptionRules(
     # (docs/wires/chat-completions.md#limits-and-sampling).
     only_own=frozenset({Option.TOP_K, Option.MIN_P, Option.SERVICE_TIER}),
     lists_stops=False,
+    names_speakers=True,
 )
 
 

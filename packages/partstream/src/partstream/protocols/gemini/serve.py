@@ -36,24 +36,14 @@ from partstream.lm.parts import (
     UnifiedFinishReason,
     is_mark,
 )
-from partstream.protocols import serve
+from partstream.protocols import read_request, serve
 from partstream.protocols.citations import read_citation
 from partstream.protocols.failures import RefusedRequestError
 from partstream.protocols.gemini import errors, models
 from partstream.protocols.gemini import provider_state as state
 from partstream.protocols.gemini.provider_state import SIGNATURE, usable_signature
 from partstream.protocols.gemini.read_response import FILTERS
-from partstream.protocols.read_request import (
-    Counts,
-    checked,
-    count_unread,
-    described,
-    not_default,
-    optional_text,
-    places,
-    read_bytes,
-    required_text,
-)
+from partstream.protocols.read_request import Counts, checked, described, optional_text, read_bytes, required_text
 from partstream.protocols.schemas import with_inner_schemas
 from partstream.protocols.serve import MODEL, RequestReader, ResponseWriter, ServedDocument, StreamForm, path_for_model
 
@@ -96,12 +86,8 @@ _PATHS: Final = tuple(f"{folder}{MODEL}:{method}" for method in (_STREAM, "gener
 ARRAY: Final = "array"
 """The :attr:`InboundRequest.dialect` of a client that wants a stream and no events: it gets an array."""
 
-_OF_THE_SERVER: Final = {"store": False}
-"""The field for the server itself and not for a model, with the value that demands nothing."""
-_READ: Final = frozenset(
-    {"contents", "systemInstruction", "tools", "toolConfig", "generationConfig", "model", *_OF_THE_SERVER}
-)
-"""The fields of a body that are no options."""
+_READ: Final = frozenset({"contents", "systemInstruction", "tools", "toolConfig", "generationConfig", "model", "store"})
+"""The fields of a body that are no options; `store` is for the server itself."""
 
 
 class GeminiRequestReader(RequestReader):
@@ -115,7 +101,7 @@ class GeminiRequestReader(RequestReader):
         counts = Counts()
         messages = (*_read_system(body, counts), *_read_contents(body, counts))
         tools, tool_mode = _read_tools(body, counts)
-        count_unread(body, _FIELDS, counts, camel_case)
+        read_request.count_unread(body, _FIELDS, counts, camel_case)
         effort, options = _read_generation(body)
         options |= {name: value for name, value in body.items() if name not in _READ and value is not None}
         named = (serve.model_in_path(pattern, request.path) for pattern in _PATHS)
@@ -126,7 +112,7 @@ class GeminiRequestReader(RequestReader):
             messages=messages,
             options=RequestOptions(tools, tool_mode, options, {} if effort is None else {"reasoningEffort": effort}),
             stream=is_stream,
-            unmapped={**not_default(body, _OF_THE_SERVER), **counts.numbers},
+            unmapped={**read_request.not_default(body, {"store": False}), **counts.numbers},
             dialect=ARRAY if is_stream and not is_events else "",
             body=body,
         )
@@ -144,7 +130,7 @@ _OF_PARTS: Final = {
     **{f"{of}.inlineData": "data mimeType" for of in ("", ".functionResponse.parts[]")},
     **{f"{of}.fileData": "fileUri mimeType" for of in ("", ".functionResponse.parts[]")},
 }
-_FIELDS: Final = places(
+_FIELDS: Final = read_request.places(
     {
         "contents[]": "role parts",
         **{f"contents[].parts[]{place}": read for place, read in _OF_PARTS.items()},

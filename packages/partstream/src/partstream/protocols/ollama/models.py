@@ -135,6 +135,7 @@ OPTIONS: Final = OptionRules(
     _format_option,
     renamed={"keepAlive": "keep_alive"},
     ignores_others=True,
+    demands_calls=False,
 )
 
 
