@@ -21,12 +21,12 @@ MOST_SILENT = {
     ("answer", "chat-completions"): (22, 22, 22, 24, 27),
     ("answer", "anthropic-messages"): (34, 35, 27, 36, 34),
     ("answer", "gemini"): (147, 142, 139, 138, 150),
-    ("answer", "ollama"): (7, 7, 7, 7, 3),
+    ("answer", "ollama"): (8, 7, 8, 7, 3),
     ("event", "openresponses"): (38, 40, 40, 40, 39),
-    ("event", "chat-completions"): (19, 20, 21, 22, 23),
+    ("event", "chat-completions"): (18, 19, 20, 21, 22),
     ("event", "anthropic-messages"): (52, 55, 46, 57, 58),
     ("event", "gemini"): (122, 118, 119, 119, 131),
-    ("event", "ollama"): (9, 9, 9, 9, 5),
+    ("event", "ollama"): (10, 9, 10, 9, 5),
 }
 """The fields of a wire that go without a word to each other wire, in the order of WIRES."""
 

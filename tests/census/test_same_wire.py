@@ -4,6 +4,7 @@ answer and of an event at the client, through a server and a real upstream on lo
 from __future__ import annotations
 import json
 from contextlib import asynccontextmanager
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -28,6 +29,22 @@ if TYPE_CHECKING:
 
 TRANSLATED = frozenset(WIRES)
 """The wires on which requests are translated even to a server of the same wire."""
+
+_REFUSED = "refused by its name"
+_REMEMBERED = "of a server that remembers: ours answers for itself"
+NOT_PASSED: dict[tuple[str, str], dict[str, str]] = {
+    ("chat-completions", "request"): {"n": _REFUSED, "function*": _REFUSED, "messages[function]*": _REFUSED},
+    ("anthropic-messages", "request"): {"thread*": _REFUSED},
+    ("gemini", "request"): {"generationConfig.candidateCount": _REFUSED},
+    ("openresponses", "request"): {
+        **dict.fromkeys(("background", "conversation*", "prompt", "prompt.*", "input[compaction_trigger]*"), _REFUSED),
+        **dict.fromkeys(("previous_response_id", "input[item_reference]*"), _REMEMBERED),
+    },
+    ("openresponses", "answer"): {"error*": "a failure is told with a status of HTTP"},
+    ("chat-completions", "answer"): {"*tool_calls[custom]*": "a call of a kind of tool that is not read"},
+    ("anthropic-messages", "event"): {"*delta[input_json_delta]*": "a piece of arguments inside of a text"},
+}
+"""The fields of a wire that do not arrive as they are, each with the reason; `*` stands for any text."""
 
 MODEL = LanguageModelChatInformation("model-1", "Model", "f", "1", 200_000, 8000)
 
@@ -72,6 +89,7 @@ def test_a_field_arrives_unchanged_on_its_own_wire(wire: str, direction: str, re
     if wire in TRANSLATED:
         request.applymarker(pytest.mark.xfail(reason="requests are translated on this wire", strict=True))
     changed: list[str] = []
+    known = NOT_PASSED.get((wire, direction), {})
 
     async def test() -> None:
         replies: list[Iterable[Step]] = []
@@ -89,7 +107,8 @@ def test_a_field_arrives_unchanged_on_its_own_wire(wire: str, direction: str, re
                     is_same = said.json == json.loads(reply)
                 else:
                     is_same = said.body == reply
-                changed.extend([] if is_same else [field.path])
+                is_known = any(fnmatchcase(field.path, one.replace("[", "[[]")) for one in known)
+                changed.extend([] if is_same or is_known else [field.path])
 
     run(test(), 280)
     assert changed == []
