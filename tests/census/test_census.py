@@ -33,12 +33,12 @@ MOST_SILENT = {
 EVERY = [(direction, wire) for direction in DIRECTIONS for wire in WIRES]
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(600)
 def test_the_table_of_fates_is_that_of_today():
     assert table_of_fates() == FATES.read_text(encoding="utf-8"), "run tools/generate.py"
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize(("direction", "wire"), EVERY)
 def test_fields_that_go_without_a_word_only_become_fewer(direction, wire):
     silent = taken().silent(direction, wire)
