@@ -214,13 +214,16 @@ class Carried(Flag):
 
 # ---- Opaque text: JSON values in one word that other programs carry ----
 
-_FORM: Final = re.compile(r"partstream1\.([A-Za-z0-9_-]+)\.([0-9a-f]{16})")
+STATE_MARK: Final = "partstream1."
+"""What every such text begins with."""
+
+_FORM: Final = re.compile(rf"{re.escape(STATE_MARK)}([A-Za-z0-9_-]+)\.([0-9a-f]{{16}})")
 
 
 def encode_state(value: object) -> str:
     """The opaque text of a JSON value: ASCII letters, digits, dots, hyphens and underscores."""
     payload = urlsafe_b64encode(dumps(value)).decode().rstrip("=")
-    return f"partstream1.{payload}.{short_digest(payload)}"
+    return f"{STATE_MARK}{payload}.{short_digest(payload)}"
 
 
 def decode_state(text: str) -> Any:

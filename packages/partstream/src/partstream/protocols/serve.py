@@ -32,6 +32,27 @@ from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.failures import FailedReply, RefusedRequestError, ServedFailure, plain_reply
 
 
+@dataclass(frozen=True, slots=True)
+class ForwardingRules:
+    """What of a request goes on to an upstream of the same wire, beside its body.
+
+    Never among them are what names the caller or belongs to one connection: authorization, cookies, and the headers of
+    a single hop (RFC 9110 section 7.6.1).
+
+    Attributes:
+        headers: The headers, names in lower case.
+        query: The names of the fields of the query.
+        output_limits: The places of the limit of the answer in the body, each a path of names; the first is where a
+            limit is put that a request does not have.
+        counts: The path of the document that counts the tokens of a request, in the form of a pattern; empty for none.
+    """
+
+    headers: frozenset[str] = frozenset()
+    query: frozenset[str] = frozenset()
+    output_limits: tuple[tuple[str, ...], ...] = ()
+    counts: str = ""
+
+
 class RequestReader(ABC):
     """Reads the requests of clients of one protocol. It has no state.
 
@@ -39,10 +60,13 @@ class RequestReader(ABC):
         paths: The patterns of the paths below the base path where it is asked, each with `{model}` where the path names
             the model; without any, :attr:`partstream.protocols.protocol.RequestWriter.path`.
         socket: The WebSocket at the same paths; None for a wire without one.
+        forwarding: What of a request goes on to an upstream of the same wire; None where requests are translated. The
+            response writer has :meth:`ResponseWriter.adopt` then.
     """
 
     paths: tuple[str, ...] = ()
     socket: type[SocketConversation] | None = None
+    forwarding: ForwardingRules | None = None
 
     @abstractmethod
     def read(self, request: WireRequest) -> InboundRequest:
@@ -136,6 +160,16 @@ class ResponseWriter(ABC):
                 pass
         return [*begun, *self._take(), *(said or ())]
 
+    def adopt(self, event: WireEvent) -> None:
+        """Takes the next event of a response that another server of this wire has sent, so that the Finish follows on
+        it; nothing else may be written then.
+
+        Raises:
+            NotImplementedError: No response of this wire is forwarded.
+        """
+        self._is_begun = True
+        self._adopt(event)
+
     # What a protocol adds. A method returns the events of its output, or keeps them for `_take`.
 
     def _begin(self, _output: StreamOutput) -> Events:
@@ -146,6 +180,10 @@ class ResponseWriter(ABC):
         """The events that were kept since the last time, by default those of `_kept`."""
         kept, self._kept = self._kept, []
         return kept
+
+    def _adopt(self, _event: WireEvent) -> None:
+        """Reads what the end needs of an event of another server; the event may have any form."""
+        raise NotImplementedError
 
     @abstractmethod
     def _text(self, part: TextPart) -> Events: ...

@@ -21,6 +21,7 @@ from partstream.lm.messages import ChatMessage
 from partstream.lm.outputs import Finish
 from partstream.lm.parts import ResponsePart, TextPart, ThinkingPart
 from partstream.lm.provider import DrainingProgress, FinishingProgress, Progress, WaitingProgress
+from partstream.upstream.forwarding import PassingProgress
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -156,6 +157,7 @@ class CheckedProgress:
 
     Attributes:
         said_finish: How the provider reported that its answer ended; None while it has not.
+        passage: The way of the answer's own bytes, if `progress` has one.
         violation: The first broken MUST in strict mode. It is kept because a provider that catches every error must
             not hide it from the consumer.
 
@@ -180,6 +182,7 @@ class CheckedProgress:
         "_generator",
         "_report",
         "_waiting",
+        "passage",
         "said_finish",
         "violation",
     )
@@ -196,6 +199,8 @@ class CheckedProgress:
         self._checker = ContractChecker(tools, mode, on_violation, locate=self._locate)
         self._check = self._checker.check
         self._report = progress.report
+        passing = narrow(progress, PassingProgress)
+        self.passage = None if passing is None else passing.passage
         self._draining = narrow(progress, DrainingProgress)
         self._finishing = narrow(progress, FinishingProgress)
         self._waiting = narrow(progress, WaitingProgress)

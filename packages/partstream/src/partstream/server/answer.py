@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from partstream.server.clients import Caller, RequestClient
     from partstream.server.replies import ReplySink, ReplyWriter
     from partstream.server.settings import AnswerTrace, Reported, ServingSettings
+    from partstream.upstream.forwarding import Passage
 
 UPSTREAM_HEADER: Final = "x-partstream-upstream"
 """The header of a reply that names the upstream, where the provider has named it."""
@@ -151,7 +152,7 @@ class ProviderCall:
         self._current = current
         self._reported = reported
         look = None if reported is None else self._look
-        self.progress = ReplyProgress(reply, sink, self._fail, capture, look)
+        self.progress = ReplyProgress(reply, sink, self._fail, capture, look, reply.passage(self._asked))
         self.violations: Counter[str] = Counter()
         # A model sometimes invents a tool. Calls of unknown tools pass, so that the client can tell the model.
         self._checked = CheckedProgress(self.progress, tools=None, on_violation=self._note_violation)
@@ -378,6 +379,7 @@ class ReplyProgress:
         on_failure: Called with the error of a part that a thread of the provider's own reported.
         capture: Captures the parts.
         look: Called with each part after it is written.
+        passage: The way of the upstream's own bytes, or None.
 
     Attributes:
         first_part_at: When the first part came, in the time of the event loop.
@@ -392,7 +394,9 @@ class ReplyProgress:
         on_failure: Callable[[BaseException], object],
         capture: AnswerTap | None = None,
         look: Callable[[ResponsePart], object] | None = None,
+        passage: Passage | None = None,
     ) -> None:
+        self.passage = passage
         self.first_part_at: float | None = None
         self.usage: Usage | None = None
         self.cost: float | None = None

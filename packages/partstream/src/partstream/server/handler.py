@@ -20,6 +20,7 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from partstream.codec.json_codec import dumps
@@ -34,9 +35,10 @@ from partstream.server import replies, requests
 from partstream.server.answer import UPSTREAM_HEADER, CurrentAnswer, ProviderCall
 from partstream.server.clients import NOBODY, Caller, RequestClient, client_of
 from partstream.server.dropped import DroppedFields
-from partstream.server.models import CataloguedModel, counted_request, served_model
+from partstream.server.forwarding import ForwardedReply, ForwardingCase, offer
+from partstream.server.models import CataloguedModel, ForwardingProvider, counted_request, served_model
 from partstream.server.settings import AnswerObservation, AnswerRequest, EndedAnswer, settled
-from partstream.server.state import AnswerMemory, OwnerRequest, OwnerRoute, Remembered, ServerState, asked_of_store
+from partstream.server.state import AnswerMemory, OwnerRequest, OwnerRoute, ServerState, asked_of_store
 
 if TYPE_CHECKING:
     from partstream.protocols.serve import (
@@ -109,9 +111,10 @@ class RequestHandler:
             self._state.check_room()
         caller = self._run.caller = self._state.authenticated(request.headers)
         if self._is_answer:
-            body = requests.json_object(await self._body.read())
-            wire = self._endpoint.request(request.path, body, request.headers, request.query)
-            await self._run.serve(wire, self._deliver, self._client_leaves)
+            body = await self._body.read()
+            document = requests.json_object(body)
+            wire = self._endpoint.request(request.path, document, request.headers, request.query)
+            await self._run.serve(wire, self._deliver, self._client_leaves, body=body)
         elif route.stored is not None:
             await self._stored(route.stored, caller)
         else:
@@ -356,6 +359,7 @@ class ResponseRun:
         client_leaves: Callable[[], Awaitable[None]],
         *,
         generates: bool = True,
+        body: bytes | None = None,
     ) -> None:
         """Answers the request.
 
@@ -364,6 +368,7 @@ class ResponseRun:
             deliver: Takes the reply.
             client_leaves: Returns when the client has left.
             generates: Whether a model answers; otherwise the response is empty.
+            body: The bytes of the request; None where it came in another form.
 
         Raises:
             PartstreamError: The request is refused; nothing was delivered.
@@ -382,14 +387,16 @@ class ResponseRun:
             state.rules.admit(endpoint, wire, asked)
         model = await state.find_model(asked.model, self.caller)
         self._note_dropped(asked)
+        case = ForwardingCase(endpoint, body, wire, remembered, asked, asked, model, self._settings, state.rules)
         if self._settings.admission is None or not generates:
-            await self._answer(wire, remembered, asked, model, deliver, client_leaves, generates=generates)
+            await self._answer(case, deliver, client_leaves, generates=generates)
             return
         admitted = await self._settings.admission.admit(self._answer_request(model, asked))
-        self._asked = asked = admitted.asked
+        self._asked = admitted.asked
         self._permit = admitted.permit
+        case = replace(case, admitted=admitted.asked, model=admitted.model, is_judged=True)
         try:
-            await self._answer(wire, remembered, asked, admitted.model, deliver, client_leaves)
+            await self._answer(case, deliver, client_leaves)
         finally:
             self._settle()
 
@@ -437,16 +444,14 @@ class ResponseRun:
 
     async def _answer(
         self,
-        wire: WireRequest,
-        remembered: Remembered,
-        asked: InboundRequest,
-        model: CataloguedModel,
+        case: ForwardingCase,
         deliver: Deliver,
         client_leaves: Callable[[], Awaitable[None]],
         *,
         generates: bool = True,
     ) -> None:
         """Answers a request that is admitted."""
+        wire, remembered, asked, model = case.wire, case.remembered, case.admitted, case.model
         endpoint, settings, request_id = self.endpoint, self._settings, self._request.request_id
         memory, rules, served_state = self._state.memory, self._state.rules, self._state.remembering(self.endpoint)
         buffered = replies.BufferedReplySink(
@@ -459,7 +464,11 @@ class ResponseRun:
         usual = Reply(request_id, int(self._time), raw_reasoning=settings.raw_reasoning)
         identity = replace(usual if rules.identify is None else rules.identify(wire), secret=memory.secret)
         kind = replies.StreamReply if asked.stream else replies.DocumentReply
-        reply: replies.ReplyWriter = kind(endpoint.writes, asked, identity, sink, request_id)
+        make_reply = partial(kind, endpoint.writes, asked, identity, sink, request_id)
+        offered = offer(case) if isinstance(model.provider, ForwardingProvider) else None
+        reply: replies.ReplyWriter = (
+            make_reply() if offered is None else ForwardedReply(make_reply, offered, endpoint, asked, identity, sink)
+        )
         capture = None
         if generates and self._state.taps is not None:
             client = self._client()

@@ -13,7 +13,7 @@ import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, Final, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, runtime_checkable
 
 from partstream.codec.checks import as_count
 from partstream.errors import LanguageModelError, UnknownModelError
@@ -24,6 +24,9 @@ from partstream.lm.parts import Usage
 from partstream.lm.provider import LanguageModelChatInformation, LanguageModelChatProvider
 from partstream.protocols.serve import ServedModel
 from partstream.tokens import MessageCounter
+
+if TYPE_CHECKING:
+    from partstream.upstream.forwarding import RawRequest
 
 
 def is_cancellation_of_ours(error: BaseException) -> bool:
@@ -233,6 +236,19 @@ class RequestCounter(Protocol):
         token: CancellationToken,
     ) -> int:
         """The tokens of a request."""
+        ...
+
+
+@runtime_checkable
+class ForwardingProvider(Protocol):
+    """A provider that may send a request on as it came, and its answer's bytes as they come: it takes the passage of
+    its progress, see :mod:`partstream.upstream.forwarding`."""
+
+    async def forward_count(
+        self, model: LanguageModelChatInformation, request: RawRequest, token: CancellationToken
+    ) -> bytes | None:
+        """The document that counts the tokens of a request, as an upstream of the same wire gives it; None where none
+        is asked, or where it does not say."""
         ...
 
 

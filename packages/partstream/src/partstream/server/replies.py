@@ -35,6 +35,7 @@ from partstream.server.requests import failure_of
 if TYPE_CHECKING:
     from partstream.lm.outputs import Finish, InboundRequest, Repeated, Reply, StreamOutput
     from partstream.server.settings import ServingSettings
+    from partstream.upstream.forwarding import Passage
 
 _FAILED: Final = frozenset({Outcome.FAILED, Outcome.TRUNCATED})
 _logger = logging.getLogger("partstream.serving")
@@ -65,6 +66,11 @@ class ReplyWriter:
     def events(self) -> int:
         """The events that were written; a document has none."""
         return 0
+
+    def passage(self, _asked: InboundRequest) -> Passage | None:
+        """The way of the upstream's own bytes through this reply, given the request as its provider gets it; None for
+        a reply that is made of parts."""
+        return None
 
     def take(self, part: ResponsePart, /) -> None:
         """Writes a part."""

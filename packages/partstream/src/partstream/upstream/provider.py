@@ -50,6 +50,7 @@ from partstream.upstream.context import current_capture, is_one_attempt, logging
 from partstream.upstream.detection import Detector, advice_on_protocol
 from partstream.upstream.detection_rules import Detected
 from partstream.upstream.discovery import DiskCache, Fetch, FetchResponse, ModelDiscovery
+from partstream.upstream.forwarding import RawRequest
 from partstream.upstream.http import Connections, DocumentFetcher, UpstreamHTTP
 from partstream.upstream.model_facts import Fact, ModelRecord, Pricing, Source, known_capabilities, stated_capabilities
 from partstream.upstream.model_information import OfferedModel, information_of, is_allowed, offered_models
@@ -139,6 +140,13 @@ class GatewayProvider(LanguageModelChatProvider):
     ) -> int:
         """The tokens of a text or a message, see :meth:`token_count`."""
         return self.token_count(model, text).tokens
+
+    async def forward_count(
+        self, model: LanguageModelChatInformation, request: RawRequest, token: CancellationToken
+    ) -> bytes | None:
+        """The document in which an upstream of the same wire counts the tokens of a request, see
+        :class:`partstream.server.models.ForwardingProvider`."""
+        return None
 
     def token_count(self, model: LanguageModelChatInformation, text: str | ChatMessage) -> TokenCount:
         """The tokens of a text or a message, and whether they were reported, counted or estimated."""

@@ -40,6 +40,7 @@ from partstream.protocols.protocol import PROTOCOLS, CountEndpoint, RequestWrite
 from partstream.tokens import CountSource, TokenCount
 from partstream.tokens.accounting import LIMIT_SECONDS, RequestEstimate, TokenAccounting
 from partstream.upstream.context import report_dropped
+from partstream.upstream.forwarding import PassingProgress, obstacle_at
 from partstream.upstream.http import DocumentFetcher, UpstreamHTTP
 from partstream.upstream.http_errors import advise_on_key
 from partstream.upstream.linked_files import LinkedFiles, is_linked
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
     from partstream.tokens.ledger import Ledger
     from partstream.upstream.configuration import GatewayConfiguration
     from partstream.upstream.discovery import Fetch, FetchResponse
+    from partstream.upstream.forwarding import Passage
     from partstream.upstream.model_facts import Pricing
 
 _logger = logging.getLogger("partstream.upstreams")
@@ -161,6 +163,14 @@ class RequestSender:
             raise
 
     async def _send(self, model: LanguageModelChatInformation, question: ModelCall) -> None:
+        passage = question.progress.passage
+        if passage is not None:
+            asked = question.messages, question.options
+            obstacle = obstacle_at(passage.request, asked, self._configuration, model.id)
+            if obstacle is None:
+                await self._forward(model, question, passage)
+                return
+            _logger.debug("the request to %s is translated: %s", model.id, obstacle.value)
         request = self._prepared(model, question)
         carried = request.prepared.carries & self._upstream.carries
         is_counted = request.prepared.whole.settings.count_tokens is preparation.CountTokens.UPSTREAM
@@ -176,6 +186,34 @@ class RequestSender:
                 question, partial(self._attempt, request), first, partial(self._less_of, request)
             )
         self._refused.keep(model.id, answered.left_out)
+
+    async def _forward(self, model: LanguageModelChatInformation, question: ModelCall, passage: Passage) -> None:
+        """Sends the client's request on as it came, see :mod:`partstream.upstream.forwarding`."""
+        _logger.debug("the request to %s is sent on as it came", model.id)
+        settings = self._configuration.request_settings(model.id)
+        wire, content = passage.request.wire(model.id, settings.extra_body, self._upstream.document_headers)
+        session = question.options.model_options.get("_conversationId")
+        exchange = UpstreamRequest(
+            wire,
+            self._protocol,
+            self._upstream.errors,
+            self._configuration.stream,
+            settings.extra_headers,
+            loads_models=self._upstream.loads_models,
+            session=session if isinstance(session, str) else None,
+            passage=passage,
+            content=content,
+        )
+        tokens = self._tokens(model, question)
+        try:
+            async with tokens.estimated_beside():
+                await self._once(exchange, AttemptReport(question, None, tokens), question, tokens)
+        except EmptyAnswerError:  # it is whole, and the client may get it
+            raise
+        except BaseException:
+            if not passage.has_begun:  # another model or another provider may answer now, in parts
+                passage.leave()
+            raise
 
     async def _estimate_first(self, request: _Request, carried: Carried, *, is_counted: bool) -> None:
         """Estimates the tokens before the request is sent, and has the upstream count them if that is wanted."""
@@ -219,23 +257,8 @@ class RequestSender:
         asked = request.asked(sending.carried)
         state = preparation.ResponseState(request.origin, request.prepared.names)
         report = AttemptReport(request.question, state, request.tokens, stores=asked.settings.stores)
-        try:
-            await self._stream(asked, sending.left_out, report, request)
-        except UpstreamError as error:
-            await request.tokens.settled()
-            overflow = self._upstream.errors.overflow(error)
-            if overflow is None and says_nothing(error) and request.tokens.is_nearly_full:
-                overflow = Overflow()  # Cerebras refuses what is too long without a word
-            if overflow is None:
-                raise
-            raise request.tokens.refused(error, overflow) from error
-
-    async def _stream(
-        self, asked: preparation.ChatRequest, left_out: frozenset[str], report: AttemptReport, request: _Request
-    ) -> None:
-        question = request.question
         exchange = UpstreamRequest(
-            written(self._upstream, asked, left_out),
+            written(self._upstream, asked, sending.left_out),
             self._protocol,
             self._upstream.errors,
             self._configuration.stream,
@@ -243,18 +266,42 @@ class RequestSender:
             loads_models=self._upstream.loads_models,
             session=asked.cache_key,
         )
-        fetches = self._configuration.stream.files is FileMode.FETCH
-        resume = self._upstream.resume if self._upstream.pauses else None
+        await self._once(exchange, report, request.question, request.tokens)
+
+    async def _once(
+        self, exchange: UpstreamRequest, report: AttemptReport, question: ModelCall, tokens: RequestTokens
+    ) -> None:
+        try:
+            await self._stream(exchange, report, question, tokens)
+        except UpstreamError as error:
+            await tokens.settled()
+            overflow = self._upstream.errors.overflow(error)
+            if overflow is None and says_nothing(error) and tokens.is_nearly_full:
+                overflow = Overflow()  # Cerebras refuses what is too long without a word
+            if overflow is None:
+                raise
+            raise tokens.refused(error, overflow) from error
+
+    async def _stream(
+        self, exchange: UpstreamRequest, report: AttemptReport, question: ModelCall, tokens: RequestTokens
+    ) -> None:
+        passage = exchange.passage
+        fetches = passage is None and self._configuration.stream.files is FileMode.FETCH
+        resume = self._upstream.resume if self._upstream.pauses and passage is None else None
         answer = stream_over_pauses(self._transport, exchange, resume, question.progress.wait)
         async with aclosing(answer) as batches:
             async for outputs in batches:
+                if passage is not None and not passage.has_begun and _says_something(outputs):
+                    passage.commit()
                 for output in outputs:
                     if question.token.is_cancellation_requested:
                         return
                     if fetches and isinstance(output, DataPart) and is_linked(output):
                         output = await self._files.fetched(output)  # noqa: PLW2901 - the same file
                     if isinstance(output, Finish):
-                        await request.tokens.settled()  # the end says how far the estimate was off
+                        if passage is not None:
+                            passage.settle()
+                        await tokens.settled()  # the end says how far the estimate was off
                     report.hand_on(output)
                 await question.progress.drain()
 
@@ -264,6 +311,16 @@ class RequestSender:
             if note.subject not in self._said and len(self._said) < _MAX_SAID:
                 self._said.add(note.subject)
                 _logger.warning("%s: %s; said once", note.where, note.subject)
+
+
+def _says_something(outputs: Iterable[StreamOutput]) -> bool:
+    """Whether outputs hold a part, or an end that is no failure: an HTTP status may still say a failure."""
+    return any(
+        one.outcome in {Outcome.COMPLETED, Outcome.INCOMPLETE}
+        if isinstance(one, Finish)
+        else not isinstance(one, Unmapped)
+        for one in outputs
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,13 +387,18 @@ class AttemptReport:
 
     Args:
         question: The request, and where the parts go.
-        state: The state for the next request.
         tokens: Learns how the answer ended, and gives its usage.
+        state: The state for the next request; None where the client has the upstream's own.
         stores: Whether the upstream was asked to store the answer.
     """
 
     def __init__(
-        self, question: ModelCall, state: preparation.ResponseState, tokens: RequestTokens, *, stores: bool
+        self,
+        question: ModelCall,
+        state: preparation.ResponseState | None,
+        tokens: RequestTokens,
+        *,
+        stores: bool = False,
     ) -> None:
         self._question = question
         self._progress = question.progress
@@ -355,7 +417,7 @@ class AttemptReport:
         match output:
             case TextPart() | ThinkingPart() | ToolCallPart() | DataPart():
                 self._is_empty = self._is_empty and isinstance(output, ThinkingPart)
-                self._progress.report(self._state.see(output))
+                self._progress.report(output if self._state is None else self._state.see(output))
             case Unmapped(type=kind):
                 self._unmapped[kind] += 1
             case Finish():
@@ -379,7 +441,7 @@ class AttemptReport:
             _logger.debug("the answer of %s was cut: %s%s", self._question.shown_model_id, cause, word)
         if self._unmapped:
             _logger.info("the answer held what has no part: %s", dict(self._unmapped))
-        if finish.error is None:
+        if finish.error is None and self._state is not None:
             # Before the usage, which consumers take for the last part.
             history = partial(preparation.history_digest, self._question.messages)
             response_id = finish.response_id if self._stores else None
@@ -403,20 +465,27 @@ class ForwardingProgress:
         progress: Where the answer is reported; its end too, for a :class:`FinishingProgress`.
 
     Attributes:
-        has_begun: Whether a part was reported; then no other attempt may follow.
+        passage: The way of the answer's own bytes, if the caller has one for them.
     """
 
     def __init__(self, progress: Progress) -> None:
-        self.has_begun = False
+        passing = narrow(progress, PassingProgress)
+        self.passage = None if passing is None else passing.passage
+        self._has_parts = False
         self._progress = progress
         self._draining = narrow(progress, DrainingProgress)
         self._finishing = narrow(progress, FinishingProgress)
         self._waiting = narrow(progress, WaitingProgress)
         self._last: Finish | None = None
 
+    @property
+    def has_begun(self) -> bool:
+        """Whether a part was reported, or bytes were passed on; then no other attempt may follow."""
+        return self._has_parts or (self.passage is not None and self.passage.has_begun)
+
     def report(self, part: ResponsePart) -> None:
         """Reports a part."""
-        self.has_begun = True
+        self._has_parts = True
         self._progress.report(part)
 
     async def drain(self) -> None:

@@ -28,7 +28,7 @@ from enum import Enum, auto
 from functools import partial
 from itertools import count
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 import httpx2
 
@@ -51,14 +51,24 @@ from partstream.lm.outputs import Finish, PausingStream, StreamOptions, StreamOu
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.reader import ReadStep, StreamReader, Tap
 from partstream.upstream.context import TRACE, current_capture, is_one_attempt, is_traced
+from partstream.upstream.forwarding import LookingReader, RawRefusal, returned_headers
 from partstream.upstream.http import HTTPAnswer, OutboundHTTPRequest, UpstreamHTTP
-from partstream.upstream.http_errors import content_type_error, http_error, redacted_error, redacted_outputs
+from partstream.upstream.http_errors import (
+    content_type_error,
+    http_error,
+    is_about_the_key,
+    redacted_error,
+    redacted_outputs,
+)
 
 if TYPE_CHECKING:
     from partstream.protocols.errors import Errors
     from partstream.protocols.protocol import Protocol
     from partstream.protocols.serve import WireRequest
     from partstream.upstream.configuration import RetryPolicy, Timeouts
+    from partstream.upstream.forwarding import Passage
+
+AnswerReader: TypeAlias = StreamReader | LookingReader
 
 _logger = logging.getLogger("partstream.upstreams")
 _REST_SECONDS: Final = 0.1
@@ -107,11 +117,14 @@ class Transport:
             failure: UpstreamError | None = None
             wait: float | None = None
             has_parts = exchange.paused is not None  # what goes on with an answer cannot begin it again
+            if exchange.passage is not None:
+                exchange.passage.begin()
             try:
                 async with aclosing(self._attempt(exchange, request, reader, trace)) as answer:
                     async for outputs in answer:
                         if not has_parts:
                             has_parts = any(not isinstance(one, Finish | Unmapped) for one in outputs)
+                            has_parts = has_parts or exchange.has_passed
                             failure = None if has_parts else _reported_status(outputs)
                             wait = self._wait_before_retry(failure, attempt, exchange.errors)
                             if wait is not None:
@@ -120,7 +133,8 @@ class Transport:
             except UpstreamError as error:
                 # An error of HTTP comes in place of an answer, also as a document under a status of success.
                 is_unread = isinstance(error, UpstreamHTTPError) or not reader.started
-                is_lost = exchange.paused is not None and reader.finished  # with the answer that it should go on with
+                # With the answer that it should go on with, or in the middle of its bytes.
+                is_lost = (exchange.paused is not None and reader.finished) or exchange.has_passed
                 failure = error if is_unread and not is_lost else None
                 wait = self._wait_before_retry(failure, attempt, exchange.errors)
                 if wait is None:
@@ -141,25 +155,25 @@ class Transport:
             asked.method,
             self._http.base_path + asked.path,
             asked.query,
-            body_document(asked.body),
-            {**asked.headers, "accept": exchange.protocol.accept, "content-type": "application/json"},
+            body_document(asked.body) if exchange.content is None else exchange.content,
+            {**asked.headers, "accept": exchange.accept, "content-type": _JSON},
             exchange.headers,
             exchange.session,
         )
 
     async def _attempt(
-        self, exchange: UpstreamRequest, request: OutboundHTTPRequest, reader: StreamReader, trace: AttemptTrace | None
+        self,
+        exchange: UpstreamRequest,
+        request: OutboundHTTPRequest,
+        reader: AnswerReader,
+        trace: AttemptTrace | None,
     ) -> AsyncGenerator[list[StreamOutput]]:
         loop = asyncio.get_running_loop()
-        limits = self._timeouts.while_loading if exchange.loads_models else self._timeouts
-        deadlines = Deadlines(limits, loop.time())
+        deadlines = Deadlines(exchange.limits(self._timeouts), loop.time())
         async with aclosing(await self._send(request, deadlines, exchange)) as answer:
             if trace is not None:
                 trace.redactor = answer.redactor
-            form = form_of(answer, exchange)
-            if form is AnswerForm.REFUSAL:
-                raise await refusal(answer, exchange)
-            if form is AnswerForm.DOCUMENT:
+            if await self._is_document(answer, exchange, reader):
                 yield redacted_outputs(await read_document(answer, exchange, reader, deadlines), answer)
                 return
             with closing(_Pieces(answer, deadlines)) as pieces:
@@ -179,11 +193,25 @@ class Transport:
                     # Here, so that the client's error, which may quote a key, is no context of it.
                     if failure is not None:
                         outputs = _broken(reader, failure)
-                    if outputs:
+                    if outputs or exchange.passage is not None:
                         yield redacted_outputs(outputs, answer)
                         deadlines.resumed(loop.time())
             await pieces.read_away()
             answer.is_over()
+
+    @staticmethod
+    async def _is_document(answer: HTTPAnswer, exchange: UpstreamRequest, reader: AnswerReader) -> bool:
+        """Whether an answer is a document.
+
+        Raises:
+            UpstreamError: It is neither a stream nor a document.
+        """
+        form = form_of(answer, exchange)
+        if form is AnswerForm.REFUSAL:
+            raise await refusal(answer, exchange)
+        if isinstance(reader, LookingReader):
+            reader.responded(answer.response.status_code, answer.response.headers, answer.redactor)
+        return form is AnswerForm.DOCUMENT
 
     async def _send(self, request: OutboundHTTPRequest, deadlines: Deadlines, exchange: UpstreamRequest) -> HTTPAnswer:
         def limit() -> asyncio.Timeout:
@@ -232,14 +260,14 @@ def _reported_status(outputs: list[StreamOutput]) -> UpstreamError | None:
     return error if isinstance(error, UpstreamFailureError) and error.http_status is not None else None
 
 
-def _broken(reader: StreamReader, error: UpstreamError) -> list[StreamOutput]:
+def _broken(reader: AnswerReader, error: UpstreamError) -> list[StreamOutput]:
     """Ends an answer that broke in the middle; what broke before its first event is raised, to be sent again."""
     if not reader.started:
         raise error
     return reader.end() if reader.failing or reader.ending else reader.fail(error)
 
 
-def _ended(reader: StreamReader, url: str) -> list[StreamOutput]:
+def _ended(reader: AnswerReader, url: str) -> list[StreamOutput]:
     """Ends an answer whose bytes have ended."""
     outputs = reader.end()
     if not reader.started:
@@ -298,6 +326,8 @@ class UpstreamRequest:
             None where a pause is the end.
         loads_models: Whether the upstream may load a model before it says anything.
         session: The id of the conversation, see :attr:`partstream.upstream.http.OutboundHTTPRequest.session`.
+        passage: The way of the answer's own bytes to the client, where the request goes on as it came; else None.
+        content: The bytes of the body, where they are not those of the JSON of `request`.
     """
 
     request: WireRequest = field(repr=False)
@@ -309,16 +339,43 @@ class UpstreamRequest:
     on_pause: Callable[[PausingStream], object] | None = field(default=None, repr=False)
     loads_models: bool = False
     session: str | None = None
+    passage: Passage | None = field(default=None, repr=False)
+    content: bytes | None = field(default=None, repr=False)
 
-    def make_reader(self, tap: Tap | None = None) -> StreamReader:
+    @property
+    def has_passed(self) -> bool:
+        """Whether the client has got bytes of the answer."""
+        return self.passage is not None and self.passage.has_begun
+
+    def limits(self, timeouts: Timeouts) -> Timeouts:
+        """The limits of time; the head of a document comes only once the model has ended."""
+        return timeouts.while_loading if self.loads_models or not self.is_stream else timeouts
+
+    @property
+    def is_stream(self) -> bool:
+        """Whether the answer is asked for as a stream; only a client of the same wire wants a document."""
+        return self.passage is None or self.passage.request.is_stream
+
+    @property
+    def accept(self) -> str:
+        """The media type that is asked for."""
+        return self.protocol.accept if self.is_stream else _JSON
+
+    def make_reader(self, tap: Tap | None = None) -> AnswerReader:
         """A new reader, for one attempt; a tap sees each of its steps."""
+        reader = self._make_reader(tap)
+        if self.passage is None:
+            return reader
+        return LookingReader(reader, self.passage, self.protocol.framings[0].event_ends)
+
+    def _make_reader(self, tap: Tap | None) -> StreamReader:
         if tap is None:
             return StreamReader(self.protocol, self.options, paused=self.paused)
         from partstream.protocols.reader import TappedReader  # noqa: PLC0415 - hardly ever used
 
         return TappedReader(tap, self.protocol, self.options, paused=self.paused)
 
-    def is_over(self, reader: StreamReader) -> bool:
+    def is_over(self, reader: AnswerReader) -> bool:
         """Whether nothing more of the response is read: it has ended, or it is paused and another goes on with it."""
         if reader.finished:
             return True
@@ -533,7 +590,7 @@ def form_of(answer: HTTPAnswer, exchange: UpstreamRequest) -> AnswerForm:
     if not answer.response.is_success:
         return AnswerForm.REFUSAL
     content_type = bare_media_type(str(answer.response.headers.get("content-type", "")))
-    if content_type == _JSON != exchange.protocol.accept:
+    if content_type == _JSON and (exchange.protocol.accept != _JSON or not exchange.is_stream):
         return AnswerForm.DOCUMENT if exchange.takes_documents else AnswerForm.REFUSAL
     # Some servers stream under other names; the page of a proxy is certainly no stream.
     return AnswerForm.REFUSAL if content_type == "text/html" else AnswerForm.STREAM
@@ -542,11 +599,17 @@ def form_of(answer: HTTPAnswer, exchange: UpstreamRequest) -> AnswerForm:
 async def refusal(answer: HTTPAnswer, exchange: UpstreamRequest) -> UpstreamError:
     """The error for an answer that is neither a stream nor a document; reads the start of its body."""
     redactor = answer.redactor
-    return _error_in(answer, exchange, redactor, redactor.redact_bytes(await _start_of_body(answer)))
+    body = redactor.redact_bytes(await _start_of_body(answer))
+    error = _error_in(answer, exchange, redactor, body)
+    response, is_json = answer.response, bare_media_type(answer.response.headers.get("content-type", "")) == _JSON
+    if exchange.passage is not None and response.status_code >= 400 and is_json and not is_about_the_key(error):
+        headers = returned_headers(response.headers, redactor)
+        exchange.passage.refused(error, RawRefusal(response.status_code, headers, body))
+    return error
 
 
 async def read_document(
-    answer: HTTPAnswer, exchange: UpstreamRequest, reader: StreamReader, deadlines: Deadlines
+    answer: HTTPAnswer, exchange: UpstreamRequest, reader: AnswerReader, deadlines: Deadlines
 ) -> list[StreamOutput]:
     """Reads an answer in one document; the last output is a Finish.
 
@@ -561,7 +624,7 @@ async def read_document(
 
 
 async def _read_document(
-    answer: HTTPAnswer, exchange: UpstreamRequest, reader: StreamReader, deadlines: Deadlines
+    answer: HTTPAnswer, exchange: UpstreamRequest, reader: AnswerReader, deadlines: Deadlines
 ) -> tuple[list[StreamOutput], UpstreamError | None]:
     """The outputs of a document; an error in their place if the document is only an error."""
     body = await _whole_body(answer, deadlines)

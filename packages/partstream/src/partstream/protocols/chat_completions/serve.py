@@ -51,7 +51,14 @@ from partstream.protocols.failures import common_reply, said_in_stream
 from partstream.protocols.model_documents import MODEL_DOCUMENTS
 from partstream.protocols.provider_state import FIELD
 from partstream.protocols.provider_state import MESSAGE_FIELD as ITEM_TYPE
-from partstream.protocols.serve import RequestReader, ResponseWriter, WireEvent, WireRequest, pieces_of_arguments
+from partstream.protocols.serve import (
+    ForwardingRules,
+    RequestReader,
+    ResponseWriter,
+    WireEvent,
+    WireRequest,
+    pieces_of_arguments,
+)
 
 if TYPE_CHECKING:
     from partstream.lm.parts import FinishReason, MessagePart, ToolResultContent, Usage
@@ -62,6 +69,11 @@ if TYPE_CHECKING:
 
 class ChatRequestReader(RequestReader):
     """Reads requests of Chat Completions; see :class:`partstream.protocols.serve.RequestReader`."""
+
+    forwarding = ForwardingRules(
+        frozenset({"openai-beta", "openai-organization", "openai-project", "idempotency-key", "x-client-request-id"}),
+        output_limits=(("max_completion_tokens",), ("max_tokens",)),
+    )
 
     def read(self, request: WireRequest) -> InboundRequest:
         """The request of a client."""
@@ -456,6 +468,9 @@ class ChatCompletionsWriter(ResponseWriter):
         choice = {"index": 0, "message": message.written(), "logprobs": None, "finish_reason": word}
         told = {} if usage is None else {"usage": usage}
         return 200, {**head, "object": "chat.completion", "choices": [choice], **told}
+
+    def _adopt(self, event: WireEvent) -> None:
+        self._head |= {name: event[name] for name in self._head if name in event}
 
     def _chunk(self, delta: Mapping[str, Any], word: str | None = None) -> dict[str, Any]:
         """A chunk with a piece of the message, and the finish reason or None."""

@@ -1,0 +1,367 @@
+"""A reply that is the upstream's own: where client and upstream speak the same wire, its bytes reach the client.
+
+:func:`offer` decides what the server knows: :data:`_OBSTACLES` has the reasons to translate, and the first that holds
+is logged. What the upstream knows, it decides itself (:func:`partstream.upstream.forwarding.obstacle_at`).
+
+:class:`ForwardedReply` is the reply of an offered request, and the passage of its bytes. Until a provider takes the
+passage it is an ordinary reply, and it becomes one again where an attempt fails before its first byte. While the bytes
+pass, the parts that the provider reports are looked at by all who look at parts, and written by nobody. So usage,
+budgets, checks, captures and limits of time hold as for every reply, and the end comes from the same place:
+
+- The upstream has ended its answer: nothing is added, also where its last event is an error.
+- The upstream refuses the request: the client gets its status, its words and its rate limits. What it says of the
+  server's own key does not concern the client, and is said in our words.
+- The answer stops early, because of a budget, a limit of time, a lost connection or a stop of the server: the response
+  writer of the wire takes the events that were sent (:meth:`partstream.protocols.serve.ResponseWriter.adopt`) and
+  writes the end that follows on them. They are kept as bytes and read only then, or once they are many.
+
+A document has no such end, so that its bytes wait until it is clear that it is whole; one that has to stop early is
+written from its parts.
+"""
+
+from __future__ import annotations
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import parse_qsl, urlencode
+
+from partstream.codec.json_codec import JSONDecodeError, loads
+from partstream.codec.text import bare_media_type
+from partstream.conversation.provider_state import STATE_MARK
+from partstream.protocols.options import Option
+from partstream.protocols.provider_state import SIGNED
+from partstream.server.replies import Head, ReplySink, ReplyWriter, json_headers, stream_headers
+from partstream.upstream.forwarding import Obstacle, RawRefusal, RawRequest
+
+if TYPE_CHECKING:
+    from partstream.errors import LanguageModelError
+    from partstream.lm.outputs import Finish, InboundRequest, Reply
+    from partstream.lm.parts import ResponsePart
+    from partstream.protocols.serve import ResponseWriter, WireEvent, WireRequest
+    from partstream.server.models import CataloguedModel
+    from partstream.server.requests import Endpoint
+    from partstream.server.settings import ServerOverrides, ServingSettings
+    from partstream.server.state import Remembered
+    from partstream.upstream.forwarding import Passage
+
+_logger = logging.getLogger("partstream.serving")
+
+
+# ---- The decision ----
+
+
+@dataclass(frozen=True, slots=True)
+class ForwardingCase:
+    """What the server knows of a request for a response, to decide whether it may go on as it came.
+
+    Attributes:
+        body: The bytes of the request; None where it came over a WebSocket.
+        wire: The request.
+        remembered: The request with what it refers to.
+        asked: The request as it was read.
+        admitted: The same as an admission lets it go on; `asked` itself where it changes nothing.
+        model: The model that answers.
+        is_judged: Whether there is an admission.
+    """
+
+    endpoint: Endpoint
+    body: bytes | None
+    wire: WireRequest
+    remembered: Remembered
+    asked: InboundRequest
+    admitted: InboundRequest
+    model: CataloguedModel
+    settings: ServingSettings
+    overrides: ServerOverrides
+    is_judged: bool = False
+
+    def stream_type(self) -> str:
+        """The media type of the stream that the client wants."""
+        return bare_media_type(self.endpoint.writes.stream_form(self.asked).content_type)
+
+    def granted(self) -> Mapping[str, Any]:
+        """The options of the answer that an admission has changed."""
+        before, after = self.asked.options.model_options, self.admitted.options.model_options
+        names = before.keys() | after.keys()
+        return {name: after.get(name) for name in names if before.get(name) != after.get(name)}
+
+    def is_changed(self) -> bool:
+        """Whether an admission has changed more than the limit of the answer."""
+        if self.admitted is self.asked:
+            return False
+        kept = replace(self.admitted.options, model_options=self.asked.options.model_options)
+        is_same = self.admitted.messages is self.asked.messages and kept == self.asked.options
+        return not is_same or not self.granted().keys() <= set(Option.LIMIT.value)
+
+
+_OWN_MARKS: Final = (STATE_MARK.encode(), SIGNED.encode())
+"""What every text begins with in which this server has sealed state or a summary."""
+
+_OBSTACLES: Final[tuple[tuple[Obstacle, Callable[[ForwardingCase], bool]], ...]] = (
+    (Obstacle.SOCKET, lambda case: case.body is None),
+    (Obstacle.RULES, lambda case: case.endpoint.reads.forwarding is None),
+    (Obstacle.SERVER, lambda case: case.settings.raw_reasoning or case.overrides.identify is not None),
+    (Obstacle.FORM, lambda case: case.asked.stream and case.stream_type() != case.endpoint.protocol.accept),
+    (Obstacle.OWN_STATE, lambda case: any(mark in (case.body or b"") for mark in _OWN_MARKS)),
+    (Obstacle.REFERENCE, lambda case: bool(case.remembered.earlier.chain or case.remembered.earlier.items)),
+    (Obstacle.ASKED, ForwardingCase.is_changed),
+)
+"""Why a request is not offered; the first row that holds counts."""
+
+
+def offer(case: ForwardingCase) -> RawRequest | None:
+    """The request for an upstream of the same wire, or None where it is translated.
+
+    Ask it only where the provider is a :class:`partstream.server.models.ForwardingProvider`: every other one makes its
+    answers itself.
+    """
+    obstacle = next((reason for reason, holds in _OBSTACLES if holds(case)), None)
+    rules = case.endpoint.reads.forwarding
+    if obstacle is not None or rules is None or case.body is None:
+        if obstacle is not None:
+            _logger.debug("the request to %s is translated: %s", case.model.id, obstacle.value)
+        return None
+    granted = [value for name, value in case.granted().items() if type(value) is int]
+    return RawRequest(
+        protocol=case.endpoint.protocol.name,
+        rules=rules,
+        pattern=case.endpoint.pattern,
+        query=urlencode([(name, value) for name, value in parse_qsl(case.wire.query) if name in rules.query]),
+        headers={name: value for name, value in case.wire.headers.items() if name in rules.headers},
+        body=case.body,
+        document=case.wire.body,
+        is_stream=case.asked.stream,
+        messages=case.admitted.messages,
+        options=case.admitted.options,
+        output_limit=min(granted, default=None),
+        is_judged=case.is_judged,
+    )
+
+
+# ---- The reply ----
+
+_MOST_UNREAD: Final = 256 * 1024
+"""The bytes of a stream that are kept before their events are read: most answers have fewer, and end by themselves."""
+
+
+class ForwardedReply(ReplyWriter):
+    """The reply to a request that may go on as it came; also the :class:`Passage` of its bytes.
+
+    Args:
+        make_usual: Makes the reply in whose form parts are written.
+        request: The request.
+        endpoint: Where it came.
+        asked: The request as it was read.
+        reply: What identifies the reply.
+        sink: Where the bytes go.
+    """
+
+    __slots__ = (
+        "_adopted", "_asked", "_form", "_framing", "_head", "_held", "_is_head_sent", "_is_over", "_is_raw",
+        "_is_settled", "_is_whole", "_make_usual", "_pieces", "_refusal", "_reply", "_unread", "_unread_size", "_usual",
+        "has_begun", "request",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        make_usual: Callable[[], ReplyWriter],
+        request: RawRequest,
+        endpoint: Endpoint,
+        asked: InboundRequest,
+        reply: Reply,
+        sink: ReplySink,
+    ) -> None:
+        self.request = request
+        self.has_begun = False
+        self._make_usual = make_usual
+        self._usual: ReplyWriter | None = None
+        self._writes = endpoint.writes
+        self._framing = endpoint.protocol.framings[0]
+        self._asked = asked
+        self._reply = reply
+        self._sink = sink
+        self._form = endpoint.writes.stream_form(asked)
+        self._is_raw = self._is_whole = self._is_settled = self._is_head_sent = self._is_over = False
+        self._head: Head | None = None
+        self._held: list[bytes] = []
+        self._pieces = 0
+        self._refusal: tuple[LanguageModelError, RawRefusal] | None = None
+        self._adopted: ResponseWriter | None = None
+        self._unread: list[bytes] = []
+        self._unread_size = 0
+
+    @property
+    def usual(self) -> ReplyWriter:
+        """The reply in whose form parts are written."""
+        if self._usual is None:
+            self._usual = self._make_usual()
+        return self._usual
+
+    @property
+    def events(self) -> int:
+        """The pieces that were passed on, and the events that were written."""
+        return self._pieces + (0 if self._usual is None else self._usual.events)
+
+    def passage(self, asked: InboundRequest) -> Passage | None:
+        """This reply, for the request as the provider gets it."""
+        self.request = replace(self.request, messages=asked.messages, options=asked.options)
+        return self
+
+    # -- The parts of the provider --
+
+    def take(self, part: ResponsePart, /) -> None:
+        """Writes a part, unless it is one of an answer whose own bytes pass."""
+        if not (self._is_raw and self._asked.stream):
+            self.usual.take(part)
+
+    def finish(self, finish: Finish) -> None:
+        """Ends the reply."""
+        is_refused = self._refusal is not None and finish.error is not None and not self._is_head_sent
+        if is_refused and self._refusal is not None and _is_of(finish.error, self._refusal[0]):
+            self._refuse(self._refusal[1])
+        elif not self._is_raw or not (self.has_begun or self._is_whole):
+            self.usual.finish(finish)
+        elif self._is_whole and (self._asked.stream or self._is_settled):
+            if not self.has_begun:
+                self._send_held()
+            self._sink.end()
+        elif self.has_begun:
+            self._sink.end(self._early_end(finish))
+        else:
+            self.usual.finish(finish)
+        self._is_over = True
+
+    def break_off(self, error: Exception) -> None:
+        """Ends the reply as far as possible."""
+        if self.has_begun:
+            self._sink.end()
+        else:
+            self.usual.break_off(error)
+        self._is_over = True
+
+    def open(self) -> None:
+        """Sends the head of a stream: that of the upstream if it has come, else that of the wire."""
+        if not self._asked.stream or self._is_over:
+            return
+        if self._is_raw and self._held:
+            self.commit()
+        elif not self.has_begun:
+            self.usual.open()
+            self._is_head_sent = True
+
+    def keep_alive(self) -> None:
+        """Writes bytes that only show that the connection lives, between two events."""
+        if not self.has_begun:
+            self.usual.keep_alive()
+        elif self._asked.stream and self._form.keep_alive:
+            self._sink.send(self._form.keep_alive)
+
+    def idle(self) -> None:
+        """Writes the wire's own event for a model that works; in the bytes of an upstream, a comment in its place."""
+        if self.has_begun:
+            self.keep_alive()
+        else:
+            self.usual.idle()
+
+    # -- The bytes of the upstream --
+
+    def begin(self) -> None:
+        """Begins an attempt, and forgets the one before."""
+        self._is_raw, self._is_whole, self._is_settled = True, False, False
+        self._head, self._refusal = None, None
+        self._held.clear()
+
+    def leave(self) -> None:
+        """Gives an attempt up of which the client has got nothing."""
+        self._is_raw, self._is_whole, self._head = False, False, None
+        self._held.clear()
+
+    def head(self, status: int, headers: Mapping[str, str]) -> None:
+        """Takes the head of the upstream's answer."""
+        self._head = Head(status, (*headers.items(), *(stream_headers("")[1:] if self._asked.stream else ())))
+
+    def data(self, data: bytes, /) -> None:
+        """Passes bytes on, or holds them until it is clear that they are the answer."""
+        if self._is_over:
+            return
+        self._pieces += 1
+        if not self.has_begun:
+            self._held.append(data)
+            return
+        self._keep(data)
+        self._sink.send(data)
+
+    def commit(self) -> None:
+        """Lets the bytes of a stream go to the client."""
+        if not self.has_begun and self._asked.stream and not self._is_over:
+            self._send_held()
+
+    def settle(self) -> None:
+        """Notes that the parts of a document were looked at."""
+        self._is_settled = True
+
+    def end(self, *, is_whole: bool) -> None:
+        """Takes the end of the bytes."""
+        self._is_whole = is_whole
+
+    def refused(self, error: LanguageModelError, refusal: RawRefusal) -> None:
+        """Keeps the words of the upstream for an error that may end the answer."""
+        self._refusal = error, refusal
+
+    def _send_held(self) -> None:
+        data = b"".join(self._held)
+        self._held.clear()
+        self.has_begun = True
+        if not self._is_head_sent:
+            assert self._head is not None  # noqa: S101 - it comes before the bytes
+            length = () if self._asked.stream else json_headers(data)[1:]
+            self._sink.start(replace(self._head, headers=(*self._head.headers, *length)))
+            self._is_head_sent = True
+        self._keep(data)
+        self._sink.send(data)
+
+    def _refuse(self, refusal: RawRefusal) -> None:
+        headers = {"content-type": "application/json", **refusal.headers}
+        self._sink.start(Head(refusal.status, (*headers.items(), *json_headers(refusal.body)[1:])))
+        self._sink.end(refusal.body)
+
+    # -- The end of an answer that stops early --
+
+    def _keep(self, data: bytes) -> None:
+        if self._asked.stream:
+            self._unread.append(data)
+            self._unread_size += len(data)
+            if self._unread_size > _MOST_UNREAD:
+                self._adopt()
+
+    def _adopt(self) -> ResponseWriter:
+        """The response writer, with all events so far."""
+        if self._adopted is None:
+            self._adopted = self._writes(self._asked, self._reply)
+        decoder = self._framing.make_decoder()
+        data = b"".join(self._unread)
+        self._unread.clear()
+        self._unread_size = 0
+        for _, event in decoder.feed(data):
+            document = _object(event)
+            if document is not None:
+                self._adopted.adopt(document)
+        return self._adopted
+
+    def _early_end(self, finish: Finish) -> bytes:
+        events: list[WireEvent] = self._adopt().write(finish)
+        return b"".join(map(self._form.frame, events)) + self._form.end
+
+
+def _object(data: bytes) -> WireEvent | None:
+    try:
+        value = loads(data)
+    except (JSONDecodeError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _is_of(error: BaseException | None, cause: BaseException) -> bool:
+    """Whether an error is another one, or was raised from it."""
+    return error is not None and (error is cause or error.__cause__ is cause)

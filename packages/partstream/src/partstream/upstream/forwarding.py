@@ -1,0 +1,422 @@
+"""Sends a client's request on as it came, and its answer's bytes as they come, where both sides speak the same wire.
+
+A server offers a request with a :class:`Passage`, which goes along with the progress of the answer. A wrapper that
+changes nothing of an answer hands it on (:class:`PassingProgress`). Any other object around the progress does not, so
+that what is behind it reports parts. A gateway takes the passage if :func:`obstacle_at` finds no reason against it, and
+asks its upstream with the same transport, attempts, keys and limits as for any other request. Otherwise the request is
+translated.
+
+What changes of a request is the model, the key, the output limit of an admission, and the fields and headers that a
+setting of the upstream adds. :class:`RawRequest` writes them into the bytes and leaves all others as they are. A
+repeated name in the JSON could say one thing to us and another to the upstream, so that bytes are only edited where
+the name occurs once; where an admission has judged the request, the upstream gets what was judged, written anew.
+
+The reader looks on. :class:`LookingReader` reads the bytes for the ledger, budgets, checks and captures, and passes
+them on in whole events, so that something may be put between two of them. Its errors are its own: an event that it
+cannot read goes on all the same. The end of the answer waits for the end of the bytes. Nothing reaches the client
+before the first part of the answer, so that another attempt may follow until then.
+"""
+
+from __future__ import annotations
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, runtime_checkable
+
+from partstream.codec.json_codec import JSONDecodeError, dumps, dumps_text, loads
+from partstream.codec.sse import DEFAULT_MAX_EVENT_SIZE
+from partstream.conversation.preparation import RequestSettings
+from partstream.errors import EventTooLargeError
+from partstream.lm.outputs import ErrorMode, Finish, Outcome, StreamOptions, StreamOutput
+from partstream.protocols.serve import MODEL, WireRequest, path_for_model
+
+if TYPE_CHECKING:
+    from partstream.codec.redaction import Redactor
+    from partstream.errors import LanguageModelError
+    from partstream.lm.messages import ChatMessage, RequestOptions
+    from partstream.lm.outputs import PausingStream
+    from partstream.protocols.reader import StreamReader
+    from partstream.protocols.serve import ForwardingRules
+    from partstream.upstream.configuration import GatewayConfiguration
+
+# ---- Requests as they came ----
+
+
+@dataclass(frozen=True, slots=True)
+class RawRequest:
+    """A request as its client sent it.
+
+    Attributes:
+        protocol: The name of its wire.
+        rules: What of a request of this wire goes on.
+        pattern: The pattern of its path below the base URL, which may hold `{model}`.
+        query: The fields of its query that go on.
+        headers: Its headers that go on, names in lower case.
+        body: Its body.
+        document: The JSON object in the body.
+        is_stream: Whether the client wants a stream; otherwise one document.
+        messages: The conversation as it was read: a provider that asks with another one asks something else.
+        options: The options as they were read, likewise.
+        output_limit: The most tokens of the answer that an admission grants; None for what the request says.
+        is_judged: Whether an admission has judged the request: then the upstream gets the JSON that was judged.
+    """
+
+    protocol: str
+    rules: ForwardingRules
+    pattern: str
+    query: str
+    headers: Mapping[str, str] = field(repr=False)
+    body: bytes = field(repr=False)
+    document: Mapping[str, Any] = field(repr=False)
+    is_stream: bool
+    messages: Sequence[ChatMessage] = field(repr=False)
+    options: RequestOptions = field(repr=False)
+    output_limit: int | None = None
+    is_judged: bool = False
+
+    def names_a_limit(self) -> bool:
+        """Whether it limits its answer."""
+        return any(_at(self.document, place) is not None for place in self.rules.output_limits)
+
+    def wire(self, model_id: str, added: Mapping[str, Any], headers: Mapping[str, str]) -> tuple[WireRequest, bytes]:
+        """The request to a model, with its body as bytes.
+
+        Args:
+            model_id: The model by the name that the upstream knows.
+            added: The fields of the body that a setting adds; None takes one out.
+            headers: The headers that the wire wants, where the client has sent none of these names.
+        """
+        path = path_for_model(self.pattern, model_id)
+        is_named = MODEL not in self.pattern
+        body = dict(self.document)
+        if is_named:
+            body["model"] = model_id
+        for name, value in added.items():
+            body.pop(name, None) if value is None else body.update({name: value})
+        if self.output_limit is not None:
+            body = self._limited(body, self.output_limit)
+        request = WireRequest(path, body, {**headers, **self.headers}, self.query)
+        if self.is_judged or added or self.output_limit is not None:
+            return request, dumps(body)
+        if not is_named or self.document.get("model") == model_id:
+            return request, self.body
+        edited = _with_model(self.body, str(self.document.get("model", "")), model_id)
+        return request, dumps(body) if edited is None else edited
+
+    def _limited(self, body: dict[str, Any], limit: int) -> dict[str, Any]:
+        said = [place for place in self.rules.output_limits if _at(body, place) is not None]
+        for place in said or self.rules.output_limits[:1]:
+            body = _put(body, place, limit)
+        return body
+
+
+def _at(document: Any, place: Sequence[str]) -> Any:
+    for name in place:
+        document = document.get(name) if isinstance(document, Mapping) else None
+    return document
+
+
+def _put(document: Mapping[str, Any], place: Sequence[str], value: Any) -> dict[str, Any]:
+    name, *rest = place
+    inner = document.get(name)
+    said = _put(inner if isinstance(inner, Mapping) else {}, rest, value) if rest else value
+    return {**document, name: said}
+
+
+_MODEL_FIELD: Final = re.compile(rb'"model"\s*:\s*("(?:[^"\\]|\\.)*+")', re.DOTALL)
+"""A field of this name at any depth; never a text that looks like one, because quotation marks in texts are escaped."""
+
+
+def _with_model(body: bytes, before: str, after: str) -> bytes | None:
+    """The body with another model; None where its place is not certain: the name occurs twice, or is written in
+    escapes."""
+    found = [*_MODEL_FIELD.finditer(body)]
+    if len(found) != 1:
+        return None
+    begin, end = found[0].span(1)
+    try:
+        is_this = loads(body[begin:end]) == before
+        edited = body[:begin] + dumps_text(after) + body[end:]
+        is_only = is_this and loads(edited).get("model") == after
+    except (JSONDecodeError, UnicodeEncodeError):
+        return None
+    return edited if is_only else None
+
+
+# ---- Reasons to translate ----
+
+
+class Obstacle(Enum):
+    """Why a request is translated, and not sent on as it came; the value says it in the log."""
+
+    WIRE = "the upstream speaks another wire"
+    RULES = "this wire has no rules by which a request goes on"
+    SOCKET = "it came over a WebSocket"
+    FORM = "the client wants a form of the stream that servers of this wire are not asked for here"
+    OWN_STATE = "it holds state or a summary that this server has written"
+    REFERENCE = "it refers to a response or an item, which the upstream would look up for every caller alike"
+    ASKED = "an admission or a provider has changed what is asked"
+    SERVER = "a setting of the server changes what answers look like"
+    SETTING = "a setting of the upstream changes how requests are written or answers are shown"
+    LIMIT = "the answer has to be limited, and the request names no limit"
+
+
+def obstacle_at(
+    raw: RawRequest, asked: tuple[object, object], configuration: GatewayConfiguration, model_id: str
+) -> Obstacle | None:
+    """Why an upstream is not asked with the request as it came; None where it is.
+
+    Args:
+        raw: The request.
+        asked: The messages and the options of the question.
+        configuration: The upstream, in the protocol that it speaks.
+        model_id: The model that is asked.
+    """
+    if raw.protocol != configuration.protocol:
+        return Obstacle.WIRE
+    if asked[0] is not raw.messages or asked[1] is not raw.options:
+        return Obstacle.ASKED
+    settings = configuration.request_settings(model_id)
+    shown = replace(configuration.stream, call_id_prefix="")
+    written = replace(settings, **_ADDED)
+    if shown != StreamOptions() or written != RequestSettings() or configuration.errors is not ErrorMode.REJECT:
+        return Obstacle.SETTING
+    needs_limit = settings.max_output_tokens is not None or raw.output_limit is not None
+    if needs_limit and not raw.names_a_limit() and (raw.output_limit is None or len(raw.rules.output_limits) > 1):
+        return Obstacle.LIMIT
+    return None
+
+
+_ADDED: Final[Mapping[str, Any]] = {
+    name: getattr(RequestSettings(), name)
+    for name in ("max_output_tokens", "extra_body", "extra_headers", "capabilities")
+}
+"""The settings that hold for a request as it came too, and those that are none."""
+
+
+# ---- The way of the bytes ----
+
+
+class Passage(Protocol):
+    """The way of an answer's own bytes to the client. One attempt at an answer takes it at a time.
+
+    Attributes:
+        request: The request.
+        has_begun: Whether the client has got any of these bytes; then no other attempt may follow.
+    """
+
+    request: RawRequest
+    has_begun: bool
+
+    def begin(self) -> None:
+        """Begins an attempt, and forgets the one before."""
+        ...
+
+    def leave(self) -> None:
+        """Gives the attempt up: what follows comes as parts."""
+        ...
+
+    def head(self, status: int, headers: Mapping[str, str]) -> None:
+        """Takes the status and the headers of the answer that the client gets."""
+        ...
+
+    def data(self, data: bytes, /) -> None:
+        """Takes the next bytes of a stream, which are whole events, or all bytes of a document."""
+        ...
+
+    def commit(self) -> None:
+        """Lets the bytes go to the client: the attempt has reported something."""
+        ...
+
+    def settle(self) -> None:
+        """Says that all parts in the bytes were reported, and nobody has stopped the answer."""
+        ...
+
+    def end(self, *, is_whole: bool) -> None:
+        """Ends the bytes. They are whole if the upstream has ended them, and not where they broke off."""
+        ...
+
+    def refused(self, error: LanguageModelError, refusal: RawRefusal) -> None:
+        """Takes the words of the upstream for an error, which the client gets if this error ends the answer."""
+        ...
+
+
+class RawRefusal(NamedTuple):
+    """An HTTP error of an upstream, without the secrets of the request."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+@runtime_checkable
+class PassingProgress(Protocol):
+    """A progress that can take the answer's own bytes; `passage` is None where this answer has to come as parts."""
+
+    passage: Passage | None
+
+
+_RETURNED: Final = frozenset(
+    {"content-type", "retry-after", "retry-after-ms", "x-should-retry", "openai-processing-ms", "openai-version"}
+    | {"openai-model", "server-timing", "x-envoy-upstream-service-time", "cf-ray", "x-ratelimit-type"}
+)
+_LIMITS: Final = ("x-ratelimit-", "ratelimit-", "anthropic-ratelimit-", "x-codex-", "anthropic-fast-")
+"""Headers of an answer that go back to the client, by name or by the beginning of it. Others are about the connection,
+the account or the pages of the upstream."""
+
+
+def returned_headers(headers: Mapping[str, str], redactor: Redactor) -> dict[str, str]:
+    """The headers of an answer that its client gets, names in lower case, without secrets."""
+    lowered = ((name.lower(), value) for name, value in headers.items())
+    kept = {name: value for name, value in lowered if name in _RETURNED or name.startswith(_LIMITS)}
+    return {name: redactor.redact(value) for name, value in kept.items()}
+
+
+# ---- Looking on ----
+
+
+class LookingReader:
+    """Reads the bytes of an answer that goes on as it comes; has what :class:`Transport` needs of a reader.
+
+    Args:
+        reader: Reads the answer.
+        passage: The way of the bytes.
+        event_ends: The bytes after a whole event.
+
+    Attributes:
+        finished: Whether nothing more of the bytes is read.
+    """
+
+    __slots__ = ("_cut", "_is_document", "_last", "_passage", "_reader", "_redactor", "finished")
+
+    def __init__(self, reader: StreamReader, passage: Passage, event_ends: tuple[bytes, ...]) -> None:
+        self._redactor: Redactor | None = None  # of errors that the upstream reports in its stream
+        self.finished = False
+        self._reader = reader
+        self._passage = passage
+        self._cut = EventBorders(event_ends)
+        self._last: list[StreamOutput] | None = None
+        self._is_document = False
+
+    @property
+    def started(self) -> bool:
+        """Whether an event was read."""
+        return self._reader.started
+
+    @property
+    def failing(self) -> bool:
+        """Whether the upstream has reported an error and may still say more about it."""
+        return self._last is None and self._reader.failing
+
+    @property
+    def ending(self) -> bool:
+        """Whether the end is near: what still comes, comes at once."""
+        return self._reader.ending if self._last is None else _is_good(self._last)
+
+    @property
+    def paused(self) -> PausingStream | None:
+        """None: a pause is the end of these bytes, and their client goes on with it."""
+        return None
+
+    def responded(self, status: int, headers: Mapping[str, str], redactor: Redactor) -> None:
+        """Takes the head of the answer, and what removes the secrets of its request."""
+        self._redactor = redactor
+        self._passage.head(status, returned_headers(headers, redactor))
+
+    def feed(self, data: bytes) -> list[StreamOutput]:
+        """Passes bytes on, and reads them.
+
+        Raises:
+            EventTooLargeError: An event without an end.
+        """
+        outputs: list[StreamOutput] = []
+        if self._last is None:
+            outputs = self._reader.feed(data)
+            if self._reader.finished:
+                self._last, outputs = outputs, []
+        whole = self._cut.feed(data)
+        if whole:
+            is_error = self._reader.failing or (self._last is not None and not _is_good(self._last))
+            self._passage.data(self._redacted(whole) if is_error else whole)
+        return outputs
+
+    def feed_document(self, data: bytes) -> list[StreamOutput]:
+        """Passes a whole document on, and reads it."""
+        self._is_document = True
+        outputs = self._reader.feed_document(data)
+        is_error = self._reader.failing or not _is_good(outputs, default=True)
+        self._passage.data(self._redacted(data) if is_error else data)
+        return outputs
+
+    def end(self) -> list[StreamOutput]:
+        """Ends the bytes, which the upstream has ended."""
+        said_so = self._is_document or self._reader.failing or self._last is not None
+        outputs = self._reader.end() if self._last is None else self._last
+        self._over(is_whole=said_so or _is_good(outputs))
+        return outputs
+
+    def fail(self, error: LanguageModelError) -> list[StreamOutput]:
+        """Ends the bytes, which broke off."""
+        is_whole = self._last is not None and _is_good(self._last)
+        outputs = self._reader.fail(error) if self._last is None else self._last
+        self._over(is_whole=is_whole)
+        return outputs
+
+    def _over(self, *, is_whole: bool) -> None:
+        self.finished = True
+        if is_whole and (rest := self._cut.rest()):
+            self._passage.data(self._redacted(rest))
+        self._passage.end(is_whole=is_whole)
+
+    def _redacted(self, data: bytes) -> bytes:
+        return data if self._redactor is None else self._redactor.redact_bytes(data)
+
+
+def _is_good(outputs: Sequence[StreamOutput], *, default: bool = False) -> bool:
+    """Whether outputs end with the end of an answer that did not fail; `default` where they do not end it."""
+    last = outputs[-1] if outputs else None
+    return last.outcome in {Outcome.COMPLETED, Outcome.INCOMPLETE} if isinstance(last, Finish) else default
+
+
+class EventBorders:
+    """Cuts bytes after the last whole event in them."""
+
+    __slots__ = ("_ends", "_held", "_longest", "_size", "_tail")
+
+    def __init__(self, event_ends: tuple[bytes, ...]) -> None:
+        self._ends = event_ends
+        self._longest = max(map(len, event_ends)) - 1
+        self._held: list[bytes] = []
+        self._size = 0
+        self._tail = b""  # the last bytes of those that wait: an end may be cut
+
+    def feed(self, data: bytes) -> bytes:
+        """The bytes up to the last border; what follows waits.
+
+        Raises:
+            EventTooLargeError: More wait than any reader takes for one event.
+        """
+        if not self._held and data.endswith(self._ends):  # nearly always
+            return data
+        seen = self._tail + data
+        at = max(place + len(end) if (place := seen.rfind(end)) >= 0 else 0 for end in self._ends) - len(self._tail)
+        if at <= 0:
+            self._hold(data)
+            return b""
+        whole = b"".join((*self._held, data[:at]))
+        self._held, self._size, self._tail = [], 0, b""
+        if at < len(data):
+            self._hold(data[at:])
+        return whole
+
+    def rest(self) -> bytes:
+        """The bytes of an event without an end."""
+        return b"".join(self._held)
+
+    def _hold(self, data: bytes) -> None:
+        self._held.append(data)
+        self._size += len(data)
+        self._tail = (self._tail + data)[-self._longest :] if self._longest else b""
+        if self._size > DEFAULT_MAX_EVENT_SIZE:
+            raise EventTooLargeError(self._size, DEFAULT_MAX_EVENT_SIZE)
