@@ -37,9 +37,10 @@ from partstream.lm.outputs import Finish, InboundRequest
 from partstream.lm.provider import DrainingProgress, FinishingProgress, LanguageModelChatProvider, WaitingProgress
 from partstream.protocols.errors import COMMON_ERRORS, ErrorKind
 from partstream.server.answer import current_answer
-from partstream.server.models import CataloguedModel, ModelCatalogue, counted_request
+from partstream.server.models import CataloguedModel, ForwardingProvider, ModelCatalogue, counted_request
 from partstream.upstream.context import no_retries
 from partstream.upstream.endpoint import CredentialError
+from partstream.upstream.forwarding import PassingProgress
 from partstream.upstream.provider import has_more_room, helps_another_model
 from partstream_hub.directory import ModelRoute, Route
 
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from partstream.lm.parts import ResponsePart
     from partstream.lm.provider import LanguageModelChatCapabilities, LanguageModelChatInformation, Progress
     from partstream.server.clients import Caller
+    from partstream.upstream.forwarding import RawRequest
 
 # ---- Affinity ----
 
@@ -85,13 +87,16 @@ class AttemptProgress:
         on_begin: Called once, before the first part.
 
     Attributes:
+        passage: The way of the answer's own bytes, if `progress` has one.
         said_finish: How the attempt ended, as the provider said; None while it has not.
     """
 
-    __slots__ = ("_draining", "_finishing", "_on_begin", "_report", "_waiting", "has_begun", "said_finish")
+    __slots__ = ("_draining", "_finishing", "_has_parts", "_on_begin", "_report", "_waiting", "passage", "said_finish")
 
     def __init__(self, progress: Progress, on_begin: Callable[[], object]) -> None:
-        self.has_begun = False
+        self._has_parts = False
+        passing = narrow(progress, PassingProgress)
+        self.passage = None if passing is None else passing.passage
         self._report = progress.report
         self._on_begin = on_begin
         self._draining = narrow(progress, DrainingProgress)
@@ -99,10 +104,15 @@ class AttemptProgress:
         self._waiting = narrow(progress, WaitingProgress)
         self.said_finish: Finish | None = None
 
+    @property
+    def has_begun(self) -> bool:
+        """Whether the client has got a part, or bytes of the upstream."""
+        return self._has_parts or (self.passage is not None and self.passage.has_begun)
+
     def report(self, part: ResponsePart, /) -> None:
         """Passes a part on."""
-        if not self.has_begun:
-            self.has_begun = True
+        if not self._has_parts:
+            self._has_parts = True
             self._on_begin()
         self._report(part)
 
@@ -697,6 +707,16 @@ class RoutedProvider(LanguageModelChatProvider):
         """The tokens of a whole request, as the upstream with the largest share counts them."""
         found = await self._first(model.id)
         return await counted_request(found, InboundRequest(found.id, tuple(messages), options), token)
+
+    async def forward_count(
+        self, model: LanguageModelChatInformation, request: RawRequest, token: CancellationToken
+    ) -> bytes | None:
+        """The document in which the upstream with the largest share counts the tokens of a request, see
+        :class:`partstream.server.models.ForwardingProvider`."""
+        found = await self._first(model.id)
+        if not isinstance(found.provider, ForwardingProvider):
+            return None
+        return await found.provider.forward_count(found.information, request, token)
 
     async def _attempt(self, selected: Selected, answer: _Answer, before: _Failure | None) -> _Failure | None:
         """Asks one upstream.

@@ -121,7 +121,180 @@ CHAT = Vendor(
     headers={"openai-beta": "x=1", "openai-organization": "org-1", "idempotency-key": "i-1"},
 )
 
-VENDORS = (CHAT,)
+_MESSAGE = {
+    "id": "msg_9",
+    "type": "message",
+    "role": "assistant",
+    "model": MODEL,
+    "content": [],
+    "stop_reason": None,
+    "stop_sequence": None,
+    "usage": {"input_tokens": 12, "output_tokens": 1, "service_tier": "standard"},
+}
+MESSAGES = Vendor(
+    "anthropic-messages",
+    "/v1",
+    "/messages",
+    {
+        "max_tokens": 1000,
+        "system": [{"type": "text", "text": "Be brief.", "cache_control": {"type": "ephemeral", "ttl": "1h"}}],
+        "messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Well,"}],
+        "tools": [{"type": "web_search_20250305", "name": "web_search"}],
+        "tool_choice": {"type": "auto", "disable_parallel_tool_use": True},
+        "inference_geo": "us",
+    },
+    sse(
+        {"type": "message_start", "message": _MESSAGE},
+        {"type": "ping"},
+        {
+            "type": "content_block_start",
+            "index": 0,
+            "content_block": {"type": "thinking", "thinking": "", "signature": ""},
+        },
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "thinking_delta", "thinking": "Hm"}},
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "signature_delta", "signature": "vendor=="}},
+        {"type": "content_block_stop", "index": 0},
+        {"type": "content_block_start", "index": 1, "content_block": {"type": "text", "text": ""}},
+        {"type": "content_block_delta", "index": 1, "delta": {"type": "text_delta", "text": "Hello"}},
+        {"type": "content_block_delta", "index": 1, "delta": {"type": "text_delta", "text": " you"}},
+        {"type": "content_block_stop", "index": 1},
+        {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 5}},
+        {"type": "message_stop"},
+    ),
+    json.dumps(
+        {
+            **_MESSAGE,
+            "content": [
+                {"type": "thinking", "thinking": "Hm", "signature": "vendor=="},
+                {"type": "text", "text": "Hello you", "citations": None},
+            ],
+            "stop_reason": "end_turn",
+            "usage": {"input_tokens": 12, "output_tokens": 5},
+        },
+        indent=1,
+    ).encode(),
+    headers={"anthropic-version": "2023-06-01", "anthropic-beta": "context-1m-2025-08-07"},
+    query="beta=true",
+)
+
+_ITEM = {
+    "type": "message",
+    "id": "msg_9",
+    "status": "in_progress",
+    "role": "assistant",
+    "phase": "final",
+    "content": [],
+}
+_SAID = {"type": "output_text", "text": "Hello you", "annotations": [], "logprobs": []}
+_RESPONSE = {
+    "id": "resp_9",
+    "object": "response",
+    "created_at": 1,
+    "model": MODEL,
+    "status": "in_progress",
+    "output": [],
+}
+_DONE = {
+    **_RESPONSE,
+    "status": "completed",
+    "output": [{**_ITEM, "status": "completed", "content": [_SAID]}],
+    "usage": {
+        "input_tokens": 12,
+        "input_tokens_details": {"cached_tokens": 0},
+        "output_tokens": 5,
+        "output_tokens_details": {"reasoning_tokens": 0},
+        "total_tokens": 17,
+    },
+}
+_AT = {"item_id": "msg_9", "output_index": 0, "content_index": 0}
+
+
+def _numbered(*events: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
+    return tuple({**one, "sequence_number": number} for number, one in enumerate(events))
+
+
+RESPONSES = Vendor(
+    "openresponses",
+    "/v1",
+    "/responses",
+    {
+        "input": [{"type": "message", "role": "user", "content": "Hi"}],
+        "tools": [{"type": "namespace", "name": "mcp__docs", "description": "d", "tools": []}],
+        "max_output_tokens": 1000,
+        "store": False,
+    },
+    sse(
+        *_numbered(
+            {"type": "response.created", "response": _RESPONSE},
+            {"type": "response.output_item.added", "output_index": 0, "item": _ITEM},
+            {
+                "type": "response.content_part.added",
+                **_AT,
+                "part": {"type": "output_text", "text": "", "annotations": [], "logprobs": []},
+            },
+            {"type": "response.output_text.delta", **_AT, "delta": "Hello", "logprobs": [], "obfuscation": "xy"},
+            {"type": "response.output_text.delta", **_AT, "delta": " you", "logprobs": [], "obfuscation": "z"},
+            {"type": "response.output_text.done", **_AT, "text": "Hello you", "logprobs": []},
+            {"type": "response.content_part.done", **_AT, "part": _SAID},
+            {"type": "response.output_item.done", "output_index": 0, "item": _DONE["output"][0]},
+            {"type": "response.completed", "response": _DONE},
+        )
+    ),
+    json.dumps(_DONE, indent=1).encode(),
+    headers={"openai-beta": "responses=v1"},
+)
+
+
+def _candidate(text: str, **more: Any) -> dict[str, Any]:
+    content = {"parts": [{"text": text}], "role": "model"}
+    return {"candidates": [{"content": content, "index": 0, **more}], "modelVersion": MODEL, "responseId": "g-9"}
+
+
+_GEMINI_USAGE = {"promptTokenCount": 12, "candidatesTokenCount": 5, "totalTokenCount": 17}
+GEMINI = Vendor(
+    "gemini",
+    "/v1beta",
+    "/models/{model}:streamGenerateContent",
+    {
+        "contents": [{"role": "user", "parts": [{"text": "Hi"}]}],
+        "tools": [{"googleSearch": {}}],
+        "generationConfig": {"maxOutputTokens": 1000, "thinkingConfig": {"thinkingBudget": 77}},
+    },
+    tuple(
+        b"data: " + json.dumps(one).encode() + b"\r\n\r\n"
+        for one in (
+            _candidate("Hello"),
+            _candidate(" you", avgLogprobs=-0.1),
+            {**_candidate("", finishReason="STOP"), "usageMetadata": _GEMINI_USAGE},
+        )
+    ),
+    json.dumps({**_candidate("Hello you", finishReason="STOP"), "usageMetadata": _GEMINI_USAGE}, indent=1).encode(),
+    query="alt=sse",
+    document_path="/models/{model}:generateContent",
+)
+
+
+def _line(content: str, **more: Any) -> dict[str, Any]:
+    message = {"role": "assistant", "content": content}
+    return {"model": MODEL, "created_at": "2026-01-01T00:00:00Z", "message": message, "done": False, **more}
+
+
+_ENDED = {"done": True, "done_reason": "stop", "prompt_eval_count": 12, "eval_count": 5, "total_duration": 9}
+OLLAMA = Vendor(
+    "ollama",
+    "/api",
+    "/chat",
+    {
+        "messages": [{"role": "user", "content": "Hi"}],
+        "options": {"num_predict": 1000, "num_ctx": 4096, "mirostat": 1},
+        "keep_alive": "5m",
+    },
+    tuple(json.dumps(one).encode() + b"\n" for one in (_line("Hello"), _line(" you"), _line("", **_ENDED))),
+    json.dumps(_line("Hello you", **_ENDED), indent=1).encode(),
+    content_type="application/x-ndjson",
+)
+
+VENDORS = (CHAT, MESSAGES, RESPONSES, GEMINI, OLLAMA)
 
 
 def model(name: str = MODEL, offered_as: str | None = None) -> LanguageModelChatInformation:

@@ -42,15 +42,18 @@ class ForwardingRules:
     Attributes:
         headers: The headers, names in lower case.
         query: The names of the fields of the query.
-        output_limits: The places of the limit of the answer in the body, each a path of names; the first is where a
-            limit is put that a request does not have.
-        counts: The path of the document that counts the tokens of a request, in the form of a pattern; empty for none.
+        output_limits: The places of the limit of the answer in the body, each a path of names.
+        new_limit: The place of a limit that the request does not have; None where servers differ in it.
+        model_prefix: What may be before the name of a model, in the body and in the path.
+        is_for_us: Whether a body asks for what a server of ours does itself.
     """
 
     headers: frozenset[str] = frozenset()
     query: frozenset[str] = frozenset()
     output_limits: tuple[tuple[str, ...], ...] = ()
-    counts: str = ""
+    new_limit: tuple[str, ...] | None = None
+    model_prefix: str = ""
+    is_for_us: Callable[[Mapping[str, Any]], bool] = lambda _body: False
 
 
 class RequestReader(ABC):

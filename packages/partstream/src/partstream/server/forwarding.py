@@ -31,6 +31,7 @@ from partstream.codec.text import bare_media_type
 from partstream.conversation.provider_state import STATE_MARK
 from partstream.protocols.options import Option
 from partstream.protocols.provider_state import SIGNED
+from partstream.protocols.serve import ForwardingRules
 from partstream.server.replies import Head, ReplySink, ReplyWriter, json_headers, stream_headers
 from partstream.upstream.forwarding import Obstacle, RawRefusal, RawRequest
 
@@ -98,11 +99,17 @@ class ForwardingCase:
 _OWN_MARKS: Final = (STATE_MARK.encode(), SIGNED.encode())
 """What every text begins with in which this server has sealed state or a summary."""
 
+
+def _rules(case: ForwardingCase) -> ForwardingRules:
+    return case.endpoint.reads.forwarding or ForwardingRules()
+
+
 _OBSTACLES: Final[tuple[tuple[Obstacle, Callable[[ForwardingCase], bool]], ...]] = (
     (Obstacle.SOCKET, lambda case: case.body is None),
     (Obstacle.RULES, lambda case: case.endpoint.reads.forwarding is None),
     (Obstacle.SERVER, lambda case: case.settings.raw_reasoning or case.overrides.identify is not None),
     (Obstacle.FORM, lambda case: case.asked.stream and case.stream_type() != case.endpoint.protocol.accept),
+    (Obstacle.FOR_US, lambda case: _rules(case).is_for_us(case.wire.body)),
     (Obstacle.OWN_STATE, lambda case: any(mark in (case.body or b"") for mark in _OWN_MARKS)),
     (Obstacle.REFERENCE, lambda case: bool(case.remembered.earlier.chain or case.remembered.earlier.items)),
     (Obstacle.ASKED, ForwardingCase.is_changed),

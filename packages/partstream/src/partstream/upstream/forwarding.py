@@ -87,26 +87,27 @@ class RawRequest:
             added: The fields of the body that a setting adds; None takes one out.
             headers: The headers that the wire wants, where the client has sent none of these names.
         """
-        path = path_for_model(self.pattern, model_id)
-        is_named = MODEL not in self.pattern
-        body = dict(self.document)
-        if is_named:
-            body["model"] = model_id
-        for name, value in added.items():
-            body.pop(name, None) if value is None else body.update({name: value})
+        prefix, said = self.rules.model_prefix, self.document.get("model")
+        name = model_id.removeprefix(prefix)
+        path, body = path_for_model(self.pattern, name), dict(self.document)
+        if isinstance(said, str):
+            body["model"] = name = prefix + name if prefix and said.startswith(prefix) else name
+        for field_name, value in added.items():
+            body.pop(field_name, None) if value is None else body.update({field_name: value})
         if self.output_limit is not None:
             body = self._limited(body, self.output_limit)
         request = WireRequest(path, body, {**headers, **self.headers}, self.query)
         if self.is_judged or added or self.output_limit is not None:
             return request, dumps(body)
-        if not is_named or self.document.get("model") == model_id:
+        if not isinstance(said, str) or said == name:
             return request, self.body
-        edited = _with_model(self.body, str(self.document.get("model", "")), model_id)
+        edited = _with_model(self.body, said, name)
         return request, dumps(body) if edited is None else edited
 
     def _limited(self, body: dict[str, Any], limit: int) -> dict[str, Any]:
         said = [place for place in self.rules.output_limits if _at(body, place) is not None]
-        for place in said or self.rules.output_limits[:1]:
+        beside = [place for place in self.rules.output_limits if isinstance(body.get(place[0]), Mapping)]
+        for place in said or beside[:1] or filter(None, [self.rules.new_limit]):
             body = _put(body, place, limit)
         return body
 
@@ -150,11 +151,12 @@ def _with_model(body: bytes, before: str, after: str) -> bytes | None:
 class Obstacle(Enum):
     """Why a request is translated, and not sent on as it came; the value says it in the log."""
 
-    WIRE = "the upstream speaks another wire"
+    WIRE = "the upstream speaks another wire, or at another path"
     RULES = "this wire has no rules by which a request goes on"
     SOCKET = "it came over a WebSocket"
     FORM = "the client wants a form of the stream that servers of this wire are not asked for here"
     OWN_STATE = "it holds state or a summary that this server has written"
+    FOR_US = "it asks for what this server does itself"
     REFERENCE = "it refers to a response or an item, which the upstream would look up for every caller alike"
     ASKED = "an admission or a provider has changed what is asked"
     SERVER = "a setting of the server changes what answers look like"
@@ -163,7 +165,7 @@ class Obstacle(Enum):
 
 
 def obstacle_at(
-    raw: RawRequest, asked: tuple[object, object], configuration: GatewayConfiguration, model_id: str
+    raw: RawRequest, asked: tuple[object, object], configuration: GatewayConfiguration, path: str, model_id: str
 ) -> Obstacle | None:
     """Why an upstream is not asked with the request as it came; None where it is.
 
@@ -171,9 +173,11 @@ def obstacle_at(
         raw: The request.
         asked: The messages and the options of the question.
         configuration: The upstream, in the protocol that it speaks.
+        path: The pattern of its path.
         model_id: The model that is asked.
     """
-    if raw.protocol != configuration.protocol:
+    folder = path.partition(MODEL)[0]
+    if raw.protocol != configuration.protocol or not raw.pattern.startswith(folder):
         return Obstacle.WIRE
     if asked[0] is not raw.messages or asked[1] is not raw.options:
         return Obstacle.ASKED
@@ -182,8 +186,9 @@ def obstacle_at(
     written = replace(settings, **_ADDED)
     if shown != StreamOptions() or written != RequestSettings() or configuration.errors is not ErrorMode.REJECT:
         return Obstacle.SETTING
-    needs_limit = settings.max_output_tokens is not None or raw.output_limit is not None
-    if needs_limit and not raw.names_a_limit() and (raw.output_limit is None or len(raw.rules.output_limits) > 1):
+    # The limit of a setting is one for requests without a limit of their own.
+    is_default = settings.max_output_tokens is not None
+    if not raw.names_a_limit() and (is_default or (raw.output_limit is not None and raw.rules.new_limit is None)):
         return Obstacle.LIMIT
     return None
 

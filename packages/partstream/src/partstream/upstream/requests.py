@@ -166,7 +166,7 @@ class RequestSender:
         passage = question.progress.passage
         if passage is not None:
             asked = question.messages, question.options
-            obstacle = obstacle_at(passage.request, asked, self._configuration, model.id)
+            obstacle = obstacle_at(passage.request, asked, self._configuration, self._upstream.path, model.id)
             if obstacle is None:
                 await self._forward(model, question, passage)
                 return

@@ -53,7 +53,15 @@ from partstream.protocols.citations import Citation, read_citation
 from partstream.protocols.failures import FailedReply, RefusedRequestError, ServedFailure
 from partstream.protocols.model_documents import ModelDocuments
 from partstream.protocols.provider_state import open_state
-from partstream.protocols.serve import MODEL, RequestReader, ResponseWriter, ServedDocument, WireRequest
+from partstream.protocols.serve import (
+    MODEL,
+    ForwardingRules,
+    RequestReader,
+    ResponseWriter,
+    ServedDocument,
+    WireEvent,
+    WireRequest,
+)
 
 if TYPE_CHECKING:
     from partstream.lm.parts import FinishReason, MessagePart, ToolResultContent, Usage
@@ -343,6 +351,13 @@ _MODES: Final[Mapping[str, ToolMode | None]] = {
 class MessagesRequestReader(RequestReader):
     """Reads requests of clients of Anthropic Messages."""
 
+    forwarding = ForwardingRules(
+        frozenset({"anthropic-version", "anthropic-beta", "idempotency-key"}),
+        frozenset({"beta"}),
+        (("max_tokens",),),
+        ("max_tokens",),
+    )
+
     def read(self, request: WireRequest) -> InboundRequest:
         """What a request asks.
 
@@ -529,6 +544,14 @@ class WrittenBlocks:
         self._delta("signature_delta", signature=signature)
         self._open = None
         self._stop()
+
+    def adopt(self, event: Mapping[str, Any]) -> None:
+        """Takes an event of another server: which block is open."""
+        kind, block = event.get("type"), event.get("content_block")
+        if kind == "content_block_start" and isinstance(block, dict) and isinstance(event.get("index"), int):
+            self._index, self._open = event["index"], str(block.get("type"))
+        elif kind == "content_block_stop":
+            self._open = None
 
     def call(self, part: ToolCallPart) -> None:
         """Adds a call, with the further fields that state before it has for it."""
@@ -749,6 +772,9 @@ class MessagesResponseWriter(ResponseWriter):
         shows_thinking = not (isinstance(thinking, dict) and thinking.get("display") == "omitted")
         self._blocks = WrittenBlocks(reply.argument_size, shows_thinking=shows_thinking)
         self._called = False
+
+    def _adopt(self, event: WireEvent) -> None:
+        self._blocks.adopt(event)
 
     def _begin(self, _output: StreamOutput) -> list[dict[str, Any]]:
         message: dict[str, Any] = {

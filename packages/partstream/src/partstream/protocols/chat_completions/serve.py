@@ -72,7 +72,7 @@ class ChatRequestReader(RequestReader):
 
     forwarding = ForwardingRules(
         frozenset({"openai-beta", "openai-organization", "openai-project", "idempotency-key", "x-client-request-id"}),
-        output_limits=(("max_completion_tokens",), ("max_tokens",)),
+        output_limits=(("max_completion_tokens",), ("max_tokens",)),  # some servers refuse the one, some the other
     )
 
     def read(self, request: WireRequest) -> InboundRequest:

@@ -94,6 +94,16 @@ class GeminiRequestReader(RequestReader):
     """Reads requests of `generateContent` and `streamGenerateContent`."""
 
     paths = _PATHS
+    forwarding = serve.ForwardingRules(
+        query=frozenset({"alt"}),
+        output_limits=tuple(
+            (outer, inner)
+            for outer in ("generationConfig", "generation_config")
+            for inner in ("maxOutputTokens", "max_output_tokens")
+        ),
+        new_limit=("generationConfig", "maxOutputTokens"),
+        model_prefix="models/",
+    )
 
     def read(self, request: WireRequest) -> InboundRequest:
         """What a request asks."""
@@ -497,6 +507,9 @@ class GeminiResponseWriter(ResponseWriter):
         self._calls = 0
         self._thinking_state = state.WrittenState()
         self._sources: list[WireEvent] = []
+
+    def _adopt(self, event: WireEvent) -> None:
+        self._head |= {name: event[name] for name in self._head if name in event}
 
     def repeated(self, part: TextPart | ThinkingPart) -> Repeated:
         """See :class:`partstream.lm.outputs.FastPathWriter`."""

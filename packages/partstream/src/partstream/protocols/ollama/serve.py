@@ -34,13 +34,23 @@ from partstream.protocols.failures import (
 )
 from partstream.protocols.ollama.models import NUM_CTX
 from partstream.protocols.ollama.read_response import COUNTS, DURATIONS, METADATA
-from partstream.protocols.serve import RequestReader, ResponseWriter, ServedDocument, ServedModel, WireRequest, rfc3339
+from partstream.protocols.serve import (
+    ForwardingRules,
+    RequestReader,
+    ResponseWriter,
+    ServedDocument,
+    ServedModel,
+    WireRequest,
+    rfc3339,
+)
 
 # ---- Requests ----
 
 
 class OllamaRequestReader(RequestReader):
     """Reads requests of `/api/chat`; see :class:`partstream.protocols.serve.RequestReader`."""
+
+    forwarding = ForwardingRules(output_limits=(("options", "num_predict"),), new_limit=("options", "num_predict"))
 
     def read(self, request: WireRequest) -> InboundRequest:
         """The request of a client."""
@@ -260,6 +270,9 @@ class OllamaWriter(ResponseWriter):
         super().__init__(asked, reply)
         self._head = {"model": asked.model, "created_at": rfc3339(reply.created_at)}
         self._calls = 0
+
+    def _adopt(self, event: Mapping[str, Any]) -> None:
+        self._head |= {name: event[name] for name in self._head if name in event}
 
     @staticmethod
     def frame(event: Mapping[str, Any]) -> bytes:

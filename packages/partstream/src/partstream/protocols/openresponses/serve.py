@@ -37,6 +37,7 @@ from partstream.protocols.model_documents import MODEL_DOCUMENTS
 from partstream.protocols.openresponses import stored_responses as stored
 from partstream.protocols.openresponses.errors import ENCRYPTED_REASONING, error_document, incomplete_reason
 from partstream.protocols.openresponses.output_items import (
+    AdoptedItems,
     Message,
     ResponseEvents,
     WrittenReasoning,
@@ -48,6 +49,7 @@ from partstream.protocols.openresponses.output_items import (
 )
 from partstream.protocols.provider_state import beside_items, open_state, seal_state
 from partstream.protocols.serve import (
+    ForwardingRules,
     FurtherEndpoint,
     RequestReader,
     ResponseWriter,
@@ -67,6 +69,12 @@ class ResponsesRequestReader(RequestReader):
     """Reads the requests of clients of OpenResponses."""
 
     socket = stored.SOCKET
+    forwarding = ForwardingRules(
+        frozenset({"openai-beta", "openai-organization", "openai-project", "idempotency-key", "x-client-request-id"}),
+        output_limits=(("max_output_tokens",),),
+        new_limit=("max_output_tokens",),
+        is_for_us=stored.wants_compaction,
+    )
 
     def read(self, request: WireRequest) -> InboundRequest:
         """The request of a client."""
@@ -403,7 +411,7 @@ class OpenResponsesWriter(ResponseWriter):
         super().__init__(asked, reply)
         self._response = new_response(asked, make_id(reply.identity, "resp", "response"), reply.created_at)
         self._events = ResponseEvents(reply.identity)
-        self._open: Message | WrittenReasoning | None = None
+        self._open: Message | WrittenReasoning | AdoptedItems | None = None
         self._listed = 0
         self._wants_state = ENCRYPTED_REASONING in (asked.body.get("include") or ())
         self._compacts = stored.wants_compaction(asked.body)
@@ -441,6 +449,14 @@ class OpenResponsesWriter(ResponseWriter):
             self._is_begun = True
             self._begin(None)
         return self._events.take()
+
+    def _adopt(self, event: WireEvent) -> None:
+        response = event.get("response")
+        if isinstance(response, dict):
+            self._response |= {name: value for name, value in response.items() if name != "status"}
+        if not isinstance(self._open, AdoptedItems):
+            self._open = AdoptedItems(self._events)
+        self._open.adopt(event)
 
     def _begin(self, output: StreamOutput | None) -> None:
         if isinstance(output, Finish):
