@@ -1,17 +1,69 @@
 """Same wire in, same bytes out: a request goes on as it came, and the answer's bytes come as they are."""
 
 from __future__ import annotations
-from typing import Any
+import json
+import logging
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from partstream.conversation.preparation import RequestSettings, SystemAs
+from partstream.errors import UpstreamFailureError
+from partstream.lm.outputs import ErrorMode, Finish, Outcome, StreamOptions, ThinkingMode
+from partstream.lm.parts import TextPart, UnifiedFinishReason
+from partstream.lm.provider import LanguageModelChatProvider
+from partstream.protocols.protocol import PROTOCOLS
+from partstream.protocols.translation import read_answer, read_document
 from partstream.server.application import app
-from serving.asgi import Call, call
-from serving.vendors import KEY, LIMITS, VENDORS, Vendor, vendor_of
+from partstream.server.settings import Admitted, AnswerRequest, EndedAnswer, ServingSettings, StopAnswer
+from partstream_devtools.capturing.bundling import bundle_of, snapshot_of
+from partstream_devtools.capturing.last_answers import LastAnswers
+from partstream_devtools.testing.faults import End, EndKind, Send, Stall, document
+from serving.asgi import Call, ask, call
+from serving.vendors import KEY, LIMITS, MODEL, VENDORS, Vendor, vendor_of
 from upstreams.upstreams import run
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 every_vendor = pytest.mark.parametrize("vendor", VENDORS, ids=lambda vendor: vendor.name)
 both_forms = pytest.mark.parametrize("stream", [True, False], ids=["stream", "document"])
+
+
+@dataclass
+class Keeper:
+    """An admission that lets all pass: with a limit of output, or up to a number of parts."""
+
+    most: int | None = None
+    limit: int | None = None
+    is_ready: bool = True
+    ended: list[EndedAnswer] = field(default_factory=list)
+    seen: int = 0
+
+    def models_of(self, _caller: Any, models: Mapping[str, Any]) -> Mapping[str, Any]:
+        return models
+
+    async def admit(self, request: AnswerRequest) -> Admitted:
+        asked = request.asked
+        if self.limit is not None:
+            names = {"max_tokens", "max_completion_tokens", "max_output_tokens", "maxOutputTokens", "num_predict"}
+            kept = {name: one for name, one in asked.options.model_options.items() if name not in names}
+            options = {**kept, "max_output_tokens": self.limit}
+            asked = replace(asked, options=replace(asked.options, model_options=options))
+        return Admitted(asked, request.model, self)
+
+    @property
+    def reported(self) -> Any:
+        return None if self.most is None else self.look
+
+    def look(self, _part: Any) -> StopAnswer | None:
+        self.seen += 1
+        assert self.most is not None
+        return StopAnswer("budget_spent") if self.seen >= self.most else None
+
+    def settle(self, ended: EndedAnswer) -> None:
+        self.ended.append(ended)
 
 
 def asked(application: Any, vendor: Vendor, *, stream: bool, **more: Any) -> Call:
@@ -37,5 +89,475 @@ def test_request_and_answer_go_through_as_they_are(vendor: Vendor, stream: bool)
             assert {name: reply.headers.get(name) for name, _ in LIMITS} == dict(LIMITS)
             assert "set-cookie" not in reply.headers
             assert "x-internal" not in reply.headers
+
+    run(test())
+
+
+@every_vendor
+@both_forms
+def test_an_arbitrary_cut_of_the_bytes_changes_nothing(vendor: Vendor, stream: bool) -> None:
+    whole = b"".join(vendor.events) if stream else vendor.whole
+    head, *_ = vendor.reply(stream=stream)
+    for size in (1, 7, 50):
+        cut = (head, *(Send(whole[at : at + size]) for at in range(0, len(whole), size)), End())
+
+        async def test(reply: Any = cut) -> None:
+            async with vendor_of(vendor, reply) as (provider, _):
+                got = await asked(app(provider), vendor, stream=stream).end()
+                assert got.body == whole
+                for piece in got.messages[1:-1]:  # each write ends with an event
+                    assert not stream or piece["body"].endswith((b"\n\n", b"\r\n\r\n", b"}\n"))
+
+        run(test())
+
+
+@every_vendor
+def test_another_name_of_the_model_is_all_that_changes_in_a_body(vendor: Vendor) -> None:
+    async def test() -> None:
+        async with vendor_of(vendor, vendor.reply(stream=True)) as (provider, requests):
+            path, body, headers, query = vendor.request(stream=True, model="desk/" + MODEL)
+            application = app({"first": provider, "desk": provider})
+            path = path.replace("desk/", "desk%2F")
+            reply = await ask(application, path, body, headers=headers, query=query)
+            assert reply.body == b"".join(vendor.events)
+            own_path, own_body, *_ = vendor.request(stream=True)
+            assert requests[0].body == own_body
+            assert requests[0].path == own_path
+
+    run(test())
+
+
+@every_vendor
+def test_the_tokens_that_an_upstream_reports_are_counted(vendor: Vendor) -> None:
+    async def test(stream: bool) -> None:
+        async with vendor_of(vendor, vendor.reply(stream=stream)) as (provider, _):
+            application, seen = app(provider), []
+            application.on_did_finish_answer(seen.append)
+            await asked(application, vendor, stream=stream).end()
+            (answer,) = seen
+            assert answer.outcome is Outcome.COMPLETED
+            assert answer.usage is not None
+            assert (answer.usage.input_tokens, answer.usage.output_tokens) == vendor.tokens
+            assert answer.status == 200
+            assert not answer.is_usage_counted
+            assert answer.first_part_after is not None
+
+    run(test(True))
+    run(test(False))
+
+
+ERRORS = {
+    "chat-completions": {"error": {"message": f"slow down, {KEY}", "type": "requests", "code": "rate", "own": 1}},
+    "openresponses": {"error": {"message": f"slow down, {KEY}", "type": "requests", "code": "rate", "own": 1}},
+    "anthropic-messages": {"type": "error", "error": {"type": "rate_limit_error", "message": f"slow, {KEY}"}},
+    "gemini": {"error": {"code": 429, "message": f"slow, {KEY}", "status": "RESOURCE_EXHAUSTED", "details": [{}]}},
+    "ollama": {"error": f"slow, {KEY}"},
+}
+
+
+@every_vendor
+@both_forms
+def test_an_error_of_the_upstream_comes_back_as_it_is_and_without_a_key(vendor: Vendor, stream: bool) -> None:
+    body = json.dumps(ERRORS[vendor.name], indent=2).encode()
+    refusal = document(429, body, headers=(("retry-after", "77"), ("x-ratelimit-limit-tokens", "9")))
+
+    async def test() -> None:
+        async with vendor_of(vendor, refusal) as (provider, _):
+            application, seen = app(provider), []
+            application.on_did_finish_answer(seen.append)
+            reply = await asked(application, vendor, stream=stream).end()
+            assert reply.status == 429
+            assert reply.body == body.replace(KEY.encode(), b"***")
+            assert reply.headers["retry-after"] == "77"
+            assert reply.headers["x-ratelimit-limit-tokens"] == "9"
+            assert reply.headers["content-type"] == "application/json"
+            assert [one.status for one in seen] == [429]
+
+    run(test())
+
+
+@every_vendor
+def test_what_it_says_of_the_servers_own_key_is_said_in_our_words(vendor: Vendor) -> None:
+    body = json.dumps({"error": {"message": "Incorrect API key provided: sk-pl*****cdef", "code": "invalid_api_key"}})
+
+    async def test() -> None:
+        async with vendor_of(vendor, document(401, body.encode())) as (provider, _):
+            reply = await asked(app(provider), vendor, stream=True).end()
+            assert reply.status == 403
+
+    run(test())
+
+
+@every_vendor
+def test_a_busy_upstream_is_asked_again_before_the_first_byte(vendor: Vendor) -> None:
+    busy = document(503, json.dumps(ERRORS[vendor.name]).encode())
+
+    async def test(stream: bool) -> None:
+        async with vendor_of(vendor, busy, vendor.reply(stream=stream)) as (provider, requests):
+            reply = await asked(app(provider), vendor, stream=stream).end()
+            assert len(requests) == 2
+            assert reply.status == 200
+            assert reply.body == (b"".join(vendor.events) if stream else vendor.whole)
+
+    run(test(True))
+    run(test(False))
+
+
+def parsed(vendor: Vendor, body: bytes) -> tuple[str, Finish]:
+    """The text of a stream, and its end, as a client of the wire reads it."""
+    *parts, finish = read_answer(PROTOCOLS[vendor.name], body, StreamOptions(call_id_prefix=""))
+    assert isinstance(finish, Finish)
+    return "".join(part.value for part in parts if isinstance(part, TextPart)), finish
+
+
+def first_text(vendor: Vendor) -> int:
+    """The number of the event with the first text."""
+    return next(number for number, event in enumerate(vendor.events) if b"Hello" in event) + 1
+
+
+@every_vendor
+def test_a_connection_that_breaks_in_the_middle_ends_the_stream_with_an_error_of_the_wire(vendor: Vendor) -> None:
+    head, *_ = vendor.reply(stream=True)
+    begun = vendor.events[: first_text(vendor)]
+    half = vendor.events[first_text(vendor)][:-10]
+
+    async def test() -> None:
+        broken = (head, *map(Send, begun), Send(half), End(EndKind.CLOSED))
+        async with vendor_of(vendor, broken) as (provider, _):
+            reply = await asked(app(provider), vendor, stream=True).end()
+            assert reply.body.startswith(b"".join(begun))
+            assert b" you" not in reply.body
+            text, finish = parsed(vendor, reply.body)
+            assert text == "Hello"
+            assert finish.outcome in {Outcome.FAILED, Outcome.TRUNCATED}
+            assert isinstance(finish.error, UpstreamFailureError), finish
+
+    run(test())
+
+
+@every_vendor
+def test_a_budget_ends_a_stream_as_one_that_is_too_long(vendor: Vendor) -> None:
+    head, *_ = vendor.reply(stream=True)
+    begun = vendor.events[: first_text(vendor)]
+
+    async def test() -> None:
+        waiting = (head, *map(Send, begun), Stall(None))
+        keeper = Keeper(most=1 if vendor.name != "anthropic-messages" else 3)
+        async with vendor_of(vendor, waiting) as (provider, _):
+            reply = await asked(app(provider, ServingSettings(admission=keeper)), vendor, stream=True).end()
+            assert reply.body.startswith(b"".join(begun))
+            text, finish = parsed(vendor, reply.body)
+            assert text == "Hello"
+            assert finish.outcome is Outcome.INCOMPLETE, finish
+            assert finish.reason is not None
+            assert finish.reason.unified is UnifiedFinishReason.LENGTH
+            (ended,) = keeper.ended
+            assert ended.was_asked
+            assert ended.observation.outcome is Outcome.INCOMPLETE
+
+    run(test())
+
+
+@every_vendor
+def test_a_budget_cuts_a_document_which_is_written_anew(vendor: Vendor) -> None:
+    async def test() -> None:
+        keeper = Keeper(most=1)
+        async with vendor_of(vendor, vendor.reply(stream=False)) as (provider, _):
+            reply = await asked(app(provider, ServingSettings(admission=keeper)), vendor, stream=False).end()
+            assert reply.status == 200
+            assert reply.body != vendor.whole
+            *_, finish = read_document(PROTOCOLS[vendor.name], reply.body, StreamOptions(call_id_prefix=""))
+            assert isinstance(finish, Finish)
+            assert finish.outcome is Outcome.INCOMPLETE
+
+    run(test())
+
+
+@every_vendor
+def test_an_admission_gets_its_limit_sent_and_the_json_that_it_has_judged(vendor: Vendor) -> None:
+    async def test() -> None:
+        keeper = Keeper(limit=33)
+        async with vendor_of(vendor, vendor.reply(stream=True)) as (provider, requests):
+            path, body, headers, query = vendor.request(stream=True)
+            twice = body.rstrip()[:-1] + b', "max_tokens": 5}' if vendor.name == "anthropic-messages" else body
+            reply = await ask(
+                app(provider, ServingSettings(admission=keeper)), path, twice, headers=headers, query=query
+            )
+            assert reply.body == b"".join(vendor.events)
+            sent = json.loads(requests[0].body)
+            expected = json.loads(body)
+            place: Any = expected
+            *outer, inner = PROTOCOLS[vendor.name].read_request().forwarding.output_limits[0]  # type: ignore[misc]
+            for name in outer:
+                place = place[name]
+            place[inner] = 33
+            assert sent == expected
+            assert requests[0].body.count(b"max_tokens") == (1 if vendor.name == "anthropic-messages" else 0)
+
+    run(test())
+
+
+@every_vendor
+def test_a_client_that_leaves_cancels_the_upstream(vendor: Vendor) -> None:
+    head, *_ = vendor.reply(stream=True)
+
+    async def test() -> None:
+        waiting = (head, *map(Send, vendor.events[: first_text(vendor)]), Stall(None))
+        async with vendor_of(vendor, waiting) as (provider, _):  # its end waits until the vendor's connection is closed
+            application, seen = app(provider), []
+            application.on_did_finish_answer(seen.append)
+            reply = asked(application, vendor, stream=True)
+            await reply.until(lambda: b"Hello" in reply.body)
+            reply.leave()
+            await reply.end()
+            assert [one.is_cancelled for one in seen] == [True]
+
+    run(test())
+
+
+@every_vendor
+def test_a_capture_has_the_exchange_and_the_parts_and_no_key(vendor: Vendor) -> None:
+    async def test() -> None:
+        async with vendor_of(vendor, vendor.reply(stream=True)) as (provider, _):
+            application, answers = app(provider), LastAnswers()
+            application.capture_answers(answers)
+            await asked(application, vendor, stream=True).end()
+            (kept,) = answers.answers
+            assert kept.outcome == "completed"
+            parts = [part for _, _, part in kept.entries]
+            assert "".join(part.value for part in parts if isinstance(part, TextPart)) == "Hello you"
+            (exchange,) = bundle_of(snapshot_of(answers.answers), "serve").exchanges
+            assert exchange.protocol == vendor.name
+            assert exchange.body == b"".join(vendor.events)
+            assert KEY not in repr(kept)
+
+    run(test())
+
+
+@every_vendor
+def test_a_slow_upstream_gets_its_head_and_its_comments_between_two_events(vendor: Vendor) -> None:
+    head, *_ = vendor.reply(stream=True)
+    place = first_text(vendor)
+    half = len(vendor.events[place]) // 2
+
+    async def test() -> None:
+        slow = (
+            head,
+            *map(Send, vendor.events[:place]),
+            Send(vendor.events[place][:half]),
+            Stall(0.2),
+            Send(vendor.events[place][half:]),
+            *map(Send, vendor.events[place + 1 :]),
+            End(),
+        )
+        settings = ServingSettings(head_seconds=0, keep_alive_seconds=0.02)
+        async with vendor_of(vendor, slow) as (provider, _):
+            reply = await asked(app(provider, settings), vendor, stream=True).end()
+            comment = b": keep-alive\n\n"
+            assert reply.body.replace(comment, b"") == b"".join(vendor.events)
+            has_comments = vendor.name not in {"ollama", "gemini"}
+            assert (reply.body.count(comment) > 1) == has_comments
+
+    run(test())
+
+
+@every_vendor
+def test_a_provider_around_a_gateway_makes_its_own_answer(vendor: Vendor) -> None:
+    class Shouting(LanguageModelChatProvider):
+        def __init__(self, inner: Any) -> None:
+            self.inner = inner
+
+        async def provide_language_model_chat_information(self, silent: bool, token: Any) -> Any:
+            return await self.inner.provide_language_model_chat_information(silent, token)
+
+        async def provide_language_model_chat_response(
+            self, model: Any, messages: Any, options: Any, progress: Any, token: Any
+        ) -> None:
+            class Loud:
+                def report(self, part: Any) -> None:
+                    progress.report(TextPart(part.value.upper()) if isinstance(part, TextPart) else part)
+
+            await self.inner.provide_language_model_chat_response(model, messages, options, Loud(), token)
+
+        async def provide_token_count(self, model: Any, text: Any, token: Any) -> int:
+            return 1
+
+        async def forward_count(self, model: Any, request: Any, token: Any) -> bytes | None:
+            return None
+
+    async def test() -> None:
+        async with vendor_of(vendor, vendor.reply(stream=True)) as (provider, _):
+            reply = await asked(app(Shouting(provider)), vendor, stream=True).end()
+            assert parsed(vendor, reply.body)[0] == "HELLO YOU"
+
+    run(test())
+
+
+COUNTS = {
+    "anthropic-messages": ("/v1/messages/count_tokens", {"input_tokens": 77, "own": 1}),
+    "openresponses": ("/v1/responses/input_tokens", {"object": "response.input_tokens", "input_tokens": 77, "own": 1}),
+    "gemini": (f"/v1beta/models/{MODEL}:countTokens", {"totalTokens": 77, "promptTokensDetails": [], "own": 1}),
+}
+
+
+@pytest.mark.parametrize("vendor", [one for one in VENDORS if one.name in COUNTS], ids=lambda vendor: vendor.name)
+def test_a_count_is_asked_of_an_upstream_of_the_same_wire(vendor: Vendor) -> None:
+    path, said = COUNTS[vendor.name]
+    counted, missing = document(200, json.dumps(said, indent=1).encode()), document(404, b"{}")
+
+    async def test() -> None:
+        async with vendor_of(vendor, counted, missing) as (provider, requests):
+            body = {name: value for name, value in vendor.body.items() if name not in {"max_tokens"}}
+            body |= {} if vendor.name == "gemini" else {"model": MODEL}
+            data = json.dumps(body, indent=3).encode()
+            application = app(provider)
+            reply = await ask(application, path, data, headers=dict(vendor.headers), query=vendor.query)
+            assert reply.body == json.dumps(said, indent=1).encode()
+            assert requests[0].path == path
+            assert requests[0].body == data
+            estimated = await ask(application, path, data, headers=dict(vendor.headers))
+            assert estimated.status == 200
+            assert 0 < next(value for value in estimated.json.values() if isinstance(value, int)) < 77
+
+    run(test())
+
+
+SEALED = "partstream1.eyJ9.0123456789abcdef"
+WITH_STATE = {
+    "chat-completions": {"messages": [{"role": "user", "content": SEALED}]},
+    "openresponses": {"input": [{"type": "message", "role": "user", "content": SEALED}]},
+    "anthropic-messages": {"messages": [{"role": "user", "content": SEALED}]},
+    "gemini": {"contents": [{"role": "user", "parts": [{"text": SEALED}]}]},
+    "ollama": {"messages": [{"role": "user", "content": SEALED}]},
+}
+SETTINGS: list[tuple[str, dict[str, Any]]] = [
+    ("a setting of the upstream", {"request": RequestSettings(system_as=SystemAs.SYSTEM)}),
+    ("a setting of the upstream", {"stream": StreamOptions(thinking=ThinkingMode.OFF)}),
+    ("a setting of the upstream", {"errors": ErrorMode.TEXT}),
+]
+
+
+@every_vendor
+@pytest.mark.parametrize(("reason", "changes"), SETTINGS, ids=["request", "stream", "errors"])
+def test_a_setting_that_needs_a_translation_gets_one(
+    vendor: Vendor, reason: str, changes: dict[str, Any], caplog: Any
+) -> None:
+    async def test() -> None:
+        async with vendor_of(vendor, vendor.reply(stream=True), **changes) as (provider, requests):
+            with caplog.at_level(logging.DEBUG, "partstream"):
+                reply = await asked(app(provider), vendor, stream=True).end()
+            assert reply.body != b"".join(vendor.events)
+            assert parsed(vendor, reply.body)[0] == "Hello you"
+            assert requests[0].body != vendor.request(stream=True)[1]
+            assert reason in caplog.text
+
+    run(test())
+
+
+@every_vendor
+def test_state_of_this_server_is_never_sent_on_as_it_is(vendor: Vendor, caplog: Any) -> None:
+    async def test() -> None:
+        async with vendor_of(vendor, vendor.reply(stream=True)) as (provider, _):
+            path, body, headers, query = vendor.request(stream=True)
+            said = json.dumps({**json.loads(body), **WITH_STATE[vendor.name]}).encode()
+            with caplog.at_level(logging.DEBUG, "partstream"):
+                reply = await ask(app(provider), path, said, headers=headers, query=query)
+            assert reply.body != b"".join(vendor.events)
+            assert "state or a summary that this server has written" in caplog.text
+
+    run(test())
+
+
+@every_vendor
+def test_settings_that_add_something_hold_for_a_request_as_it_came(vendor: Vendor) -> None:
+    async def test() -> None:
+        settings = RequestSettings(extra_body={"own": [1]}, extra_headers={"x-team": "blue"})
+        async with vendor_of(vendor, vendor.reply(stream=True), request=settings) as (provider, requests):
+            reply = await asked(app(provider), vendor, stream=True).end()
+            assert reply.body == b"".join(vendor.events)
+            assert json.loads(requests[0].body) == {**json.loads(vendor.request(stream=True)[1]), "own": [1]}
+            assert requests[0].headers["x-team"] == "blue"
+
+    run(test())
+
+
+@every_vendor
+def test_another_wire_is_translated(vendor: Vendor) -> None:
+    other = VENDORS[VENDORS.index(vendor) - 1]
+
+    async def test() -> None:
+        async with vendor_of(other, other.reply(stream=True)) as (provider, _):
+            reply = await asked(app(provider), vendor, stream=True).end()
+            assert parsed(vendor, reply.body)[0] == "Hello you"
+
+    run(test())
+
+
+def test_an_event_that_no_reader_understands_goes_on_with_what_follows() -> None:
+    broken = b'data: {"id": "c-9", "choices": [{"index": 0, "delta": {"tool_calls": 7}, "finish_reason": null}]}\n\n'
+    vendor = VENDORS[0]
+    head, *_ = vendor.reply(stream=True)
+    events = (*vendor.events[:3], broken, b"data: {nonsense\n\n", *vendor.events[3:])
+
+    async def test() -> None:
+        async with vendor_of(vendor, (head, *map(Send, events), End())) as (provider, _):
+            reply = await asked(app(provider), vendor, stream=True).end()
+            assert reply.body == b"".join(events)
+
+    run(test())
+
+
+def test_an_error_in_the_stream_goes_on_without_the_key() -> None:
+    vendor = VENDORS[0]
+    head, *_ = vendor.reply(stream=True)
+    error = b'data: {"error": {"message": "no, %b", "code": 500}}\n\n' % KEY.encode()
+
+    async def test() -> None:
+        async with vendor_of(vendor, (head, *map(Send, vendor.events[:3]), Send(error), End())) as (provider, _):
+            application, seen = app(provider), []
+            application.on_did_finish_answer(seen.append)
+            reply = await asked(application, vendor, stream=True).end()
+            assert reply.body == b"".join(vendor.events[:3]) + error.replace(KEY.encode(), b"***")
+            assert [one.outcome for one in seen] == [Outcome.FAILED]
+
+    run(test())
+
+
+def test_an_empty_answer_is_an_answer() -> None:
+    vendor = VENDORS[0]
+    said = json.loads(vendor.whole)
+    said["choices"][0]["message"]["content"] = ""
+    empty = json.dumps(said, indent=1).encode()
+    stream = (vendor.reply(stream=True)[0], Send(vendor.events[0]), *map(Send, vendor.events[3:]), End())
+
+    async def test() -> None:
+        async with vendor_of(vendor, document(200, empty), stream) as (provider, _):
+            application = app(provider)
+            assert (await asked(application, vendor, stream=False).end()).body == empty
+            events = b"".join((vendor.events[0], *vendor.events[3:]))
+            assert (await asked(application, vendor, stream=True).end()).body == events
+
+    run(test())
+
+
+@every_vendor
+def test_a_long_answer_that_stops_early_still_ends_as_its_wire_ends_it(vendor: Vendor) -> None:
+    head, *_ = vendor.reply(stream=True)
+    place = first_text(vendor)
+    many = [vendor.events[place - 1]] * 3000
+
+    async def test() -> None:
+        keeper = Keeper(most=len(many))
+        long = (head, *map(Send, vendor.events[: place - 1]), *map(Send, many), Stall(None))
+        async with vendor_of(vendor, long) as (provider, _):
+            reply = await asked(app(provider, ServingSettings(admission=keeper)), vendor, stream=True).end()
+            text, finish = parsed(vendor, reply.body)
+            assert text.startswith("Hello" * (len(many) - 3))
+            assert finish.outcome is Outcome.INCOMPLETE, finish
+            if vendor.name == "openresponses":
+                done = json.loads(reply.body.rpartition(b"response.incomplete\ndata: ")[2].partition(b"\n")[0])
+                assert done["response"]["output"][0]["content"][0]["text"] == text
+                assert done["response"]["output"][0]["phase"] == "final"
+                assert done["response"]["id"] == "resp_9"
 
     run(test())

@@ -20,6 +20,7 @@ written from its parts.
 """
 
 from __future__ import annotations
+import asyncio
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -29,18 +30,19 @@ from urllib.parse import parse_qsl, urlencode
 from partstream.codec.json_codec import JSONDecodeError, loads
 from partstream.codec.text import bare_media_type
 from partstream.conversation.provider_state import STATE_MARK
+from partstream.errors import LanguageModelError
+from partstream.lm.cancellation import CancellationToken
 from partstream.protocols.options import Option
 from partstream.protocols.provider_state import SIGNED
 from partstream.protocols.serve import ForwardingRules
+from partstream.server.models import COUNT_SECONDS, CataloguedModel, ForwardingProvider, counted_request
 from partstream.server.replies import Head, ReplySink, ReplyWriter, json_headers, stream_headers
 from partstream.upstream.forwarding import Obstacle, RawRefusal, RawRequest
 
 if TYPE_CHECKING:
-    from partstream.errors import LanguageModelError
     from partstream.lm.outputs import Finish, InboundRequest, Reply
     from partstream.lm.parts import ResponsePart
     from partstream.protocols.serve import ResponseWriter, WireEvent, WireRequest
-    from partstream.server.models import CataloguedModel
     from partstream.server.requests import Endpoint
     from partstream.server.settings import ServerOverrides, ServingSettings
     from partstream.server.state import Remembered
@@ -63,6 +65,7 @@ class ForwardingCase:
         asked: The request as it was read.
         admitted: The same as an admission lets it go on; `asked` itself where it changes nothing.
         model: The model that answers.
+        pattern: The pattern of its path.
         is_judged: Whether there is an admission.
     """
 
@@ -75,6 +78,7 @@ class ForwardingCase:
     model: CataloguedModel
     settings: ServingSettings
     overrides: ServerOverrides
+    pattern: str
     is_judged: bool = False
 
     def stream_type(self) -> str:
@@ -133,7 +137,7 @@ def offer(case: ForwardingCase) -> RawRequest | None:
     return RawRequest(
         protocol=case.endpoint.protocol.name,
         rules=rules,
-        pattern=case.endpoint.pattern,
+        pattern=case.pattern,
         query=urlencode([(name, value) for name, value in parse_qsl(case.wire.query) if name in rules.query]),
         headers={name: value for name, value in case.wire.headers.items() if name in rules.headers},
         body=case.body,
@@ -144,6 +148,22 @@ def offer(case: ForwardingCase) -> RawRequest | None:
         output_limit=min(granted, default=None),
         is_judged=case.is_judged,
     )
+
+
+async def counted_as_it_came(case: ForwardingCase) -> int | bytes:
+    """The tokens of a request; or the document of its count, where an upstream of the same wire gives it in time."""
+    provider, token = case.model.provider, CancellationToken()
+    raw = offer(case) if isinstance(provider, ForwardingProvider) else None
+    if raw is not None and isinstance(provider, ForwardingProvider):
+        try:
+            async with asyncio.timeout(COUNT_SECONDS):
+                document = await provider.forward_count(case.model.information, raw, token)
+        except (TimeoutError, LanguageModelError) as error:
+            _logger.info("the provider %s did not count: %s", case.model.provider_name, error)
+            document = None
+        if document is not None:
+            return document
+    return await counted_request(case.model, case.admitted, token)
 
 
 # ---- The reply ----

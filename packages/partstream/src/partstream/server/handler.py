@@ -26,7 +26,6 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from partstream.codec.json_codec import dumps
 from partstream.conversation.preparation import ASKED_IN
 from partstream.errors import PartstreamError
-from partstream.lm.cancellation import CancellationToken
 from partstream.lm.outputs import InboundRequest, Reply
 from partstream.protocols.failures import FailedReply, FailureKind, ServedFailure
 from partstream.protocols.serve import Effect, id_in_path
@@ -35,10 +34,10 @@ from partstream.server import replies, requests
 from partstream.server.answer import UPSTREAM_HEADER, CurrentAnswer, ProviderCall
 from partstream.server.clients import NOBODY, Caller, RequestClient, client_of
 from partstream.server.dropped import DroppedFields
-from partstream.server.forwarding import ForwardedReply, ForwardingCase, offer
-from partstream.server.models import CataloguedModel, ForwardingProvider, counted_request, served_model
+from partstream.server.forwarding import ForwardedReply, ForwardingCase, counted_as_it_came, offer
+from partstream.server.models import CataloguedModel, ForwardingProvider, served_model
 from partstream.server.settings import AnswerObservation, AnswerRequest, EndedAnswer, settled
-from partstream.server.state import AnswerMemory, OwnerRequest, OwnerRoute, ServerState, asked_of_store
+from partstream.server.state import AnswerMemory, OwnerRequest, OwnerRoute, Remembered, ServerState, asked_of_store
 
 if TYPE_CHECKING:
     from partstream.protocols.serve import (
@@ -169,8 +168,12 @@ class RequestHandler:
         tokens = 0
         if document.counts is not None:
             memory, state = self._state.memory, self._state.remembering(self._endpoint)
-            asked = document.counts((await memory.remembered(state, wire, caller.name)).asks)
-            tokens = await self._run.count(asked)
+            remembered = await memory.remembered(state, wire, caller.name)
+            counted = await self._run.count(wire, remembered, document.counts(remembered.asks), body, document.path)
+            if isinstance(counted, bytes):
+                await self._reply(200, counted)
+                return
+            tokens = counted
         models = tuple(map(served_model, (await self._state.models_of(caller)).values()))
         status, said = document.answer(wire, models, tokens)
         await self._reply(status, dumps(said))
@@ -387,7 +390,7 @@ class ResponseRun:
             state.rules.admit(endpoint, wire, asked)
         model = await state.find_model(asked.model, self.caller)
         self._note_dropped(asked)
-        case = ForwardingCase(endpoint, body, wire, remembered, asked, asked, model, self._settings, state.rules)
+        case = self._case(wire, remembered, asked, model, body, endpoint.pattern)
         if self._settings.admission is None or not generates:
             await self._answer(case, deliver, client_leaves, generates=generates)
             return
@@ -400,21 +403,49 @@ class ResponseRun:
         finally:
             self._settle()
 
-    async def count(self, asked: InboundRequest) -> int:
+    def _case(
+        self,
+        wire: WireRequest,
+        remembered: Remembered,
+        asked: InboundRequest,
+        model: CataloguedModel,
+        body: bytes | None,
+        pattern: str,
+    ) -> ForwardingCase:
+        state = self._state
+        return ForwardingCase(
+            self.endpoint, body, wire, remembered, asked, asked, model, state.settings, state.rules, pattern
+        )
+
+    async def count(
+        self, wire: WireRequest, remembered: Remembered, asked: InboundRequest, body: bytes, pattern: str
+    ) -> int | bytes:
         """Counts the tokens of a request, without a response.
+
+        Args:
+            wire: The request for the count.
+            remembered: The same with what it refers to.
+            asked: The request that is counted.
+            body: The bytes of the request for the count.
+            pattern: The pattern of its path.
+
+        Returns:
+            The tokens, or the document of an upstream that speaks the same wire.
 
         Raises:
             PartstreamError: The request is refused.
         """
         model = await self._state.find_model(asked.model, self.caller)
-        admission = self._settings.admission
+        case, admission = self._case(wire, remembered, asked, model, body, pattern), self._settings.admission
         if admission is None:
-            return await counted_request(model, asked, CancellationToken())
+            return await counted_as_it_came(case)
         self._asked = asked
         admitted = await admission.admit(self._answer_request(model, asked, is_count=True))
         self._asked, self._permit = admitted.asked, admitted.permit
         try:
-            return await counted_request(admitted.model, admitted.asked, CancellationToken())
+            return await counted_as_it_came(
+                replace(case, admitted=admitted.asked, model=admitted.model, is_judged=True)
+            )
         finally:
             self._settle()
 

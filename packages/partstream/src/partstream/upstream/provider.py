@@ -146,7 +146,8 @@ class GatewayProvider(LanguageModelChatProvider):
     ) -> bytes | None:
         """The document in which an upstream of the same wire counts the tokens of a request, see
         :class:`partstream.server.models.ForwardingProvider`."""
-        return None
+        with logging_from(self._configuration.log_level):
+            return await self._upstream.forward_count(model, request)
 
     def token_count(self, model: LanguageModelChatInformation, text: str | ChatMessage) -> TokenCount:
         """The tokens of a text or a message, and whether they were reported, counted or estimated."""
@@ -282,6 +283,14 @@ class Upstream:
             LanguageModelError: What else the upstream did wrong, or what the request cannot express.
         """
         await self._tried(lambda upstream: upstream.sender.send(model, question), lambda: question.may_be_asked_again)
+
+    async def forward_count(self, model: LanguageModelChatInformation, request: RawRequest) -> bytes | None:
+        """The document in which it counts a request of its own wire, or None."""
+        try:
+            return await (await self._spoken()).sender.forward_count(model, request)
+        except LanguageModelError as error:
+            _logger.info("nothing is known of what the server speaks, so it counts nothing: %s", error)
+            return None
 
     def pricing(self, model_id: str) -> Pricing | None:
         """The prices of a model in the last list; None if they are unknown."""

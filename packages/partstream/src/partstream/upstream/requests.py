@@ -40,7 +40,7 @@ from partstream.protocols.protocol import PROTOCOLS, CountEndpoint, RequestWrite
 from partstream.tokens import CountSource, TokenCount
 from partstream.tokens.accounting import LIMIT_SECONDS, RequestEstimate, TokenAccounting
 from partstream.upstream.context import report_dropped
-from partstream.upstream.forwarding import PassingProgress, obstacle_at
+from partstream.upstream.forwarding import Obstacle, PassingProgress, obstacle_at
 from partstream.upstream.http import DocumentFetcher, UpstreamHTTP
 from partstream.upstream.http_errors import advise_on_key
 from partstream.upstream.linked_files import LinkedFiles, is_linked
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from partstream.tokens.ledger import Ledger
     from partstream.upstream.configuration import GatewayConfiguration
     from partstream.upstream.discovery import Fetch, FetchResponse
-    from partstream.upstream.forwarding import Passage
+    from partstream.upstream.forwarding import Passage, RawRequest
     from partstream.upstream.model_facts import Pricing
 
 _logger = logging.getLogger("partstream.upstreams")
@@ -161,6 +161,17 @@ class RequestSender:
         except UpstreamError as error:
             advise_on_key(error, self._configuration)
             raise
+
+    async def forward_count(self, model: LanguageModelChatInformation, raw: RawRequest) -> bytes | None:
+        """The document in which the upstream counts the tokens of a request of its own wire; None where it is not
+        asked, or does not say it in time."""
+        asked = raw.messages, raw.options
+        obstacle = obstacle_at(raw, asked, self._configuration, self._upstream.path, model.id)
+        if obstacle not in (None, Obstacle.LIMIT):  # an answer alone has a limit
+            return None
+        settings = self._configuration.request_settings(model.id)
+        question, content = raw.wire(model.id, {}, self._upstream.document_headers)
+        return await self._counts.document(question, content, settings.extra_headers)
 
     async def _send(self, model: LanguageModelChatInformation, question: ModelCall) -> None:
         passage = question.progress.passage
@@ -900,12 +911,31 @@ class UpstreamCounts:
         if self._endpoint is None or self.failures >= _MOST_FAILURES:
             return None
         question = self._endpoint.question(request)
-        path, body = self._base_path + question.path, body_document(question.body)
+        found = await self._counted(self._endpoint, question, body_document(question.body), headers)
+        return None if found is None else TokenCount(found[0], CountSource.COUNTED)
+
+    async def document(self, question: WireRequest, content: bytes, headers: Mapping[str, str]) -> bytes | None:
+        """The document of a count, as the upstream gives it to a question of its own wire; None as for :meth:`count`.
+
+        Args:
+            question: The question.
+            content: Its body.
+            headers: The headers that were set for it.
+        """
+        if self._endpoint is None or self.failures >= _MOST_FAILURES:
+            return None
+        found = await self._counted(self._endpoint, question, content, headers)
+        return None if found is None else found[1]
+
+    async def _counted(
+        self, endpoint: CountEndpoint, question: WireRequest, content: bytes, headers: Mapping[str, str]
+    ) -> tuple[int, bytes] | None:
+        path = self._base_path + question.path + (f"?{question.query}" if question.query else "")
         sent = {**question.headers, **headers, "content-type": "application/json"}
         try:
             async with asyncio.timeout(COUNT_SECONDS):
-                answer = await self._fetch(path, sent, body)
-            tokens = _tokens_in(answer, path, self._endpoint.answer_field)
+                answer = await self._fetch(path, sent, content)
+            tokens = _tokens_in(answer, path, endpoint.answer_field)
         except (UpstreamError, TimeoutError) as error:
             self.failures += 1
             rest = "; it is not asked any more" if self.failures == _MOST_FAILURES else ""
@@ -913,7 +943,7 @@ class UpstreamCounts:
             _logger.info("the upstream did not count a request, time %d in a row: %s%s", self.failures, said, rest)
             return None
         self.failures = 0
-        return TokenCount(tokens, CountSource.COUNTED)
+        return tokens, answer.body
 
 
 def _tokens_in(answer: FetchResponse, path: str, field: str) -> int:
