@@ -463,7 +463,7 @@ def test_state_of_this_server_is_never_sent_on_as_it_is(vendor: Vendor, caplog: 
             with caplog.at_level(logging.DEBUG, "partstream"):
                 reply = await ask(app(provider), path, said, headers=headers, query=query)
             assert reply.body != b"".join(vendor.events)
-            assert "state or a summary that this server has written" in caplog.text
+            assert "state that this server has sealed" in caplog.text
 
     run(test())
 

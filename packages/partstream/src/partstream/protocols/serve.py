@@ -46,6 +46,7 @@ class ForwardingRules:
         new_limit: The place of a limit that the request does not have; None where servers differ in it.
         model_prefix: What may be before the name of a model, in the body and in the path.
         is_for_us: Whether a body asks for what a server of ours does itself.
+        names_kept: Whether a body names something by its id alone that the upstream has kept of an earlier answer.
     """
 
     headers: frozenset[str] = frozenset()
@@ -54,6 +55,7 @@ class ForwardingRules:
     new_limit: tuple[str, ...] | None = None
     model_prefix: str = ""
     is_for_us: Callable[[Mapping[str, Any]], bool] = lambda _body: False
+    names_kept: Callable[[Mapping[str, Any]], bool] = lambda _body: False
 
 
 class RequestReader(ABC):
@@ -547,6 +549,17 @@ class ServedState(ABC):
     @abstractmethod
     def unkept(self, request: WireRequest) -> WireRequest:
         """The request as it is answered where nothing is kept, so that the answer does not say otherwise."""
+
+    def changed(self, _request: WireRequest, _joined: WireRequest, *, is_kept: bool) -> Mapping[str, Any]:
+        """The fields of the body in which a request that refers to no response differs from what came, where it goes
+        on to an upstream of the same wire.
+
+        Args:
+            _request: The request as it came.
+            _joined: The same with everything that it refers to.
+            is_kept: Whether its response will be kept here, so that a later request can continue it.
+        """
+        return {}
 
     @abstractmethod
     def record(self, limit: int) -> AnswerRecord:

@@ -24,6 +24,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl, urlencode
 
@@ -33,7 +34,6 @@ from partstream.conversation.provider_state import STATE_MARK
 from partstream.errors import LanguageModelError
 from partstream.lm.cancellation import CancellationToken
 from partstream.protocols.options import Option
-from partstream.protocols.provider_state import SIGNED
 from partstream.protocols.serve import ForwardingRules
 from partstream.server.models import COUNT_SECONDS, CataloguedModel, ForwardingProvider, counted_request
 from partstream.server.replies import Head, ReplySink, ReplyWriter, json_headers, stream_headers
@@ -66,6 +66,7 @@ class ForwardingCase:
         admitted: The same as an admission lets it go on; `asked` itself where it changes nothing.
         model: The model that answers.
         pattern: The pattern of its path.
+        caller: The name of the caller.
         is_judged: Whether there is an admission.
     """
 
@@ -79,7 +80,13 @@ class ForwardingCase:
     settings: ServingSettings
     overrides: ServerOverrides
     pattern: str
+    caller: str
     is_judged: bool = False
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether several callers ask with one key of the upstream."""
+        return self.settings.authenticate is not None
 
     def stream_type(self) -> str:
         """The media type of the stream that the client wants."""
@@ -100,8 +107,9 @@ class ForwardingCase:
         return not is_same or not self.granted().keys() <= set(Option.LIMIT.value)
 
 
-_OWN_MARKS: Final = (STATE_MARK.encode(), SIGNED.encode())
-"""What every text begins with in which this server has sealed state or a summary."""
+_OWN_MARK: Final = STATE_MARK.encode()
+_BY_CALLER: Final = "idempotency-key"
+"""The header by which an upstream repeats an answer: of several callers, none may get that of another one."""
 
 
 def _rules(case: ForwardingCase) -> ForwardingRules:
@@ -114,8 +122,9 @@ _OBSTACLES: Final[tuple[tuple[Obstacle, Callable[[ForwardingCase], bool]], ...]]
     (Obstacle.SERVER, lambda case: case.settings.raw_reasoning or case.overrides.identify is not None),
     (Obstacle.FORM, lambda case: case.asked.stream and case.stream_type() != case.endpoint.protocol.accept),
     (Obstacle.FOR_US, lambda case: _rules(case).is_for_us(case.wire.body)),
-    (Obstacle.OWN_STATE, lambda case: any(mark in (case.body or b"") for mark in _OWN_MARKS)),
+    (Obstacle.OWN_STATE, lambda case: _OWN_MARK in (case.body or b"")),
     (Obstacle.REFERENCE, lambda case: bool(case.remembered.earlier.chain or case.remembered.earlier.items)),
+    (Obstacle.KEPT, lambda case: case.is_shared and _rules(case).names_kept(case.wire.body)),
     (Obstacle.ASKED, ForwardingCase.is_changed),
 )
 """Why a request is not offered; the first row that holds counts."""
@@ -133,18 +142,24 @@ def offer(case: ForwardingCase) -> RawRequest | None:
         if obstacle is not None:
             _logger.debug("the request to %s is translated: %s", case.model.id, obstacle.value)
         return None
+    headers = {name: value for name, value in case.wire.headers.items() if name in rules.headers}
+    if case.is_shared and _BY_CALLER in headers:
+        headers[_BY_CALLER] = sha256(f"{case.caller}\0{headers[_BY_CALLER]}".encode()).hexdigest()
+    state, remembered = case.endpoint.writes.state, case.remembered
+    added = {} if state is None else state.changed(case.wire, remembered.asks, is_kept=remembered.is_kept)
     granted = [value for name, value in case.granted().items() if type(value) is int]
     return RawRequest(
         protocol=case.endpoint.protocol.name,
         rules=rules,
         pattern=case.pattern,
         query=urlencode([(name, value) for name, value in parse_qsl(case.wire.query) if name in rules.query]),
-        headers={name: value for name, value in case.wire.headers.items() if name in rules.headers},
+        headers=headers,
         body=case.body,
         document=case.wire.body,
         is_stream=case.asked.stream,
         messages=case.admitted.messages,
         options=case.admitted.options,
+        added=added,
         output_limit=min(granted, default=None),
         is_judged=case.is_judged,
     )

@@ -414,7 +414,17 @@ class ResponseRun:
     ) -> ForwardingCase:
         state = self._state
         return ForwardingCase(
-            self.endpoint, body, wire, remembered, asked, asked, model, state.settings, state.rules, pattern
+            self.endpoint,
+            body,
+            wire,
+            remembered,
+            asked,
+            asked,
+            model,
+            state.settings,
+            state.rules,
+            pattern,
+            self.caller.name,
         )
 
     async def count(

@@ -58,6 +58,7 @@ class RawRequest:
         is_stream: Whether the client wants a stream; otherwise one document.
         messages: The conversation as it was read: a provider that asks with another one asks something else.
         options: The options as they were read, likewise.
+        added: The fields of the body that the server adds.
         output_limit: The most tokens of the answer that an admission grants; None for what the request says.
         is_judged: Whether an admission has judged the request: then the upstream gets the JSON that was judged.
     """
@@ -72,6 +73,7 @@ class RawRequest:
     is_stream: bool
     messages: Sequence[ChatMessage] = field(repr=False)
     options: RequestOptions = field(repr=False)
+    added: Mapping[str, Any] = field(default_factory=dict, repr=False)
     output_limit: int | None = None
     is_judged: bool = False
 
@@ -92,6 +94,7 @@ class RawRequest:
         path, body = path_for_model(self.pattern, name), dict(self.document)
         if isinstance(said, str):
             body["model"] = name = prefix + name if prefix and said.startswith(prefix) else name
+        added = {**self.added, **added}
         for field_name, value in added.items():
             body.pop(field_name, None) if value is None else body.update({field_name: value})
         if self.output_limit is not None:
@@ -155,9 +158,10 @@ class Obstacle(Enum):
     RULES = "this wire has no rules by which a request goes on"
     SOCKET = "it came over a WebSocket"
     FORM = "the client wants a form of the stream that servers of this wire are not asked for here"
-    OWN_STATE = "it holds state or a summary that this server has written"
+    OWN_STATE = "it holds state that this server has sealed"
     FOR_US = "it asks for what this server does itself"
-    REFERENCE = "it refers to a response or an item, which the upstream would look up for every caller alike"
+    REFERENCE = "it refers to a response or an item that this server keeps"
+    KEPT = "it names what the upstream keeps, which it would look up for every caller of this server alike"
     ASKED = "an admission or a provider has changed what is asked"
     SERVER = "a setting of the server changes what answers look like"
     SETTING = "a setting of the upstream changes how requests are written or answers are shown"

@@ -74,6 +74,7 @@ class ResponsesRequestReader(RequestReader):
         output_limits=(("max_output_tokens",),),
         new_limit=("max_output_tokens",),
         is_for_us=stored.wants_compaction,
+        names_kept=stored.names_reasoning,
     )
 
     def read(self, request: WireRequest) -> InboundRequest:

@@ -199,7 +199,8 @@ class _Record(serve.AnswerRecord):
 
     @property
     def answer_id(self) -> str | None:
-        return None if self._response is None else self._response.get("id")
+        answer_id = None if self._response is None else self._response.get("id")
+        return answer_id if isinstance(answer_id, str) else None
 
     @property
     def frames(self) -> Sequence[bytes] | None:
@@ -223,13 +224,15 @@ class _Record(serve.AnswerRecord):
                 self._items = list(_done_items(self.frames or ()))
                 self._chunks, self._frames = None, []
         if self._response is None:
-            self._response = next((event_of(frame)["response"] for frame in frames_in(data)), None)
+            begun = (event_of(frame).get("response") for frame in frames_in(data))
+            self._response = next((one for one in begun if isinstance(one, dict)), None)
         if self._items is not None and _ITEM_DONE in data:
             self._items += _done_items(frames_in(data))
         if any(end in data for end in _ENDS):
             for frame in frames_in(data):
-                if frame.startswith(_ENDS):
-                    self._response, self._ended = event_of(frame)["response"], True
+                response = event_of(frame).get("response") if frame.startswith(_ENDS) else None
+                if isinstance(response, dict):
+                    self._response, self._ended = response, True
         return self._ended
 
     def take_document(self, document: Mapping[str, Any]) -> None:
@@ -240,7 +243,7 @@ class _Record(serve.AnswerRecord):
         self._cancelled = True
 
     def stored(self, request: serve.WireRequest) -> serve.StoredAnswer | None:
-        if self._response is None:
+        if self._response is None or self.answer_id is None:
             return None
         response, frames = dict(self._response), self.frames
         if not self._ended:
@@ -250,7 +253,7 @@ class _Record(serve.AnswerRecord):
             frames = None if frames is None else _cancelled(frames, response)
         previous = request.body.get("previous_response_id")
         return serve.StoredAnswer(
-            id=str(response["id"]),
+            id=self.answer_id,
             previous_id=previous if isinstance(previous, str) and previous else None,
             request={"input": input_list(request.body)},
             response=response,
@@ -264,13 +267,18 @@ def frames_in(data: bytes) -> Iterator[bytes]:
 
 
 def event_of(frame: bytes) -> dict[str, Any]:
-    """The event in a frame."""
-    event: dict[str, Any] = loads(frame[frame.index(_DATA) + len(_DATA) : -2])
-    return event
+    """The event in a frame; empty for one that another server has written in another form."""
+    name, found, data = frame.partition(_DATA)
+    try:
+        event = loads(data) if found and b"\r" not in name else None
+    except JSONDecodeError:
+        event = None
+    return event if isinstance(event, dict) else {}
 
 
 def _done_items(frames: Iterable[bytes]) -> Iterator[Any]:
-    return (event_of(frame)["item"] for frame in frames if frame.startswith(_ITEM_DONE))
+    done = (event_of(frame) for frame in frames if frame.startswith(_ITEM_DONE))
+    return (event["item"] for event in done if isinstance(event.get("item"), dict))
 
 
 def _cancelled(frames: Sequence[bytes], response: Mapping[str, Any]) -> list[bytes]:
@@ -415,11 +423,15 @@ class _StoredResponses(serve.ServedState):
             _refuse_lonely_outputs(items, before)
             items = before + items
         body = {**request.body, "input": open_compactions(items, secret)}
-        if self.keeps(request):  # the stored response brings the state of reasoning into the next request
-            include = [] if body.get("include") is None else body["include"]
-            if isinstance(include, list) and ENCRYPTED_REASONING not in include:
-                body["include"] = [*include, ENCRYPTED_REASONING]
+        if self.keeps(request):
+            body |= _with_state(request.body)
         return serve.ResolvedRequest(replace(request, body=body), own)
+
+    def changed(self, request: serve.WireRequest, joined: serve.WireRequest, *, is_kept: bool) -> dict[str, Any]:
+        fields = _with_state(request.body) if is_kept else {}
+        if any(_is(item, COMPACTION) for item in input_list(request.body)):
+            fields["input"] = joined.body["input"]
+        return fields
 
     def keeps(self, request: serve.WireRequest) -> bool:
         return request.body.get("store") is not False
@@ -443,6 +455,22 @@ class _StoredResponses(serve.ServedState):
     def unstreamed(self, answer_id: str) -> RefusedRequestError:
         why = "it was not asked for as one, or is too long to be kept"
         return RefusedRequestError(f"Response with id '{answer_id}' has no stream: {why}.", "stream")
+
+
+def _with_state(body: Mapping[str, Any]) -> dict[str, Any]:
+    """The field by which the stored response brings the state of reasoning into the next request."""
+    include = [] if body.get("include") is None else body["include"]
+    if not isinstance(include, list) or ENCRYPTED_REASONING in include:
+        return {}
+    return {"include": [*include, ENCRYPTED_REASONING]}
+
+
+def names_reasoning(body: Mapping[str, Any]) -> bool:
+    """Whether an input names reasoning by its id alone, which the server that has made it looks up."""
+    items = body.get("input")
+    return isinstance(items, list) and any(
+        _is(item, "reasoning") and not item.get("encrypted_content") and not item.get("content") for item in items
+    )
 
 
 class _Compactions(_StoredResponses):
