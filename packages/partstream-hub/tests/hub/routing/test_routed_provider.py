@@ -268,7 +268,7 @@ def test_the_last_upstream_tries_again_by_itself_so_that_attempts_add_up_and_do_
         async with hub() as built:
             built.west.fault = built.east.fault = "status=500"
             reply = await built.ask()
-            assert reply.status == 502
+            assert reply.status == 500  # in the last upstream's own words
             assert sorted((built.west.attempts, built.east.attempts)) == [1, 3]
 
     run(test())
@@ -293,20 +293,20 @@ def test_nobody_is_refused_because_of_a_circuit_alone():
         async with hub() as built:
             built.west.fault = built.east.fault = "status=500"
             for _ in range(6):
-                assert (await built.ask()).status == 502
+                assert (await built.ask()).status == 500
             built.west.fault = built.east.fault = ""
             assert (await built.ask()).status == 200
 
     run(test())
 
 
-@pytest.mark.parametrize("fault", ["status=400", "status=422"])
-def test_a_request_that_is_to_blame_itself_is_asked_once(fault: str):
+@pytest.mark.parametrize("status", [400, 422])
+def test_a_request_that_is_to_blame_itself_is_asked_once(status: int):
     async def test():
         async with hub() as built:
-            built.west.fault = built.east.fault = fault
+            built.west.fault = built.east.fault = f"status={status}"
             for _ in range(5):
-                assert (await built.ask()).status == 400
+                assert (await built.ask()).status == status
             assert built.west.attempts + built.east.attempts == 5
             assert set(built.routed.circuits().values()) == {CircuitState.CLOSED}
 

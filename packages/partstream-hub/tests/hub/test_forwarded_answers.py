@@ -1,0 +1,212 @@
+"""A hub between a client and an upstream of one wire: what passes, what is judged, counted and charged."""
+
+from __future__ import annotations
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from hub.hubs import budget, hub, person, rows_of
+from partstream.lm.outputs import Finish, Outcome, StreamOptions
+from partstream.lm.parts import TextPart, UnifiedFinishReason
+from partstream.protocols.protocol import PROTOCOLS
+from partstream.protocols.translation import read_answer
+from partstream_devtools.testing.faults import Send, Stall, document
+from partstream_hub.directory import BudgetUnit, ModelRoute, Put, Route
+from serving.asgi import Call, ask, call
+from serving.vendors import CHAT, KEY, LIMITS, MESSAGES, MODEL, VENDORS, Vendor, vendor_of
+from upstreams.upstreams import run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from hub.hubs import Known
+    from hub.stores import HubDatabase
+
+pytestmark = pytest.mark.parametrize("hub_database", ["sqlite"], indirect=True)
+every_vendor = pytest.mark.parametrize("vendor", VENDORS, ids=lambda vendor: vendor.name)
+ENOUGH = 1_000_000
+
+
+def asked(application: Any, who: Known, vendor: Vendor, *, stream: bool = True, body: bytes | None = None) -> Call:
+    path, said, headers, query = vendor.request(stream=stream)
+    return call(application, path, said if body is None else body, headers=headers | who.bearer, query=query)
+
+
+@every_vendor
+@pytest.mark.parametrize("stream", [True, False], ids=["stream", "document"])
+def test_an_answer_passes_and_its_tokens_are_charged(
+    hub_database: HubDatabase, tmp_path: Path, vendor: Vendor, stream: bool
+) -> None:
+    async def test() -> None:
+        ana, changes = person("ana")
+        tokens = budget("ana", ENOUGH, BudgetUnit.TOKENS)
+        async with vendor_of(vendor, vendor.reply(stream=stream)) as (provider, requests):
+            async with hub(hub_database, [*changes, tokens], provider, tmp_path) as application:
+                reply = await asked(application, ana, vendor, stream=stream).end()
+                assert reply.status == 200, reply.body
+                assert reply.body == (b"".join(vendor.events) if stream else vendor.whole)
+                assert {name: reply.headers.get(name) for name, _ in LIMITS} == dict(LIMITS)
+                (row,) = await rows_of(hub_database, 1)
+            (got,) = requests
+            assert json.loads(got.body) == json.loads(vendor.request(stream=stream)[1])
+            assert ana.key.secret.reveal() not in repr(got)
+            said = {name: value for name, value in vendor.headers.items() if name != "idempotency-key"}
+            assert {name: got.headers.get(name) for name in said} == said
+        assert (row["input_tokens"], row["output_tokens"], row["is_estimated"]) == (*vendor.tokens, False)
+        assert (row["outcome"], row["status"]) == ("completed", 200)
+
+    run(test(), 60)
+
+
+@every_vendor
+def test_a_spent_budget_ends_a_stream_in_the_words_of_its_wire(
+    hub_database: HubDatabase, tmp_path: Path, vendor: Vendor
+) -> None:
+    head, *_ = vendor.reply(stream=True)
+    place = next(number for number, event in enumerate(vendor.events) if b"Hello" in event)
+    many = [vendor.events[place]] * 3000  # the vendor keeps no limit
+
+    async def test() -> None:
+        ana, changes = person("ana")
+        tokens = budget("ana", 2500, BudgetUnit.TOKENS)
+        long = (head, *map(Send, vendor.events[:place]), *map(Send, many), Stall(None))
+        async with (
+            vendor_of(vendor, long) as (provider, _),
+            hub(hub_database, [*changes, tokens], provider, tmp_path) as application,
+        ):
+            reply = await asked(application, ana, vendor).end()
+            (row,) = await rows_of(hub_database, 1)
+        *parts, finish = read_answer(PROTOCOLS[vendor.name], reply.body, StreamOptions(call_id_prefix=""))
+        assert isinstance(finish, Finish)
+        assert finish.outcome is Outcome.INCOMPLETE
+        assert finish.reason is not None
+        assert finish.reason.unified is UnifiedFinishReason.LENGTH
+        assert "Hello" in "".join(part.value for part in parts if isinstance(part, TextPart))
+        assert row["outcome"] == "incomplete"
+        assert row["is_estimated"]
+
+    run(test(), 60)
+
+
+def test_another_upstream_answers_in_its_own_bytes_or_in_a_translation(
+    hub_database: HubDatabase, tmp_path: Path
+) -> None:
+    """Of two upstreams the first is busy; whichever wire the second speaks, the client reads its own."""
+    busy = document(503, b'{"error": {"message": "busy"}}')
+
+    async def test(first: Vendor, second: Vendor, folder: Path) -> None:
+        ana, changes = person("ana")
+        async with (
+            vendor_of(first, busy) as (west, west_requests),
+            vendor_of(second, second.reply(stream=True)) as (east, east_requests),
+        ):
+            big = Put(ModelRoute("big", (Route("west", MODEL, weight=1), Route("east", MODEL, weight=0))))
+            async with hub(hub_database, [*changes, big], {"west": west, "east": east}, folder) as application:
+                path, body, headers, query = CHAT.request(stream=True, model="big")
+                reply = await ask(application, path, body, headers=headers | ana.bearer, query=query)
+                assert reply.status == 200
+                assert (len(west_requests), len(east_requests)) == (1, 1)
+                is_own = second is CHAT
+                assert (reply.body == b"".join(CHAT.events)) == is_own
+                parts = read_answer(PROTOCOLS["chat-completions"], reply.body, StreamOptions(call_id_prefix=""))
+                assert "".join(part.value for part in parts if isinstance(part, TextPart)) == "Hello you"
+                assert (json.loads(east_requests[0].body)["model"]) == MODEL
+
+    for number, (first, second) in enumerate([(CHAT, CHAT), (CHAT, MESSAGES), (MESSAGES, CHAT)]):
+        run(test(first, second, tmp_path / str(number)), 60)
+
+
+def test_the_words_of_the_last_upstream_come_back(hub_database: HubDatabase, tmp_path: Path) -> None:
+    said = json.dumps({"error": {"message": f"not so fast, {KEY}", "own": 1}}, indent=1).encode()
+
+    async def test() -> None:
+        ana, changes = person("ana")
+        async with vendor_of(CHAT, document(429, said, headers=(("retry-after", "71"),))) as (west, _):
+            big = Put(ModelRoute("big", (Route("west", MODEL),)))
+            async with hub(hub_database, [*changes, big], {"west": west}, tmp_path) as application:
+                path, body, headers, _ = CHAT.request(stream=True, model="big")
+                reply = await ask(application, path, body, headers=headers | ana.bearer)
+        assert (reply.status, reply.headers["retry-after"]) == (429, "71")
+        assert reply.body == said.replace(KEY.encode(), b"***")
+
+    run(test())
+
+
+POLICY = """
+from partstream.lm.messages import ChatMessage
+from partstream_hub.policy import Changed, Refusal
+
+def before_request(request):
+    said = request.messages[-1].content[0].value
+    if said == "secret":
+        return Refusal("no secrets")
+    if said == "long":
+        return Changed(max_output_tokens=7)
+    if said == "rude":
+        return Changed(messages=[ChatMessage.user("polite")])
+"""
+
+
+def test_what_a_policy_demands_is_changed_and_nothing_else(hub_database: HubDatabase, tmp_path: Path) -> None:
+    (tmp_path / "policy.py").write_text(POLICY)
+
+    def saying(text: str) -> bytes:
+        return json.dumps({**json.loads(CHAT.request(stream=True)[1]), "messages": [user(text)]}).encode()
+
+    def user(text: str) -> dict[str, str]:
+        return {"role": "user", "content": text, "name": "ada"}
+
+    async def test() -> None:
+        ana, changes = person("ana")
+        async with vendor_of(CHAT, CHAT.reply(stream=True)) as (provider, requests):
+            policy = str(tmp_path / "policy.py")
+            async with hub(hub_database, changes, provider, tmp_path, policy=policy) as application:
+                refused = await asked(application, ana, CHAT, body=saying("secret")).end()
+                assert (refused.status, requests) == (403, [])
+                short = await asked(application, ana, CHAT, body=saying("long")).end()
+                assert short.body == b"".join(CHAT.events)
+                assert json.loads(requests[0].body) == {**json.loads(saying("long")), "max_completion_tokens": 7}
+                await asked(application, ana, CHAT, body=saying("rude")).end()
+                assert b"rude" not in requests[1].body
+                assert b"polite" in requests[1].body
+
+    run(test(), 60)
+
+
+def test_the_upstream_gets_the_json_that_was_judged(hub_database: HubDatabase, tmp_path: Path) -> None:
+    """A name that is said twice could mean one thing here and another there."""
+    own = CHAT.request(stream=True)[1]
+    more = b'"model": "costly", "max_completion_tokens": 99999, "m\\u006fdel": "x", '
+    twice = own.replace(b'"model": ', more + b'"model": ')
+    assert twice != own
+
+    async def test() -> None:
+        ana, changes = person("ana")
+        async with (
+            vendor_of(CHAT, CHAT.reply(stream=True)) as (provider, requests),
+            hub(hub_database, changes, provider, tmp_path) as application,
+        ):
+            reply = await asked(application, ana, CHAT, body=twice).end()
+            assert reply.body == b"".join(CHAT.events)
+        assert requests[0].body.count(b'"model"') == 1
+        assert b"costly" not in requests[0].body
+        assert json.loads(requests[0].body)["model"] == MODEL
+
+    run(test())
+
+
+def test_a_count_passes_through_a_route(hub_database: HubDatabase, tmp_path: Path) -> None:
+    said = b'{\n "input_tokens": 77,\n "own": 1\n}'
+
+    async def test() -> None:
+        ana, changes = person("ana")
+        async with vendor_of(MESSAGES, document(200, said)) as (west, requests):
+            big = Put(ModelRoute("big", (Route("west", MODEL),)))
+            async with hub(hub_database, [*changes, big], {"west": west}, tmp_path) as application:
+                body = {"model": "big", "messages": [{"role": "user", "content": "Hi"}], "own": 1}
+                reply = await ask(application, "/v1/messages/count_tokens", body, headers=ana.bearer)
+        assert reply.body == said
+        assert json.loads(requests[0].body) == {**body, "model": MODEL}
+
+    run(test())
