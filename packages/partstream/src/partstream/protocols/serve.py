@@ -114,8 +114,10 @@ class ResponseWriter(ABC):
         state: What a server remembers of its answers; None for a wire whose requests say everything themselves.
         further: Further endpoints where a model answers.
         greeting: What servers of this wire say at their address, which its clients look for; "" for nothing.
+        adopts_the_first: Whether :meth:`adopt` needs only the first event of another server.
     """
 
+    adopts_the_first: bool = False
     content_type: str = _EVENT_STREAM
     end_of_stream: bytes = b""
     documents: tuple[ServedDocument, ...] = ()

@@ -183,7 +183,7 @@ async def counted_as_it_came(case: ForwardingCase) -> int | bytes:
 
 # ---- The reply ----
 
-_MOST_UNREAD: Final = 256 * 1024
+_MOST_UNREAD: Final = 2 * 1024 * 1024
 """The bytes of a stream that are kept before their events are read: most answers have fewer, and end by themselves."""
 
 
@@ -201,8 +201,8 @@ class ForwardedReply(ReplyWriter):
 
     __slots__ = (
         "_adopted", "_asked", "_form", "_framing", "_head", "_held", "_is_head_sent", "_is_over", "_is_raw",
-        "_is_settled", "_is_whole", "_make_usual", "_pieces", "_refusal", "_reply", "_unread", "_unread_size", "_usual",
-        "has_begun", "request",
+        "_is_settled", "_is_whole", "_keeps", "_make_usual", "_pieces", "_refusal", "_reply", "_unread",
+        "_unread_size", "_usual", "has_begun", "request",
     )  # fmt: skip
 
     def __init__(
@@ -232,6 +232,7 @@ class ForwardedReply(ReplyWriter):
         self._adopted: ResponseWriter | None = None
         self._unread: list[bytes] = []
         self._unread_size = 0
+        self._keeps = asked.stream
 
     @property
     def usual(self) -> ReplyWriter:
@@ -331,7 +332,8 @@ class ForwardedReply(ReplyWriter):
         if not self.has_begun:
             self._held.append(data)
             return
-        self._keep(data)
+        if self._keeps:
+            self._keep(data)
         self._sink.send(data)
 
     def commit(self) -> None:
@@ -360,7 +362,8 @@ class ForwardedReply(ReplyWriter):
             length = () if self._asked.stream else json_headers(data)[1:]
             self._sink.start(replace(self._head, headers=(*self._head.headers, *length)))
             self._is_head_sent = True
-        self._keep(data)
+        if self._keeps:
+            self._keep(data)
         self._sink.send(data)
 
     def _refuse(self, refusal: RawRefusal) -> None:
@@ -371,11 +374,12 @@ class ForwardedReply(ReplyWriter):
     # -- The end of an answer that stops early --
 
     def _keep(self, data: bytes) -> None:
-        if self._asked.stream:
-            self._unread.append(data)
-            self._unread_size += len(data)
-            if self._unread_size > _MOST_UNREAD:
-                self._adopt()
+        self._unread.append(data)
+        self._unread_size += len(data)
+        if self._writes.adopts_the_first and b"{" in data:
+            self._keeps = False
+        elif self._unread_size > _MOST_UNREAD:
+            self._adopt()
 
     def _adopt(self) -> ResponseWriter:
         """The response writer, with all events so far."""

@@ -294,39 +294,28 @@ class LookingReader:
         event_ends: The bytes after a whole event.
 
     Attributes:
+        started: Whether an event was read.
+        failing: Whether the upstream has reported an error and may still say more about it.
+        ending: Whether the end is near: what still comes, comes at once.
         finished: Whether nothing more of the bytes is read.
+        paused: None: a pause is the end of these bytes, and their client goes on with it.
     """
 
-    __slots__ = ("_cut", "_is_document", "_last", "_passage", "_reader", "_redactor", "finished")
+    __slots__ = (
+        "_borders", "_ends", "_is_document", "_last", "_passage", "_reader", "_redactor", "ending", "failing",
+        "finished", "paused", "started",
+    )  # fmt: skip
 
     def __init__(self, reader: StreamReader, passage: Passage, event_ends: tuple[bytes, ...]) -> None:
+        self.started = self.failing = self.ending = self.finished = False
+        self.paused: PausingStream | None = None
         self._redactor: Redactor | None = None  # of errors that the upstream reports in its stream
-        self.finished = False
         self._reader = reader
         self._passage = passage
-        self._cut = EventBorders(event_ends)
-        self._last: list[StreamOutput] | None = None
+        self._ends = event_ends
+        self._borders = EventBorders(event_ends)
+        self._last: list[StreamOutput] | None = None  # the end of the answer, once it was read
         self._is_document = False
-
-    @property
-    def started(self) -> bool:
-        """Whether an event was read."""
-        return self._reader.started
-
-    @property
-    def failing(self) -> bool:
-        """Whether the upstream has reported an error and may still say more about it."""
-        return self._last is None and self._reader.failing
-
-    @property
-    def ending(self) -> bool:
-        """Whether the end is near: what still comes, comes at once."""
-        return self._reader.ending if self._last is None else _is_good(self._last)
-
-    @property
-    def paused(self) -> PausingStream | None:
-        """None: a pause is the end of these bytes, and their client goes on with it."""
-        return None
 
     def responded(self, status: int, headers: Mapping[str, str], redactor: Redactor) -> None:
         """Takes the head of the answer, and what removes the secrets of its request."""
@@ -340,13 +329,17 @@ class LookingReader:
             EventTooLargeError: An event without an end.
         """
         outputs: list[StreamOutput] = []
+        reader, borders = self._reader, self._borders
         if self._last is None:
-            outputs = self._reader.feed(data)
-            if self._reader.finished:
+            outputs = reader.feed(data)
+            self.started, self.failing, self.ending = reader.started, reader.failing, reader.ending
+            if reader.finished:
                 self._last, outputs = outputs, []
-        whole = self._cut.feed(data)
+                self.ending = _is_good(self._last)
+                self.failing = False
+        whole = data if not borders.waits and data.endswith(self._ends) else borders.feed(data)
         if whole:
-            is_error = self._reader.failing or (self._last is not None and not _is_good(self._last))
+            is_error = self.failing or (self._last is not None and not self.ending)
             self._passage.data(self._redacted(whole) if is_error else whole)
         return outputs
 
@@ -354,13 +347,14 @@ class LookingReader:
         """Passes a whole document on, and reads it."""
         self._is_document = True
         outputs = self._reader.feed_document(data)
-        is_error = self._reader.failing or not _is_good(outputs, default=True)
+        self.started, self.failing = True, self._reader.failing
+        is_error = self.failing or not _is_good(outputs, default=True)
         self._passage.data(self._redacted(data) if is_error else data)
         return outputs
 
     def end(self) -> list[StreamOutput]:
         """Ends the bytes, which the upstream has ended."""
-        said_so = self._is_document or self._reader.failing or self._last is not None
+        said_so = self._is_document or self.failing or self._last is not None
         outputs = self._reader.end() if self._last is None else self._last
         self._over(is_whole=said_so or _is_good(outputs))
         return outputs
@@ -374,7 +368,7 @@ class LookingReader:
 
     def _over(self, *, is_whole: bool) -> None:
         self.finished = True
-        if is_whole and (rest := self._cut.rest()):
+        if is_whole and (rest := self._borders.rest()):
             self._passage.data(self._redacted(rest))
         self._passage.end(is_whole=is_whole)
 
@@ -389,13 +383,18 @@ def _is_good(outputs: Sequence[StreamOutput], *, default: bool = False) -> bool:
 
 
 class EventBorders:
-    """Cuts bytes after the last whole event in them."""
+    """Cuts bytes after the last whole event in them.
 
-    __slots__ = ("_ends", "_held", "_longest", "_size", "_tail")
+    Attributes:
+        waits: Whether bytes wait for the end of their event.
+    """
+
+    __slots__ = ("_ends", "_held", "_longest", "_size", "_tail", "waits")
 
     def __init__(self, event_ends: tuple[bytes, ...]) -> None:
         self._ends = event_ends
         self._longest = max(map(len, event_ends)) - 1
+        self.waits = False
         self._held: list[bytes] = []
         self._size = 0
         self._tail = b""  # the last bytes of those that wait: an end may be cut
@@ -406,15 +405,13 @@ class EventBorders:
         Raises:
             EventTooLargeError: More wait than any reader takes for one event.
         """
-        if not self._held and data.endswith(self._ends):  # nearly always
-            return data
         seen = self._tail + data
         at = max(place + len(end) if (place := seen.rfind(end)) >= 0 else 0 for end in self._ends) - len(self._tail)
         if at <= 0:
             self._hold(data)
             return b""
         whole = b"".join((*self._held, data[:at]))
-        self._held, self._size, self._tail = [], 0, b""
+        self._held, self._size, self._tail, self.waits = [], 0, b"", False
         if at < len(data):
             self._hold(data[at:])
         return whole
@@ -424,6 +421,7 @@ class EventBorders:
         return b"".join(self._held)
 
     def _hold(self, data: bytes) -> None:
+        self.waits = True
         self._held.append(data)
         self._size += len(data)
         self._tail = (self._tail + data)[-self._longest :] if self._longest else b""

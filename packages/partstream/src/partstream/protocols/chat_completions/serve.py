@@ -418,6 +418,7 @@ class ChatCompletionsWriter(ResponseWriter):
 
     end_of_stream = b"data: [DONE]\n\n"
     documents = MODEL_DOCUMENTS
+    adopts_the_first = True
     drops_thinking_state = True  # the official types have no field for it
     failed = staticmethod(common_reply)
 

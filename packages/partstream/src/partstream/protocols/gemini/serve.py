@@ -490,6 +490,7 @@ _ARRAY: Final = StreamForm(dumps, b"[", b",\r\n", b"\n]\n", "application/json; c
 class GeminiResponseWriter(ResponseWriter):
     """Writes one response of a Gemini server."""
 
+    adopts_the_first = True
     base_paths = ("/v1beta", "/v1")
     documents = (
         ServedDocument("GET", "/models", _list, _is_meant),

@@ -258,6 +258,7 @@ class OllamaWriter(ResponseWriter):
     content_type = "application/x-ndjson"
     base_paths = ("/api",)
     greeting = "Ollama is running"  # clients compare the whole text (docs/wires/ollama.md#the-probe)
+    adopts_the_first = True
     drops_thinking_state = True
     documents = (
         ServedDocument("GET", "/tags", _tags),
