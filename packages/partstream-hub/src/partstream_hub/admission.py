@@ -124,7 +124,7 @@ class HubAdmission:
         of_money = next((rule for rule in rules if rule.unit is BudgetUnit.MONEY), None)
         if of_money is not None and price is None:
             raise unpriced(directory, model.id, of_money)
-        bound = self._bound(request.asked, model, price)
+        bound = self._bound(request, price)
         begun = begun_row(asking, request, self._hub.settings.clock())
         try:
             reservation, bound = await self._reserve(begun, rules, request, bound)
@@ -147,21 +147,22 @@ class HubAdmission:
         reservation = worker.try_reserve(begun, bound.needs(rules))
         if reservation is not None:
             return reservation, bound
-        closer = pricing.close_bound(request.model.information.family, request.asked, self._counters)
+        closer = None
+        if not request.asked.unmapped:  # a tokenizer sees only what was read
+            closer = pricing.close_bound(request.model.information.family, request.asked, self._counters)
         if closer is not None:
             bound = bound._replace(input_tokens=closer)
         return await worker.reserve(begun, bound.needs(rules)), bound
 
     @staticmethod
-    def _bound(
-        asked: InboundRequest, model: CataloguedModel, price: pricing.ChargedPrice | None
-    ) -> pricing.RequestBound:
-        information = model.information
+    def _bound(request: AnswerRequest, price: pricing.ChargedPrice | None) -> pricing.RequestBound:
+        asked, information = request.asked, request.model.information
         wanted, most = pricing.asked_output(asked), information.max_output_tokens
         output = most if wanted is None else min(wanted, most)
-        return pricing.RequestBound(
-            pricing.wide_bound(information.family, asked), output, None if price is None else price.highest
-        )
+        given = pricing.wide_bound(information.family, asked)
+        if asked.unmapped:  # it may go on as it came, with what was not read
+            given = max(given, request.size - pricing.data_size(asked))
+        return pricing.RequestBound(given, output, None if price is None else price.highest)
 
     def _refusal(self, error: BudgetError | JournalError, directory: Directory) -> RequestFailedError:
         if isinstance(error, BudgetError):

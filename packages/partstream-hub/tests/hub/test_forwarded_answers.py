@@ -210,3 +210,26 @@ def test_a_count_passes_through_a_route(hub_database: HubDatabase, tmp_path: Pat
         assert json.loads(requests[0].body) == {**body, "model": MODEL}
 
     run(test())
+
+
+def test_what_nobody_here_reads_is_reserved_by_its_bytes(hub_database: HubDatabase, tmp_path: Path) -> None:
+    """A tool of a kind that only the vendor knows costs tokens too; a picture costs fewer than its bytes."""
+
+    async def test() -> None:
+        ana, changes = person("ana")
+        tokens = budget("ana", 12_000, BudgetUnit.TOKENS)
+        async with (
+            vendor_of(CHAT, CHAT.reply(stream=True)) as (provider, requests),
+            hub(hub_database, [*changes, tokens], provider, tmp_path) as application,
+        ):
+            path, body, headers, _ = CHAT.request(stream=True)
+            large = {**json.loads(body), "tools": [{"type": "custom", "custom": {"name": "x" * 20_000}}]}
+            refused = await ask(application, path, large, headers=headers | ana.bearer)
+            assert refused.status == 429, refused.body
+            assert requests == []
+            picture = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{'A' * 20_000}"}}
+            shown = {**json.loads(body), "messages": [{"role": "user", "content": [picture]}]}
+            passed = await ask(application, path, shown, headers=headers | ana.bearer)
+            assert passed.status == 200, passed.body
+
+    run(test())

@@ -561,3 +561,44 @@ def test_a_long_answer_that_stops_early_still_ends_as_its_wire_ends_it(vendor: V
                 assert done["response"]["id"] == "resp_9"
 
     run(test())
+
+
+@every_vendor
+@pytest.mark.parametrize("why", ["time", "drain"])
+def test_a_server_that_has_to_end_a_stream_ends_it_as_its_wire_does(vendor: Vendor, why: str) -> None:
+    head, *_ = vendor.reply(stream=True)
+
+    async def test() -> None:
+        waiting = (head, *map(Send, vendor.events[: first_text(vendor)]), Stall(None))
+        settings = ServingSettings(answer_seconds=0.3 if why == "time" else 60.0)
+        async with vendor_of(vendor, waiting) as (provider, _):
+            application = app(provider, settings)
+            reply = asked(application, vendor, stream=True)
+            await reply.until(lambda: b"Hello" in reply.body)
+            if why == "drain":
+                await application.drain(0)
+            await reply.end()
+            text, finish = parsed(vendor, reply.body)
+            assert text == "Hello"
+            assert finish.outcome is not Outcome.COMPLETED
+            assert reply.body.startswith(b"".join(vendor.events[: first_text(vendor)]))
+
+    run(test())
+
+
+def test_an_upstream_that_leaves_its_connection_open_has_ended_all_the_same() -> None:
+    vendor = VENDORS[0]
+    head, *_ = vendor.reply(stream=True)
+
+    async def test() -> None:
+        async with vendor_of(vendor, (head, *map(Send, vendor.events), Stall(None))) as (provider, _):
+            application, answers, seen = app(provider), LastAnswers(), []
+            application.capture_answers(answers)
+            application.on_did_finish_answer(seen.append)
+            reply = await asked(application, vendor, stream=True).end()
+            assert reply.body == b"".join(vendor.events)
+            assert [one.outcome for one in seen] == [Outcome.COMPLETED]
+            (exchange,) = bundle_of(snapshot_of(answers.answers), "serve").exchanges
+            assert (exchange.end.how.value, exchange.end.error) == ("whole", None)
+
+    run(test())

@@ -394,7 +394,7 @@ class ResponseRun:
         if self._settings.admission is None or not generates:
             await self._answer(case, deliver, client_leaves, generates=generates)
             return
-        admitted = await self._settings.admission.admit(self._answer_request(model, asked))
+        admitted = await self._settings.admission.admit(self._answer_request(model, asked, size=len(body or b"")))
         self._asked = admitted.asked
         self._permit = admitted.permit
         case = replace(case, admitted=admitted.asked, model=admitted.model, is_judged=True)
@@ -596,11 +596,12 @@ class ResponseRun:
     # ---- Its admission ----
 
     def _answer_request(
-        self, model: CataloguedModel, asked: InboundRequest, *, is_count: bool = False
+        self, model: CataloguedModel, asked: InboundRequest, *, is_count: bool = False, size: int = 0
     ) -> AnswerRequest:
         client = self._begin_current().client
         wire, request = self.endpoint.protocol.name, self._request
-        return AnswerRequest(self.caller, model, asked, wire, client, request.request_id, request.headers, is_count)
+        known = self.caller, model, asked, wire, client, request.request_id, request.headers
+        return AnswerRequest(*known, is_count, size)
 
     def _settle(self) -> None:
         """Settles the permit, once."""

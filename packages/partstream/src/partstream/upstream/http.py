@@ -316,6 +316,13 @@ class HTTPAnswer:
         if self.capture is not None:
             self.capture.cut(failure)
 
+    def late(self, failure: Exception, *, is_whole: bool) -> None:
+        """Reports to the capture that nothing more came in time; the answer may have been whole before."""
+        if is_whole:
+            self.is_over()
+        else:
+            self.cut(failure)
+
     def is_over(self) -> None:
         """Reports to the capture that the answer has ended, also where the server leaves the connection open."""
         if self.capture is not None:

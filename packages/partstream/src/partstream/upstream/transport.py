@@ -184,7 +184,7 @@ class Transport:
                         piece = await pieces.next()
                     except TimeoutError:
                         failure = deadlines.error()
-                        answer.cut(failure)
+                        answer.late(failure, is_whole=reader.ending)
                     except httpx2.RequestError as error:
                         failure = answer.broke(error, established=reader.started)
                     else:
