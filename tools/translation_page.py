@@ -49,6 +49,10 @@ function in a tool of the type `function`.
 Where a tool, a part or an event does not arrive, neither do its fields, and they are not listed. What a wire does by
 itself, such as places in a stream and fields that repeat the request, is not counted.
 
+Where both sides speak the same wire, `partstream serve` forwards the bytes and translates nothing
+([how](everywhere.md#the-same-wire)); the fields of these tables with one wire twice are about the requests that it
+translates all the same.
+
 A call of a tool is one part, so its arguments arrive in one piece, whatever pieces the upstream sent.
 """
 
