@@ -602,3 +602,64 @@ def test_an_upstream_that_leaves_its_connection_open_has_ended_all_the_same() ->
             assert (exchange.end.how.value, exchange.end.error) == ("whole", None)
 
     run(test())
+
+
+def without_usage(**more: Any) -> bytes:
+    said = json.loads(VENDORS[0].request(stream=True)[1])
+    del said["stream_options"]
+    return json.dumps({**said, **more}, indent=1).encode()
+
+
+@pytest.mark.parametrize("size", [1, 60, 100_000])
+def test_the_usage_is_asked_for_and_a_client_that_has_not_asked_does_not_get_it(size: int) -> None:
+    """Otherwise thinking that nobody sees would cost nothing in the ledger."""
+    vendor = VENDORS[0]
+    whole = b"".join(vendor.events)
+    head, *_ = vendor.reply(stream=True)
+
+    async def test() -> None:
+        cut = (head, *(Send(whole[at : at + size]) for at in range(0, len(whole), size)), End())
+        async with vendor_of(vendor, cut) as (provider, requests):
+            application, seen = app(provider), []
+            application.on_did_finish_answer(seen.append)
+            own = without_usage()
+            reply = await asked(application, vendor, stream=True, body=own).end()
+            assert reply.body == b"".join(one for one in vendor.events if b'"usage"' not in one)
+            assert requests[0].body == own.replace(b"{", b'{"stream_options":{"include_usage":true},', 1)
+            (answer,) = seen
+            assert answer.usage is not None
+            assert (answer.usage.input_tokens, answer.usage.output_tokens) == vendor.tokens
+            with_another = without_usage(stream_options={"include_obfuscation": False})
+            await asked(application, vendor, stream=True, body=with_another).end()
+            options = json.loads(requests[1].body)["stream_options"]
+            assert options == {"include_obfuscation": False, "include_usage": True}
+
+    run(test())
+
+
+def test_an_upstream_that_refuses_to_be_asked_for_usage_is_asked_without_it() -> None:
+    vendor = VENDORS[0]
+    refusal = document(400, b'{"error": {"message": "Unknown parameter: stream_options", "param": "stream_options"}}')
+
+    async def test() -> None:
+        async with vendor_of(vendor, refusal, vendor.reply(stream=True)) as (provider, requests):
+            application, own = app(provider), without_usage()
+            for _ in range(2):
+                reply = await asked(application, vendor, stream=True, body=own).end()
+                assert reply.body == b"".join(vendor.events)
+            assert [one.body == own for one in requests] == [False, True, True]
+
+    run(test())
+
+
+def test_a_field_that_the_client_itself_has_sent_is_refused_in_the_words_of_the_upstream() -> None:
+    vendor = VENDORS[0]
+    said = b'{"error": {"message": "Unknown parameter: stream_options", "param": "stream_options"}}'
+
+    async def test() -> None:
+        async with vendor_of(vendor, document(400, said)) as (provider, requests):
+            reply = await asked(app(provider), vendor, stream=True).end()
+            assert (reply.status, reply.body) == (400, said)
+            assert len(requests) == 1
+
+    run(test())

@@ -97,6 +97,7 @@ CHAT = Vendor(
         "web_search_options": {"search_context_size": "low"},
         "tools": [{"type": "custom", "custom": {"name": "apply"}}],
         "max_completion_tokens": 1000,
+        "stream_options": {"include_usage": True},
     },
     sse(
         _choice({"role": "assistant", "content": "", "refusal": None}),

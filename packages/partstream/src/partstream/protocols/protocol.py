@@ -320,6 +320,17 @@ class RequestWriter(ABC):
         """
         return request
 
+    def usage_fields(self, _body: Mapping[str, Any], _settings: RequestSettings, _model_id: str) -> Mapping[str, Any]:
+        """The fields of the body with which the stream of a client's own request reports its usage; empty where it does
+        so by itself, and where the client has asked for it.
+
+        Args:
+            _body: The body as the client has sent it.
+            _settings: The completed settings.
+            _model_id: The model.
+        """
+        return NO_FIELDS
+
     def resume(self, request: WireRequest, _paused: Mapping[str, Any]) -> WireRequest:
         """The request that continues a paused response.
 

@@ -45,6 +45,9 @@ class ForwardingRules:
         output_limits: The places of the limit of the answer in the body, each a path of names.
         new_limit: The place of a limit that the request does not have; None where servers differ in it.
         model_prefix: What may be before the name of a model, in the body and in the path.
+        tells_usage: Whether an event of a stream, in its frame, holds usage and nothing else, which clients ask for.
+            Where the server has asked in its place (:meth:`partstream.protocols.protocol.RequestWriter.usage_fields`),
+            the client does not get the event.
         is_for_us: Whether a body asks for what a server of ours does itself.
         names_kept: Whether a body names something by its id alone that the upstream has kept of an earlier answer.
     """
@@ -54,6 +57,7 @@ class ForwardingRules:
     output_limits: tuple[tuple[str, ...], ...] = ()
     new_limit: tuple[str, ...] | None = None
     model_prefix: str = ""
+    tells_usage: Callable[[bytes], bool] | None = None
     is_for_us: Callable[[Mapping[str, Any]], bool] = lambda _body: False
     names_kept: Callable[[Mapping[str, Any]], bool] = lambda _body: False
 

@@ -19,9 +19,10 @@ before the first part of the answer, so that another attempt may follow until th
 
 from __future__ import annotations
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, runtime_checkable
 
 from partstream.codec.json_codec import JSONDecodeError, dumps, dumps_text, loads
@@ -77,17 +78,28 @@ class RawRequest:
     output_limit: int | None = None
     is_judged: bool = False
 
+    def hides(self, asked: Mapping[str, Any]) -> Callable[[bytes], bool] | None:
+        """Tells the events that the client does not get, given the fields by which usage was asked for."""
+        return self.rules.tells_usage if asked else None
+
     def names_a_limit(self) -> bool:
         """Whether it limits its answer."""
         return any(_at(self.document, place) is not None for place in self.rules.output_limits)
 
-    def wire(self, model_id: str, added: Mapping[str, Any], headers: Mapping[str, str]) -> tuple[WireRequest, bytes]:
+    def wire(
+        self,
+        model_id: str,
+        added: Mapping[str, Any],
+        headers: Mapping[str, str],
+        usage: Mapping[str, Any] = MappingProxyType({}),
+    ) -> tuple[WireRequest, bytes]:
         """The request to a model, with its body as bytes.
 
         Args:
             model_id: The model by the name that the upstream knows.
             added: The fields of the body that a setting adds; None takes one out.
             headers: The headers that the wire wants, where the client has sent none of these names.
+            usage: The fields of the body by which usage is asked for.
         """
         prefix, said = self.rules.model_prefix, self.document.get("model")
         name = model_id.removeprefix(prefix)
@@ -95,17 +107,18 @@ class RawRequest:
         if isinstance(said, str):
             body["model"] = name = prefix + name if prefix and said.startswith(prefix) else name
         added = {**self.added, **added}
-        for field_name, value in added.items():
+        for field_name, value in {**usage, **added}.items():
             body.pop(field_name, None) if value is None else body.update({field_name: value})
         if self.output_limit is not None:
             body = self._limited(body, self.output_limit)
         request = WireRequest(path, body, {**headers, **self.headers}, self.query)
-        if self.is_judged or added or self.output_limit is not None:
-            return request, dumps(body)
-        if not isinstance(said, str) or said == name:
-            return request, self.body
-        edited = _with_model(self.body, said, name)
-        return request, dumps(body) if edited is None else edited
+        is_edited = self.is_judged or added or self.output_limit is not None or usage.keys() & self.document.keys()
+        content = None if is_edited else self.body
+        if content is not None and isinstance(said, str) and said != name:
+            content = _with_model(content, said, name)
+        if content is not None and usage:
+            content = _with_fields(content, usage)
+        return request, dumps(body) if content is None else content
 
     def _limited(self, body: dict[str, Any], limit: int) -> dict[str, Any]:
         said = [place for place in self.rules.output_limits if _at(body, place) is not None]
@@ -146,6 +159,12 @@ def _with_model(body: bytes, before: str, after: str) -> bytes | None:
     except (JSONDecodeError, UnicodeEncodeError):
         return None
     return edited if is_only else None
+
+
+def _with_fields(body: bytes, fields: Mapping[str, Any]) -> bytes:
+    """The body, which has fields but none of these, with these before them."""
+    begin = body.index(b"{") + 1
+    return body[:begin] + dumps(dict(fields))[1:-1] + b"," + body[begin:]
 
 
 # ---- Reasons to translate ----
@@ -292,6 +311,7 @@ class LookingReader:
         reader: Reads the answer.
         passage: The way of the bytes.
         event_ends: The bytes after a whole event.
+        hides: Tells the events that the client does not get; None where it gets all.
 
     Attributes:
         started: Whether an event was read.
@@ -302,11 +322,18 @@ class LookingReader:
     """
 
     __slots__ = (
-        "_borders", "_ends", "_is_document", "_last", "_passage", "_reader", "_redactor", "ending", "failing",
-        "finished", "paused", "started",
+        "_borders", "_ends", "_hides", "_is_document", "_last", "_passage", "_reader", "_redactor", "ending",
+        "failing", "finished", "paused", "started",
     )  # fmt: skip
 
-    def __init__(self, reader: StreamReader, passage: Passage, event_ends: tuple[bytes, ...]) -> None:
+    def __init__(
+        self,
+        reader: StreamReader,
+        passage: Passage,
+        event_ends: tuple[bytes, ...],
+        hides: Callable[[bytes], bool] | None = None,
+    ) -> None:
+        self._hides = hides
         self.started = self.failing = self.ending = self.finished = False
         self.paused: PausingStream | None = None
         self._redactor: Redactor | None = None  # of errors that the upstream reports in its stream
@@ -338,6 +365,8 @@ class LookingReader:
                 self.ending = _is_good(self._last)
                 self.failing = False
         whole = data if not borders.waits and data.endswith(self._ends) else borders.feed(data)
+        if self._hides is not None and self._hides(whole):
+            whole = self._shown(whole, self._hides)
         if whole:
             is_error = self.failing or (self._last is not None and not self.ending)
             self._passage.data(self._redacted(whole) if is_error else whole)
@@ -371,6 +400,16 @@ class LookingReader:
         if is_whole and (rest := self._borders.rest()):
             self._passage.data(self._redacted(rest))
         self._passage.end(is_whole=is_whole)
+
+    def _shown(self, data: bytes, hides: Callable[[bytes], bool]) -> bytes:
+        """Whole events without those that are hidden."""
+        shown: list[bytes] = []
+        while data:
+            at = min(place + len(end) for end in self._ends if (place := data.find(end)) >= 0)
+            event, data = data[:at], data[at:]
+            if not hides(event):
+                shown.append(event)
+        return b"".join(shown)
 
     def _redacted(self, data: bytes) -> bytes:
         return data if self._redactor is None else self._redactor.redact_bytes(data)

@@ -201,24 +201,37 @@ class RequestSender:
     async def _forward(self, model: LanguageModelChatInformation, question: ModelCall, passage: Passage) -> None:
         """Sends the client's request on as it came, see :mod:`partstream.upstream.forwarding`."""
         _logger.debug("the request to %s is sent on as it came", model.id)
-        settings = self._configuration.request_settings(model.id)
-        wire, content = passage.request.wire(model.id, settings.extra_body, self._upstream.document_headers)
+        settings, tokens = self._configuration.request_settings(model.id), self._tokens(model, question)
+        raw, body = passage.request, passage.request.document
+        usage = self._upstream.usage_fields(body, self._completed(settings, model), model.id) if raw.is_stream else {}
         session = question.options.model_options.get("_conversationId")
-        exchange = UpstreamRequest(
-            wire,
-            self._protocol,
-            self._upstream.errors,
-            self._configuration.stream,
-            settings.extra_headers,
-            loads_models=self._upstream.loads_models,
-            session=session if isinstance(session, str) else None,
-            passage=passage,
-            content=content,
-        )
-        tokens = self._tokens(model, question)
+
+        async def attempt(sending: Sending) -> None:
+            asked = {name: value for name, value in usage.items() if name not in sending.left_out}
+            wire, content = raw.wire(model.id, settings.extra_body, self._upstream.document_headers, asked)
+            exchange = UpstreamRequest(
+                wire,
+                self._protocol,
+                self._upstream.errors,
+                self._configuration.stream,
+                settings.extra_headers,
+                loads_models=self._upstream.loads_models,
+                session=session if isinstance(session, str) else None,
+                passage=passage,
+                content=content,
+                hides=raw.hides(asked),
+            )
+            await self._once(exchange, AttemptReport(question, None, tokens), question, tokens)
+
+        def less_of_usage(error: UpstreamError, sending: Sending) -> Sending:
+            fields = self._upstream.errors.refused_fields(error, {**body, **usage}) & usage.keys()
+            return replace(sending, left_out=sending.left_out | fields)
+
+        first = Sending(Carried.NOTHING, self._refused.of(model.id))
         try:
             async with tokens.estimated_beside():
-                await self._once(exchange, AttemptReport(question, None, tokens), question, tokens)
+                answered = await send_without_what_is_refused(question, attempt, first, less_of_usage)
+                self._refused.keep(model.id, answered.left_out)
         except EmptyAnswerError:  # it is whole, and the client may get it
             raise
         except BaseException:

@@ -328,6 +328,7 @@ class UpstreamRequest:
         session: The id of the conversation, see :attr:`partstream.upstream.http.OutboundHTTPRequest.session`.
         passage: The way of the answer's own bytes to the client, where the request goes on as it came; else None.
         content: The bytes of the body, where they are not those of the JSON of `request`.
+        hides: Tells the events of a forwarded stream that its client does not get; None where it gets all.
     """
 
     request: WireRequest = field(repr=False)
@@ -341,6 +342,7 @@ class UpstreamRequest:
     session: str | None = None
     passage: Passage | None = field(default=None, repr=False)
     content: bytes | None = field(default=None, repr=False)
+    hides: Callable[[bytes], bool] | None = field(default=None, repr=False)
 
     @property
     def has_passed(self) -> bool:
@@ -366,7 +368,7 @@ class UpstreamRequest:
         reader = self._make_reader(tap)
         if self.passage is None:
             return reader
-        return LookingReader(reader, self.passage, self.protocol.framings[0].event_ends)
+        return LookingReader(reader, self.passage, self.protocol.framings[0].event_ends, self.hides)
 
     def _make_reader(self, tap: Tap | None) -> StreamReader:
         if tap is None:

@@ -23,6 +23,7 @@ Sources: `openai` 3.54.0, `types/chat/`: `completion_create_params.py`, `chat_co
 """
 
 from __future__ import annotations
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from itertools import groupby
@@ -67,11 +68,21 @@ if TYPE_CHECKING:
 # ---- Requests ----
 
 
+_NO_CHOICES: Final = re.compile(rb'"choices"\s*:\s*\[\s*\]')
+_USAGE: Final = re.compile(rb'"usage"\s*:\s*\{')
+"""Fields of a chunk; no text holds them like that, because its quotation marks are escaped."""
+
+
+def _tells_usage(frame: bytes) -> bool:
+    return _NO_CHOICES.search(frame) is not None and _USAGE.search(frame) is not None
+
+
 class ChatRequestReader(RequestReader):
     """Reads requests of Chat Completions; see :class:`partstream.protocols.serve.RequestReader`."""
 
     forwarding = ForwardingRules(
         frozenset({"openai-beta", "openai-organization", "openai-project", "idempotency-key", "x-client-request-id"}),
+        tells_usage=_tells_usage,
         output_limits=(("max_completion_tokens",), ("max_tokens",)),  # some servers refuse the one, some the other
     )
 

@@ -89,6 +89,14 @@ class ChatRequests(RequestWriter):
         own = settings.own_settings(models.ChatCompletionsSettings)
         return settings if own.server or server is None else replace(settings, own=replace(own, server=server.name))
 
+    def usage_fields(self, body: Mapping[str, Any], settings: RequestSettings, model_id: str) -> Mapping[str, Any]:
+        """The option of the stream, where the client has not set it."""
+        said = body.get("stream_options") or {}
+        is_asked = isinstance(said, Mapping) and said.get("include_usage") is True
+        if is_asked or _quirks(settings, model_id).stream_options is None:
+            return {}
+        return {"stream_options": {**said, "include_usage": True}}
+
     def conversation_rules(self, settings: RequestSettings, model_id: str) -> ConversationRules:
         """The ids, names and schemas that the server of a model takes."""
         quirks = _quirks(settings, model_id)
