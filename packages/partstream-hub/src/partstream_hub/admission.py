@@ -148,7 +148,7 @@ class HubAdmission:
         if reservation is not None:
             return reservation, bound
         closer = None
-        if not request.asked.unmapped:  # a tokenizer sees only what was read
+        if not (request.asked.unmapped or request.asked.dropped):  # a tokenizer sees only what was read
             closer = pricing.close_bound(request.model.information.family, request.asked, self._counters)
         if closer is not None:
             bound = bound._replace(input_tokens=closer)
@@ -160,7 +160,7 @@ class HubAdmission:
         wanted, most = pricing.asked_output(asked), information.max_output_tokens
         output = most if wanted is None else min(wanted, most)
         given = pricing.wide_bound(information.family, asked)
-        if asked.unmapped:  # it may go on as it came, with what was not read
+        if asked.unmapped or asked.dropped:  # it may go on as it came, with what was not read
             given = max(given, request.size - pricing.data_size(asked))
         return pricing.RequestBound(given, output, None if price is None else price.highest)
 

@@ -38,7 +38,7 @@ from partstream.lm.provider import DrainingProgress, FinishingProgress, Language
 from partstream.protocols.errors import COMMON_ERRORS, ErrorKind
 from partstream.server.answer import current_answer
 from partstream.server.models import CataloguedModel, ForwardingProvider, ModelCatalogue, counted_request
-from partstream.upstream.context import no_retries
+from partstream.upstream.context import no_retries, report_dropped
 from partstream.upstream.endpoint import CredentialError
 from partstream.upstream.forwarding import PassingProgress
 from partstream.upstream.provider import has_more_room, helps_another_model
@@ -731,6 +731,8 @@ class RoutedProvider(LanguageModelChatProvider):
                 selected.left()
                 return before
             _tell_of(selected.route, answer, before)
+            if progress.passage is not None and not isinstance(found.provider, ForwardingProvider):
+                report_dropped(progress.passage.request.unread)  # it gets what was read, and nothing else
             with nullcontext() if selected.is_last else no_retries():
                 await found.provider.provide_language_model_chat_response(
                     found.information, answer.messages, answer.options, progress, answer.token

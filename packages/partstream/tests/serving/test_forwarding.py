@@ -16,6 +16,7 @@ from partstream.lm.provider import LanguageModelChatProvider
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.translation import read_answer, read_document
 from partstream.server.application import app
+from partstream.server.dropped import DROPPED_HEADER
 from partstream.server.settings import Admitted, AnswerRequest, EndedAnswer, ServingSettings, StopAnswer
 from partstream_devtools.capturing.bundling import bundle_of, snapshot_of
 from partstream_devtools.capturing.last_answers import LastAnswers
@@ -661,5 +662,27 @@ def test_a_field_that_the_client_itself_has_sent_is_refused_in_the_words_of_the_
             reply = await asked(app(provider), vendor, stream=True).end()
             assert (reply.status, reply.body) == (400, said)
             assert len(requests) == 1
+
+    run(test())
+
+
+LOSSY = [one for one in VENDORS if one.name in {"chat-completions", "openresponses", "anthropic-messages"}]
+
+
+@pytest.mark.parametrize("vendor", LOSSY, ids=lambda vendor: vendor.name)
+@pytest.mark.parametrize("strict", [False, True])
+def test_what_goes_through_is_not_among_the_fields_that_reach_no_model(vendor: Vendor, strict: bool) -> None:
+    async def test() -> None:
+        settings = ServingSettings(strict=strict)
+        async with vendor_of(vendor, vendor.reply(stream=True)) as (provider, _):
+            reply = await asked(app(provider, settings), vendor, stream=True).end()
+            assert reply.status == 200
+            assert DROPPED_HEADER not in reply.headers
+        hidden = StreamOptions(thinking=ThinkingMode.OFF)
+        async with vendor_of(vendor, vendor.reply(stream=True), stream=hidden) as (provider, requests):
+            reply = await asked(app(provider, settings), vendor, stream=True).end()
+            assert reply.status == (400 if strict else 200)
+            assert len(requests) == (0 if strict else 1)
+            assert strict or "tools[]" in reply.headers[DROPPED_HEADER]
 
     run(test())

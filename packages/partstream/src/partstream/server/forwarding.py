@@ -67,6 +67,7 @@ class ForwardingCase:
         model: The model that answers.
         pattern: The pattern of its path.
         caller: The name of the caller.
+        unread: The paths of the fields that were not read: they reach an upstream only as they came.
         is_judged: Whether there is an admission.
     """
 
@@ -81,6 +82,7 @@ class ForwardingCase:
     overrides: ServerOverrides
     pattern: str
     caller: str
+    unread: tuple[str, ...]
     is_judged: bool = False
 
     @property
@@ -161,6 +163,7 @@ def offer(case: ForwardingCase) -> RawRequest | None:
         options=case.admitted.options,
         added=added,
         output_limit=min(granted, default=None),
+        unread=case.unread,
         is_judged=case.is_judged,
     )
 

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
         WireRequest,
     )
     from partstream.server.settings import AnswerTrace, Permit, ServingSettings
+    from partstream.upstream.forwarding import RawRequest
 
 _logger = logging.getLogger("partstream.serving")
 
@@ -389,8 +390,9 @@ class ResponseRun:
         if state.rules.admit is not None:
             state.rules.admit(endpoint, wire, asked)
         model = await state.find_model(asked.model, self.caller)
-        self._note_dropped(asked)
         case = self._case(wire, remembered, asked, model, body, endpoint.pattern)
+        if case.unread:  # a strict server refuses them before anything is reserved
+            self._offer(case)
         if self._settings.admission is None or not generates:
             await self._answer(case, deliver, client_leaves, generates=generates)
             return
@@ -412,7 +414,8 @@ class ResponseRun:
         body: bytes | None,
         pattern: str,
     ) -> ForwardingCase:
-        state = self._state
+        state, served = self._state, self._state.remembering(self.endpoint)
+        understood = frozenset() if served is None else served.fields
         return ForwardingCase(
             self.endpoint,
             body,
@@ -425,6 +428,7 @@ class ResponseRun:
             state.rules,
             pattern,
             self.caller.name,
+            tuple(path for path in asked.dropped if path not in understood),
         )
 
     async def count(
@@ -459,17 +463,17 @@ class ResponseRun:
         finally:
             self._settle()
 
-    def _note_dropped(self, asked: InboundRequest) -> None:
-        """Notes the fields that have no place here.
+    def _offer(self, case: ForwardingCase) -> RawRequest | None:
+        """The request as it came, for a provider that may send it on; any other loses the fields that were not read.
 
         Raises:
             UnsupportedParameterError: The server is strict, and there are any.
         """
-        state = self._state.remembering(self.endpoint)
-        understood = frozenset() if state is None else state.fields
-        if paths := [path for path in asked.dropped if path not in understood]:
-            self._dropped = self._dropped_fields()
-            self._dropped.add(paths)
+        offered = offer(case) if isinstance(case.model.provider, ForwardingProvider) else None
+        if offered is None and case.unread:
+            self._dropped = self._dropped or self._dropped_fields()
+            self._dropped.add(case.unread)
+        return offered
 
     def _report_dropped(self, paths: Iterable[str]) -> None:
         """Notes what an upstream has no place for, see :func:`partstream.upstream.context.report_dropped`."""
@@ -506,7 +510,7 @@ class ResponseRun:
         identity = replace(usual if rules.identify is None else rules.identify(wire), secret=memory.secret)
         kind = replies.StreamReply if asked.stream else replies.DocumentReply
         make_reply = partial(kind, endpoint.writes, asked, identity, sink, request_id)
-        offered = offer(case) if isinstance(model.provider, ForwardingProvider) else None
+        offered = self._offer(case)
         reply: replies.ReplyWriter = (
             make_reply() if offered is None else ForwardedReply(make_reply, offered, endpoint, asked, identity, sink)
         )

@@ -61,6 +61,7 @@ class RawRequest:
         options: The options as they were read, likewise.
         added: The fields of the body that the server adds.
         output_limit: The most tokens of the answer that an admission grants; None for what the request says.
+        unread: The paths of the fields that were not read, and that reach no model where the request is translated.
         is_judged: Whether an admission has judged the request: then the upstream gets the JSON that was judged.
     """
 
@@ -76,6 +77,7 @@ class RawRequest:
     options: RequestOptions = field(repr=False)
     added: Mapping[str, Any] = field(default_factory=dict, repr=False)
     output_limit: int | None = None
+    unread: tuple[str, ...] = ()
     is_judged: bool = False
 
     def hides(self, asked: Mapping[str, Any]) -> Callable[[bytes], bool] | None:

@@ -182,6 +182,8 @@ class RequestSender:
                 await self._forward(model, question, passage)
                 return
             _logger.debug("the request to %s is translated: %s", model.id, obstacle.value)
+            if passage.request.unread:
+                report_dropped(passage.request.unread)
         request = self._prepared(model, question)
         carried = request.prepared.carries & self._upstream.carries
         is_counted = request.prepared.whole.settings.count_tokens is preparation.CountTokens.UPSTREAM
