@@ -14,6 +14,7 @@ from partstream.lm.provider import LanguageModelChatCapabilities, LanguageModelC
 from partstream.server.answer import UPSTREAM_HEADER
 from partstream.server.application import ServingApp, app
 from partstream.server.clients import Caller
+from partstream.server.dropped import DROPPED_HEADER
 from partstream.server.settings import ServingSettings
 from partstream.upstream.configuration import RetryPolicy, Timeouts
 from partstream.upstream.provider import GatewayProvider
@@ -528,5 +529,28 @@ def test_tokens_are_counted_by_the_upstream_with_the_largest_share():
         async with hub(route, more={"a": model("x", 3), "b": model("y", 7)}) as built:
             (listed,) = await built.routed.provide_language_model_chat_information(True, None)
             assert await built.routed.provide_token_count(listed, "Hello", None) == 7
+
+    run(test())
+
+
+# ---- what a request loses ----
+
+
+@pytest.mark.parametrize(("model", "names"), [("big", None), ("own", "tools[].local_shell")])
+def test_what_a_request_loses_depends_on_the_provider_to_which_it_is_routed(model, names):
+    @chat_model(id="parrot")
+    async def parrot(messages, options):
+        del messages, options
+        yield "Hi"
+
+    routes = (ROUTE, ModelRoute("own", (Route("birds", "parrot"),)))
+
+    async def test():
+        async with hub(*routes, more={"birds": parrot}) as built:
+            path, body, headers, query = WIRES[0].request(model)
+            body["tools"] = [{"type": "local_shell"}]
+            reply = await ask(built.application, path, body, headers=headers, query=query)
+            assert reply.status == 200, reply.body
+            assert reply.headers.get(DROPPED_HEADER) == names
 
     run(test())
