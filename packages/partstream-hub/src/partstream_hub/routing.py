@@ -732,6 +732,7 @@ class RoutedProvider(LanguageModelChatProvider):
                 return before
             _tell_of(selected.route, answer, before)
             if progress.passage is not None and not isinstance(found.provider, ForwardingProvider):
+                progress.passage.leave()
                 report_dropped(progress.passage.request.unread)  # it gets what was read, and nothing else
             with nullcontext() if selected.is_last else no_retries():
                 await found.provider.provide_language_model_chat_response(

@@ -686,3 +686,30 @@ def test_what_goes_through_is_not_among_the_fields_that_reach_no_model(vendor: V
             assert strict or "tools[]" in reply.headers[DROPPED_HEADER]
 
     run(test())
+
+
+@every_vendor
+def test_no_event_of_this_server_begins_another_response_while_the_upstream_thinks(vendor: Vendor) -> None:
+    head, *_ = vendor.reply(stream=True)
+
+    async def test() -> None:
+        settings = ServingSettings(head_seconds=0, keep_alive_seconds=0.01, idle_event_seconds=0.01)
+        for slow in ((Stall(0.1), head), (head, Stall(0.1))):
+            steps = (*slow, *map(Send, vendor.events), End())
+            async with vendor_of(vendor, steps) as (provider, _):
+                reply = await asked(app(provider, settings), vendor, stream=True).end()
+                assert reply.body.replace(b": keep-alive\n\n", b"") == b"".join(vendor.events)
+
+    run(test())
+
+
+def test_a_header_that_http_cannot_send_on_is_left_out() -> None:
+    vendor = VENDORS[0]
+
+    async def test() -> None:
+        async with vendor_of(vendor, vendor.reply(stream=True)) as (provider, requests):
+            reply = await asked(app(provider), vendor, stream=True, headers={"openai-project": "gr\u00fcn"}).end()
+            assert reply.body == b"".join(vendor.events)
+            assert "openai-project" not in requests[0].headers
+
+    run(test())

@@ -37,6 +37,7 @@ from partstream.protocols.options import Option
 from partstream.protocols.serve import ForwardingRules
 from partstream.server.models import COUNT_SECONDS, CataloguedModel, ForwardingProvider, counted_request
 from partstream.server.replies import Head, ReplySink, ReplyWriter, json_headers, stream_headers
+from partstream.settings.kinds import fits_header
 from partstream.upstream.forwarding import Obstacle, RawRefusal, RawRequest
 
 if TYPE_CHECKING:
@@ -144,7 +145,8 @@ def offer(case: ForwardingCase) -> RawRequest | None:
         if obstacle is not None:
             _logger.debug("the request to %s is translated: %s", case.model.id, obstacle.value)
         return None
-    headers = {name: value for name, value in case.wire.headers.items() if name in rules.headers}
+    sent = case.wire.headers.items()
+    headers = {name: value for name, value in sent if name in rules.headers and fits_header(value)}
     if case.is_shared and _BY_CALLER in headers:
         headers[_BY_CALLER] = sha256(f"{case.caller}\0{headers[_BY_CALLER]}".encode()).hexdigest()
     state, remembered = case.endpoint.writes.state, case.remembered
@@ -204,8 +206,8 @@ class ForwardedReply(ReplyWriter):
 
     __slots__ = (
         "_adopted", "_asked", "_form", "_framing", "_head", "_held", "_is_head_sent", "_is_over", "_is_raw",
-        "_is_settled", "_is_whole", "_keeps", "_make_usual", "_pieces", "_refusal", "_reply", "_unread",
-        "_unread_size", "_usual", "has_begun", "request",
+        "_is_settled", "_is_translated", "_is_whole", "_keeps", "_make_usual", "_pieces", "_refusal", "_reply",
+        "_unread", "_unread_size", "_usual", "has_begun", "request",
     )  # fmt: skip
 
     def __init__(
@@ -227,7 +229,8 @@ class ForwardedReply(ReplyWriter):
         self._reply = reply
         self._sink = sink
         self._form = endpoint.writes.stream_form(asked)
-        self._is_raw = self._is_whole = self._is_settled = self._is_head_sent = self._is_over = False
+        self._is_raw = self._is_translated = self._is_whole = self._is_settled = False
+        self._is_head_sent = self._is_over = False
         self._head: Head | None = None
         self._held: list[bytes] = []
         self._pieces = 0
@@ -246,8 +249,13 @@ class ForwardedReply(ReplyWriter):
 
     @property
     def events(self) -> int:
-        """The pieces that were passed on, and the events that were written."""
-        return self._pieces + (0 if self._usual is None else self._usual.events)
+        """The pieces that the client got, and the events that were written."""
+        return (self._pieces if self.has_begun else 0) + (0 if self._usual is None else self._usual.events)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether bytes may pass: no event of ours was written."""
+        return self._usual is None or self._usual.events == 0
 
     def passage(self, asked: InboundRequest) -> Passage | None:
         """This reply, for the request as the provider gets it."""
@@ -305,27 +313,28 @@ class ForwardedReply(ReplyWriter):
 
     def idle(self) -> None:
         """Writes the wire's own event for a model that works; in the bytes of an upstream, a comment in its place."""
-        if self.has_begun:
-            self.keep_alive()
-        else:
+        if self._is_translated:
             self.usual.idle()
+        else:  # an event of ours would begin another response before that of the upstream
+            self.keep_alive()
 
     # -- The bytes of the upstream --
 
     def begin(self) -> None:
         """Begins an attempt, and forgets the one before."""
-        self._is_raw, self._is_whole, self._is_settled = True, False, False
+        self._is_raw, self._is_translated, self._is_whole, self._is_settled = True, False, False, False
         self._head, self._refusal = None, None
         self._held.clear()
 
     def leave(self) -> None:
-        """Gives an attempt up of which the client has got nothing."""
-        self._is_raw, self._is_whole, self._head = False, False, None
+        """Gives an attempt up of which the client has got nothing: parts follow, if anything does."""
+        self._is_raw, self._is_translated, self._is_whole, self._head = False, True, False, None
         self._held.clear()
 
     def head(self, status: int, headers: Mapping[str, str]) -> None:
         """Takes the head of the upstream's answer."""
-        self._head = Head(status, (*headers.items(), *(stream_headers("")[1:] if self._asked.stream else ())))
+        usual = stream_headers(self._form.content_type) if self._asked.stream else ()
+        self._head = Head(status, tuple({**dict(usual), **headers}.items()))
 
     def data(self, data: bytes, /) -> None:
         """Passes bytes on, or holds them until it is clear that they are the answer."""

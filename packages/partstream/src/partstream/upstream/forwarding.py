@@ -186,6 +186,7 @@ class Obstacle(Enum):
     ASKED = "an admission or a provider has changed what is asked"
     SERVER = "a setting of the server changes what answers look like"
     SETTING = "a setting of the upstream changes how requests are written or answers are shown"
+    BEGUN = "the answer has begun with events of this server"
     LIMIT = "the answer has to be limited, and the request names no limit"
 
 
@@ -239,12 +240,17 @@ class Passage(Protocol):
     request: RawRequest
     has_begun: bool
 
+    @property
+    def is_open(self) -> bool:
+        """Whether bytes may pass: nothing was written in their place."""
+        ...
+
     def begin(self) -> None:
         """Begins an attempt, and forgets the one before."""
         ...
 
     def leave(self) -> None:
-        """Gives the attempt up: what follows comes as parts."""
+        """Gives the attempt up, or takes none: what follows comes as parts."""
         ...
 
     def head(self, status: int, headers: Mapping[str, str]) -> None:

@@ -178,10 +178,12 @@ class RequestSender:
         if passage is not None:
             asked = question.messages, question.options
             obstacle = obstacle_at(passage.request, asked, self._configuration, self._upstream.path, model.id)
+            obstacle = obstacle if passage.is_open else Obstacle.BEGUN
             if obstacle is None:
                 await self._forward(model, question, passage)
                 return
             _logger.debug("the request to %s is translated: %s", model.id, obstacle.value)
+            passage.leave()
             if passage.request.unread:
                 report_dropped(passage.request.unread)
         request = self._prepared(model, question)
