@@ -241,6 +241,7 @@ class _Rendering(ABC):
     def __init__(self, stream: ResponseStream) -> None:
         self._stream = stream
         self._ending_stream = narrow(stream, EndingStream)
+        self._pausing_stream = narrow(stream, PausingStream)  # looked at after each read
         self.emit_more: EmitText | None = None
 
     @abstractmethod
@@ -295,12 +296,12 @@ class _Rendering(ABC):
     @property
     def paused(self) -> Mapping[str, Any] | None:
         """What the upstream has said of a paused answer, or None."""
-        return self._stream.paused if isinstance(self._stream, PausingStream) else None
+        return None if self._pausing_stream is None else self._pausing_stream.paused
 
     def go_on(self) -> None:
         """Tells that the continuation of a paused response follows."""
-        if isinstance(self._stream, PausingStream):
-            self._stream.go_on()
+        if self._pausing_stream is not None:
+            self._pausing_stream.go_on()
 
     @property
     def usage(self) -> Usage | None:
