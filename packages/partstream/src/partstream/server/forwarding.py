@@ -28,6 +28,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl, urlencode
 
+from partstream.codec.checks import narrow
 from partstream.codec.json_codec import JSONDecodeError, loads
 from partstream.codec.text import bare_media_type
 from partstream.conversation.provider_state import STATE_MARK
@@ -172,9 +173,9 @@ def offer(case: ForwardingCase) -> RawRequest | None:
 
 async def counted_as_it_came(case: ForwardingCase) -> int | bytes:
     """The tokens of a request; or the document of its count, where an upstream of the same wire gives it in time."""
-    provider, token = case.model.provider, CancellationToken()
-    raw = offer(case) if isinstance(provider, ForwardingProvider) else None
-    if raw is not None and isinstance(provider, ForwardingProvider):
+    provider, token = narrow(case.model.provider, ForwardingProvider), CancellationToken()
+    raw = None if provider is None else offer(case)
+    if raw is not None and provider is not None:
         try:
             async with asyncio.timeout(COUNT_SECONDS):
                 document = await provider.forward_count(case.model.information, raw, token)

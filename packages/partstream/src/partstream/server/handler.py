@@ -23,6 +23,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from partstream.codec.checks import narrow
 from partstream.codec.json_codec import dumps
 from partstream.conversation.preparation import ASKED_IN
 from partstream.errors import PartstreamError
@@ -469,7 +470,7 @@ class ResponseRun:
         Raises:
             UnsupportedParameterError: The server is strict, and there are any.
         """
-        offered = offer(case) if isinstance(case.model.provider, ForwardingProvider) else None
+        offered = None if narrow(case.model.provider, ForwardingProvider) is None else offer(case)
         if offered is None and case.unread:
             self._dropped = self._dropped or self._dropped_fields()
             self._dropped.add(case.unread)
