@@ -83,7 +83,9 @@ class RecordingStart:
         """The title of the wire that the events are surely of, where it is another."""
         if self._apparent is not None:
             return self._apparent.stream_of_another(row)
-        return recognition.stream_of_another(self.rows, row, self.shown)
+        others = (one for one in self.rows if one.name != row.name and recognition.claims_of(one, self.shown).sure)
+        other = next(others, None)
+        return recognition.name_of_stream(event for _, event in self.shown) if other is None else other.shown_title
 
 
 def _type_of(event: dict[str, Any]) -> str:
@@ -349,10 +351,11 @@ def _is_of(row: Protocol, start: RecordingStart, first: StreamOutput) -> bool:
     if start.is_framed_otherwise:
         return False
     claims = recognition.claims_of(row, start.shown)
-    if claims.sure and claims.most:
+    are_most = claims.any and (claims.sure + claims.possible) * 2 >= claims.of
+    if claims.sure and are_most:
         return True
     if not isinstance(first, Finish):
-        return claims.most or start.stream_of_another(row) is None
+        return are_most or start.stream_of_another(row) is None
     if start.stream_of_another(row) is not None:
         return False
     if not start.events:
@@ -391,9 +394,10 @@ def _protocol(data: bytes, path: str, framing: Framing, name: str | None) -> Pro
     if name is not None:
         return PROTOCOLS[name]
     start = RecordingStart(data, framing)
-    told = recognition.protocol_of(start.rows, start.shown)
-    if told is not None:
-        return told
+    telling = recognition.ProtocolMatcher(start.rows)
+    any(telling.add(event) is not None for event in start.shown)
+    if telling.told is not None:
+        return telling.told
     if start.is_cut and not start.events and start.stream_of_another(start.rows[0]) is None:
         return start.rows[0]
     raise RecordingError(path, f"it holds {_seen(None, start)}; expected events of one of: {', '.join(PROTOCOLS)}")

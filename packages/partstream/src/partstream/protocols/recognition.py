@@ -63,11 +63,6 @@ class Claims(NamedTuple):
         """Whether one event at least may be of it."""
         return bool(self.sure or self.possible)
 
-    @property
-    def most(self) -> bool:
-        """Whether half of them or more may be of it, one at least."""
-        return self.any and (self.sure + self.possible) * 2 >= self.of
-
 
 def claims_of(row: Protocol, events: Iterable[NamedEvent]) -> Claims:
     """What a protocol claims of events."""
@@ -112,22 +107,6 @@ class ProtocolMatcher:
             return self.sure
         most = max(self._possible)
         return self._rows[self._possible.index(most)] if most and most * 2 >= self.seen else None
-
-
-def protocol_of(rows: Sequence[Protocol], events: Iterable[NamedEvent]) -> Protocol | None:
-    """The protocol that the first events tell; None where they tell none."""
-    telling = ProtocolMatcher(rows)
-    for event in events:
-        if telling.add(event) is not None:
-            break
-    return telling.told
-
-
-def stream_of_another(rows: Iterable[Protocol], row: Protocol, events: Sequence[NamedEvent]) -> str | None:
-    """The title of a wire other than `row` that is sure of one of the events; None where no other is."""
-    others = (one for one in rows if one.name != row.name and claims_of(one, events).sure)
-    other = next(others, None)
-    return name_of_stream(event for _, event in events) if other is None else other.shown_title
 
 
 def _claim(row: Protocol, named: NamedEvent) -> MatchConfidence:
@@ -467,15 +446,3 @@ def understood_nothing(error: errors.LanguageModelError | None) -> bool:
     if isinstance(error, errors.TruncatedStreamError):
         return error.state == LifecycleState.IDLE.name
     return isinstance(error, errors.UpstreamProtocolError)
-
-
-def likeness(events: Sequence[WireEvent]) -> str | None:
-    """The protocol that one of the events certainly belongs to, including protocols that nothing here reads.
-
-    None if no event shows one.
-    """
-    for name, row in loadable_protocols()[0].items():
-        claim = row.read_response().claim
-        if any(claim(row.kind(event), event) is MatchConfidence.SURE for event in events):
-            return name
-    return name_of_stream(events)

@@ -11,7 +11,16 @@ whole when it ends.
 from __future__ import annotations
 import codecs
 import logging
-from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Mapping
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterable,
+    AsyncIterator,
+    Callable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -33,8 +42,15 @@ from partstream.lm.outputs import (
     error_text,
 )
 from partstream.lm.provider import FinishingProgress, Progress
-from partstream.protocols.protocol import DEFAULT_CHUNK_PROTOCOL, PROTOCOLS, UnknownProtocolError, chunk_protocols
-from partstream.protocols.recognition import likeness, understood_nothing
+from partstream.protocols.protocol import (
+    DEFAULT_CHUNK_PROTOCOL,
+    PROTOCOLS,
+    UnknownProtocolError,
+    chunk_protocols,
+    loadable_protocols,
+)
+from partstream.protocols.read_response import MatchConfidence
+from partstream.protocols.recognition import name_of_stream, understood_nothing
 from partstream.protocols.thinking import open_response
 from partstream.upstream.context import run_until_cancelled
 
@@ -286,7 +302,7 @@ class ChunkMapper:
         events = [dict(chunk) for chunk in (*self._looked_at, self._chunk) if isinstance(chunk, Mapping)]
         if self._has_parts or not events or not understood_nothing(finish.error):
             return finish
-        like, dialect = likeness(events), self._settings.dialect
+        like, dialect = _likeness(events), self._settings.dialect
         if like is None or like == dialect:
             return finish
         advice = f"; for those, give StreamAdapter dialect={like!r}" if like in chunk_protocols() else ""
@@ -297,6 +313,18 @@ class ChunkMapper:
             expected=f"chunks of {dialect}{advice}",
         )
         return replace(finish, outcome=Outcome.FAILED, error=wrong)
+
+
+def _likeness(events: Sequence[dict[str, Any]]) -> str | None:
+    """The protocol that one of the events certainly belongs to, including protocols that nothing here reads.
+
+    None if no event shows one.
+    """
+    for name, row in loadable_protocols()[0].items():
+        claim = row.read_response().claim
+        if any(claim(row.kind(event), event) is MatchConfidence.SURE for event in events):
+            return name
+    return name_of_stream(events)
 
 
 # ---- The adapter ----

@@ -13,7 +13,7 @@ from partstream.lm.outputs import Finish, Outcome, StreamOutput, ThinkingMode, U
 from partstream.lm.parts import UnifiedFinishReason, Usage
 from partstream.protocols.ag_ui.read_response import EVENTS
 from partstream.protocols.protocol import PROTOCOLS
-from partstream.protocols.recognition import NamedEvent, protocol_of
+from partstream.protocols.recognition import NamedEvent, ProtocolMatcher
 from protocols.ag_ui.events import END, START, called, read, result, run_of, said, thought
 from rows import one_test_for
 
@@ -432,5 +432,5 @@ def test_hosts_without_thinking_parts_get_no_items() -> None:
 
 @one_test_for("kind", EVENTS)
 def test_every_event_is_surely_of_this_protocol_and_of_no_other(kind: str) -> None:
-    found = protocol_of([*PROTOCOLS.values()], [NamedEvent("", {"type": kind})])
+    found = ProtocolMatcher([*PROTOCOLS.values()]).add(NamedEvent("", {"type": kind}))
     assert found is PROTOCOLS["ag-ui"]
