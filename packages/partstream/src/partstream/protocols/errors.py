@@ -13,7 +13,7 @@ wires. A protocol whose servers have others adds them with an :class:`Errors` of
 
 from __future__ import annotations
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from html import unescape
@@ -547,49 +547,6 @@ class Phrasing(NamedTuple):
         return re.search(self.pattern, said, re.IGNORECASE)
 
 
-def read_overflow(
-    error: UpstreamError,
-    phrasings: Iterable[Phrasing],
-    *,
-    token_codes: Collection[str] = (),
-    size_codes: Collection[str] = (),
-) -> Overflow | None:
-    """Reads an error that refuses an input as too long; returns None for every other error, including rate limits.
-
-    Args:
-        error: The error.
-        phrasings: The sentences to look for; the first that is there is read.
-        token_codes: The codes, in lower case, for an input of too many tokens. Those that are words are looked for in
-            sentences too.
-        size_codes: The codes for a request of too many bytes.
-    """
-    code = (error.provider_code or "").lower()
-    # The sentence; if a gateway hides it deeper in its answer, the whole answer.
-    said = ""
-    if isinstance(error, UpstreamHTTPError | UpstreamFailureError):
-        said = f"{error.provider_message or ''}\n{error.body}"[:_MOST_READ]
-    if (
-        error.http_status == 429
-        or code.startswith("rate_limit")
-        or re.search(_RATE, said, re.IGNORECASE)
-        or re.search(_NO_TEXT, said, re.IGNORECASE)
-    ):
-        return None
-    for one in phrasings:
-        if (match := one.search(said)) is not None:
-            return _numbers(match.groupdict())
-    if code in token_codes or any(word in said for word in token_codes if not word.isdigit()):
-        return Overflow()
-    if code in size_codes or error.http_status == 413:
-        return Overflow(speaks_of_tokens=False)
-    return None
-
-
-def says_nothing(error: UpstreamError) -> bool:
-    """Whether an error blames the request and has no body: Cerebras's for an input that is too long, and others."""
-    return isinstance(error, UpstreamHTTPError) and error.http_status == 400 and not error.body
-
-
 def _numbers(groups: dict[str, str | None]) -> Overflow:
     found = {name: as_count(int(re.sub(r"\D", "", text))) for name, text in groups.items() if text}
     said = {name: number for name, number in found.items() if number is not None}
@@ -605,11 +562,12 @@ def _numbers(groups: dict[str, str | None]) -> Overflow:
     return Overflow(limit, count)
 
 
-_RATE: Final = r"rate.?limit|\bquota\b|\b(?:per|a) (?:second|sec|minute|min|hour|day)\b|\b[TR]P[MD]\b|too many requests"
-"""Limits of a rate, which some servers state in tokens and under the status 413 (Groq)."""
-
-_NO_TEXT: Final = r"invalid '[\w.\[\]]*\b(?:id|call_id|tool_call_id|name|prompt_cache_key|user|safety_identifier)'"
-"""A string that is too long and none of the conversation, such as the id of a call (OpenAI: at most 40 characters)."""
+_NO_OVERFLOW: Final = (
+    r"rate.?limit|\bquota\b|\b(?:per|a) (?:second|sec|minute|min|hour|day)\b|\b[TR]P[MD]\b|too many requests"
+    r"|invalid '[\w.\[\]]*\b(?:id|call_id|tool_call_id|name|prompt_cache_key|user|safety_identifier)'"
+)
+"""Limits of a rate, which some servers state in tokens and under the status 413 (Groq); and strings that are too long
+and none of the conversation, such as the id of a call (OpenAI: at most 40 characters)."""
 
 _N = r"[\d][\d,._]*\d|\d"
 
@@ -723,7 +681,6 @@ class Errors:
         refused_fields: Which optional fields of the body that was sent an error refuses, by the names that
             :attr:`partstream.protocols.protocol.RequestWriter.leave_out` takes; none where it is about something
             else.
-        holds_error: Whether a JSON value that came with a status of success is an error.
     """
 
     codes: Mapping[str, ErrorKind] = field(default_factory=lambda: MappingProxyType({}))
@@ -732,7 +689,6 @@ class Errors:
     read_body: Callable[[Any], ErrorBody] = read_error_body
     refused: Callable[[UpstreamError], Carried] = lambda _error: Carried.NOTHING
     refused_fields: Callable[[UpstreamError, Mapping[str, Any]], frozenset[str]] = lambda _error, _body: frozenset()
-    holds_error: Callable[[Any], bool] = holds_error
 
     def kind(self, code: str | None) -> ErrorKind | None:
         """The kind of a provider's code; None for an unknown code."""
@@ -751,7 +707,7 @@ class Errors:
         if status in _OF_THE_REQUEST and _POLICY.search(sentence):
             said = ErrorKind.CONTENT_POLICY
         elif said is None and status is None:
-            said = next((kind for pattern, kind in _BY_SENTENCE if pattern.search(sentence)), None)
+            said = next((kind for kind, pattern in _BY_SENTENCE if pattern.search(sentence)), None)
         return _weighed(said, status)
 
     def failure(self, message: str, code: str | None) -> UpstreamFailureError:
@@ -766,7 +722,7 @@ class Errors:
         Args:
             document: The JSON value, such as a chunk with an `error` in it.
         """
-        return self.read_failure(document) if self.holds_error(document) else None
+        return self.read_failure(document) if holds_error(document) else None
 
     def failure_in_unknown(self, event: Mapping[str, Any]) -> UpstreamFailureError | None:
         """The failure that an event says which a wire does not know; None for any other event.
@@ -815,11 +771,27 @@ class Errors:
         )
 
     def overflow(self, error: UpstreamError) -> Overflow | None:
-        """Reads the numbers of an error that refuses an input as too long; returns None for every other error."""
+        """Reads an error that refuses an input as too long; returns None for every other error, including rate limits.
+
+        The first sentence that is there is read. Codes for too many tokens that are words are looked for in sentences
+        too.
+        """
         codes = {**COMMON_CODES, **self.codes}.items()
-        tokens = frozenset(code for code, kind in codes if kind is ErrorKind.INPUT_TOO_LONG)
-        size = frozenset(code for code, kind in codes if kind is ErrorKind.REQUEST_TOO_LARGE)
-        return read_overflow(error, (*self.phrasings, *PHRASINGS), token_codes=tokens, size_codes=size)
+        of_tokens = {code for code, kind in codes if kind is ErrorKind.INPUT_TOO_LONG}
+        of_bytes = {code for code, kind in codes if kind is ErrorKind.REQUEST_TOO_LARGE}
+        code = (error.provider_code or "").lower()
+        # The sentence; if a gateway hides it deeper in its answer, the whole answer.
+        said = ""
+        if isinstance(error, UpstreamHTTPError | UpstreamFailureError):
+            said = f"{error.provider_message or ''}\n{error.body}"[:_MOST_READ]
+        if error.http_status == 429 or code.startswith("rate_limit") or re.search(_NO_OVERFLOW, said, re.IGNORECASE):
+            return None
+        for one in (*self.phrasings, *PHRASINGS):
+            if (match := one.search(said)) is not None:
+                return _numbers(match.groupdict())
+        if code in of_tokens or any(word in said for word in of_tokens if not word.isdigit()):
+            return Overflow()
+        return Overflow(speaks_of_tokens=False) if code in of_bytes or error.http_status == 413 else None
 
 
 COMMON_ERRORS: Final = Errors()
@@ -829,30 +801,25 @@ _MOST_READ: Final = 4000
 _IS_FRAMED: Final = re.compile(r"[{\[:]|(?:data|event|id|retry|[0-9a-z]):")
 """How JSON begins, and a line of another framing."""
 _TITLE: Final = re.compile(r"<(title|h1)[^>]*>([^<]{1,300})", re.IGNORECASE)
-_KEY: Final = (
-    r"(?:invalid|incorrect|missing|wrong|expired|no) (?:api.?)?(?:key|token)\b|\bkey is (?:wrong|invalid|missing)"
-    r"|unauthori[sz]ed|authentication|not authenticated|permission denied|\bforbidden\b"
-)
-_CREDIT: Final = r"insufficient (?:quota|balance|credits?|funds)|exceeded your current quota|payment required"
-_OVERLOAD: Final = (
-    r"overload|at capacity|(?:service|temporarily|currently) unavailable|internal server error|bad gateway"
-    r"|gateway time.?out"
-)
 _BY_SENTENCE: Final = tuple(
-    (re.compile(pattern, re.IGNORECASE), kind)
-    for pattern, kind in (
-        (_CREDIT, ErrorKind.NO_CREDIT),
-        (r"rate.?limit|too many requests|throttl", ErrorKind.RATE_LIMIT),
-        (_KEY, ErrorKind.NO_PERMISSION),
-        (_OVERLOAD, ErrorKind.UNAVAILABLE),
-        (r"\bmodel\b.{1,100}(?:not found|does not exist)", ErrorKind.UNKNOWN_MODEL),
-    )
+    (kind, re.compile(pattern, re.IGNORECASE))
+    for kind, pattern in {
+        ErrorKind.NO_CREDIT: r"insufficient (?:quota|balance|credits?|funds)|exceeded your current quota"
+        r"|payment required",
+        ErrorKind.RATE_LIMIT: r"rate.?limit|too many requests|throttl",
+        ErrorKind.NO_PERMISSION: r"(?:invalid|incorrect|missing|wrong|expired|no) (?:api.?)?(?:key|token)\b"
+        r"|\bkey is (?:wrong|invalid|missing)|unauthori[sz]ed|authentication|not authenticated|permission denied"
+        r"|\bforbidden\b",
+        ErrorKind.UNAVAILABLE: r"overload|at capacity|(?:service|temporarily|currently) unavailable"
+        r"|internal server error|bad gateway|gateway time.?out",
+        ErrorKind.UNKNOWN_MODEL: r"\bmodel\b.{1,100}(?:not found|does not exist)",
+    }.items()
 )
 """Kinds by the words of a server that says neither a code nor a status."""
 _SAYS_FAILURE: Final = re.compile(
     "|".join(
         (
-            *(pattern.pattern for pattern, _ in _BY_SENTENCE),
+            *(pattern.pattern for _, pattern in _BY_SENTENCE),
             r"\b(?:error|exception|fail(?:ed|ure)|denied|timed? ?out|exceeded|too long|crashed)\b",
             r"^[45]\d\d\b",
         )

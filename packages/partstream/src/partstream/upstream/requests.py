@@ -30,11 +30,17 @@ from partstream.codec.checks import MOST_DOLLARS, as_amount, as_count, narrow, u
 from partstream.codec.json_codec import JSONDecodeError, loads
 from partstream.conversation import preparation
 from partstream.conversation.provider_state import Carried, Origin
-from partstream.errors import ContextLengthExceededError, EmptyAnswerError, UpstreamError, UpstreamProtocolError
+from partstream.errors import (
+    ContextLengthExceededError,
+    EmptyAnswerError,
+    UpstreamError,
+    UpstreamHTTPError,
+    UpstreamProtocolError,
+)
 from partstream.lm.outputs import FileMode, Finish, Outcome, StreamOutput, Unmapped
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, UnifiedFinishReason, usage_part
 from partstream.lm.provider import DrainingProgress, FinishingProgress, WaitingProgress
-from partstream.protocols.errors import Overflow, says_nothing
+from partstream.protocols.errors import Overflow
 from partstream.protocols.known_servers import KnownServer, server_at
 from partstream.protocols.protocol import PROTOCOLS, CountEndpoint, RequestWriter, asking
 from partstream.tokens import CountSource, TokenCount
@@ -304,7 +310,8 @@ class RequestSender:
         except UpstreamError as error:
             await tokens.settled()
             overflow = self._upstream.errors.overflow(error)
-            if overflow is None and says_nothing(error) and tokens.is_nearly_full:
+            is_wordless = isinstance(error, UpstreamHTTPError) and error.http_status == 400 and not error.body
+            if overflow is None and is_wordless and tokens.is_nearly_full:
                 overflow = Overflow()  # Cerebras refuses what is too long without a word
             if overflow is None:
                 raise

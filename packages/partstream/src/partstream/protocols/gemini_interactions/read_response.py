@@ -27,6 +27,7 @@ from partstream.lm.parts import FinishReason, UnifiedFinishReason, Usage, text_p
 from partstream.protocols import read_response as base
 from partstream.protocols.calls import Calls, CompleteCall, later_pieces
 from partstream.protocols.citations import Citation, Citations
+from partstream.protocols.errors import holds_error
 from partstream.protocols.files import inline_file
 from partstream.protocols.gemini.read_response import ReportedUsage, named_file
 from partstream.protocols.gemini_interactions.errors import ERRORS, SIGNATURE
@@ -117,7 +118,7 @@ class InteractionsResponseReader(base.EventReader):
     @classmethod
     def events_of(cls, document: JSONObject) -> Sequence[JSONObject]:
         """The event of a document: an interaction with all of its steps, or an error."""
-        is_error = document.get("error") or ("steps" not in document and ERRORS.holds_error(document))
+        is_error = document.get("error") or ("steps" not in document and holds_error(document))
         return (document,) if is_error else ({"event_type": _DOCUMENT, "interaction": document},)
 
     def __init__(self, options: StreamOptions = StreamOptions()) -> None:  # noqa: B008 - immutable
