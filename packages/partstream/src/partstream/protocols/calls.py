@@ -114,20 +114,6 @@ class _Value(NamedTuple):
     is_typed: bool
 
 
-class Mending(NamedTuple):
-    """A shape that can be mended.
-
-    Attributes:
-        name: What is counted.
-        reason: Why the result is what the model said, and no guess.
-        mend: Returns the values that are left, and the very list where the shape is another.
-    """
-
-    name: str
-    reason: str
-    mend: Callable[[list[_Value]], list[_Value]]
-
-
 def _unwrap(values: list[_Value]) -> list[_Value]:
     inner = []
     for one in values:
@@ -161,22 +147,20 @@ def _drop_grown(values: list[_Value]) -> list[_Value]:
 
 EMPTY_BESIDE: Final = "an empty object beside the arguments"
 
-MENDINGS: Final = (
-    Mending("JSON inside a JSON text", "The text is the JSON of an object, and no tool takes a text alone.", _unwrap),
-    Mending(
-        EMPTY_BESIDE,
-        "It says nothing that the other value does not say. Servers that decode arguments open with it.",
-        _drop_empty,
-    ),
-    Mending("the arguments again", "All values are equal.", _drop_repeated),
-    Mending(
-        "arguments that grew",
-        "Each value holds all of the one before, so the last one holds all that was said. A text inside may grow only "
-        "where the values are snapshots, outside of any text: of two calls, `a` and `a/b` are paths of their own.",
-        _drop_grown,
-    ),
+MENDINGS: Final[tuple[tuple[str, Callable[[list[_Value]], list[_Value]]], ...]] = (
+    # The text is the JSON of an object, and no tool takes a text alone.
+    ("JSON inside a JSON text", _unwrap),
+    # It says nothing that the other value does not say. Servers that decode arguments open with it.
+    (EMPTY_BESIDE, _drop_empty),
+    # All values are equal.
+    ("the arguments again", _drop_repeated),
+    # Each value holds all of the one before, so the last one holds all that was said. A text inside may grow only where
+    # the values are snapshots, outside of any text: of two calls, `a` and `a/b` are paths of their own.
+    ("arguments that grew", _drop_grown),
 )
-"""The shapes of several values, in the order in which they are tried; each works on what the one before has left."""
+"""The shapes of several values, under the names by which they are counted, in the order in which they are tried; each
+works on what the one before has left. A function returns the very list where the shape is another. The comments say why
+the result is what the model said, and no guess."""
 
 REPEATED_PIECES: Final = "each piece repeats those before"
 """Each piece begins with the whole piece before it, and the last is whole: snapshots of the text."""
@@ -211,10 +195,10 @@ def read_pieces(pieces: Sequence[Any]) -> Arguments:
             mended.append(BEGUN_AGAIN)
         else:
             return Arguments(None)
-    for mending in MENDINGS:
-        left = mending.mend(values)
+    for name, mend in MENDINGS:
+        left = mend(values)
         if left is not values:
-            mended.append(mending.name)
+            mended.append(name)
             values = left
     if not values:
         return Arguments({}, tuple(mended))

@@ -5,13 +5,16 @@ Knows no event and no protocol's fields. docs/contract.md describes the form.
 
 from __future__ import annotations
 from collections.abc import Hashable, Mapping
-from typing import Any, Final, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 from urllib.parse import quote, unquote, urlsplit
 
 from partstream.codec.json_codec import loads_or_none
 from partstream.conversation.media import URI_LIST
 from partstream.lm.outputs import CitationMode, FileMode, StreamOutput, Unmapped
 from partstream.lm.parts import DataPart, ResponsePart, TextPart
+
+if TYPE_CHECKING:
+    from partstream.protocols.read_response import RecentText
 
 CITATION_MIME_TYPE: Final = "application/vnd.vscode.citation+json"
 """The media type of the part that names a source, in :attr:`partstream.lm.outputs.CitationMode.DATA`."""
@@ -52,19 +55,9 @@ class Citation(NamedTuple):
         source_id = self.source_id or self.url
         if source_id is None:
             return None
-        fields = {
-            "type": "citation",
-            "sourceType": "document" if self.url is None else "url",
-            "sourceId": source_id,
-            "url": self.url,
-            "title": self.title,
-            "filename": self.filename,
-            "mediaType": self.media_type,
-            "startIndex": self.start,
-            "endIndex": self.end,
-            "citedText": self.cited_text,
-        }
-        return {name: value for name, value in fields.items() if value is not None}
+        fields = {names[0]: getattr(self, field) for field, names in _SPELLINGS.items()} | {"sourceId": source_id}
+        known = {name: value for name, value in fields.items() if value is not None}
+        return {"type": "citation", "sourceType": "document" if self.url is None else "url", **known}
 
 
 _SPELLINGS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -98,14 +91,6 @@ def read_citation(part: DataPart) -> Citation | None:
     return None if citation.payload is None else citation
 
 
-class CitedText(Protocol):
-    """The text that a citation belongs to."""
-
-    def recently_said(self, words: str) -> bool:
-        """Whether its last few thousand characters hold `words`."""
-        ...
-
-
 _Rendered: TypeAlias = list[StreamOutput]
 
 
@@ -121,7 +106,7 @@ class Citations:
         self._links: dict[str, str] = {}
         self._seen: set[Hashable] = set()
 
-    def render(self, citation: Citation, text: CitedText, key: Hashable) -> _Rendered:
+    def render(self, citation: Citation, text: RecentText, key: Hashable) -> _Rendered:
         """What a citation of `text` becomes where it arrives; nothing the second time that its `key` comes."""
         if key in self._seen or self.mode is CitationMode.OFF:
             return []

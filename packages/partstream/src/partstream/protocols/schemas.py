@@ -670,17 +670,10 @@ class SchemaForm:
 def _within(schema: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     """The schema and all within it."""
     yield schema
-    for name, value in schema.items():
-        inner: Any = ()
-        if name in _BY_NAME and isinstance(value, Mapping):
-            inner = value.values()
-        elif (name in _LISTED or name == "items") and isinstance(value, list):
-            inner = value
-        elif name in _SINGLE:
-            inner = (value,)
-        for one in inner:
-            if isinstance(one, Mapping):
-                yield from _within(one)
+    inner: list[Mapping[str, Any]] = []
+    with_inner_schemas(schema, inner.append)
+    for one in inner:
+        yield from _within(one)
 
 
 _OTHERWISE: Final = frozenset(

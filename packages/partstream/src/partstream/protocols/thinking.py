@@ -11,7 +11,7 @@ them, set apart from the answer. Of a wire that has a place for thinking, and se
 
 from __future__ import annotations
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from enum import Enum, auto
 from functools import partial
@@ -224,7 +224,7 @@ def open_response(reader: type[ResponseReader], options: StreamOptions) -> Respo
     stream = reader(options)
     rendered: ResponseStream = stream
     if options.think_tags is not ThinkTags.OFF:
-        rendered = TaggedThinking(stream, options, reader.item_of_tags)
+        rendered = TaggedThinking(stream, options)
     return ThinkingAsText(rendered) if is_text else rendered
 
 
@@ -317,16 +317,13 @@ class TaggedThinking(_Rendering):
     Args:
         stream: The adapter that reads the response.
         options: How the response is rendered.
-        item_of_tags: See :attr:`partstream.protocols.read_response.ResponseReader.item_of_tags`.
     """
 
-    def __init__(
-        self, stream: ResponseReader, options: StreamOptions, item_of_tags: Callable[[str], Mapping[str, Any] | None]
-    ) -> None:
+    def __init__(self, stream: ResponseReader, options: StreamOptions) -> None:
         super().__init__(stream)
         self._splitter = ThinkTagSplitter(options.think_tags)
         self._mode = options.thinking
-        self._item_of_tags = item_of_tags
+        self._item_of_tags = stream.item_of_tags
         self._item: Mapping[str, Any] | None = None
         self._is_over = False  # whether the text was taken apart
 
