@@ -334,7 +334,6 @@ class ServerRules:
         efforts: The server's word for a level of effort; a level that is not named stays as it is.
         demands_thinking: Whether an answer that called tools may not go back without its thinking while the model
             thinks.
-        takes_effort: Whether models that are none of Anthropic's take `output_config.effort`.
         schemas: The form of the schemas of tools that it takes, beside the rules of the wire.
         version: The version of the API that it is asked in.
     """
@@ -349,7 +348,6 @@ class ServerRules:
     thinking: ThinkingForm = ThinkingForm.BUDGET
     efforts: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     demands_thinking: bool = False
-    takes_effort: bool = True
     schemas: SchemaForm = PLAIN
     version: str = OLDER_VERSION
 

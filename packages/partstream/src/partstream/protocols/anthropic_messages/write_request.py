@@ -522,7 +522,7 @@ def _effort(choice: ThinkingChoice, form: models.ThinkingAs | None) -> str | Non
     if word is None or form is models.ThinkingAs.DISABLED or choice.own.thinking_as is models.ThinkingAs.OFF:
         return None  # Opus 5 refuses high levels beside `disabled` (docs/wires/anthropic-messages.md#thinking-by-model)
     if known is None:
-        return choice.rules.efforts.get(word, word) if choice.rules.takes_effort and word != NO_EFFORT else None
+        return choice.rules.efforts.get(word, word) if word != NO_EFFORT else None
     if word in known or not known:
         return word if known else None
     if word not in _LADDER:

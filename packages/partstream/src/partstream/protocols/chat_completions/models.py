@@ -163,14 +163,11 @@ def sent_back(carried: CarriedMessage, back: ReasoningBack) -> SentBack:
         return SentBack(others | extra, opening)
     if carried.details:  # the whole list, and then no plain text (docs/wires/chat-completions.md#reasoning-details)
         received = others | {REASONING_DETAILS: [dict(entry) for entry in carried.details]}
-    elif back in _FIELDS:
-        received = others | ({_FIELDS[back]: plain} if plain else {})
+    elif back in {ReasoningBack.REASONING_CONTENT, ReasoningBack.REASONING}:
+        received = others | ({back.value: plain} if plain else {})
     if carried.blocks:
         received[THINKING_BLOCKS] = [dict(block) for block in carried.blocks]
     return SentBack(received | extra, opening, tuple(dict(part) for part in carried.parts))
-
-
-_FIELDS: Final = {ReasoningBack.REASONING_CONTENT: REASONING_CONTENT, ReasoningBack.REASONING: "reasoning"}
 
 
 # ---- Attachments: images, sound, video and files (docs/wires/chat-completions.md#attachments) ----
