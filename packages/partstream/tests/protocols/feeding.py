@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 import pytest
 
 from partstream.lm.outputs import StreamOptions
-from partstream.protocols.read_response import ResponseReader
+from partstream.protocols.read_response import TRANSITIONS, LifecycleEvent, LifecycleState, ResponseReader, Transition
 from partstream.protocols.reader import StreamReader
 from partstream.protocols.thinking import open_response
 from protocols.openresponses.wire import Event, Result, check, comparable
@@ -59,3 +59,9 @@ def assert_all_give(result: Result, ways: Mapping[str, Result]) -> None:
     expected = comparable(result)
     for way, other in ways.items():
         assert comparable(other) == expected, way
+
+
+def strict_step(state: LifecycleState, kind: LifecycleEvent) -> Transition | None:
+    """The step of an event that keeps every rule; None if the rules do not allow the event."""
+    step = TRANSITIONS[state].get(kind)
+    return None if step is None or step.lenient else step

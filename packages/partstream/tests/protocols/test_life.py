@@ -1,6 +1,7 @@
 """The table of how far a response has come is whole: every state decides every kind of event, and can be reached."""
 
-from partstream.protocols.read_response import TRANSITIONS, Action, LifecycleEvent, LifecycleState, strict_step
+from partstream.protocols.read_response import TRANSITIONS, Action, LifecycleEvent, LifecycleState
+from protocols.feeding import strict_step
 from rows import one_test_for
 
 OPEN_STATES = [state for state in LifecycleState if state is not LifecycleState.ENDED]

@@ -2,7 +2,7 @@
 
 A protocol classifies each of its events as a :class:`LifecycleEvent`; :data:`TRANSITIONS` alone says what an event does
 in which state, for the readers and the writers of every wire. A lenient row is one that real servers need and that no
-specification allows: a reader takes it, a writer never uses it (:func:`strict_step`).
+specification allows: a reader takes it, a writer never uses it.
 
 A :class:`ResponseReader` holds how far a response has come, and ends it once. A wire's subclass adds
 :meth:`ResponseReader.feed_into`, when a response is whole, and what its Finish holds. Where each event has a type, the
@@ -134,12 +134,6 @@ TRANSITIONS: Final[dict[LifecycleState, dict[LifecycleEvent, Transition]]] = {
     },
     LifecycleState.ENDED: {},
 }
-
-
-def strict_step(state: LifecycleState, kind: LifecycleEvent) -> Transition | None:
-    """The step of an event that keeps every rule; None if the rules do not allow the event."""
-    step = TRANSITIONS[state].get(kind)
-    return None if step is None or step.lenient else step
 
 
 # ---- The base class of all readers ----

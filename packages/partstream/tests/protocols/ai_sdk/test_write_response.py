@@ -14,9 +14,10 @@ from partstream.lm.parts import DataPart, FinishReason, TextPart, ThinkingPart, 
 from partstream.protocols.ai_sdk.read_response import CHUNKS
 from partstream.protocols.citations import CITATION_MIME_TYPE
 from partstream.protocols.protocol import PROTOCOLS
-from partstream.protocols.read_response import LifecycleEvent, LifecycleState, strict_step
+from partstream.protocols.read_response import LifecycleEvent, LifecycleState
 from protocols.ai_sdk.wire import WRITERS, Chunk, Writer, frame, read_framed
 from protocols.answers import answers
+from protocols.feeding import strict_step
 from protocols.openresponses.wire import comparable
 from protocols.test_round_trips import moderate
 

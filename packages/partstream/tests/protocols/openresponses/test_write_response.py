@@ -13,9 +13,10 @@ from partstream.errors import AdapterUsageError, TruncatedStreamError, UpstreamF
 from partstream.lm.outputs import Finish, InboundRequest, Outcome, Reply, StreamOutput, Unmapped
 from partstream.protocols.openresponses.read_response import EVENTS
 from partstream.protocols.openresponses.serve import READ_REQUEST, OpenResponsesWriter
-from partstream.protocols.read_response import LifecycleState, strict_step
+from partstream.protocols.read_response import LifecycleState
 from partstream.protocols.serve import WireRequest
 from protocols.answers import answers
+from protocols.feeding import strict_step
 
 REPLY = Reply("identity", 1_700_000_000)
 TOOL = {"type": "function", "name": "get_weather", "parameters": {"type": "object"}}
