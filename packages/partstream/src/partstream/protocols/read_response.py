@@ -447,6 +447,11 @@ def objects(source: Any, name: str) -> list[JSONObject]:
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
+def total_of(stated: int | None, given: int | None, made: int | None) -> int | None:
+    """The tokens of a call together: as they are stated, else the sum of prompt and answer where both are known."""
+    return given + made if stated is None and given is not None and made is not None else stated
+
+
 _LENGTH: Final = 60
 """Characters."""
 

@@ -61,6 +61,7 @@ from partstream.protocols.read_response import (
     rows,
     rows_by_state,
     text,
+    total_of,
     without_type,
 )
 
@@ -115,8 +116,7 @@ def _usage(raw: Chunk, reason: FinishReason | None) -> Usage | None:
     # Version 4 reports zeros for a stream that broke off (docs/wires/ai-sdk.md#sdk-usage).
     if not given and not made and reason is not None and reason.raw in {"unknown", "other"}:
         return None
-    if counts["total_tokens"] is None and given is not None and made is not None:
-        counts["total_tokens"] = given + made
+    counts["total_tokens"] = total_of(counts["total_tokens"], given, made)
     return Usage(**counts, raw=raw)
 
 

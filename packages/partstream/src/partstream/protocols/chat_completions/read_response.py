@@ -577,9 +577,7 @@ def read_usage(raw: JSONObject) -> Usage:
         made += reasoning
     if given is not None and cached is not None and cached > given:
         given += cached
-    if total is None and given is not None and made is not None:
-        total = given + made
-    return Usage(given, made, total, cached, reasoning, raw, written)
+    return Usage(given, made, base.total_of(total, given, made), cached, reasoning, raw, written)
 
 
 def _at(raw: Any, path: tuple[str, ...]) -> Any:

@@ -350,9 +350,8 @@ def read_usage(raw: JSONObject) -> Usage | None:
         made = 0  # nothing was said: a refused prompt, or a beginning
     if made is not None and thoughts and not (given is not None and total == given + made):
         made += thoughts
-    if total is None and given is not None and made is not None:
-        total = given + made
-    return Usage(given, made, total, as_count(raw.get("cachedContentTokenCount")), thoughts, raw)
+    total, cached = base.total_of(total, given, made), as_count(raw.get("cachedContentTokenCount"))
+    return Usage(given, made, total, cached, thoughts, raw)
 
 
 _COUNTS: Final = ("prompt", "toolUsePrompt", "candidates", "thoughts", "total")

@@ -73,9 +73,7 @@ def read_usage(raw: JSONObject) -> Usage | None:
         return None
     given = None if given is None else given + (used or 0)
     made = None if made is None else made + (thoughts or 0)
-    if total is None and given is not None and made is not None:
-        total = given + made
-    return Usage(given, made, total, cached, thoughts, raw)
+    return Usage(given, made, base.total_of(total, given, made), cached, thoughts, raw)
 
 
 # ---- Stream ----

@@ -104,8 +104,7 @@ class OllamaStream(base.ChunkReader):
         if not self._counts:
             return None
         given, made = (self._counts.get(name) for name in COUNTS)
-        total = given + made if given is not None and made is not None else None
-        return Usage(given, made, total, raw=dict(self._counts))
+        return Usage(given, made, base.total_of(None, given, made), raw=dict(self._counts))
 
     def _kind(self, chunk: JSONObject) -> base.LifecycleEvent | None:
         if _is_of_generate(chunk):

@@ -15,7 +15,7 @@ from partstream.errors import UpstreamError, UpstreamFailureError, UpstreamHTTPE
 from partstream.lm.parts import FinishReason, UnifiedFinishReason, Usage
 from partstream.protocols.errors import Errors
 from partstream.protocols.options import Correction, OptionalField, leave_out, refused_fields
-from partstream.protocols.read_response import JSONObject, identifier, shown
+from partstream.protocols.read_response import JSONObject, identifier, shown, total_of
 from partstream.protocols.schemas import smallest_schemas
 
 # ---- Fields that servers refuse, and their replacements ----
@@ -130,13 +130,10 @@ def usage(response: JSONObject) -> Usage | None:
     if not isinstance(raw, dict):
         return None
     input_tokens, output_tokens = _count(raw, "input_tokens"), _count(raw, "output_tokens")
-    total = _count(raw, "total_tokens")
-    if total is None and input_tokens is not None and output_tokens is not None:
-        total = input_tokens + output_tokens
     return Usage(
         input_tokens=input_tokens,
         output_tokens=output_tokens,
-        total_tokens=total,
+        total_tokens=total_of(_count(raw, "total_tokens"), input_tokens, output_tokens),
         cached_tokens=_count(raw.get("input_tokens_details"), "cached_tokens"),
         reasoning_tokens=_count(raw.get("output_tokens_details"), "reasoning_tokens"),
         raw=raw,
