@@ -15,7 +15,7 @@ from partstream.codec.json_codec import dumps
 from partstream.lm.outputs import InboundRequest, Reply
 from partstream.protocols import protocol
 from partstream.protocols.protocol import PROTOCOLS, KeyKind, key_in_header
-from partstream.protocols.translation import (
+from partstream.runtime.translation import (
     frame_answer,
     read_answer,
     read_document,

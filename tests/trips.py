@@ -26,7 +26,7 @@ from partstream import (
 )
 from partstream.lm.outputs import InboundRequest
 from partstream.protocols.protocol import PROTOCOLS
-from partstream.protocols.translation import write_question
+from partstream.runtime.translation import write_question
 from partstream.server.application import app
 
 if TYPE_CHECKING:

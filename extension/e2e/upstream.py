@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from partstream.lm.outputs import Finish
-from partstream.protocols.translation import frame_answer, read_answer
+from partstream.runtime.translation import frame_answer, read_answer
 from partstream_devtools.testing.admission import BASE_PATHS, endpoint_at, scenario_events
 from partstream_devtools.testing.upstream import ReplayUpstream
 

@@ -33,7 +33,7 @@ from partstream.lm.outputs import (
 )
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.serve import WireRequest
-from partstream.protocols.translation import (
+from partstream.runtime.translation import (
     frame_answer,
     read_answer,
     read_document,

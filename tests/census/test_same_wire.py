@@ -15,7 +15,7 @@ from census.wires import WIRES
 from listening import deliver, listening
 from partstream import LanguageModelChatInformation
 from partstream.protocols.protocol import PROTOCOLS
-from partstream.protocols.translation import frame_answer
+from partstream.runtime.translation import frame_answer
 from partstream.server.application import app
 from partstream_devtools.testing.faults import document
 from serving.asgi import ask

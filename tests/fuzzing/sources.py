@@ -10,7 +10,7 @@ from partstream.lm.messages import ChatMessage, RequestOptions
 from partstream.lm.outputs import InboundRequest, Reply, StreamOutput
 from partstream.protocols.protocol import PROTOCOLS, known_framings
 from partstream.protocols.reader import StreamReader
-from partstream.protocols.translation import write_answer
+from partstream.runtime.translation import write_answer
 from recordings import FOLDER
 
 _FIXTURES = Path(__file__).parents[1] / "fixtures" / "ai_sdk"

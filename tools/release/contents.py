@@ -56,7 +56,7 @@ _OF_THE_PERSON: Final[Mapping[str, str]] = {
 _FOR_PROVIDERS: Final[Mapping[str, str]] = {
     "partstream._moved": "modules by the names that they had",
     "partstream.protocols.ai_sdk": "messages in the form of another library",
-    "partstream.protocols.translation": "one protocol as another",
+    "partstream.runtime.translation": "one protocol as another",
 }
 """What the sidecar does not import and a person's own provider may, each with what it is: packed all the same."""
 

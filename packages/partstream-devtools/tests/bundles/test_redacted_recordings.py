@@ -14,7 +14,7 @@ from partstream import ChatMessage, DataPart, RequestOptions, TextPart, Thinking
 from partstream.lm.contract import CheckMode, ContractChecker
 from partstream.lm.outputs import Finish, InboundRequest, Reply, StreamOutput, Unmapped
 from partstream.protocols.protocol import BUILT_IN_PROTOCOLS, PROTOCOLS
-from partstream.protocols.translation import frame_answer, write_answer
+from partstream.runtime.translation import frame_answer, write_answer
 from partstream_devtools.bundles.exchange import (
     Bundle,
     Chunk,

@@ -10,7 +10,7 @@ from hub.hubs import budget, hub, person, rows_of
 from partstream.lm.outputs import Finish, Outcome, StreamOptions
 from partstream.lm.parts import TextPart, UnifiedFinishReason
 from partstream.protocols.protocol import PROTOCOLS
-from partstream.protocols.translation import read_answer
+from partstream.runtime.translation import read_answer
 from partstream_devtools.testing.faults import Send, Stall, document
 from partstream_hub.directory import BudgetUnit, ModelRoute, Put, Route
 from serving.asgi import Call, ask, call

@@ -13,7 +13,7 @@ from partstream.lm.messages import RequestOptions, Tool
 from partstream.lm.outputs import InboundRequest
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, Usage
 from partstream.protocols.serve import WireRequest
-from partstream.protocols.translation import write_question
+from partstream.runtime.translation import write_question
 from partstream.server.models import CataloguedModel
 from partstream.tokens import Counters, MessageCounter
 from partstream_hub.directory import (

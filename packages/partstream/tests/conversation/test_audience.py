@@ -9,7 +9,7 @@ from partstream.codec.json_codec import dumps
 from partstream.conversation.turns import read_turns
 from partstream.lm.outputs import InboundRequest
 from partstream.protocols.protocol import PROTOCOLS
-from partstream.protocols.translation import write_question
+from partstream.runtime.translation import write_question
 from partstream.tokens.counting import MessageCounter, estimate_tokens
 from partstream.tokens.records import message_digest
 from rows import one_test_for

@@ -27,7 +27,7 @@ from partstream.lm.outputs import InboundRequest, Outcome, Reply, StreamOutput
 from partstream.lm.parts import FinishReason, TextPart, UnifiedFinishReason, Usage
 from partstream.protocols.protocol import BUILT_IN_PROTOCOLS, PROTOCOLS
 from partstream.protocols.recognition import LOOKED_AT, WireFinder
-from partstream.protocols.translation import frame_answer, write_answer
+from partstream.runtime.translation import frame_answer, write_answer
 from partstream_devtools.recorded_stream import read_recording
 from protocols.answers import answers
 from recordings import FOLDER

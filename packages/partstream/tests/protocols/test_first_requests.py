@@ -11,7 +11,7 @@ from partstream.errors import InvalidRequestError, UnsupportedParameterError
 from partstream.lm.messages import Role
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.serve import WireRequest
-from partstream.protocols.translation import write_question
+from partstream.runtime.translation import write_question
 
 if TYPE_CHECKING:
     from partstream.lm.outputs import InboundRequest

@@ -12,7 +12,7 @@ from partstream.conversation.provider_state import Origin
 from partstream.lm.outputs import InboundRequest
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.serve import WireRequest
-from partstream.protocols.translation import write_question
+from partstream.runtime.translation import write_question
 
 SCHEMA = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
 USUAL = {"model", "input", "messages", "stream", "stream_options", "store", "max_tokens", "contents"}

@@ -10,7 +10,7 @@ from partstream.lm.inner_activity import InnerCall, InnerResult, call_data, resu
 from partstream.lm.outputs import InboundRequest, Reply
 from partstream.lm.parts import STATEFUL_MARKER_MIME_TYPE
 from partstream.protocols.protocol import loadable_protocols
-from partstream.protocols.translation import write_answer
+from partstream.runtime.translation import write_answer
 from rows import one_test_for
 
 MARKS = {

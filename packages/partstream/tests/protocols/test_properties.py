@@ -33,7 +33,7 @@ from partstream.protocols.citations import CITATION_MIME_TYPE
 from partstream.protocols.openresponses.read_response import EVENTS
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.thinking import open_response
-from partstream.protocols.translation import write_answer
+from partstream.runtime.translation import write_answer
 from protocols.ai_sdk.wire import WRITERS, Writer, frame, read_chunks, read_framed
 from protocols.chat_completions.wire import sse as chat_sse
 from protocols.openresponses.wire import Event, Result, check, comparable, sse

@@ -16,7 +16,7 @@ from partstream.lm.messages import ChatMessage, RequestOptions
 from partstream.lm.outputs import CitationMode, FileMode, InboundRequest, Reply, StreamOptions, StreamOutput
 from partstream.protocols.protocol import PROTOCOLS, Protocol
 from partstream.protocols.reader import StreamReader
-from partstream.protocols.translation import (
+from partstream.runtime.translation import (
     frame_answer,
     read_document,
     read_question,

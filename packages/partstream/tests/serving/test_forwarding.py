@@ -14,7 +14,7 @@ from partstream.lm.outputs import ErrorMode, Finish, Outcome, StreamOptions, Thi
 from partstream.lm.parts import TextPart, UnifiedFinishReason
 from partstream.lm.provider import LanguageModelChatProvider
 from partstream.protocols.protocol import PROTOCOLS
-from partstream.protocols.translation import read_answer, read_document
+from partstream.runtime.translation import read_answer, read_document
 from partstream.server.application import app
 from partstream.server.dropped import DROPPED_HEADER
 from partstream.server.settings import Admitted, AnswerRequest, EndedAnswer, ServingSettings, StopAnswer

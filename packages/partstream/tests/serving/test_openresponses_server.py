@@ -25,7 +25,7 @@ from partstream.lm.parts import (
     thinking_part,
 )
 from partstream.protocols.openresponses import PROTOCOL
-from partstream.protocols.translation import read_answer, read_document
+from partstream.runtime.translation import read_answer, read_document
 from partstream.server.application import ServingApp, app
 from partstream.server.demo_provider import DemoProvider
 from serving.asgi import ask

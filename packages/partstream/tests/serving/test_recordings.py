@@ -13,7 +13,7 @@ import pytest
 import recordings
 from partstream.lm.outputs import CitationMode, FileMode, Finish, StreamOptions, StreamOutput, Unmapped
 from partstream.lm.provider import LanguageModelChatInformation, LanguageModelChatProvider
-from partstream.protocols.translation import read_answer, read_document
+from partstream.runtime.translation import read_answer, read_document
 from partstream.server.application import ServingApp, app
 from partstream_devtools.recorded_stream import read_recording
 from protocols.ai_sdk.streams import FOREIGN, OWN

@@ -9,7 +9,7 @@ from partstream import ChatMessage
 from partstream.lm.messages import RequestOptions
 from partstream.lm.outputs import Finish, InboundRequest, StreamOptions
 from partstream.protocols.protocol import KeyKind, Protocol, loadable_protocols
-from partstream.protocols.translation import read_answer, read_document, write_question
+from partstream.runtime.translation import read_answer, read_document, write_question
 
 PLAIN = StreamOptions(call_id_prefix="")
 

@@ -23,7 +23,7 @@ from partstream.lm.parts import FinishReason, TextPart, ToolCallPart, UnifiedFin
 from partstream.protocols.errors import COMMON_ERRORS
 from partstream.protocols.protocol import PROTOCOLS, Protocol, asked_protocols
 from partstream.protocols.serve import WireEvent, WireRequest
-from partstream.protocols.translation import write_document
+from partstream.runtime.translation import write_document
 from partstream.upstream import transport as documents
 from partstream.upstream.endpoint import Secret
 from partstream.upstream.http import UpstreamHTTP

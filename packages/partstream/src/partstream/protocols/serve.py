@@ -140,6 +140,7 @@ class ResponseWriter(ABC):
         self._is_begun = False
         self._is_finished = False
         self._kept: list[WireEvent] = []
+        self._head: dict[str, Any] = {}  # the fields that each event of the wire repeats
 
     def write(self, output: StreamOutput) -> list[WireEvent]:
         """Takes the next output and returns its events, possibly none.
@@ -174,9 +175,6 @@ class ResponseWriter(ABC):
     def adopt(self, event: WireEvent) -> None:
         """Takes the next event of a response that another server of this wire has sent, so that the Finish follows on
         it; nothing else may be written then.
-
-        Raises:
-            NotImplementedError: No response of this wire is forwarded.
         """
         self._is_begun = True
         self._adopt(event)
@@ -192,9 +190,9 @@ class ResponseWriter(ABC):
         kept, self._kept = self._kept, []
         return kept
 
-    def _adopt(self, _event: WireEvent) -> None:
-        """Reads what the end needs of an event of another server; the event may have any form."""
-        raise NotImplementedError
+    def _adopt(self, event: WireEvent) -> None:
+        """Reads what the end needs of an event of another server, which may have any form; by default `_head`."""
+        self._head |= {name: event[name] for name in self._head if name in event}
 
     @abstractmethod
     def _text(self, part: TextPart) -> Events: ...

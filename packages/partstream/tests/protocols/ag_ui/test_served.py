@@ -23,7 +23,7 @@ from partstream.errors import InvalidRequestError
 from partstream.lm.outputs import InboundRequest, Reply, StreamOutput
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.serve import WireRequest
-from partstream.protocols.translation import read_question, write_answer
+from partstream.runtime.translation import read_question, write_answer
 from partstream.server.application import app
 from protocols.ag_ui.strict import check_event
 from protocols.answers import answers

@@ -14,7 +14,7 @@ from partstream.lm.outputs import InboundRequest
 from partstream.protocols.ag_ui.tool_calls import resume_entries
 from partstream.protocols.ag_ui.write_request import NOT_RUN, WRITE_REQUEST, AGUISettings, Thread
 from partstream.protocols.protocol import PROTOCOLS
-from partstream.protocols.translation import write_question
+from partstream.runtime.translation import write_question
 from partstream.settings.kinds import ConfigurationError
 from partstream.upstream.configuration import GatewayConfiguration
 from protocols.ag_ui.strict import check_request

@@ -19,7 +19,7 @@ from partstream.protocols.ai_gateway.models import AIGatewaySettings
 from partstream.protocols.ai_gateway.serve import DENIED, READ_REQUEST
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.serve import WireRequest
-from partstream.protocols.translation import read_question, write_question
+from partstream.runtime.translation import read_question, write_question
 from rows import one_test_for
 from unsupported import UNSUPPORTED, request_form
 

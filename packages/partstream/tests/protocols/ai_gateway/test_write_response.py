@@ -34,7 +34,7 @@ from partstream.protocols.ai_gateway.serve import GatewayWriter
 from partstream.protocols.citations import CITATION_MIME_TYPE
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.serve import WireRequest
-from partstream.protocols.translation import (
+from partstream.runtime.translation import (
     frame_answer,
     read_answer,
     read_document,

@@ -16,7 +16,7 @@ from partstream.lm.outputs import CitationMode, FileMode, Finish, InboundRequest
 from partstream.lm.parts import DataPart, FinishReason, TextPart, ThinkingPart, ToolCallPart, UnifiedFinishReason, Usage
 from partstream.protocols.citations import CITATION_MIME_TYPE
 from partstream.protocols.protocol import PROTOCOLS
-from partstream.protocols.translation import frame_answer, write_answer
+from partstream.runtime.translation import frame_answer, write_answer
 from partstream_devtools.recorded_stream import read_recording
 
 pytestmark = needs_ai_sdk

@@ -12,7 +12,7 @@ from partstream.protocols.ai_sdk import CODES
 from partstream.protocols.protocol import PROTOCOLS, known_framings
 from partstream.protocols.reader import StreamReader
 from partstream.protocols.thinking import open_response
-from partstream.protocols.translation import write_answer
+from partstream.runtime.translation import write_answer
 from protocols.openresponses.wire import Result, check, comparable, sse
 
 Chunk = dict[str, Any]

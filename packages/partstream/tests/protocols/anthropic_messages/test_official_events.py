@@ -10,7 +10,7 @@ from partstream.lm.messages import ChatMessage, RequestOptions
 from partstream.lm.outputs import InboundRequest, Reply
 from partstream.protocols.anthropic_messages.serve import MessagesResponseWriter
 from partstream.protocols.protocol import PROTOCOLS
-from partstream.protocols.translation import write_answer
+from partstream.runtime.translation import write_answer
 from partstream_devtools.testing.directives import NamedValue
 from partstream_devtools.testing.scripted_model import SCENARIOS, play
 

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from conversation.samples import user
 from partstream.lm.outputs import InboundRequest
 from partstream.protocols.protocol import PROTOCOLS
-from partstream.protocols.translation import write_question
+from partstream.runtime.translation import write_question
 from protocols.answers import requests
 from protocols.anthropic_messages.official_types import validate_request
 from protocols.anthropic_messages.requests import refused_by_anthropic, written

@@ -18,7 +18,7 @@ from partstream.lm.outputs import Finish, InboundRequest, Reply, StreamOptions, 
 from partstream.lm.parts import ResponsePart, TextPart
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.serve import WireRequest
-from partstream.protocols.translation import (
+from partstream.runtime.translation import (
     frame_answer,
     read_answer,
     read_question,

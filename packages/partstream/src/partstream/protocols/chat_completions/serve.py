@@ -439,7 +439,7 @@ class ChatCompletionsWriter(ResponseWriter):
         wanted = options.get("include_usage") if isinstance(options, dict) else None
         self._own_usage = asked.stream and wanted is True  # whether the usage has a chunk of its own
         self._tells_usage = not (asked.stream and wanted is False)
-        self._head: dict[str, Any] = {
+        self._head = {
             "id": f"chatcmpl-{sha256(f'{reply.identity}/chatcmpl'.encode()).hexdigest()[:24]}",
             "object": "chat.completion.chunk",
             "created": reply.created_at,
@@ -480,9 +480,6 @@ class ChatCompletionsWriter(ResponseWriter):
         choice = {"index": 0, "message": message.written(), "logprobs": None, "finish_reason": word}
         told = {} if usage is None else {"usage": usage}
         return 200, {**head, "object": "chat.completion", "choices": [choice], **told}
-
-    def _adopt(self, event: WireEvent) -> None:
-        self._head |= {name: event[name] for name in self._head if name in event}
 
     def _chunk(self, delta: Mapping[str, Any], word: str | None = None) -> dict[str, Any]:
         """A chunk with a piece of the message, and the finish reason or None."""

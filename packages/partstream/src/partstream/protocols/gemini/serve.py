@@ -509,9 +509,6 @@ class GeminiResponseWriter(ResponseWriter):
         self._thinking_state = state.WrittenState()
         self._sources: list[WireEvent] = []
 
-    def _adopt(self, event: WireEvent) -> None:
-        self._head |= {name: event[name] for name in self._head if name in event}
-
     def repeated(self, part: TextPart | ThinkingPart) -> Repeated:
         """See :class:`partstream.lm.outputs.FastPathWriter`."""
         beside = {"thought": True} if isinstance(part, ThinkingPart) else {}

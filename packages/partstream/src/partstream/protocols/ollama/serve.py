@@ -272,9 +272,6 @@ class OllamaWriter(ResponseWriter):
         self._head = {"model": asked.model, "created_at": rfc3339(reply.created_at)}
         self._calls = 0
 
-    def _adopt(self, event: Mapping[str, Any]) -> None:
-        self._head |= {name: event[name] for name in self._head if name in event}
-
     @staticmethod
     def frame(event: Mapping[str, Any]) -> bytes:
         """The bytes of a line."""

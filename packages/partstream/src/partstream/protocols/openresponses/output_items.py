@@ -255,86 +255,53 @@ class AdoptedItems:
         events: The events of the response, which go on with the numbers of the other server.
     """
 
-    __slots__ = ("_events", "_open", "_texts")
-
     def __init__(self, events: ResponseEvents) -> None:
         self._events = events
-        self._open: dict[int, dict[str, Any]] = {}  # by the place in the output
-        self._texts: dict[int, _OpenText] = {}
+        # By the place in the output: the item as it was begun, and the pieces of each of its texts.
+        self._open: dict[int, tuple[dict[str, Any], dict[tuple[str, Any], list[str]]]] = {}
 
     def adopt(self, event: Mapping[str, Any]) -> None:
         """Takes an event of the other server; one that is malformed says nothing."""
-        kind, place, item = event.get("type"), event.get("output_index"), event.get("item")
+        kind, place, item = str(event.get("type")), event.get("output_index"), event.get("item")
         self._events.follow(event.get("sequence_number"))
-        if not isinstance(kind, str) or not isinstance(place, int):
+        if not isinstance(place, int):
             return
         if kind == "response.output_item.added" and isinstance(item, dict):
-            self._open[place] = item
+            self._open[place] = item, {}
         elif kind == "response.output_item.done" and isinstance(item, dict):
             self._open.pop(place, None)
-            self._texts.pop(place, None)
             self._events.done.append(item)
-        elif kind.endswith(".delta") and isinstance(event.get("delta"), str):
-            stem = kind.removesuffix(".delta")
-            text = self._texts.get(place)
-            if text is None or text.stem != stem:
-                where = {name: event[name] for name in _PLACES if name in event}
-                text = self._texts[place] = _OpenText(stem, where, [])
-            text.pieces.append(event["delta"])
-        elif kind.endswith(".done") and place in self._texts and kind.startswith(self._texts[place].stem):
-            del self._texts[place]
-        elif place in self._open and isinstance(event.get("part"), dict) and kind.endswith("_part.done"):
-            self._open[place].setdefault(_LISTS.get(kind, "content"), []).append(event["part"])
+        elif place in self._open and isinstance(event.get("delta"), str):
+            index = event.get("content_index", event.get("summary_index"))
+            self._open[place][1].setdefault((kind.removesuffix(".delta"), index), []).append(event["delta"])
 
     def repeated(self) -> None:
         """Nothing is written after what was adopted but its end."""
 
     def close(self, status: str) -> None:
-        """Writes the end of each item that is open."""
-        for place, item in sorted(self._open.items()):
-            text = self._texts.get(place)
-            if text is not None:
-                item = self._ended(item, text)  # noqa: PLW2901 - the same item
-            ended = {"status": status} if "status" in item else {}
-            self._events.close({"output_index": place}, {**item, **ended})
+        """Writes the end of each open item with its texts as far as they came."""
+        for place, (item, texts) in sorted(self._open.items()):
+            said: dict[str, Any] = {"status": status} if "status" in item else {}
+            for (kind, _), pieces in texts.items():
+                field, text_field, part = _TEXTS.get(kind, ("", "", {}))
+                if part:
+                    said.setdefault(field, []).append({**part, text_field: "".join(pieces)})
+                elif field:  # of a call
+                    said[field] = "".join(pieces)
+            self._events.close({"output_index": place}, {**item, **said})
         self._open.clear()
 
-    def _ended(self, item: dict[str, Any], text: _OpenText) -> dict[str, Any]:
-        """An item with its open text, whose end is written."""
-        said, field = "".join(text.pieces), _TEXT_FIELDS.get(text.stem)
-        if field is not None:  # of a call
-            self._events.add(f"{text.stem}.done", **text.where, **{field: said})
-            return {**item, field: said}
-        part_kind, listed, part_events = _PARTS.get(text.stem, _PARTS["response.output_text"])
-        part: dict[str, Any] = {"type": part_kind, "refusal" if part_kind == "refusal" else "text": said}
-        if part_kind == "output_text":
-            part |= {"annotations": [], "logprobs": []}
-        self._events.add(f"{text.stem}.done", **text.where, **{name: part[name] for name in part if name in _ENDS})
-        self._events.add(f"{part_events}.done", **text.where, part=part)
-        return {**item, listed: [*(item.get(listed) or ()), part]}
 
-
-class _OpenText(NamedTuple):
-    """A text whose end the other server has not sent: what its events are called, their places, its pieces."""
-
-    stem: str
-    where: dict[str, Any]
-    pieces: list[str]
-
-
-_PLACES: Final = ("item_id", "output_index", "content_index", "summary_index")
-_ENDS: Final = frozenset({"text", "refusal", "logprobs"})
-_LISTS: Final = {"response.reasoning_summary_part.done": "summary"}
-_TEXT_FIELDS: Final = {"response.function_call_arguments": "arguments", "response.custom_tool_call_input": "input"}
-_CONTENT: Final = ("content", "response.content_part")
-_PARTS: Final = {
-    "response.output_text": ("output_text", *_CONTENT),
-    "response.refusal": ("refusal", *_CONTENT),
-    "response.reasoning": ("reasoning_text", *_CONTENT),
-    "response.reasoning_text": ("reasoning_text", *_CONTENT),
-    "response.reasoning_summary_text": ("summary_text", "summary", "response.reasoning_summary_part"),
+_TEXTS: Final[Mapping[str, tuple[str, str, Mapping[str, Any]]]] = {
+    "response.function_call_arguments": ("arguments", "", {}),
+    "response.custom_tool_call_input": ("input", "", {}),
+    "response.output_text": ("content", "text", {"type": "output_text", "annotations": [], "logprobs": []}),
+    "response.refusal": ("content", "refusal", {"type": "refusal"}),
+    "response.reasoning": ("content", "text", {"type": "reasoning_text"}),
+    "response.reasoning_text": ("content", "text", {"type": "reasoning_text"}),
+    "response.reasoning_summary_text": ("summary", "text", {"type": "summary_text"}),
 }
-"""The part of an item in which a text is: its type, the list of such parts, and what its events are called."""
+"""By the name of its deltas, where a text of an item is: the field or list, the field of its part, and the part."""
 
 
 def write_call(part: ToolCallPart, size: int | None, events: ResponseEvents) -> None:
