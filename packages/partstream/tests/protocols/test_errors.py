@@ -8,7 +8,7 @@ import pytest
 
 from partstream import Finish, read_stream
 from partstream.errors import LanguageModelErrorCode, UpstreamFailureError, UpstreamHTTPError
-from partstream.protocols.errors import COMMON_ERRORS, ErrorBody, ErrorKind, Errors, Overflow, phrasing, read_error_body
+from partstream.protocols.errors import COMMON_ERRORS, ErrorBody, ErrorKind, Errors, Overflow, read_error_body
 from partstream.upstream.http_errors import http_error
 from rows import one_test_for
 
@@ -60,7 +60,6 @@ OWN = Errors(
         "overloaded": ErrorKind.NO_CREDIT,
         "full": ErrorKind.INPUT_TOO_LONG,
     },
-    phrasings=(phrasing("Parrot", r"too many words: <count> of <limit>"),),
     read_body=lambda document: ErrorBody(document["broke"], document["how"]),
 )
 
@@ -75,7 +74,6 @@ def test_the_codes_of_a_protocol_are_added_to_the_common_ones_and_win_over_them(
 @pytest.mark.parametrize(
     ("error", "overflow"),
     [
-        (UpstreamHTTPError(400, provider_message="Too many words: 12 of 10."), Overflow(10, 12)),
         (UpstreamFailureError("prompt is too long: 12 tokens > 10 maximum"), Overflow(10, 12)),
         (UpstreamHTTPError(400, provider_code="FULL"), Overflow()),
         (UpstreamHTTPError(400, provider_code="context_length_exceeded"), Overflow()),

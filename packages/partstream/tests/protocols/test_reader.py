@@ -408,14 +408,6 @@ def test_what_done_means_for_the_end_is_a_row_of_the_protocol(
             assert outputs[0] == TextPart("Hi")
 
 
-def test_a_named_event_or_the_end_of_the_bytes_may_say_that_the_response_is_whole() -> None:
-    named = StreamReader(_parrot(Terminators(names={b"done": CLOSES_WHOLE})))
-    assert named.feed(SAY + b"event: done\ndata: {}\n\n") == [TextPart("Hi"), Finish(Outcome.COMPLETED)]
-    assert named.end() == []
-    ends = StreamReader(_parrot(Terminators(end_of_bytes=CLOSES_WHOLE)))
-    assert [*ends.feed(SAY), *ends.end()] == [TextPart("Hi"), Finish(Outcome.COMPLETED)]
-
-
 def test_frames_without_a_type_are_read_with_and_without_the_short_way() -> None:
     protocol = _parrot(Terminators(), tag=None)
     pieces = [SAY, SAY, b'data: {"say":"\xff"}\n\n', SAY, b'data: {"say":"!","more":[1]}\n\n', STOP]

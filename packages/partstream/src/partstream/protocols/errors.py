@@ -674,8 +674,6 @@ class Errors:
         codes: The kinds of codes that only this wire has, codes in lower case; they win over the common ones.
         code_forms: Regular expressions for codes of which there are too many to list, such as the ids of quotas, and
             their kinds; for a code that is in no table.
-        phrasings: Sentences for an input that is too long that only this wire has; they are tried before the common
-            ones.
         read_body: Reads the JSON value of the body of an HTTP error.
         refused: Which state of earlier answers an error refuses to take back; nothing where it is about something else.
         refused_fields: Which optional fields of the body that was sent an error refuses, by the names that
@@ -685,7 +683,6 @@ class Errors:
 
     codes: Mapping[str, ErrorKind] = field(default_factory=lambda: MappingProxyType({}))
     code_forms: tuple[tuple[str, ErrorKind], ...] = ()
-    phrasings: tuple[Phrasing, ...] = ()
     read_body: Callable[[Any], ErrorBody] = read_error_body
     refused: Callable[[UpstreamError], Carried] = lambda _error: Carried.NOTHING
     refused_fields: Callable[[UpstreamError, Mapping[str, Any]], frozenset[str]] = lambda _error, _body: frozenset()
@@ -786,7 +783,7 @@ class Errors:
             said = f"{error.provider_message or ''}\n{error.body}"[:_MOST_READ]
         if error.http_status == 429 or code.startswith("rate_limit") or re.search(_NO_OVERFLOW, said, re.IGNORECASE):
             return None
-        for one in (*self.phrasings, *PHRASINGS):
+        for one in PHRASINGS:
             if (match := one.search(said)) is not None:
                 return _numbers(match.groupdict())
         if code in of_tokens or any(word in said for word in of_tokens if not word.isdigit()):

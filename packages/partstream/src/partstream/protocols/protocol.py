@@ -130,13 +130,9 @@ class Terminators:
 
     Attributes:
         data: The data of a frame that is no JSON, such as `[DONE]`, and what it means.
-        names: The name of a server-sent event, and what it means, whatever its data.
-        end_of_bytes: What the end of the bytes means.
     """
 
     data: Mapping[bytes, EndMark] = field(default_factory=lambda: MappingProxyType({b"[DONE]": EndMark()}))
-    names: Mapping[bytes, EndMark] = field(default_factory=lambda: MappingProxyType({}))
-    end_of_bytes: EndMark = EndMark(closes=True)
 
 
 ENDED_BY_DONE: Final = Terminators(data={b"[DONE]": EndMark(closes=True, completes=True)})

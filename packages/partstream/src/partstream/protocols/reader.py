@@ -110,7 +110,6 @@ class StreamReader:
         self._whole = False
         self._row = row
         self._ends = row.ends
-        self._end_names = row.ends.names
         self._tag = row.tag
         self._stream: ResponseStream = open_response(reader, self._options) if paused is None else paused
         if paused is not None:
@@ -229,7 +228,7 @@ class StreamReader:
         outputs = self._read([*rest])
         self._leave_fast_path()
         if not self._closed:
-            outputs += self._close(self._whole or self._ends.end_of_bytes.completes)
+            outputs += self._close(self._whole)
         self._count_halves(outputs)
         return begun + self._explained(outputs)
 
@@ -303,9 +302,6 @@ class StreamReader:
         self.started = True
         if self._head is not None and len(self._begun) < MOST_BEGUN and not self._stream.finished:
             self._begun.append((name, data[:LOOKED_AT]))
-        if self._end_names and (mark := self._end_names.get(name)) is not None:
-            self._mark(mark, outputs)
-            return not self._closed
         try:
             event = None if len(data) > SHORT_EVENT and nests_too_deeply(data) else self._decode(data)
         except DECODE_ERRORS:

@@ -73,16 +73,12 @@ _USAGE: Final = re.compile(rb'"usage"\s*:\s*\{')
 """Fields of a chunk; no text holds them like that, because its quotation marks are escaped."""
 
 
-def _tells_usage(frame: bytes) -> bool:
-    return _NO_CHOICES.search(frame) is not None and _USAGE.search(frame) is not None
-
-
 class ChatRequestReader(RequestReader):
     """Reads requests of Chat Completions; see :class:`partstream.protocols.serve.RequestReader`."""
 
     forwarding = ForwardingRules(
         frozenset({"openai-beta", "openai-organization", "openai-project", "idempotency-key", "x-client-request-id"}),
-        tells_usage=_tells_usage,
+        tells_usage=lambda frame: bool(_NO_CHOICES.search(frame) and _USAGE.search(frame)),
         output_limits=(("max_completion_tokens",), ("max_tokens",)),  # some servers refuse the one, some the other
     )
 
