@@ -128,7 +128,7 @@ def kept(wire: CensusWire, version: str, said: Mapping[str, Any]) -> str:
 
 
 def read_kept(name: str) -> dict[str, Any]:
-    """The types of a wire that were looked at last; empty if nobody has looked."""
+    """The types of a wire that were looked at last; empty before the first look."""
     path = FIELDS / f"{name}.json"
     said: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {"types": {}}
     return said

@@ -5,11 +5,11 @@ is logged. What the upstream knows, it decides itself (:func:`partstream.upstrea
 
 :class:`ForwardedReply` is the reply of an offered request, and the passage of its bytes. Until a provider takes the
 passage it is an ordinary reply, and it becomes one again where an attempt fails before its first byte. While the bytes
-pass, the parts that the provider reports are looked at by all who look at parts, and written by nobody. So usage,
+pass, the parts that the provider reports are looked at by all who look at parts, and not written. So usage,
 budgets, checks, captures and limits of time hold as for every reply, and the end comes from the same place:
 
 - The upstream has ended its answer: nothing is added, also where its last event is an error.
-- The upstream refuses the request: the client gets its status, its words and its rate limits. What it says of the
+- The upstream refuses the request: the client gets its status, its words and its rate limits. An error about the
   server's own key does not concern the client, and is said in our words.
 - The answer stops early, because of a budget, a limit of time, a lost connection or a stop of the server: the response
   writer of the wire takes the events that were sent (:meth:`partstream.protocols.serve.ResponseWriter.adopt`) and

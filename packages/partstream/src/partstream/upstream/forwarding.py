@@ -266,7 +266,7 @@ class Passage(Protocol):
         ...
 
     def settle(self) -> None:
-        """Says that all parts in the bytes were reported, and nobody has stopped the answer."""
+        """Says that all parts in the bytes were reported, and that the answer was not stopped."""
         ...
 
     def end(self, *, is_whole: bool) -> None:
