@@ -465,7 +465,7 @@ def kind_of_frame(frame: bytes, protocol: Protocol) -> str:
     """The kind of the server-sent event in the bytes; empty for bytes without an event."""
     decoder = SSEDecoder()
     for name, data in (*decoder.feed(frame), *decoder.end()):
-        if name in protocol.ends.names or data.strip() in protocol.ends.data:
+        if data.strip() in protocol.ends.data:
             return END_OF_STREAM
         return name.decode(errors="replace") or kind_of_json(data, protocol)
     return ""
