@@ -70,6 +70,7 @@ NOT_PACKED = {
     "partstream_devtools.recordings": "the files that commands open",
     "partstream_devtools.testing": "servers for tests",
     "partstream.server": "serves other programs",
+    "partstream.server.pages.front": "the page of a server",
 }
 """Packages and modules of our own that the sidecar never imports, each with its reason."""
 
@@ -82,6 +83,9 @@ PACKED_ALL_THE_SAME = {
 PACKED_GROUPS = ("partstream.agents", "partstream.sidecar")
 """The groups of entry points that the sidecar looks up. It starts no command, and pytest in a provider's process would
 look for a plugin that is not there."""
+
+SHOWN_VERSIONS = 6
+"""The newest versions whose changes VS Code shows."""
 
 ENTRY_POINTS = "entry_points.txt"
 
@@ -234,18 +238,19 @@ def _keep_record(record: Path) -> None:
         csv.writer(file, lineterminator="\n").writerows(rows)
 
 
-def _is_in(module: str, rooms: Mapping[str, str]) -> bool:
-    return any(module == room or module.startswith(f"{room}.") for room in rooms)
+def _nearest(module: str, rooms: Mapping[str, str]) -> int:
+    """The length of the longest of the names that a module has or is below; 0 for none."""
+    return max((len(room) for room in rooms if module == room or module.startswith(f"{room}.")), default=0)
 
 
 def is_packed(name: str) -> bool:
-    """Whether a file of a wheel goes into the extension.
+    """Whether a file of a wheel goes into the extension: of the two tables, the row that is nearest to it decides.
 
     Args:
         name: Its path in the wheel.
     """
     module = name.removesuffix(".py").replace("/", ".")
-    return not _is_in(module, NOT_PACKED) or _is_in(module, PACKED_ALL_THE_SAME)
+    return _nearest(module, PACKED_ALL_THE_SAME) >= _nearest(module, NOT_PACKED)
 
 
 def _check_requirements() -> None:
@@ -264,8 +269,9 @@ def _pack(version: str, folder: Path) -> Path:
     target = folder / f"partstream-{version}.vsix"
     folder.mkdir(parents=True, exist_ok=True)
     shutil.copy(ROOT / "LICENSE", EXTENSION / "LICENSE")
-    # VS Code shows it beside the README. The pages that it links to are not in the package.
-    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    # VS Code shows it beside the README. The pages that it links to are not in the package, nor are older versions.
+    head, *versions = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8").split("\n## [")
+    changes = "\n## [".join((head, *versions[:SHOWN_VERSIONS]))
     (EXTENSION / "CHANGELOG.md").write_text(_RELATIVE_LINK.sub(r"\1", changes), encoding="utf-8")
     from carried_pages import write_carried_pages  # noqa: PLC0415 - beside this script, which others import as a module
 
