@@ -418,18 +418,18 @@ class ResponseRun:
         state, served = self._state, self._state.remembering(self.endpoint)
         understood = frozenset() if served is None else served.fields
         return ForwardingCase(
-            self.endpoint,
-            body,
-            wire,
-            remembered,
-            asked,
-            asked,
-            model,
-            state.settings,
-            state.rules,
-            pattern,
-            self.caller.name,
-            tuple(path for path in asked.dropped if path not in understood),
+            endpoint=self.endpoint,
+            body=body,
+            wire=wire,
+            remembered=remembered,
+            asked=asked,
+            admitted=asked,
+            model=model,
+            settings=state.settings,
+            overrides=state.rules,
+            pattern=pattern,
+            caller=self.caller.name,
+            unread=tuple(path for path in asked.dropped if path not in understood),
         )
 
     async def count(
