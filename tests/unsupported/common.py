@@ -37,7 +37,16 @@ from partstream.conversation.turns import (
 from partstream.errors import UpstreamError, UpstreamFailureError, UpstreamHTTPError
 from partstream.lm.messages import ChatMessage, Role, ToolMode
 from partstream.lm.outputs import Finish, InboundRequest, Outcome, Unmapped
-from partstream.lm.parts import DataPart, FinishReason, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, is_mark
+from partstream.lm.parts import (
+    DataPart,
+    FinishReason,
+    RefusalPart,
+    TextPart,
+    ThinkingPart,
+    ToolCallPart,
+    ToolResultPart,
+    is_mark,
+)
 from partstream.protocols.citations import CITATION_MIME_TYPE, Citation, read_citation
 from partstream.protocols.schemas import PLAIN
 
@@ -193,7 +202,8 @@ def response_form(outputs: _Outputs, features: Sequence[ResponseFeature] = ()) -
         if isinstance(output, Finish):
             finish = output
         elif not isinstance(output, Unmapped):
-            parts.append(output)
+            # A refusal is text on most wires; tests/serving/test_what_a_model_says.py has those with a place for it.
+            parts.append(TextPart(output.value) if isinstance(output, RefusalPart) else output)
     if finish is None:
         raise ValueError("expected a Finish at the end of the outputs, got none")
     form = ResponseForm(

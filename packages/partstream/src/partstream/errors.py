@@ -622,6 +622,8 @@ class ToolArgumentsError(UpstreamProtocolError):
         call_id: The call's id, or None if it never came.
         name: The tool's name, or None if it never came.
         arguments: The arguments that came, at most 500 characters.
+        calls: The id, the name and all arguments of each such call of the answer, for whoever passes arguments on as
+            text; empty where a call has no name.
     """
 
     def __init__(
@@ -632,6 +634,7 @@ class ToolArgumentsError(UpstreamProtocolError):
         self.call_id = call_id
         self.name = name
         self.arguments = arguments[:500]
+        self.calls: tuple[tuple[str, str, str], ...] = ()
 
 
 # ---- Facts for the log ----

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import recordings
+from partstream.errors import ToolArgumentsError
 from partstream.lm.outputs import CitationMode, FileMode, Finish, StreamOptions, StreamOutput, Unmapped
 from partstream.lm.provider import LanguageModelChatInformation, LanguageModelChatProvider
 from partstream.runtime.translation import read_answer, read_document
@@ -94,6 +95,8 @@ def test_a_recorded_answer_survives_being_served(place: int, wire: Wire, caplog:
         application = app(provider)
         asking = wire.asking("recorded")
         for number, (path, outputs) in enumerate(_answers(place)):
+            if _holds_unread_calls(outputs):  # tests/serving/test_what_a_model_says.py has these
+                continue
             provider.answer = outputs
             streamed = await _assert_survives(wire, application, asking, outputs, path)
             if number % len(WIRES) == place:
@@ -130,6 +133,12 @@ async def _compare_document(wire: Wire, application: ServingApp, outputs: list[S
         of_stream = response_form(read_answer(wire.protocol, streamed.body, EVERYTHING), both)
         said = response_form(read_document(wire.protocol, document.body, EVERYTHING), both)
         _assert_same(replace(said, response_id=None), replace(of_stream, response_id=None), outputs, "document")
+
+
+def _holds_unread_calls(outputs: Sequence[StreamOutput]) -> bool:
+    """Whether the answer holds calls whose arguments are no JSON object: wires differ in what becomes of them."""
+    finish = outputs[-1]
+    return isinstance(finish, Finish) and isinstance(finish.error, ToolArgumentsError) and bool(finish.error.calls)
 
 
 def _has_begun(outputs: Sequence[StreamOutput]) -> bool:

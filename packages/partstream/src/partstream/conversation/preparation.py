@@ -26,7 +26,7 @@ from partstream.codec.redaction import HiddenValues
 from partstream.conversation import provider_state
 from partstream.conversation import turns as conversation
 from partstream.lm.messages import ChatMessage, RequestOptions, Role, Tool, ToolMode
-from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, tool_call_part
+from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, unchecked_part
 from partstream.settings.kinds import BODY, BOOLEAN, HEADERS, TEXT, Choice, check_headers, choice
 from partstream.settings.row import Secrecy, Setting
 
@@ -598,6 +598,9 @@ def _text_or_none(value: Any) -> str | None:
 # ---- The way back ----
 
 
+_Call = TypeVar("_Call", bound=ToolCallPart)
+
+
 class ResponseState:
     """The state that one response leaves in the conversation; sees every part of the response, in order."""
 
@@ -611,16 +614,21 @@ class ResponseState:
 
     def see(self, part: ResponsePart) -> ResponsePart:
         """Reads a part of the response; returns the part for the consumer."""
-        if type(part) is TextPart:
+        if isinstance(part, TextPart):
             self._texts.append(part.value)
             self._place.add_text(part.value)
         elif isinstance(part, ToolCallPart):
-            name = self._names.from_upstream(part.name)
-            part = tool_call_part(part.call_id, name, self._names.input_from_upstream(name, part.input))
-            self._calls.append(part)
-            self._place.add_call()
+            part = self.see_call(part)
         elif isinstance(part, ThinkingPart) and part.metadata is not None:
             return self._see_thinking(part, part.metadata.get(provider_state.ITEMS))
+        return part
+
+    def see_call(self, part: _Call) -> _Call:
+        """Reads a call of the response; returns it with the host's names."""
+        name = self._names.from_upstream(part.name)
+        part = unchecked_part(type(part), part.call_id, name, self._names.input_from_upstream(name, part.input))
+        self._calls.append(part)
+        self._place.add_call()
         return part
 
     def _see_thinking(self, part: ThinkingPart, items: Any) -> ThinkingPart:

@@ -31,6 +31,7 @@ from partstream.lm.parts import (
     KNOWN_MARKS,
     DataPart,
     MessagePart,
+    RawCallPart,
     TextPart,
     ThinkingPart,
     ToolCallPart,
@@ -91,6 +92,7 @@ class Call:
     input: Mapping[str, Any]
     where: str
     is_added: bool = field(default=False, compare=False)
+    text: str | None = None  # the arguments that are no JSON object, for wires that have text; `input` is for others
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,10 +294,17 @@ def _result(part: ToolResultPart, where: str, notes: list[Note]) -> Result:
     return Result(part.call_id, "", tuple(piece for piece in pieces if piece is not None), part.is_error, where)
 
 
+def _call(part: ToolCallPart, where: str, notes: list[Note]) -> Call:
+    if not isinstance(part, RawCallPart):
+        return Call(part.call_id, part.name, part.input, where)
+    notes.append(Note("arguments of a call that are no JSON object, sent as their text", where))
+    return Call(part.call_id, part.name, part.input, where, text=well_formed(part.arguments))
+
+
 _CONVERTERS: Final[dict[type[MessagePart], Callable[..., Piece | None]]] = {
     TextPart: _content,
     DataPart: _content,
-    ToolCallPart: lambda part, where, _notes: Call(part.call_id, part.name, part.input, where),
+    ToolCallPart: _call,
     ToolResultPart: _result,
     # Reasoning is not the assistant's text, and reasoning sent as text teaches the model to think aloud.
     ThinkingPart: lambda _part, _where, _notes: None,

@@ -104,6 +104,12 @@ class TextPart(_ShortRepr):
         _set_text_audience(self, None if audience is None else _audience("TextPart.audience", audience))
 
 
+class RefusalPart(TextPart):
+    """A piece of what the model says in place of an answer that it refuses; a text for whoever has no place for it."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class ThinkingPart(_ShortRepr):
     """A piece of the model's reasoning; the counterpart of `vscode.LanguageModelThinkingPart`.
@@ -181,6 +187,31 @@ class ToolCallPart:
 
     def __post_init__(self) -> None:
         check_fields(self, _TOOL_CALL)
+
+
+INVALID_JSON: Final = "INVALID_JSON"
+"""The name under which an object holds a text that is no JSON object: Anthropic's own, for histories
+(docs/wires/anthropic-messages.md#arguments-of-calls)."""
+
+
+class RawCallPart(ToolCallPart):
+    """A call whose arguments are no JSON object, as models write them now and then; `input` holds them as one text.
+
+    Clients of some wires get arguments as text, validate them and send them back with the error. A server gives this
+    part to them, and reads it from them; no provider of VS Code reports it.
+    """
+
+    __slots__ = ()
+
+    @classmethod
+    def of(cls, call_id: str, name: str, arguments: str) -> RawCallPart:
+        """The call with these arguments."""
+        return cls(call_id, name, {INVALID_JSON: arguments})
+
+    @property
+    def arguments(self) -> str:
+        """The arguments as they came."""
+        return str(self.input[INVALID_JSON])
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -277,7 +308,7 @@ ResponsePart: TypeAlias = TextPart | ThinkingPart | ToolCallPart | DataPart
 MessagePart: TypeAlias = ResponsePart | ToolResultPart
 """A part that a message of a request may hold."""
 
-_P = TypeVar("_P", TextPart, ThinkingPart, ToolCallPart, DataPart, ToolResultPart)
+_P = TypeVar("_P", bound="MessagePart")
 
 _OPTIONAL_TEXT: Final = optional(TEXT)
 _OPTIONAL_MAPPING: Final = optional(MAPPING)
@@ -339,8 +370,8 @@ def unchecked_part(part_class: type[_P], *values: object) -> _P:
 
 
 def _fill(part: object, *values: object) -> None:
-    for name, value in zip(type(part).__slots__, values, strict=True):  # type: ignore[attr-defined]
-        object.__setattr__(part, name, value)
+    for one, value in zip(fields(part), values, strict=True):  # type: ignore[arg-type]
+        object.__setattr__(part, one.name, value)
 
 
 def _audience(where: str, audience: Iterable[Audience]) -> tuple[Audience, ...]:

@@ -402,15 +402,20 @@ class Calls:
                 if _begins(self._half[number], text):
                     outputs.append(_counted(self._half.pop(number), BEGUN_AGAIN))
             self._wholes.append(whole)
+        own = self._identify(call_id, name, content.decode(errors="replace"))
+        return CompleteCall(own, name, value, own == call_id)
+
+    def _identify(self, call_id: str | None, name: str, content: str) -> str:
+        """The id of the next call, which no other call of the response has."""
         self.count += 1
         own = call_id
         number = self.count
         while own is None or own in self._taken:
-            fact = json.dumps([self.response_id, number, name, content.decode(errors="replace")])
+            fact = json.dumps([self.response_id, number, name, content])
             own = f"{self._own_id}{hashlib.sha256(fact.encode()).hexdigest()[:_DIGITS]}"
             number += 1
         self._taken.add(own)
-        return CompleteCall(own, name, value, own == call_id)
+        return own
 
     def half(self, call_id: str | None, name: str | None, pieces: Iterable[Any]) -> None:
         """Takes a call that is not whole, whatever its arguments are; :meth:`end` tells whether a limit has cut it."""
@@ -442,7 +447,8 @@ class Calls:
             is_cut: Whether a limit or a filter ended the response.
 
         Returns:
-            The error of the first call that is not whole, if nothing has cut it; None without one.
+            The error of the first call that is not whole, if nothing has cut it, with all that are not; None without
+            one.
         """
         calls = []
         wholes = [(one[:2], _compact(shown_pieces(one.pieces))) for one in self._wholes] if self._half else []
@@ -455,7 +461,13 @@ class Calls:
         self._unmatched = {}
         first = None if is_cut else next(iter(calls), None)
         outputs += (_counted(one, "incomplete") for one in calls if one is not first)
-        return None if first is None else broken(first.call_id, first.name, first.pieces)
+        if first is None:
+            return None
+        error = broken(first.call_id, first.name, first.pieces)
+        named = [(one.call_id, one.name, shown_pieces(one.pieces)) for one in calls if one.name is not None]
+        if len(named) == len(calls):
+            error.calls = tuple((self._identify(*call), *call[1:]) for call in named)
+        return error
 
 
 _DIGITS: Final = 24

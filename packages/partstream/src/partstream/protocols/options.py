@@ -49,6 +49,11 @@ def call_arguments(call: Call) -> bytes:
         raise RequestNotExpressibleError(f"arguments ({error})", f"{call.where}.input", "JSON values") from error
 
 
+def text_of_arguments(call: Call) -> str:
+    """The arguments of a call for a wire where they are text: :func:`call_arguments`, or as they came if no object."""
+    return call_arguments(call).decode() if call.text is None else call.text
+
+
 _State = TypeVar("_State")
 
 

@@ -17,7 +17,7 @@ from urllib.parse import unquote_to_bytes
 from partstream.conversation.media import URI_LIST, sniff
 from partstream.errors import InvalidRequestError
 from partstream.lm.messages import ChatMessage, Tool, ToolMode
-from partstream.lm.parts import DataPart, MessagePart, TextPart, ToolCallPart, ToolResultPart
+from partstream.lm.parts import DataPart, MessagePart, RawCallPart, TextPart, ToolCallPart, ToolResultPart
 from partstream.protocols.read_response import read_arguments
 
 
@@ -110,25 +110,23 @@ def required_text(fields: Mapping[str, Any], name: str, where: str) -> str:
     return value
 
 
-def object_in_text(fields: Mapping[str, Any], name: str, where: str) -> dict[str, Any]:
-    """The JSON object that a field holds as text, such as the arguments of a call.
+def call_with(call_id: str, name: str, fields: Mapping[str, Any], where: str) -> ToolCallPart:
+    """A call with the text in the field `arguments`, whatever a model wrote: no server looks into its history.
 
-    An empty text is an empty object: some servers leave out empty arguments, and clients send back what they got.
+    Nothing, an empty text and `null` are an empty object: clients send back what they got.
     """
-    text = fields.get(name)
-    value = read_arguments(text) if isinstance(text, str) else None
-    if value is None:
-        raise InvalidRequestError(f"{where}.{name}", described(text), "a JSON object as text")
-    return value
+    text = optional_text(fields, "arguments", where)
+    value = {} if text.strip() == "null" else read_arguments(text)
+    return RawCallPart.of(call_id, name, text) if value is None else ToolCallPart(call_id, name, value)
 
 
 def read_call(call: object, where: str) -> ToolCallPart:
-    """A call of a function, `{"id", "function": {"name", "arguments"}}`, whose arguments are a JSON object as text."""
+    """A call of a function, `{"id", "function": {"name", "arguments"}}`, whose arguments are text."""
     function, at = call.get("function") if isinstance(call, dict) else None, f"{where}.function"
     if not isinstance(call, dict) or not isinstance(function, dict):
         raise InvalidRequestError(at, described(function), "an object with a name")
     call_id, name = required_text(call, "id", where), required_text(function, "name", at)
-    return ToolCallPart(call_id, name, object_in_text(function, "arguments", at))
+    return call_with(call_id, name, function, at)
 
 
 def not_default(fields: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:

@@ -179,7 +179,7 @@ class ResponseReader(ABC):
         has_documents: Whether a server may send a document in place of a stream.
         emit_more: The fast path, or None.
         is_untagged: Whether the response has shown that its text holds no thinking in tags: thinking came in a field of
-            its own, which may be hidden, or the text is a refusal.
+            its own, which may be hidden.
     """
 
     deltas: Deltas = Deltas()
@@ -620,7 +620,8 @@ class OpenTexts:
         return begun
 
 
-# ---- Applied edits ----
+STOP_SEQUENCE: Final = "stopSequence"
+"""The field of :attr:`partstream.lm.outputs.Finish.provider_metadata` for the text at which the model stopped."""
 
 
 def applied_edits(provider_metadata: Mapping[str, Any]) -> tuple[str, ...]:

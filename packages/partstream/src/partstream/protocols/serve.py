@@ -28,7 +28,7 @@ from urllib.parse import quote, unquote
 from partstream.codec.json_codec import dumps
 from partstream.errors import AdapterUsageError
 from partstream.lm.outputs import Finish, InboundRequest, Outcome, Reply, StreamOutput
-from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
+from partstream.lm.parts import DataPart, RawCallPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.failures import FailedReply, RefusedRequestError, ServedFailure, plain_reply
 
 
@@ -119,6 +119,8 @@ class ResponseWriter(ABC):
         further: Further endpoints where a model answers.
         greeting: What servers of this wire say at their address, which its clients look for; "" for nothing.
         adopts_the_first: Whether :meth:`adopt` needs only the first event of another server.
+        text_arguments: Whether the arguments of a call are text for this client, so that those that are no JSON object
+            can be given to it: a :class:`partstream.lm.parts.RawCallPart`. Others get an error in their place.
     """
 
     adopts_the_first: bool = False
@@ -133,6 +135,7 @@ class ResponseWriter(ABC):
     state: ServedState | None = None
     further: tuple[FurtherEndpoint, ...] = ()
     greeting: str = ""
+    text_arguments: bool = False
 
     def __init__(self, asked: InboundRequest, reply: Reply) -> None:
         self._asked = asked
@@ -330,11 +333,11 @@ def literal_size(pattern: str) -> int:
     return len(pattern.replace(MODEL, "").replace(ID, ""))
 
 
-def pieces_of_arguments(given: Mapping[str, Any], size: int | None) -> list[str]:
-    """The arguments of a call as JSON, in pieces of at most `size` characters; None for one piece."""
-    text = dumps(dict(given)).decode()
-    step = size or len(text)
-    return [text[start : start + step] for start in range(0, len(text), step)]
+def pieces_of_arguments(call: ToolCallPart, size: int | None) -> list[str]:
+    """The arguments of a call as text, in pieces of at most `size` characters; None for one piece."""
+    text = call.arguments if isinstance(call, RawCallPart) else dumps(dict(call.input)).decode()
+    step = size or len(text) or 1
+    return [text[start : start + step] for start in range(0, len(text), step)] or [""]
 
 
 # ---- Moments ----

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from partstream.codec.checks import narrow
 from partstream.conversation.provider_state import ITEMS
 from partstream.lm.outputs import EndingStream, PausingStream, ReportingStream, ThinkingMode, ThinkTags, Unmapped
-from partstream.lm.parts import TextPart, ThinkingPart, Usage, text_part, thinking_part
+from partstream.lm.parts import RefusalPart, TextPart, ThinkingPart, Usage, text_part, thinking_part
 
 if TYPE_CHECKING:
     from partstream.errors import LanguageModelError
@@ -346,7 +346,8 @@ class TaggedThinking(_Rendering):
             return outputs
         shown: list[StreamOutput] = []
         for output in outputs:
-            has_tags = isinstance(output, TextPart) and not getattr(self._stream, "is_untagged", False)
+            is_text = isinstance(output, TextPart) and not isinstance(output, RefusalPart)
+            has_tags = is_text and not getattr(self._stream, "is_untagged", False)
             if not (self._is_over or has_tags or isinstance(output, Unmapped)):
                 self._say(self._splitter.settle(), shown)
                 self._settle(shown)

@@ -32,6 +32,7 @@ from partstream.lm.parts import (
     USAGE_MIME_TYPE,
     DataPart,
     FinishReason,
+    RawCallPart,
     ResponsePart,
     TextPart,
     ThinkingPart,
@@ -261,8 +262,9 @@ class ProviderCall:
                 )
                 await run_to_the_last_report(answer)
         except BaseException as error:
-            self._provider_raised(error)
-            return
+            if not self._gives_calls_of(error):
+                self._provider_raised(error)
+                return
         if self._is_over:
             return
         self._checked.complete()
@@ -271,8 +273,21 @@ class ProviderCall:
         except Exception as error:
             self._fail(error)
 
+    def _gives_calls_of(self, error: BaseException) -> bool:
+        """Gives calls whose arguments are no JSON object to a client that takes them as text: it validates them."""
+        calls = error.calls if isinstance(error, errors.ToolArgumentsError) else ()
+        if not calls or self._is_over or not self._reply.takes_text_arguments:
+            return False
+        _logger.info("the provider %s gave a call whose arguments are no JSON object: %s", self._name, error)
+        for call in calls:
+            self._checked.report(RawCallPart.of(*call))
+        return True
+
     async def _complete(self) -> None:
         finish, progress = self._checked.said_finish, self.progress
+        if finish is not None and isinstance(finish.error, errors.ToolArgumentsError):  # its calls were given out
+            called = FinishReason(UnifiedFinishReason.TOOL_CALLS)
+            finish = replace(finish, outcome=Outcome.COMPLETED, reason=called, error=None)
         if finish is None:
             reason = UnifiedFinishReason.TOOL_CALLS if progress.has_calls else UnifiedFinishReason.STOP
             finish = Finish(Outcome.COMPLETED, FinishReason(reason))

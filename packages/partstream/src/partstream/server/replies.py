@@ -28,7 +28,7 @@ from partstream.codec.checks import narrow
 from partstream.codec.json_codec import dumps, dumps_text, loads
 from partstream.errors import CallerError
 from partstream.lm.outputs import FastPathWriter, IdleWriter, Outcome
-from partstream.lm.parts import ResponsePart, TextPart, ThinkingPart
+from partstream.lm.parts import RefusalPart, ResponsePart, TextPart, ThinkingPart
 from partstream.protocols.serve import AnswerRecord, ResponseWriter, StoredAnswer, StreamForm, WireEvent, WireRequest
 from partstream.server.requests import failure_of
 
@@ -71,6 +71,11 @@ class ReplyWriter:
         """The way of the upstream's own bytes through this reply, given the request as its provider gets it; None for
         a reply that is made of parts."""
         return None
+
+    @property
+    def takes_text_arguments(self) -> bool:
+        """Whether the client gets the arguments of a call as text."""
+        return self._writer.text_arguments
 
     def take(self, part: ResponsePart, /) -> None:
         """Writes a part."""
@@ -311,6 +316,8 @@ class AnswerBytes:
     def _learn(self, output: StreamOutput) -> None:
         """Keeps the bytes around the text of a part that was written."""
         if self._writes_repeated is None or not isinstance(output, TextPart | ThinkingPart):
+            return
+        if isinstance(output, RefusalPart):
             return
         if isinstance(output, ThinkingPart):
             if output.metadata:

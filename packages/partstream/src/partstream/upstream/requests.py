@@ -33,12 +33,21 @@ from partstream.conversation.provider_state import Carried, Origin
 from partstream.errors import (
     ContextLengthExceededError,
     EmptyAnswerError,
+    ToolArgumentsError,
     UpstreamError,
     UpstreamHTTPError,
     UpstreamProtocolError,
 )
 from partstream.lm.outputs import FileMode, Finish, Outcome, StreamOutput, Unmapped
-from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, UnifiedFinishReason, usage_part
+from partstream.lm.parts import (
+    DataPart,
+    RawCallPart,
+    TextPart,
+    ThinkingPart,
+    ToolCallPart,
+    UnifiedFinishReason,
+    usage_part,
+)
 from partstream.lm.provider import DrainingProgress, FinishingProgress, WaitingProgress
 from partstream.protocols.errors import Overflow
 from partstream.protocols.known_servers import KnownServer, server_at
@@ -231,7 +240,8 @@ class RequestSender:
                 content=content,
                 hides=raw.hides(asked),
             )
-            await self._once(exchange, AttemptReport(question, None, tokens), question, tokens)
+            report = AttemptReport(question, None, tokens, self._configuration.stream.call_id_prefix)
+            await self._once(exchange, report, question, tokens)
 
         def less_of_usage(error: UpstreamError, sending: Sending) -> Sending:
             fields = self._upstream.errors.refused_fields(error, {**body, **usage}) & usage.keys()
@@ -290,7 +300,8 @@ class RequestSender:
         """
         asked = request.asked(sending.carried)
         state = preparation.ResponseState(request.origin, request.prepared.names)
-        report = AttemptReport(request.question, state, request.tokens, stores=asked.settings.stores)
+        prefix = self._configuration.stream.call_id_prefix
+        report = AttemptReport(request.question, state, request.tokens, prefix, stores=asked.settings.stores)
         exchange = UpstreamRequest(
             written(self._upstream, asked, sending.left_out),
             self._protocol,
@@ -422,8 +433,9 @@ class AttemptReport:
 
     Args:
         question: The request, and where the parts go.
-        tokens: Learns how the answer ended, and gives its usage.
         state: The state for the next request; None where the client has the upstream's own.
+        tokens: Learns how the answer ended, and gives its usage.
+        prefix: The prefix of the ids of calls.
         stores: Whether the upstream was asked to store the answer.
     """
 
@@ -432,6 +444,7 @@ class AttemptReport:
         question: ModelCall,
         state: preparation.ResponseState | None,
         tokens: RequestTokens,
+        prefix: str,
         *,
         stores: bool = False,
     ) -> None:
@@ -439,6 +452,7 @@ class AttemptReport:
         self._progress = question.progress
         self._state = state
         self._tokens = tokens
+        self._prefix = prefix
         self._stores = stores
         self._unmapped: Counter[str] = Counter()
         self._is_empty = True
@@ -468,6 +482,10 @@ class AttemptReport:
                 advice=finish.explanation or ("" if reason is None else _HELP.get(reason.unified, "")),
             )
             finish = replace(finish, outcome=Outcome.FAILED, error=emptiness)
+        elif isinstance(finish.error, ToolArgumentsError):
+            calls = (RawCallPart.of(self._prefix + call_id, *said) for call_id, *said in finish.error.calls)
+            seen = calls if self._state is None else map(self._state.see_call, calls)
+            finish.error.calls = tuple((one.call_id, one.name, one.arguments) for one in seen)
         self._progress.attempt_ended(finish)
         reason = finish.reason
         if reason is not None and (cause := _CUTS.get(reason.unified)) is not None:

@@ -415,10 +415,10 @@ def test_what_has_no_place_is_counted(body: dict[str, Any], unmapped: dict[str, 
             "a string that is not empty",
         ),
         (
-            {"messages": [_said("assistant", None, tool_calls=[_call("c1", "f", "[]")])]},
+            {"messages": [_said("assistant", None, tool_calls=[_call("c1", function={"name": "f", "arguments": []})])]},
             "messages[0].tool_calls[0].function.arguments",
-            "'[]'",
-            "a JSON object as text",
+            "list",
+            "a string",
         ),
         ({"messages": [_said("tool", "one")]}, "messages[0].tool_call_id", "nothing", "a string that is not empty"),
         (

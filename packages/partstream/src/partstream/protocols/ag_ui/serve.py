@@ -280,7 +280,7 @@ class AGUIWriter(ResponseWriter):
         self._calls.append(part.call_id)
         call = {"toolCallId": part.call_id}
         parent = {} if self._text_id is None else {"parentMessageId": self._text_id}
-        pieces = pieces_of_arguments(part.input, self._reply.argument_size)
+        pieces = pieces_of_arguments(part, self._reply.argument_size)
         return [
             *self._closed(),
             {"type": "TOOL_CALL_START", **call, "toolCallName": part.name, **parent},

@@ -40,7 +40,7 @@ from partstream.conversation.provider_state import ITEMS
 from partstream.errors import ToolArgumentsError
 from partstream.lm.inner_activity import InnerCall, InnerResult, call_data, call_line, result_data, result_line, wish
 from partstream.lm.outputs import EmitText, StreamOptions, StreamOutput, ThinkingMode, Unmapped
-from partstream.lm.parts import thinking_part, tool_call_part
+from partstream.lm.parts import thinking_part
 from partstream.protocols.calls import Calls, CompleteCall, OpenJson, read_pieces, shown_pieces
 from partstream.protocols.read_response import EmittedPrefix, JSONObject, checksum, identifier, mapping, objects, text
 
@@ -306,7 +306,7 @@ class ToolCalls:
         self.broken = self._ended.end(outputs, is_cut=False)
         self._carrying.emit(outputs)
         self.any_went_out = bool(taken)
-        outputs += (tool_call_part(self._prefix + one.call_id, one.name, one.input) for one in taken)
+        outputs += (one.part(self._prefix) for one in taken)
 
     def keep(self, outputs: list[StreamOutput]) -> None:
         """Keeps the calls without a result for the agent: it waits for a person, and runs them itself afterwards."""

@@ -50,7 +50,7 @@ from partstream.protocols.ag_ui.tool_calls import (
     TOOL_CALL_ID,
     resume_entries,
 )
-from partstream.protocols.options import call_arguments, with_extra_fields
+from partstream.protocols.options import text_of_arguments, with_extra_fields
 from partstream.protocols.protocol import OwnSettings, RequestWriter
 from partstream.protocols.read_response import identifier, mapping, objects
 from partstream.protocols.schemas import PLAIN
@@ -186,7 +186,7 @@ class Answer:
             case Call():
                 self._goes_on = False
                 said = self._of_calls.get(piece.call_id, {})
-                wire = _function(piece.call_id, piece.name, call_arguments(piece).decode(), said)
+                wire = _function(piece.call_id, piece.name, text_of_arguments(piece), said)
                 self._place_call(piece.call_id, wire, identifier(said, PARENT))
             case Reasoning(item) if item.get("type") == ITEM_TYPE:
                 self._item(item)

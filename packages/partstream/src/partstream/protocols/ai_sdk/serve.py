@@ -159,7 +159,6 @@ class ChunkWriter(ResponseWriter):
 
     def __init__(self, asked: InboundRequest, reply: Reply) -> None:
         super().__init__(asked, reply)
-        self._chunks: list[Chunk] = []
         self._items = WrittenItems()
         self._of_calls: list[StateMetadata] = []
         self._block: tuple[str, str] | None = None
@@ -228,10 +227,6 @@ class ChunkWriter(ResponseWriter):
 
     # The answer
 
-    def _take(self) -> list[Chunk]:
-        chunks, self._chunks = self._chunks, []
-        return chunks
-
     def _text(self, part: TextPart) -> None:
         if part.value:
             if self._block is None or self._block[0] != TEXT:
@@ -261,7 +256,7 @@ class ChunkWriter(ResponseWriter):
         if brought.kind == SUMMARY:
             self._leave()
             self._texts += 1
-            self._chunks += self.summary_chunks(str(self._texts), brought.text or "", brought.said)
+            self._kept += self.summary_chunks(str(self._texts), brought.text or "", brought.said)
             return
         is_open = self._thought == block_id
         fits = brought.text is None or brought.text == ("".join(self._pieces) if is_open else "")
@@ -273,43 +268,43 @@ class ChunkWriter(ResponseWriter):
     def _call(self, part: ToolCallPart) -> None:
         self._leave()
         brought = take_for_call(self._of_calls, part.call_id)
-        pieces = pieces_of_arguments(part.input, self._reply.argument_size)
-        self._chunks += self.call_chunks(part, pieces, {} if brought is None else brought.said)
+        pieces = pieces_of_arguments(part, self._reply.argument_size)
+        self._kept += self.call_chunks(part, pieces, {} if brought is None else brought.said)
 
     def _data(self, part: DataPart) -> None:
         """Writes a source or a file; marks of the host are left out."""
         if part.mime_type == CITATION_MIME_TYPE:
             source = source_chunk(part)
             if source is not None:
-                self._chunks += self.source_chunks(source)
+                self._kept += self.source_chunks(source)
                 span = source.get("providerMetadata", {}).get(PROVIDER)
                 if span is not None and self._block is not None and self._block[0] == TEXT:
                     bare = {name: value for name, value in source.items() if name != "providerMetadata"}
                     self._cited.append({"source": bare, **span})
         elif not is_mark(part.mime_type):
             self._leave()
-            self._chunks += self.file_chunks(part)
+            self._kept += self.file_chunks(part)
 
     def _finish(self, finish: Finish) -> None:
         self._leave()
-        self._chunks += self.end_chunks(finish)
+        self._kept += self.end_chunks(finish)
 
     def _enter(self, kind: str, block_id: str) -> None:
         if self._block != (kind, block_id):
             self._leave()
             self._block = kind, block_id
-            self._chunks += self.open_chunks(kind, block_id)
+            self._kept += self.open_chunks(kind, block_id)
 
     def _say(self, piece: str) -> None:
         if self._block is not None:
             if self._block[0] == REASONING:
                 self._pieces.append(piece)
-            self._chunks += self.delta_chunks(*self._block, piece)
+            self._kept += self.delta_chunks(*self._block, piece)
 
     def _leave(self, said: Metadata = {}) -> None:  # noqa: B006 - never changed
         """Closes the block that is open."""
         if self._block is not None:
-            self._chunks += self.close_chunks(*self._block, said, self._cited)
+            self._kept += self.close_chunks(*self._block, said, self._cited)
         self._block, self._pieces, self._cited = None, [], []
 
 

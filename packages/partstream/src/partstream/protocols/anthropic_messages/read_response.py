@@ -593,7 +593,7 @@ class MessagesStream(base.EventReader):
         facts = {
             "contextManagement": {"appliedEdits": edits} if edits else None,
             "container": _renamed(self._container) or None,
-            "stopSequence": self._stop.sequence,
+            base.STOP_SEQUENCE: self._stop.sequence,
             "stopDetails": _renamed(self._stop.details) or None,
         }
         known = {name: fact for name, fact in facts.items() if fact is not None}

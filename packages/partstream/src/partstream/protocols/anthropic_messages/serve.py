@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from partstream.codec.json_codec import JSONDecodeError, dumps, loads
+from partstream.codec.json_codec import dumps, loads, loads_or_none
 from partstream.conversation.provider_state import ITEMS, PLACE, AnswerPlace, usable_items
 from partstream.errors import InvalidRequestError
 from partstream.lm.messages import ChatMessage, RequestOptions, Role, Tool, ToolMode
@@ -36,6 +36,7 @@ from partstream.lm.parts import (
     ToolResultPart,
     UnifiedFinishReason,
     thinking_part,
+    tool_call_part,
 )
 from partstream.protocols import read_request, serve
 from partstream.protocols.anthropic_messages.errors import error_document, error_event, failed_reply, status_of
@@ -53,6 +54,7 @@ from partstream.protocols.citations import Citation, read_citation
 from partstream.protocols.failures import FailedReply, RefusedRequestError, ServedFailure
 from partstream.protocols.model_documents import ModelDocuments
 from partstream.protocols.provider_state import open_state
+from partstream.protocols.read_response import STOP_SEQUENCE
 from partstream.protocols.serve import (
     MODEL,
     ForwardingRules,
@@ -462,10 +464,7 @@ def _conversation(request: WireRequest) -> str:
         if request.headers.get(name):
             return request.headers[name]
     said = (request.body.get("metadata") or {}).get("user_id")
-    try:
-        user = loads(said) if isinstance(said, str) and said.startswith("{") else None
-    except JSONDecodeError:
-        return ""
+    user = loads_or_none(said) if isinstance(said, str) else None
     session = user.get("session_id") if isinstance(user, dict) else None
     return session if isinstance(session, str) else ""
 
@@ -557,7 +556,7 @@ class WrittenBlocks:
         """Adds a call, with the further fields that state before it has for it."""
         fields = self._fields.pop(part.call_id, {})
         self._start({"type": "tool_use", "id": part.call_id, "name": part.name, "input": {}, **fields})
-        self._input(part.input)
+        self._input(part)
         self._stop()
 
     def whole(self, block: Mapping[str, Any]) -> None:
@@ -565,7 +564,7 @@ class WrittenBlocks:
         given = block.get("input")
         if isinstance(given, dict):
             self._start({**block, "input": {}})
-            self._input(given)
+            self._input(tool_call_part("", "", given))
         elif block["type"] == _THINKING:
             self._start({**block, "thinking": "", "signature": ""})
             if self._shows_thinking and block.get("thinking"):
@@ -638,10 +637,10 @@ class WrittenBlocks:
             self._start({"type": _TEXT, "text": ""})
             self._open = _TEXT
 
-    def _input(self, given: Mapping[str, Any]) -> None:
+    def _input(self, call: ToolCallPart) -> None:
         """The arguments in pieces; none are an empty text (docs/wires/anthropic-messages.md#arguments-of-calls)."""
         self._delta("input_json_delta", partial_json="")
-        for piece in serve.pieces_of_arguments(given, self._size) if given else ():
+        for piece in serve.pieces_of_arguments(call, self._size) if call.input else ():
             self._delta("input_json_delta", partial_json=piece)
 
     def _start(self, block: Mapping[str, Any]) -> None:
@@ -772,6 +771,8 @@ class MessagesResponseWriter(ResponseWriter):
         shows_thinking = not (isinstance(thinking, dict) and thinking.get("display") == "omitted")
         self._blocks = WrittenBlocks(reply.argument_size, shows_thinking=shows_thinking)
         self._called = False
+        # The arguments are text in a stream alone; Anthropic's own server streams those that are no JSON.
+        self.text_arguments = asked.stream
 
     def _adopt(self, event: WireEvent) -> None:
         self._blocks.adopt(event)
@@ -854,14 +855,23 @@ class MessagesResponseWriter(ResponseWriter):
         return [self._delta(word, finish), {"type": "message_stop"}]
 
     def _delta(self, word: str | None, finish: Finish) -> dict[str, Any]:
-        delta: dict[str, Any] = {"stop_reason": word, "stop_sequence": None}
+        matched = self._matched(finish)
+        word = _MATCHED if matched is not None and word in _WHOLE else word
+        delta: dict[str, Any] = {"stop_reason": word, "stop_sequence": matched if word == _MATCHED else None}
         if self._blocks.container is not None:
             delta["container"] = dict(self._blocks.container)
         return {"type": "message_delta", "delta": delta, "usage": usage_at_end(finish.usage)}
 
+    def _matched(self, finish: Finish) -> str | None:
+        """The sequence of the request at which the model stopped, where its server says it in its own words."""
+        wanted = self._asked.body.get("stop_sequences") or ()
+        said = (one.get(STOP_SEQUENCE) for one in finish.provider_metadata.values() if isinstance(one, Mapping))
+        return next((one for one in said if one is not None and one in wanted), None)
+
 
 _CUT: Final = frozenset({"max_tokens", "model_context_window_exceeded", "refusal", "pause_turn"})
-_WHOLE: Final = frozenset({"end_turn", "stop_sequence"})
+_MATCHED: Final = "stop_sequence"
+_WHOLE: Final = frozenset({"end_turn", _MATCHED})
 _WORDS: Final = {UnifiedFinishReason.LENGTH: "max_tokens", UnifiedFinishReason.CONTENT_FILTER: "refusal"}
 """The words for an answer that did not come to its end. Clients with closed types refuse any that the reference does
 not have, so no other is written."""

@@ -34,7 +34,7 @@ from partstream.codec.checks import MOST_DOLLARS, as_amount, as_count
 from partstream.conversation.media import sniff
 from partstream.errors import LanguageModelError, UpstreamAbortedError, UpstreamError
 from partstream.lm.outputs import EmitText, Finish, Outcome, StreamOptions, StreamOutput, Unmapped
-from partstream.lm.parts import DataPart, FinishReason, UnifiedFinishReason, Usage, text_part, unchecked_part
+from partstream.lm.parts import DataPart, FinishReason, RefusalPart, UnifiedFinishReason, Usage, text_part
 from partstream.protocols import read_response as base
 from partstream.protocols.chat_completions import provider_state as state
 from partstream.protocols.chat_completions.errors import ERRORS
@@ -47,6 +47,7 @@ from partstream.protocols.provider_state import FIELD, MESSAGE_FIELD
 from partstream.protocols.read_response import EmittedPrefix, JSONObject, identifier, index, mapping, objects, text
 
 if TYPE_CHECKING:
+    from partstream.lm.parts import TextPart
     from partstream.protocols.serve import WireEvent
 
 _Outputs: TypeAlias = list[StreamOutput]
@@ -150,6 +151,7 @@ class ChatCompletionsStream(base.ChoicesReader):
         self._raw_word: str | None = None
         self._unified = UnifiedFinishReason.OTHER
         self._native_word: str | None = None
+        self._matched: str | None = None
         # The last report with a number that is not 0, else the last with any, and how many came with one.
         self._usage: JSONObject | None = None
         self._reports = 0
@@ -218,7 +220,7 @@ class ChatCompletionsStream(base.ChoicesReader):
         unified = self._unified
         is_cut = unified in {_LENGTH, _FILTER}
         if sound := b"".join(self._sound):
-            outputs.append(unchecked_part(DataPart, sound, sniff(sound) or f"audio/{self._sound_format}"))
+            outputs.append(DataPart(sound, sniff(sound) or f"audio/{self._sound_format}"))
         ended = EndedCalls() if self._calls is None else self._calls.complete(self._response_id, outputs, is_cut=is_cut)
         self._emit_sources_and_calls(ended, outputs, is_cut=is_cut)
         if ended.broken is not None:
@@ -263,6 +265,7 @@ class ChatCompletionsStream(base.ChoicesReader):
         counted = ((as_amount(_at(self._usage, path), MOST_DOLLARS * part), part) for path, part in _COSTS)
         cost = next((amount / part for amount, part in counted if amount is not None), None)
         facts = {"provider": self._provider, "nativeFinishReason": self._native_word, "cost": cost}
+        facts[base.STOP_SEQUENCE] = self._matched
         known = {name: fact for name, fact in facts.items() if fact is not None}
         metadata = {"chatCompletions": known} if known else {}
         return Finish(outcome, reason, self.usage, self._response_id, self._model, error, metadata)
@@ -290,6 +293,8 @@ class ChatCompletionsStream(base.ChoicesReader):
         elif isinstance(choice.get("text"), str):  # the older API of the same servers
             self._read_delta({"content": choice["text"]}, outputs)
         self._read_usage(choice.get("usage"))
+        # vLLM's and SGLang's names; a number is a token that ends every answer.
+        self._matched = self._matched or identifier(choice, "stop_reason") or identifier(choice, "matched_stop")
         word, native = choice.get("finish_reason"), choice.get("native_finish_reason")
         if isinstance(word, str) and word:  # null and `""` are none
             unified = WORDS.get(word.lower()) or (
@@ -384,18 +389,18 @@ class ChatCompletionsStream(base.ChoicesReader):
             self._calls = ToolCalls()
         return self._calls
 
-    def _say(self, value: str, outputs: _Outputs) -> None:
+    def _say(self, part: TextPart, outputs: _Outputs) -> None:
         if self._thinking is not None:
             self._thinking.close(outputs)
         self._any_text = True
-        outputs.append(text_part(value))
+        outputs.append(part)
 
     def _read_content(self, value: Any, outputs: _Outputs) -> None:
         """Reads a text, or a list of parts: Mistral's, Databricks', and those of gateways."""
         if isinstance(value, str):
             if value:
                 self._said.add(value)
-                self._say(value, outputs)
+                self._say(text_part(value), outputs)
         elif isinstance(value, list):
             for part in value:
                 self._read_part(part, outputs)
@@ -423,9 +428,8 @@ class ChatCompletionsStream(base.ChoicesReader):
     def _read_refusal(self, value: Any, outputs: _Outputs) -> None:
         """Reads what the model says in place of an answer."""
         if isinstance(value, str) and value:
-            self.is_untagged = True
             self._refused.add(value)
-            self._say(value, outputs)
+            self._say(RefusalPart(value), outputs)
 
     def _read_audio(self, value: Any, outputs: _Outputs) -> None:
         """Reads sound; its transcript is the text of a response without any other text."""
@@ -433,7 +437,7 @@ class ChatCompletionsStream(base.ChoicesReader):
         if (data := read_base64(text(value, "data"))) is not None:
             self._sound.append(data)
         if self._said.is_empty and (transcript := text(value, "transcript")):
-            self._say(transcript, outputs)
+            self._say(text_part(transcript), outputs)
 
     def _read_images(self, value: Any, outputs: _Outputs) -> None:
         """Shows the picture in each object of a list, once."""
@@ -477,10 +481,6 @@ class ChatCompletionsStream(base.ChoicesReader):
         """Adds a source in one of the four shapes of docs/wires/chat-completions.md#citations."""
         if citation.url is not None and len(self._sources) < _MOST_SOURCES:
             self._sources.setdefault(citation.url, citation)
-
-    def _read_extra_content(self, value: Any, _outputs: _Outputs) -> None:
-        if isinstance(value, dict):
-            self._thoughts().add_extra(value)
 
     def _read_calls(self, value: Any, outputs: _Outputs) -> None:
         if elements := objects({"tool_calls": value}, "tool_calls"):

@@ -34,7 +34,15 @@ from partstream.conversation.provider_state import ITEMS, usable_items
 from partstream.errors import InvalidRequestError, UnsupportedParameterError
 from partstream.lm.messages import ChatMessage, RequestOptions, Role, ToolMode
 from partstream.lm.outputs import Finish, InboundRequest, Outcome, Repeated, Reply, StreamOutput
-from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, UnifiedFinishReason
+from partstream.lm.parts import (
+    DataPart,
+    RefusalPart,
+    TextPart,
+    ThinkingPart,
+    ToolCallPart,
+    ToolResultPart,
+    UnifiedFinishReason,
+)
 from partstream.protocols import read_request
 from partstream.protocols.chat_completions.provider_state import (
     EXTRA_CONTENT,
@@ -182,7 +190,7 @@ class _Reader:
             self._functions += 1
             call_id, name = f"function_call_{self._functions}", read_request.required_text(function, "name", at)
             self._waiting[name] = call_id
-            calls.append(ToolCallPart(call_id, name, read_request.object_in_text(function, "arguments", at)))
+            calls.append(read_request.call_with(call_id, name, function, at))
         return calls
 
     def _tool(self, message: Mapping[str, Any], where: str) -> None:
@@ -427,6 +435,7 @@ class ChatCompletionsWriter(ResponseWriter):
     documents = MODEL_DOCUMENTS
     adopts_the_first = True
     drops_thinking_state = True  # the official types have no field for it
+    text_arguments = True
     failed = staticmethod(common_reply)
 
     def __init__(self, asked: InboundRequest, reply: Reply) -> None:
@@ -451,7 +460,8 @@ class ChatCompletionsWriter(ResponseWriter):
         """See :class:`partstream.lm.outputs.FastPathWriter`."""
         if isinstance(part, ThinkingPart):
             return Repeated(lambda text, _number: self._chunk({"reasoning_content": text}))
-        return Repeated(lambda text, _number: self._chunk({"content": text}), self._count)
+        field = _field_of(part)
+        return Repeated(lambda text, _number: self._chunk({field: text}), self._count)
 
     @staticmethod
     def error(status: int, message: str) -> dict[str, Any]:
@@ -492,7 +502,7 @@ class ChatCompletionsWriter(ResponseWriter):
 
     def _text(self, part: TextPart) -> Sequence[WireEvent]:
         self._count(part.value)
-        return (self._chunk({"content": part.value}),) if part.value else ()
+        return (self._chunk({_field_of(part): part.value}),) if part.value else ()
 
     def _thinking(self, part: ThinkingPart) -> Sequence[WireEvent]:
         said = [{"reasoning_content": part.value}] if part.value else []
@@ -525,6 +535,10 @@ class ChatCompletionsWriter(ResponseWriter):
             return [*([self._chunk({}) | beside] if beside else []), *own, {"error": said_in_stream(finish.error)}]
         word = finish_word(finish.outcome, finish.reason, called=len(self._calls) > 0)
         return [self._chunk({}, word) | beside, *own]
+
+
+def _field_of(part: TextPart) -> str:
+    return "refusal" if isinstance(part, RefusalPart) else "content"
 
 
 _WORDS: Final = {
@@ -606,7 +620,7 @@ class WrittenCalls:
         beside = {} if state is None else {"extra_content": state}
         named = {"name": part.name, "arguments": ""}
         yield {"index": index, "id": part.call_id, "type": "function", "function": named, **beside}
-        for piece in pieces_of_arguments(part.input, self._size):
+        for piece in pieces_of_arguments(part, self._size):
             yield {"index": index, "function": {"arguments": piece}}
 
     def carry(self, call_id: str, state: Any) -> Iterator[dict[str, Any]]:
@@ -669,7 +683,7 @@ class _Message:
     """The message that deltas make."""
 
     def __init__(self) -> None:
-        self._texts: dict[str, list[str]] = {"content": [], "reasoning_content": []}  # all other texts are whole
+        self._texts: dict[str, list[str]] = {"content": [], "refusal": [], "reasoning_content": []}  # others are whole
         self._others: dict[str, Any] = {}
         self._calls: list[dict[str, Any]] = []
         self._arguments: list[list[str]] = []
@@ -702,8 +716,9 @@ class _Message:
     def written(self) -> dict[str, Any]:
         """The whole message, without empty fields that the official types do not demand."""
         texts = {name: "".join(pieces) for name, pieces in self._texts.items()}
-        content = texts["content"] or (None if self._calls else "")
-        written: dict[str, Any] = {"role": _ASSISTANT, "content": content, "refusal": None}
+        refusal = texts["refusal"] or None
+        content = texts["content"] or (None if self._calls or refusal else "")
+        written: dict[str, Any] = {"role": _ASSISTANT, "content": content, "refusal": refusal}
         if texts["reasoning_content"]:
             written["reasoning_content"] = texts["reasoning_content"]
         written |= self._others

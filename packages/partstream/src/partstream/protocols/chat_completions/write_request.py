@@ -34,10 +34,10 @@ from partstream.protocols.options import (
     AnswerFormat,
     Option,
     OptionRules,
-    call_arguments,
     function_of,
     snake_case,
     states_of_calls,
+    text_of_arguments,
     with_extra_fields,
 )
 from partstream.protocols.protocol import NO_FIELDS, RequestWriter
@@ -298,7 +298,7 @@ def _joined(
 
 
 def _call(call: conversation.Call, extra: Mapping[str, object] | None) -> models.JSONObject:
-    function = {"name": call.name, "arguments": call_arguments(call).decode()}
+    function = {"name": call.name, "arguments": text_of_arguments(call)}
     carried = {"extra_content": dict(extra)} if extra else {}
     return {"id": call.call_id, "type": "function", "function": function, **carried}
 

@@ -311,7 +311,7 @@ class InteractionsResponseWriter(ResponseWriter):
         signature = self._carried.of_call(part.call_id)
         signed = {} if signature is None else {SIGNATURE: signature}
         self._open_step({"type": "function_call", "id": part.call_id, "name": part.name, "arguments": {}, **signed})
-        for piece in pieces_of_arguments(part.input, self._reply.argument_size):
+        for piece in pieces_of_arguments(part, self._reply.argument_size):
             self._say("function_call", {"type": "arguments_delta", "arguments": piece})
         self._end()
 

@@ -14,9 +14,9 @@ from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from partstream.codec.json_codec import dumps
 from partstream.lm.outputs import Finish, InboundRequest, Repeated
 from partstream.protocols.citations import Citation, read_citation
+from partstream.protocols.serve import pieces_of_arguments
 
 if TYPE_CHECKING:
     from partstream.lm.parts import DataPart, ToolCallPart
@@ -138,12 +138,14 @@ class StreamedItem:
 
 
 class Message(StreamedItem):
-    """A message of the assistant."""
+    """A message of the assistant; `refuses` if it says why there is no answer."""
 
-    def __init__(self, events: ResponseEvents) -> None:
+    def __init__(self, events: ResponseEvents, *, refuses: bool = False) -> None:
+        self.refuses = refuses
+        self._kind, self._field = ("refusal", "refusal") if refuses else ("output_text", "text")
         item = {"type": "message", "id": "", "status": "in_progress", "role": "assistant", "content": []}
-        super().__init__(events, "msg", item, "content_index", "response.output_text.delta", None)
-        self._extra = {"logprobs": []}
+        super().__init__(events, "msg", item, "content_index", f"response.{self._kind}.delta", None)
+        self._extra = {} if refuses else {"logprobs": []}
         self._annotations: list[dict[str, Any]] = []
         events.add("response.content_part.added", **self._where, part=self._part(""))
 
@@ -158,12 +160,13 @@ class Message(StreamedItem):
         """Writes the end of the message."""
         text = "".join(self._pieces)
         part = self._part(text)
-        self._events.add("response.output_text.done", **self._where, text=text, logprobs=[])
+        self._events.add(f"response.{self._kind}.done", **self._where, **{self._field: text}, **self._extra)
         self._events.add("response.content_part.done", **self._where, part=part)
         self._events.close(self._where, {**self._item, "status": status, "content": [part]})
 
     def _part(self, text: str) -> dict[str, Any]:
-        return {"type": "output_text", "text": text, "annotations": list(self._annotations), "logprobs": []}
+        cited = {} if self.refuses else {"annotations": list(self._annotations)}
+        return {"type": self._kind, self._field: text, **cited, **self._extra}
 
 
 def source_of(part: DataPart) -> Citation | None:
@@ -306,12 +309,12 @@ _TEXTS: Final[Mapping[str, tuple[str, str, Mapping[str, Any]]]] = {
 
 def write_call(part: ToolCallPart, size: int | None, events: ResponseEvents) -> None:
     """Writes a whole call; each event holds at most `size` characters of the arguments, None for all of them."""
-    arguments = dumps(dict(part.input)).decode()
+    pieces = pieces_of_arguments(part, size)
+    arguments = "".join(pieces)
     call = {"type": "function_call", "id": "", "call_id": part.call_id, "name": part.name}
     where = events.open("fc", opened := {**call, "arguments": "", "status": "in_progress"})
-    step = size or len(arguments)
-    for start in range(0, len(arguments), step):
-        events.add("response.function_call_arguments.delta", **where, delta=arguments[start : start + step])
+    for piece in pieces:
+        events.add("response.function_call_arguments.delta", **where, delta=piece)
     events.add("response.function_call_arguments.done", **where, arguments=arguments)
     events.close(where, {**opened, "arguments": arguments, "status": "completed"})
 

@@ -32,7 +32,7 @@ from partstream.conversation.provider_state import ITEMS as REASONING_ITEMS
 from partstream.conversation.provider_state import MOST_ITEMS
 from partstream.errors import LanguageModelError, UpstreamProtocolError
 from partstream.lm.outputs import EmitText, Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode, Unmapped
-from partstream.lm.parts import FinishReason, TextPart, ThinkingPart, UnifiedFinishReason, text_part, thinking_part
+from partstream.lm.parts import FinishReason, RefusalPart, ThinkingPart, UnifiedFinishReason, text_part, thinking_part
 from partstream.protocols import read_response as base
 from partstream.protocols.citations import Citation, Citations
 from partstream.protocols.files import Files, picture_in
@@ -41,7 +41,7 @@ from partstream.protocols.openresponses.tool_calls import RULES_OF_TEXTS, CallEv
 from partstream.protocols.read_response import FOLD_AT, EmittedPrefix, JSONObject, identifier, index, nothing, rows
 
 Outputs: TypeAlias = list[StreamOutput]
-_Make: TypeAlias = "Callable[[str], TextPart | ThinkingPart]"
+_Make: TypeAlias = Callable[[str], StreamOutput]
 
 
 # ---- Texts: a slot is one content part ----
@@ -573,7 +573,7 @@ class OpenResponsesStream(base.EventReader):
         return item.existing(channel, part_index) or self._new_slot(item, channel, part_index)
 
     def _new_slot(self, item: _TextItem, channel: Channel, part_index: int | None) -> _Slot:
-        make: _Make | None = text_part
+        make: _Make | None = RefusalPart if channel is REFUSAL else text_part
         if channel.is_reasoning:
             make = partial(thinking_part, id=item.id) if self._options.thinking is ThinkingMode.PART else None
         return item.add(_Slot(item, channel, part_index, make))

@@ -30,7 +30,7 @@ from partstream.conversation.provider_state import ITEMS, PLACE, AnswerPlace, us
 from partstream.errors import AdapterUsageError, InvalidRequestError, LanguageModelError
 from partstream.lm.messages import ChatMessage, RequestOptions, Role
 from partstream.lm.outputs import Finish, InboundRequest, Outcome, Repeated, Reply, StreamOutput
-from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, Usage
+from partstream.lm.parts import DataPart, RefusalPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, Usage
 from partstream.protocols import read_request
 from partstream.protocols.failures import RefusedRequestError, common_reply, said_in_stream
 from partstream.protocols.model_documents import MODEL_DOCUMENTS
@@ -233,12 +233,12 @@ class _Reader:
             return
         self._parts += content
         self._ends_with_text = True
-        self._place.add_text(_text_of(content))
+        self._place.add_text("".join(part.value for part in content if isinstance(part, TextPart)))
 
     def _call(self, item: Mapping[str, Any], where: str) -> None:
         call_id = read_request.required_text(item, "call_id", where)
         name = read_request.required_text(item, "name", where)
-        self._parts.append(ToolCallPart(call_id, name, read_request.object_in_text(item, "arguments", where)))
+        self._parts.append(read_request.call_with(call_id, name, item, where))
         self._ends_with_text = False
         self._place.add_call()
 
@@ -256,10 +256,6 @@ class _Reader:
             beside = {**own, **beside, ITEMS: list(self._items)}
         self._parts.append(ThinkingPart(shown if len(shown) > 1 else "".join(shown), part_id, beside))
         self._ends_with_text = False
-
-
-def _text_of(content: Sequence[MessagePart]) -> str:
-    return "".join(part.value for part in content if isinstance(part, TextPart))
 
 
 def _state(item: Mapping[str, Any], where: str) -> dict[str, str]:
@@ -395,6 +391,7 @@ class OpenResponsesWriter(ResponseWriter):
 
     end_of_stream = b"data: [DONE]\n\n"
     stopped = Outcome.INCOMPLETE
+    text_arguments = True
     state = stored.STATE
     documents: tuple[ServedDocument, ...] = (
         *MODEL_DOCUMENTS,
@@ -472,7 +469,7 @@ class OpenResponsesWriter(ResponseWriter):
         if self._compacts:
             self._summary.append(part.value)
         elif part.value:
-            self._message().say(part.value)
+            self._message(refuses=isinstance(part, RefusalPart)).say(part.value)
 
     def _thinking(self, part: ThinkingPart) -> None:
         if self._compacts:
@@ -553,11 +550,13 @@ class OpenResponsesWriter(ResponseWriter):
         self._events.add(f"response.{status}", response=self._snapshot(status))
         return self._events.take()
 
-    def _message(self) -> Message:
-        if not isinstance(self._open, Message):
+    def _message(self, *, refuses: bool = False) -> Message:
+        """The message that is open; what a model says in place of an answer is a message of its own."""
+        opened = self._open
+        if not (isinstance(opened, Message) and opened.refuses is refuses):
             self._close()
-            self._open = Message(self._events)
-        return self._open
+            self._open = opened = Message(self._events, refuses=refuses)
+        return opened
 
     def _close(self, status: str = "completed") -> None:
         if self._open is not None:

@@ -26,8 +26,8 @@ from partstream.protocols.options import (
     AnswerFormat,
     Option,
     OptionRules,
-    call_arguments,
     snake_case,
+    text_of_arguments,
     with_extra_fields,
 )
 from partstream.protocols.protocol import NO_FIELDS, CountEndpoint, OwnSettings, RequestWriter, count_of_fields
@@ -266,7 +266,7 @@ def _answer(content: Sequence[conversation.Piece]) -> Iterator[JSONObject]:
         yield from _message("assistant", said)
         said = []
         if isinstance(piece, conversation.Call):
-            arguments = call_arguments(piece).decode()
+            arguments = text_of_arguments(piece)
             call = {"type": "function_call", "call_id": piece.call_id, "name": piece.name, "arguments": arguments}
             yield {**call, "status": "completed"}
         elif isinstance(piece, conversation.Reasoning):
