@@ -70,6 +70,12 @@ CLIENTS: dict[str, tuple[str, dict[str, Any]]] = {
     ),
 }
 
+BOTH: dict[tuple[str, str], dict[str, Any]] = {
+    (RESPONSES, CHAT): {"metadata": {"a": "b"}, "service_tier": "flex"},
+    (CHAT, RESPONSES): {"metadata": {"a": "b"}, "include": ["message.output_text.logprobs"]},
+}
+"""Fields that both wires have."""
+
 
 def _asked(wire: str, *, over_a_server: bool = True, **fields: Any) -> InboundRequest:
     path, body = CLIENTS[wire]
@@ -99,7 +105,7 @@ def test_a_server_of_another_wire_gets_no_field_that_it_does_not_know(client: st
     if client == upstream:
         return
     named, strict = ("person", {"strict": True}) if client in {RESPONSES, CHAT} else ("answer", {})
-    wanted = {"temperature": 0.5, **_formats(named, strict)[upstream]}
+    wanted = {"temperature": 0.5, **_formats(named, strict)[upstream], **BOTH.get((client, upstream), {})}
     assert _sent(_asked(client), upstream) == wanted
 
 
@@ -111,7 +117,8 @@ def test_a_server_of_the_same_wire_gets_every_field(wire: str) -> None:
 
 def test_any_json_is_asked_for_where_the_wire_can_ask_for_it() -> None:
     asked = _asked(CHAT, response_format={"type": "json_object"})
-    assert _sent(asked, RESPONSES) == {"temperature": 0.5, "text": {"format": {"type": "json_object"}}}
+    both = {"temperature": 0.5, **BOTH[CHAT, RESPONSES]}
+    assert _sent(asked, RESPONSES) == {**both, "text": {"format": {"type": "json_object"}}}
     assert _sent(asked, MESSAGES) == {"temperature": 0.5}
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from partstream import ChatMessage, RequestOptions, TextPart, Tool, ToolCallPart, ToolResultPart
 from partstream.codec.json_codec import dumps
+from partstream.conversation.preparation import RequestSettings
 from partstream.lm.parts import ThinkingPart
 from partstream.lm.provider import LanguageModelChatInformation, LanguageModelChatProvider
 from partstream.server.application import ServingApp, app
@@ -87,6 +88,8 @@ def model(name: str) -> LanguageModelChatInformation:
 
 FROM = [wire for wire in WIRES if wire.name in {"openresponses", "chat-completions", "anthropic-messages", "gemini"}]
 """The wires whose servers give state that they want back."""
+SHOWN = {"generationConfig": {"thinkingConfig": {"includeThoughts": True}}}
+"""What a client of Gemini asks for that wants to see thoughts."""
 
 
 @pytest.mark.parametrize("upstream_wire", FROM, ids=lambda wire: f"from {wire.name}")
@@ -101,7 +104,10 @@ def test_a_session_loses_nothing(upstream_wire: Wire) -> None:
             provider = Watched(behind)
             url = await stack.enter_async_context(served(app(provider)))
             for wire in WIRES:
-                client = GatewayProvider(configuration(url + wire.base_path, protocol=wire.name, models=(model(name),)))
+                request = RequestSettings(extra_body=SHOWN if wire.name == "gemini" else {})
+                client = GatewayProvider(
+                    configuration(url + wire.base_path, protocol=wire.name, models=(model(name),), request=request)
+                )
                 stack.push_async_callback(client.aclose)
                 await session(client, provider, upstream, wire, name)
 

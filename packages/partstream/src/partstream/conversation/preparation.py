@@ -86,6 +86,8 @@ def is_answer(message: ChatMessage, marker: provider_state.StateMarker) -> bool:
 
 ASKED_IN: Final = "_askedIn"
 """The option of a host that names the wire of the client; see :attr:`ChatRequest.asked_in`."""
+ASKS_TO_THINK: Final = "_asksToThink"
+"""The option of a host that says whether the client wants thinking: true, false, or missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +120,7 @@ class ChatRequest:
         input_tokens: The expected tokens of the prompt, or None if they were not counted, or the protocol needs none.
         asked_in: The wire of the options' names; empty for the wire of the server.
         instructions_name: The name of who speaks in all system messages of `instructions`; empty for none, or several.
+        asks_to_think: Whether the caller wants thinking; None where it leaves that open.
     """
 
     model_id: str
@@ -136,6 +139,7 @@ class ChatRequest:
     input_tokens: int | None = None
     asked_in: str = ""
     instructions_name: str = ""
+    asks_to_think: bool | None = None
 
 
 # ---- Facts about servers and models, which are no settings ----
@@ -504,6 +508,7 @@ def prepare(
         settings=settings,
         asked_in=_text_or_none(options.model_options.get(ASKED_IN)) or "",
         instructions_name=system_names.pop() if instructions and len(system_names) == 1 else "",
+        asks_to_think=options.model_options.get(ASKS_TO_THINK),
     )
     continuation = None
     if settings.continuation is not Continuation.OFF and settings.stores:

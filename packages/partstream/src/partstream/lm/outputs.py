@@ -276,6 +276,8 @@ class InboundRequest:
             `messages[].content[].image_url.detail`: how often it came, or its value.
         dialect: The form of the protocol that the client speaks, if there are several; the protocol's own term.
         body: The JSON object as it came, for protocols whose answers repeat parts of it.
+        asks_to_think: Whether the client wants thinking, on a wire whose servers give it on demand alone; None where
+            the request leaves it open.
     """
 
     model: str
@@ -285,6 +287,7 @@ class InboundRequest:
     unmapped: Mapping[str, Any] = field(default_factory=dict)
     dialect: str = field(default="", compare=False)
     body: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
+    asks_to_think: bool | None = field(default=None, compare=False)
 
     @property
     def dropped(self) -> tuple[str, ...]:

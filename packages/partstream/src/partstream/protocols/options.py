@@ -13,14 +13,14 @@ refuses only that value.
 
 from __future__ import annotations
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from partstream.codec.json_codec import dumps
-from partstream.conversation.turns import Call, Note, Piece, Reasoning
+from partstream.conversation.turns import Call, Note, Piece, Reasoning, short_digest
 from partstream.errors import RequestNotExpressibleError, UpstreamError, UpstreamFailureError, UpstreamHTTPError
 from partstream.lm.messages import ToolMode
 from partstream.protocols.schemas import sound
@@ -118,6 +118,7 @@ class Option(Enum):
 
     LIMIT = ("max_tokens", "maxTokens", "max_completion_tokens", "max_output_tokens", "maxOutputTokens", "num_predict")
     EFFORT = ("reasoning_effort", "reasoningEffort")
+    THINKING_TOKENS = ("thinking_budget", "thinkingBudget", "budget_tokens")
     TEMPERATURE = ("temperature",)
     TOP_P = ("top_p", "topP")
     TOP_K = ("top_k", "topK")
@@ -128,10 +129,14 @@ class Option(Enum):
     FREQUENCY_PENALTY = ("frequency_penalty", "frequencyPenalty")
     PARALLEL_CALLS = ("parallel_tool_calls", "parallelToolCalls")
     LOGIT_BIAS = ("logit_bias", "logitBias")
-    USER = ("user",)
+    LOGPROBS = ("logprobs", "responseLogprobs")
+    TOP_LOGPROBS = ("top_logprobs", "topLogprobs")
+    USER = ("user", "user_id")
     SAFETY_IDENTIFIER = ("safety_identifier", "safetyIdentifier")
     SERVICE_TIER = ("service_tier", "serviceTier")
     VERBOSITY = ("verbosity", "textVerbosity")
+    METADATA = ("metadata",)
+    CACHE_RETENTION = ("prompt_cache_retention", "promptCacheRetention")
 
 
 def snake_case(*options: Option) -> dict[Option, str]:
@@ -150,10 +155,23 @@ _FORMATS: Final = (
     *("responseJsonSchema", "response_json_schema", "responseSchema", "response_schema"),
 )
 """The options for the form of the answer that are no part of an object."""
+NO_EFFORT: Final = "none"
+"""The effort that switches thinking off."""
+BUDGETS: Final = {NO_EFFORT: 0, "minimal": 1024, "low": 4096, "medium": 10_000, "high": 16_000, "xhigh": 24_000,
+                  "max": 32_000}  # fmt: skip
+"""The tokens of thinking for each effort."""
+
+
+def effort_of(budget: int) -> str:
+    """The effort in words for a number of tokens, for servers without a number; empty for one that leaves it open."""
+    return next((word for word, most in BUDGETS.items() if budget <= most), "max") if budget >= 0 else ""
+
+
 _PARTS: Final[Mapping[str, Mapping[str, str]]] = {
     "reasoning": {"effort": "reasoning_effort", "summary": ""},
     "text": {"format": "", "verbosity": "verbosity"},
     "output_config": {"format": "", "effort": "reasoning_effort"},
+    "thinkingConfig": {"thinkingBudget": "thinking_budget"},
 }
 """The objects in which some wires have options, and the names of the options in them; empty for one that is read
 elsewhere, or asks for nothing elsewhere."""
@@ -164,8 +182,8 @@ class OptionRules(NamedTuple):
 
     Attributes:
         wire: The name of the wire.
-        places: The fields for the options; a dot leads into an object. LIMIT, EFFORT and PARALLEL_CALLS without a field
-            are no fields of the body as they are.
+        places: The fields for the options; a dot leads into an object. :data:`NO_FIELD` is for one that is no field of
+            the body as it is.
         fixed: The fields that no option of a caller replaces: the request and the settings of its owner set them, or
             they say how an answer is read.
         write_format: The options that say the form of the answer; None where the wire cannot say it.
@@ -179,6 +197,7 @@ class OptionRules(NamedTuple):
         lists_stops: Whether it takes stop sequences only as a list.
         names_speakers: Whether a message can name who speaks.
         demands_calls: Whether a request can demand that a tool is called.
+        tiers: See :func:`tiers`.
     """
 
     wire: str
@@ -194,6 +213,7 @@ class OptionRules(NamedTuple):
     lists_stops: bool = True
     names_speakers: bool = False
     demands_calls: bool = True
+    tiers: Mapping[str, str] = MappingProxyType({})
 
     def of(self, request: ChatRequest, takes: frozenset[Option] = frozenset()) -> ChosenOptions:
         """The options of a request in the words of this wire; the server is known to take those of `only_own` that are
@@ -221,17 +241,36 @@ class ChosenOptions(NamedTuple):
 
     Attributes:
         fields: Fields of the body.
-        limit: The most tokens of the answer, where it is no field.
-        effort: The reasoning effort.
-        parallel: Whether several tools may be called at once, where that is no field.
+        elsewhere: The options that are said in another way than in one field.
         lost: The given names of the options that the wire has no place for.
     """
 
     fields: dict[str, Any]
-    limit: Any = None
-    effort: str | None = None
-    parallel: bool | None = None
+    elsewhere: Mapping[Option, Any]
     lost: tuple[str, ...] = ()
+
+    @property
+    def limit(self) -> Any:
+        """The most tokens of the answer."""
+        return self.elsewhere.get(Option.LIMIT)
+
+    @property
+    def effort(self) -> str | None:
+        """The reasoning effort."""
+        said = self.elsewhere.get(Option.EFFORT)
+        return said if isinstance(said, str) and said else None
+
+    @property
+    def budget(self) -> int | None:
+        """The tokens for thinking."""
+        said = self.elsewhere.get(Option.THINKING_TOKENS)
+        return said if type(said) is int else None
+
+    @property
+    def parallel(self) -> bool | None:
+        """Whether several tools may be called at once."""
+        said = self.elsewhere.get(Option.PARALLEL_CALLS)
+        return said if isinstance(said, bool) else None
 
 
 def chosen_options(
@@ -251,8 +290,7 @@ def chosen_options(
     fields: dict[str, Any] = {}
     elsewhere: dict[Option, Any] = {}
     lost: list[str] = []
-    for name, value in _flat(options, rules).items():
-        option = _OPTION_OF.get(name)
+    for name, option, value in _asked(options, rules, is_foreign=is_foreign):
         if option is not None and option in rules.places and not (is_foreign and option in rules.only_own - takes):
             if not (place := rules.places[option]):
                 elsewhere[option] = value
@@ -272,14 +310,40 @@ def chosen_options(
             lost.append(next(name for name in (*_FORMATS, *_PARTS) if name in options))
         for name, value in (said or {}).items():
             fields[name] = {**value, **fields[name]} if isinstance(fields.get(name), Mapping) else value
-    effort, parallel = elsewhere.get(Option.EFFORT), elsewhere.get(Option.PARALLEL_CALLS)
-    return ChosenOptions(
-        fields,
-        elsewhere.get(Option.LIMIT),
-        effort if isinstance(effort, str) and effort else None,
-        parallel if isinstance(parallel, bool) else None,
-        tuple(lost),
-    )
+    return ChosenOptions(fields, elsewhere, tuple(lost))
+
+
+def _asked(
+    options: Mapping[str, Any], rules: OptionRules, *, is_foreign: bool
+) -> Iterator[tuple[str, Option | None, Any]]:
+    """The given name of each option, the row of the table, and its value. Of a client of another wire, nothing that
+    asks for nothing, and values in the words of this wire; one without such a word has no row."""
+    for name, value in _flat(options, rules).items():
+        option = _OPTION_OF.get(name)
+        if type(value) is int and name == (rules.places.get(Option.TOP_LOGPROBS) if not is_foreign else "logprobs"):
+            option = Option.TOP_LOGPROBS  # Google's name for their number is that of others for whether there are any
+        if not is_foreign:
+            yield name, option, value
+        elif option is Option.SERVICE_TIER:
+            if value != _ANY_TIER:
+                yield name, option if value in rules.tiers else None, rules.tiers.get(value)
+        elif option in {Option.USER, Option.SAFETY_IDENTIFIER} and isinstance(value, str):
+            yield name, option, value if len(value) <= _LONGEST_USER else short_digest(value, 16)
+        # A client with a number of tokens for thinking has an effort in words too.
+        elif option not in {Option.LOGPROBS, Option.TOP_LOGPROBS, Option.THINKING_TOKENS} or (
+            value and (option is not Option.THINKING_TOKENS or option in rules.places)
+        ):
+            yield name, option, value
+
+
+_ANY_TIER: Final = "auto"
+_LONGEST_USER: Final = 64
+"""Characters of the name of a user that OpenAI takes."""
+
+
+def tiers(standard: str, *further: str) -> dict[str, str]:
+    """The service tiers of a wire by the words of all wires: its own for the usual one, and those that it shares."""
+    return {**dict.fromkeys(("default", "standard", "standard_only"), standard), **{word: word for word in further}}
 
 
 def _is_taken(name: str, rules: OptionRules) -> bool:

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from partstream.codec.checks import narrow
 from partstream.codec.json_codec import dumps
-from partstream.conversation.preparation import ASKED_IN
+from partstream.conversation.preparation import ASKED_IN, ASKS_TO_THINK
 from partstream.errors import PartstreamError
 from partstream.lm.outputs import InboundRequest, Reply
 from partstream.protocols.failures import FailedReply, FailureKind, ServedFailure
@@ -521,6 +521,8 @@ class ResponseRun:
             capture = self._state.taps.begin(f"serve, for {client.name}" if client.name else "serve", model.id)
         # The wire in whose words the options are, for servers that speak another one.
         options = {**asked.options.model_options, ASKED_IN: endpoint.protocol.name}
+        if asked.asks_to_think is not None:
+            options[ASKS_TO_THINK] = asked.asks_to_think
         answer = self._running = ProviderCall(
             model,
             replace(asked, options=replace(asked.options, model_options=options)),
@@ -532,7 +534,9 @@ class ResponseRun:
             is_kept=recorded is not None,
             has_own_ids=served_state is not None,
             # What the caller may miss, on a wire that cannot return it; on others, it comes back by itself.
-            thinking=self._state.thinking.of(self.caller.name) if endpoint.writes.drops_thinking_state else None,
+            thinking=self._state.thinking.of(self.caller.name)
+            if endpoint.writes.drops_thinking_state or asked.asks_to_think is False
+            else None,
             capture=capture,
             current=self._current or self._begin_current(),
             reported=None if self._permit is None else self._permit.reported,

@@ -67,7 +67,11 @@ def test_a_first_request_of_claude_code_is_understood():
         (Role.SYSTEM, (TextPart("A tool was added."),)),
     ]
     assert [tool.name for tool in asked.options.tools] == ["Bash", "Later"]
-    assert asked.options.model_options == {"max_tokens": 32000, "_conversationId": "s1"}
+    assert asked.options.model_options == {
+        "max_tokens": 32000,
+        "_conversationId": "s1",
+        "user_id": CLAUDE_CODE["metadata"]["user_id"],
+    }
     assert asked.options.model_configuration == {"reasoningEffort": "high"}
     assert asked.stream
     assert asked.unmapped == {
@@ -180,7 +184,7 @@ def test_thinking_without_state_is_its_text():
         (
             {"thinking": {"type": "enabled", "budget_tokens": 2048, "display": "summarized"}},
             "low",
-            {},
+            {"budget_tokens": 2048},
         ),
         (
             {"output_config": {"format": {"type": "json_schema"}}},

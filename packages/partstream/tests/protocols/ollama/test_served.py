@@ -40,7 +40,8 @@ def test_options_the_window_and_thinking_are_read() -> None:
     assert asked.options.model_configuration == {"reasoningEffort": "high", "contextSize": 9000}
     assert asked.unmapped == {}
     assert _read(think=False).options.model_configuration == {"reasoningEffort": "none"}
-    assert _read(think=True).options.model_options == {"think": True}
+    thinking = {True: True, "low": True, False: False, None: None}
+    assert {think: _read(think=think).asks_to_think for think in thinking} == thinking
 
 
 def test_what_a_client_wants_of_the_server_itself_is_counted() -> None:

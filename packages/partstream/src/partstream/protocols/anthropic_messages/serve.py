@@ -53,6 +53,7 @@ from partstream.protocols.anthropic_messages.provider_state import (
 from partstream.protocols.citations import Citation, read_citation
 from partstream.protocols.failures import FailedReply, RefusedRequestError, ServedFailure
 from partstream.protocols.model_documents import ModelDocuments
+from partstream.protocols.options import NO_EFFORT, effort_of
 from partstream.protocols.provider_state import open_state
 from partstream.protocols.read_response import STOP_SEQUENCE
 from partstream.protocols.serve import (
@@ -281,19 +282,15 @@ _READERS: Final[Mapping[str, Callable[[object, str, read_request.Counts], tuple[
 }
 
 
-_NO_THINKING: Final = "none"
 _USUAL: Final = "high"
 """The effort of adaptive thinking where none is stated."""
-
-_BUDGETS: Final = ((1024, "minimal"), (4096, "low"), (10_000, "medium"), (16_000, "high"), (24_000, "xhigh"))
-"""The most tokens of thinking for each effort; more than that is `max`."""
 
 
 def read_thinking(body: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     """The effort of thinking, empty for none, and as options what else the request wants of the output.
 
-    Every wire has a word for an effort (docs/wires/anthropic-messages.md#thinking-by-model). The writer of the response
-    reads `display`.
+    Every wire has a word for an effort (docs/wires/anthropic-messages.md#thinking-by-model), and some have a number.
+    The writer of the response reads `display`.
 
     Args:
         body: The body, whose `thinking` and `output_config` are objects where they are there.
@@ -308,9 +305,10 @@ def read_thinking(body: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     thinking = body.get("thinking") or {}
     kind, budget = read_request.optional_text(thinking, "type", "thinking"), thinking.get("budget_tokens")
     if kind == "disabled":
-        effort = _NO_THINKING
+        effort = NO_EFFORT
     elif kind == "enabled" and type(budget) is int:
-        effort = effort or next((word for most, word in _BUDGETS if budget <= most), "max")
+        effort = effort or effort_of(budget)
+        options["budget_tokens"] = budget
     elif kind == "adaptive":
         effort = effort or _USUAL
     return effort, options
@@ -330,8 +328,6 @@ def _tools(body: Mapping[str, Any], counts: read_request.Counts) -> tuple[tuple[
     kind = choice.get("type")
     if not isinstance(kind, str) or kind not in _MODES:
         raise InvalidRequestError("tool_choice.type", read_request.described(kind), f"one of {', '.join(_MODES)}")
-    if choice.get("disable_parallel_tool_use"):
-        counts.add("tool_choice.disable_parallel_tool_use")
     if kind == "tool":
         name = read_request.required_text(choice, "name", "tool_choice")
         tools = tuple(tool for tool in tools if tool.name == name)
@@ -378,10 +374,12 @@ class MessagesRequestReader(RequestReader):
         read_request.count_unread(body, _READ, counts)
         effort, options = read_thinking(body)
         options |= {name: value for name, value in body.items() if name not in _READ_FIELDS and value is not None}
+        if (body.get("tool_choice") or {}).get("disable_parallel_tool_use"):
+            options["parallel_tool_calls"] = False
+        if user := read_request.optional_text(body.get("metadata") or {}, "user_id", "metadata"):
+            options["user_id"] = user
         if conversation := _conversation(request):
             options["_conversationId"] = conversation
-        elif (body.get("metadata") or {}).get("user_id"):
-            counts.add("metadata.user_id")
         return InboundRequest(
             model=read_request.optional_text(body, "model"),
             messages=(*system, *messages),
@@ -389,6 +387,7 @@ class MessagesRequestReader(RequestReader):
             stream=body.get("stream") is True,
             unmapped={**read_request.not_default(body, _OF_THE_SERVER), **counts.numbers},
             body=body,
+            asks_to_think=(body.get("thinking") or {}).get("type") not in {None, "disabled"},
         )
 
 
@@ -410,7 +409,6 @@ _TYPED_FIELDS: Final[dict[str, tuple[type, str]]] = {
 """Fields that the answer depends on."""
 
 _OF_THE_SERVER: Final[dict[str, Any]] = {
-    "service_tier": "auto",
     "container": None,
     "inference_geo": None,
     "context_management": {"edits": []},
@@ -476,6 +474,7 @@ _SESSION_HEADERS: Final = ("x-claude-code-session-id", "x-session-id")
 
 _TEXT: Final = "text"
 _THINKING: Final = "thinking"
+_REDACTED: Final = "redacted_thinking"
 
 
 class WrittenBlocks:
@@ -484,17 +483,19 @@ class WrittenBlocks:
     Args:
         size: The most characters of the arguments of a call in one event; None for all.
         shows_thinking: Whether the text of thinking is shown: `display` of the request.
+        has_thinking: Whether there are blocks of thinking; a client that did not ask for any expects none.
 
     Attributes:
         container: The container in which the server ran code for this answer, or None.
     """
 
-    def __init__(self, size: int | None, *, shows_thinking: bool) -> None:
+    def __init__(self, size: int | None, *, shows_thinking: bool, has_thinking: bool = True) -> None:
         self.container: Mapping[str, Any] | None = None
         self._fields: dict[str, Mapping[str, Any]] = {}  # further fields of calls that follow, by their ids
         self._listed = 0
         self._size = size
         self._shows_thinking = shows_thinking
+        self._has_thinking = has_thinking
         self._events: list[dict[str, Any]] = []
         self._index = -1
         self._open: str | None = None
@@ -518,6 +519,8 @@ class WrittenBlocks:
 
     def think(self, text: str, thought_id: str | None) -> None:
         """Adds to the open thinking, or opens one; a thought with another id is a block of its own."""
+        if not self._has_thinking:
+            return
         if self._open != _THINKING or self._thought_id != thought_id:
             self._start({"type": _THINKING, "thinking": "", "signature": ""})
             self._open, self._pieces, self._thought_id = _THINKING, [], thought_id
@@ -596,6 +599,8 @@ class WrittenBlocks:
             self._fields[of_call[0]] = of_call[1]
         elif container is not None:
             self.container = container
+        elif block is not None and not self._has_thinking and block["type"] in {_THINKING, _REDACTED}:
+            return True
         elif block is not None and block["type"] == _THINKING:
             return self._is_signed(block.get("thinking"), block.get("signature"))
         elif block is not None:
@@ -617,12 +622,12 @@ class WrittenBlocks:
 
     def _seal(self, item: Mapping[str, Any] | None, metadata: Mapping[str, Any]) -> None:
         sealed = sealed_text(item, metadata) if usable_items([metadata if item is None else item]) else None
-        if sealed is None:
+        if sealed is None or not self._has_thinking:
             return
         if self._open == _THINKING:
             self.sign(sealed)
         else:
-            self.whole({"type": "redacted_thinking", "data": sealed})
+            self.whole({"type": _REDACTED, "data": sealed})
 
     def close(self) -> None:
         """Ends the open block. Unsigned thinking gets a signature that says so."""
@@ -769,7 +774,8 @@ class MessagesResponseWriter(ResponseWriter):
         self._id = f"msg_{sha256(f'{reply.identity}/msg'.encode()).hexdigest()[:24]}"
         thinking = asked.body.get("thinking")
         shows_thinking = not (isinstance(thinking, dict) and thinking.get("display") == "omitted")
-        self._blocks = WrittenBlocks(reply.argument_size, shows_thinking=shows_thinking)
+        has_thinking = asked.asks_to_think is not False
+        self._blocks = WrittenBlocks(reply.argument_size, shows_thinking=shows_thinking, has_thinking=has_thinking)
         self._called = False
         # The arguments are text in a stream alone; Anthropic's own server streams those that are no JSON.
         self.text_arguments = asked.stream

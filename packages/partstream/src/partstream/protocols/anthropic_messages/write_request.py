@@ -51,6 +51,8 @@ from partstream.protocols.anthropic_messages import models
 from partstream.protocols.anthropic_messages.errors import ERRORS, without_refused
 from partstream.protocols.anthropic_messages.provider_state import FALLBACK, block_of, container_of, fields_of_call
 from partstream.protocols.options import (
+    BUDGETS,
+    NO_EFFORT,
     NO_FIELD,
     AnswerFormat,
     Option,
@@ -58,6 +60,7 @@ from partstream.protocols.options import (
     call_arguments,
     declared,
     states_of_calls,
+    tiers,
     with_extra_fields,
 )
 from partstream.protocols.read_response import JSONObject, identifier, mapping
@@ -358,12 +361,14 @@ OPTIONS: Final = OptionRules(
     {
         Option.LIMIT: NO_FIELD,
         Option.EFFORT: NO_FIELD,
+        Option.THINKING_TOKENS: NO_FIELD,
         Option.PARALLEL_CALLS: NO_FIELD,
         Option.TEMPERATURE: "temperature",
         Option.TOP_P: "top_p",
         Option.TOP_K: "top_k",
         Option.STOP: "stop_sequences",
         Option.USER: "metadata.user_id",
+        Option.SAFETY_IDENTIFIER: "metadata.user_id",
         Option.SERVICE_TIER: "service_tier",
     },
     frozenset(
@@ -373,7 +378,7 @@ OPTIONS: Final = OptionRules(
     _format_option,
     formats=frozenset({"output_config", "output_format"}),
     objects=frozenset({"output_config"}),
-    only_own=frozenset({Option.SERVICE_TIER}),  # its tiers are others than those of OpenAI
+    tiers=tiers("standard_only"),
 )
 
 
@@ -415,20 +420,17 @@ def answer_limit(chosen: int | None, abilities: models.Abilities, input_tokens: 
 
 # ---- Thinking ----
 
-NO_EFFORT: Final = "none"
-"""The effort that switches thinking off."""
-
 _LADDER: Final = (NO_EFFORT, "minimal", "low", "medium", "high", "xhigh", "max")
-_BUDGETS: Final = {"minimal": 1024, "low": 4096, "medium": 10_000, "high": 16_000, "xhigh": 24_000, "max": 32_000}
-_USUAL_BUDGET: Final = _BUDGETS["high"]
-"""The tokens of thinking for each effort, for models without one; no effort means `high`."""
+_USUAL_BUDGET: Final = BUDGETS["high"]
+"""The tokens of thinking for models without an effort, where none is chosen."""
 _LEAST_TOP_P: Final = 0.95
 """The least `top_p` beside thinking (docs/wires/anthropic-messages.md#thinking-by-model)."""
 
 
 @dataclass(frozen=True, slots=True)
 class ThinkingChoice:
-    """What decides how a model is asked to think; `max_tokens` limits the response with its thinking."""
+    """What decides how a model is asked to think; `max_tokens` limits the response with its thinking, `budget` is the
+    caller's number of tokens for it, and `asks` is :attr:`ChatRequest.asks_to_think`."""
 
     own: models.AnthropicMessagesSettings
     effort: str | None
@@ -438,6 +440,13 @@ class ThinkingChoice:
     must_call: bool
     messages: Sequence[JSONObject]
     may_think: bool = True
+    budget: int | None = None
+    asks: bool | None = None
+
+    @property
+    def tokens(self) -> int | None:
+        """The number that somebody chose for the budget: the caller, else a person."""
+        return self.own.thinking_tokens if self.budget is None else self.budget
 
 
 def thinking_fields(choice: ThinkingChoice) -> JSONObject:
@@ -483,12 +492,12 @@ def _may_think(choice: ThinkingChoice) -> bool:
 
 def _chosen_form(choice: ThinkingChoice) -> models.ThinkingAs | None:
     forms = choice.abilities.thinking
-    is_wished = choice.effort is not None or choice.own.thinking_tokens is not None
+    if choice.asks is False and choice.own.thinking_tokens is None:
+        return None
+    is_wished = choice.asks or choice.effort is not None or choice.tokens is not None
     if forms is None:  # not known whether it thinks: it is asked to only on demand
         return _AS[choice.rules.thinking] if is_wished else None
-    if preparation.ThinkingForm.ADAPTIVE in forms and not (
-        choice.own.thinking_tokens and preparation.ThinkingForm.BUDGET in forms
-    ):
+    if preparation.ThinkingForm.ADAPTIVE in forms and not (choice.tokens and preparation.ThinkingForm.BUDGET in forms):
         return models.ThinkingAs.ADAPTIVE
     return models.ThinkingAs.ENABLED if preparation.ThinkingForm.BUDGET in forms and is_wished else None
 
@@ -510,9 +519,9 @@ def _fits_budget(choice: ThinkingChoice) -> bool:
 
 def budget_of(choice: ThinkingChoice) -> int:
     """The budget in tokens; at most half of the response by default, and always less than the response."""
-    if choice.own.thinking_tokens is not None:
-        return min(choice.own.thinking_tokens, choice.max_tokens - 1)
-    return min(_BUDGETS.get(choice.effort or "", _USUAL_BUDGET), choice.max_tokens // 2)
+    if choice.tokens is not None:
+        return min(choice.tokens, choice.max_tokens - 1)
+    return min(BUDGETS.get(choice.effort or "", _USUAL_BUDGET), choice.max_tokens // 2)
 
 
 def _effort(choice: ThinkingChoice, form: models.ThinkingAs | None) -> str | None:
@@ -679,6 +688,8 @@ def build_request(request: preparation.ChatRequest) -> dict[str, Any]:
             bool(request.tools) and request.tool_mode is ToolMode.REQUIRED,
             body["messages"],
             may_think=not request.reasoning_is_refused,
+            budget=options.budget,
+            asks=request.asks_to_think,
         )
     )
     body |= context_management(own, abilities, body)

@@ -58,6 +58,7 @@ from partstream.protocols.chat_completions.provider_state import (
 from partstream.protocols.citations import Citation, read_citation
 from partstream.protocols.failures import common_reply, said_in_stream
 from partstream.protocols.model_documents import MODEL_DOCUMENTS
+from partstream.protocols.options import NO_EFFORT
 from partstream.protocols.provider_state import FIELD
 from partstream.protocols.provider_state import MESSAGE_FIELD as ITEM_TYPE
 from partstream.protocols.serve import (
@@ -119,6 +120,7 @@ class ChatRequestReader(RequestReader):
             stream=body.get("stream") is True,
             unmapped={**read_request.not_default(body, _OF_THE_SERVER), **counts.numbers},
             body=body,
+            asks_to_think=effort not in {None, NO_EFFORT} or bool(body.get("reasoning")),
         )
 
 

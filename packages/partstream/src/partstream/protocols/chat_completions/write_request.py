@@ -38,6 +38,7 @@ from partstream.protocols.options import (
     snake_case,
     states_of_calls,
     text_of_arguments,
+    tiers,
     with_extra_fields,
 )
 from partstream.protocols.protocol import NO_FIELDS, RequestWriter
@@ -342,7 +343,7 @@ def _format_option(asked: AnswerFormat) -> dict[str, Any]:
 OPTIONS: Final = OptionRules(
     "chat-completions",
     {
-        **snake_case(*Option),
+        **snake_case(*(option for option in Option if option is not Option.THINKING_TOKENS)),
         Option.LIMIT: NO_FIELD,
         Option.EFFORT: NO_FIELD,
     },
@@ -352,11 +353,10 @@ OPTIONS: Final = OptionRules(
     ),
     _format_option,
     formats=frozenset({"response_format"}),
-    # OpenAI has neither of the first two; a tier means something else at each vendor
-    # (docs/wires/chat-completions.md#limits-and-sampling).
-    only_own=frozenset({Option.TOP_K, Option.MIN_P, Option.SERVICE_TIER}),
+    only_own=frozenset({Option.TOP_K, Option.MIN_P}),  # OpenAI has neither
     lists_stops=False,
     names_speakers=True,
+    tiers=tiers("default", "flex", "priority"),  # each vendor has further ones of its own
 )
 
 

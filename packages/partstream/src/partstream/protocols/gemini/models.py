@@ -66,7 +66,12 @@ list of models can tell."""
 
 
 def thinking_config(
-    control: ThinkingControl, capabilities: ModelCapabilities, effort: str | None, *, shows: bool
+    control: ThinkingControl,
+    capabilities: ModelCapabilities,
+    effort: str | None,
+    budget: int | None = None,
+    *,
+    shows: bool,
 ) -> dict[str, Any]:
     """The `thinkingConfig` of a request; empty for a model that would refuse any.
 
@@ -74,6 +79,7 @@ def thinking_config(
         control: The control of the model.
         capabilities: The facts from the list of models; they count where `control` leaves it open.
         effort: How much it is to think, or None for what it does by itself.
+        budget: The same as a number of tokens, for a model that takes one; -1 leaves it to the model.
         shows: Whether its thoughts are to be shown: without being asked for, none come.
     """
     if control is None and (control := capabilities.reasoning is True):
@@ -81,7 +87,10 @@ def thinking_config(
         control = Levels(levels) if levels else True
     if control is False:
         return {}
-    config = {} if effort is None or control is True else control.config(effort)
+    if isinstance(control, Budgets) and budget is not None and budget > 0:
+        config = {"thinkingBudget": min(max(budget, control.least), control.most)}
+    else:
+        config = {} if effort is None or control is True else control.config(effort)
     # Vertex refuses to show the thoughts of a model that must not think.
     shown = {"includeThoughts": True} if shows and config.get("thinkingBudget") != 0 else {}
     return shown | config

@@ -43,6 +43,7 @@ from partstream.protocols.gemini import errors, models
 from partstream.protocols.gemini import provider_state as state
 from partstream.protocols.gemini.provider_state import SIGNATURE, usable_signature
 from partstream.protocols.gemini.read_response import FILTERS
+from partstream.protocols.options import NO_EFFORT, effort_of
 from partstream.protocols.read_request import Counts, checked, described, optional_text, read_bytes, required_text
 from partstream.protocols.schemas import with_inner_schemas
 from partstream.protocols.serve import MODEL, RequestReader, ResponseWriter, ServedDocument, StreamForm, path_for_model
@@ -112,7 +113,7 @@ class GeminiRequestReader(RequestReader):
         messages = (*_read_system(body, counts), *_read_contents(body, counts))
         tools, tool_mode = _read_tools(body, counts)
         read_request.count_unread(body, _FIELDS, counts, camel_case)
-        effort, options = _read_generation(body)
+        effort, shows, options = _read_generation(body)
         options |= {name: value for name, value in body.items() if name not in _READ and value is not None}
         named = (serve.model_in_path(pattern, request.path) for pattern in _PATHS)
         is_stream = request.path.endswith(f":{_STREAM}")
@@ -125,6 +126,7 @@ class GeminiRequestReader(RequestReader):
             unmapped={**read_request.not_default(body, {"store": False}), **counts.numbers},
             dialect=ARRAY if is_stream and not is_events else "",
             body=body,
+            asks_to_think=shows or bool(effort and effort != NO_EFFORT),
         )
 
 
@@ -154,8 +156,8 @@ _FIELDS: Final = read_request.places(
 """The fields that are read of objects."""
 
 
-def _read_generation(body: Mapping[str, Any]) -> tuple[str | None, dict[str, Any]]:
-    """The reasoning effort, and the other fields of `generationConfig`."""
+def _read_generation(body: Mapping[str, Any]) -> tuple[str | None, bool, dict[str, Any]]:
+    """The reasoning effort, whether thoughts are to be shown, and the other fields of `generationConfig`."""
     where = "generationConfig"
     config = {name: value for name, value in object_of(body, where).items() if value is not None}
     if config.get("candidateCount", 1) != 1:
@@ -163,8 +165,16 @@ def _read_generation(body: Mapping[str, Any]) -> tuple[str | None, dict[str, Any
     thinking = object_of(config, "thinkingConfig", where)
     effort = optional_text(thinking, "thinkingLevel", f"{where}.thinkingConfig").lower()
     kept = {name: value for name, value in thinking.items() if name not in {"thinkingLevel", "includeThoughts"}}
+    if not effort and type(budget := kept.get("thinkingBudget")) is int:
+        effort = effort_of(budget)
     config.pop("thinkingConfig", None)
-    return effort or None, config | ({"thinkingConfig": kept} if kept else {})
+    return effort or None, _shows_thoughts(body), config | ({"thinkingConfig": kept} if kept else {})
+
+
+def _shows_thoughts(body: Mapping[str, Any]) -> bool:
+    """Whether a client wants to see the thoughts of the model (docs/wires/gemini.md#thinking-config)."""
+    where = "generationConfig"
+    return object_of(object_of(body, where), "thinkingConfig", where).get("includeThoughts") is True
 
 
 # ---- Contents (docs/wires/gemini.md#contents) ----
@@ -507,10 +517,13 @@ class GeminiResponseWriter(ResponseWriter):
         self._signs_calls = models.known_model(asked.model).signs_calls
         self._calls = 0
         self._thinking_state = state.WrittenState()
+        self._hides_thoughts = asked.asks_to_think is not None and not _shows_thoughts(asked.body)
         self._sources: list[WireEvent] = []
 
-    def repeated(self, part: TextPart | ThinkingPart) -> Repeated:
+    def repeated(self, part: TextPart | ThinkingPart) -> Repeated | None:
         """See :class:`partstream.lm.outputs.FastPathWriter`."""
+        if isinstance(part, ThinkingPart) and self._hides_thoughts:
+            return None
         beside = {"thought": True} if isinstance(part, ThinkingPart) else {}
         return Repeated(lambda text, _number: self._chunk({"text": text, **beside}))
 
@@ -556,7 +569,7 @@ class GeminiResponseWriter(ResponseWriter):
             self._say({"text": part.value})
 
     def _thinking(self, part: ThinkingPart) -> None:
-        for entry in filter(None, part.entries or (part.value,)):
+        for entry in filter(None, () if self._hides_thoughts else part.entries or (part.value,)):
             self._say({"text": entry, "thought": True})
         for signature in self._thinking_state.write(part.metadata or {}):
             self._say({"text": "", SIGNATURE: signature})

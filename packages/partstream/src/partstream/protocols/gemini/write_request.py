@@ -28,7 +28,7 @@ from partstream.errors import RequestNotExpressibleError
 from partstream.lm.messages import Tool, ToolMode
 from partstream.protocols.gemini import models, provider_state
 from partstream.protocols.gemini.errors import ERRORS, JSON_SCHEMA, SUBSET, without_refused
-from partstream.protocols.options import NO_FIELD, AnswerFormat, Option, OptionRules, camel_case, declared
+from partstream.protocols.options import NO_FIELD, AnswerFormat, Option, OptionRules, camel_case, declared, tiers
 from partstream.protocols.protocol import NO_FIELDS, CountEndpoint, KeyKind, RequestWriter
 from partstream.protocols.read_response import checksum
 from partstream.protocols.schemas import GOOGLE_JSON, GOOGLE_SUBSET
@@ -306,8 +306,10 @@ OPTIONS: Final = OptionRules(
     {
         Option.LIMIT: "maxOutputTokens",
         Option.EFFORT: NO_FIELD,
+        Option.THINKING_TOKENS: NO_FIELD,
         **camel_case(Option.TEMPERATURE, Option.TOP_P, Option.TOP_K, Option.STOP, Option.SEED, Option.SERVICE_TIER),
-        **camel_case(Option.PRESENCE_PENALTY, Option.FREQUENCY_PENALTY),
+        **camel_case(Option.PRESENCE_PENALTY, Option.FREQUENCY_PENALTY, Option.LOGPROBS),
+        Option.TOP_LOGPROBS: "logprobs",
     },
     frozenset(
         {"model", "messages", "contents", "systemInstruction", "stream", "stream_options", "tools", "tool_choice"}
@@ -315,13 +317,13 @@ OPTIONS: Final = OptionRules(
     ),
     _format_option,
     formats=frozenset(_FORMATS),
+    objects=frozenset({_THINKING}),
     renamed={
         **_FORMATS,
         **_TOP,
         **models.spellings("responseModalities", "mediaResolution", _THINKING, "imageConfig", "speechConfig"),
-        **dict.fromkeys(("responseLogprobs",), "responseLogprobs"),
-        "logprobs": "logprobs",
     },
+    tiers=tiers("standard", "flex", "priority"),
     takes_others=False,  # one field that it does not know fails the whole request
 )
 
@@ -397,7 +399,8 @@ class GeminiRequestWriter(RequestWriter):
         system, contents = write_conversation(request, own, model)
         options = OPTIONS.of(request)
         effort, most = options.effort or request.reasoning_effort, settings.max_output_tokens
-        thinking = models.thinking_config(model.thinking, settings.capabilities, effort, shows=own.include_thoughts)
+        shows = own.include_thoughts and request.asks_to_think is not False
+        thinking = models.thinking_config(model.thinking, settings.capabilities, effort, options.budget, shows=shows)
         # Options of the request win over the configuration of the model.
         config: models.JSONObject = {
             **({"responseModalities": ["TEXT", "IMAGE"]} if model.makes_images else {}),

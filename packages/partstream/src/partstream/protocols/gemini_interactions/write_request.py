@@ -265,7 +265,8 @@ class InteractionsRequestWriter(GeminiRequestWriter):
         options = OPTIONS.of(request)
         effort, most = options.effort or request.reasoning_effort, settings.max_output_tokens
         control = _EFFORTS if isinstance(model.thinking, models.Budgets) else model.thinking
-        thinking = models.thinking_config(control, settings.capabilities, effort, shows=own.include_thoughts)
+        shows = own.include_thoughts and request.asks_to_think is not False
+        thinking = models.thinking_config(control, settings.capabilities, effort, shows=shows)
         level = thinking.get("thinkingLevel")
         # Options of the request win over the configuration of the model.
         generation = {

@@ -92,10 +92,13 @@ _ALWAYS_THINKS: Final = re.compile(r"(?:^|[/:-])gpt-?oss", re.IGNORECASE)
 """Models that no boolean switches off, where nothing but their name is known."""
 
 
-def think_for(effort: str, model_id: str, known: ModelCapabilities) -> bool | str | None:
-    """The value of `think`; None where none is sent: a model that does not think refuses the field."""
+def think_for(effort: str | None, model_id: str, known: ModelCapabilities, *, asks: bool | None) -> bool | str | None:
+    """The value of `think` for a word, or without one for what the caller wants; None where none is sent: a model that
+    does not think refuses the field."""
     if not known.reasoning:
         return None
+    if effort is None:
+        return asks or None
     think = _THINK.get(effort.lower())
     efforts = known.reasoning_efforts
     cannot_stop = (efforts is not None and "none" not in efforts) or _ALWAYS_THINKS.search(model_id) is not None
@@ -126,7 +129,7 @@ OPTIONS: Final = OptionRules(
         Option.LIMIT: NUM_PREDICT,
         Option.EFFORT: NO_FIELD,
         **snake_case(Option.TEMPERATURE, Option.TOP_P, Option.TOP_K, Option.MIN_P, Option.STOP, Option.SEED),
-        **snake_case(Option.PRESENCE_PENALTY, Option.FREQUENCY_PENALTY),
+        **snake_case(Option.PRESENCE_PENALTY, Option.FREQUENCY_PENALTY, Option.LOGPROBS, Option.TOP_LOGPROBS),
     },
     frozenset(
         {"model", "messages", "stream", "tools", "tool_choice", "stream_options", "store"}

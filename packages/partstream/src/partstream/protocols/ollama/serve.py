@@ -61,8 +61,9 @@ class OllamaRequestReader(RequestReader):
         options: dict[str, Any] = dict(read_request.checked(body, "options", dict, "an object") or {})
         window = options.pop(NUM_CTX, None)
         read_request.count_unread(body, _READ, counts)
-        effort, fields = read_think(body.get("think"))
-        fields |= {name: value for name, value in body.items() if name not in _READ_FIELDS}
+        think = body.get("think")
+        effort = "none" if think is False else think if isinstance(think, str) and think else None
+        fields = {name: value for name, value in body.items() if name not in _READ_FIELDS}
         chosen = {name: value for name, value in (options | fields).items() if value is not None}
         configuration = {"reasoningEffort": effort, "contextSize": window}
         return InboundRequest(
@@ -77,20 +78,11 @@ class OllamaRequestReader(RequestReader):
             stream=body.get("stream") is not False,
             unmapped={**read_request.not_default(body, _OF_THE_SERVER), **counts.numbers},
             body=body,
+            asks_to_think=None if think is None else think is not False,
         )
 
 
 READ_REQUEST: Final = OllamaRequestReader()
-
-
-def read_think(think: object) -> tuple[str | None, dict[str, Any]]:
-    """The reasoning effort of a value of `think`; a value that only allows thinking is an option."""
-    if think is False:
-        return "none", {}
-    if isinstance(think, str) and think:
-        return think, {}
-    return None, {} if think is None else {"think": think}
-
 
 _OF_THE_SERVER: Final[Mapping[str, Any]] = {"truncate": False, "shift": False, "keep_alive": None}
 """Fields for the server itself and not for a model, each with the value that demands nothing."""
@@ -303,8 +295,10 @@ class OllamaWriter(ResponseWriter):
         kept = {name: value for name, value in message.items() if value or name == "content"}
         return 200, last | {"message": kept}
 
-    def repeated(self, part: TextPart | ThinkingPart) -> Repeated:
+    def repeated(self, part: TextPart | ThinkingPart) -> Repeated | None:
         """See :class:`partstream.lm.outputs.FastPathWriter`."""
+        if isinstance(part, ThinkingPart) and self._asked.asks_to_think is False:
+            return None
         field = "thinking" if isinstance(part, ThinkingPart) else "content"
         return Repeated(lambda text, _number: self._line({field: text}))
 
@@ -316,7 +310,8 @@ class OllamaWriter(ResponseWriter):
         return [self._line({"content": part.value})] if part.value else []
 
     def _thinking(self, part: ThinkingPart) -> list[dict[str, Any]]:
-        return [self._line({"thinking": part.value})] if part.value else []
+        is_shown = part.value and self._asked.asks_to_think is not False
+        return [self._line({"thinking": part.value})] if is_shown else []
 
     def _call(self, part: ToolCallPart) -> list[dict[str, Any]]:
         function = {"index": self._calls, "name": part.name, "arguments": dict(part.input)}

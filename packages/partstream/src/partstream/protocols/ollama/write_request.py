@@ -73,7 +73,7 @@ class OllamaRequests(RequestWriter):
         if request.tools:
             body["tools"] = [function_of(tool) for tool in request.tools]
         effort = chosen.effort or request.reasoning_effort
-        think = None if effort is None else models.think_for(effort, request.model_id, settings.capabilities)
+        think = models.think_for(effort, request.model_id, settings.capabilities, asks=request.asks_to_think)
         if think is not None:
             body["think"] = think
         if own.keep_alive is not None:

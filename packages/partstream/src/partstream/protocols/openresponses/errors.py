@@ -84,6 +84,8 @@ def error_document(status: int, message: str) -> dict[str, Any]:
 
 ENCRYPTED_REASONING: Final = "reasoning.encrypted_content"
 """The entry of `include` that demands the state of reasoning."""
+LOGPROBS: Final = "message.output_text.logprobs"
+"""The entry of `include` that demands the probabilities of tokens."""
 
 
 def text(event: JSONObject, name: str) -> str:

@@ -35,7 +35,7 @@ from partstream.protocols import read_request
 from partstream.protocols.failures import RefusedRequestError, common_reply, said_in_stream
 from partstream.protocols.model_documents import MODEL_DOCUMENTS
 from partstream.protocols.openresponses import stored_responses as stored
-from partstream.protocols.openresponses.errors import ENCRYPTED_REASONING, error_document, incomplete_reason
+from partstream.protocols.openresponses.errors import ENCRYPTED_REASONING, LOGPROBS, error_document, incomplete_reason
 from partstream.protocols.openresponses.output_items import (
     AdoptedItems,
     Message,
@@ -47,6 +47,7 @@ from partstream.protocols.openresponses.output_items import (
     write_call,
     written_usage,
 )
+from partstream.protocols.options import NO_EFFORT
 from partstream.protocols.provider_state import beside_items, open_state, seal_state
 from partstream.protocols.serve import (
     ForwardingRules,
@@ -98,6 +99,8 @@ class ResponsesRequestReader(RequestReader):
             counts.add("client_metadata")
         effort, options = _reasoning(body)
         options |= {name: value for name, value in body.items() if name not in _READ_FIELDS and value is not None}
+        if LOGPROBS in (body.get("include") or ()):
+            options["logprobs"] = True
         if cache_key := read_request.optional_text(body, "prompt_cache_key"):
             options["_conversationId"] = cache_key
         return InboundRequest(
@@ -107,6 +110,7 @@ class ResponsesRequestReader(RequestReader):
             stream=is_stream,
             unmapped={**read_request.not_default(body, _OF_THE_SERVER), **counts.numbers},
             body=body,
+            asks_to_think=effort not in {None, NO_EFFORT} or bool(options.get("reasoning")),
         )
 
 

@@ -20,7 +20,7 @@ from partstream.conversation.media import MediaKind, data_url, file_name
 from partstream.conversation.preparation import ChatRequest, ConversationRules, RequestSettings, SystemAs, ToolImages
 from partstream.errors import RequestNotExpressibleError
 from partstream.lm.messages import ToolMode
-from partstream.protocols.openresponses.errors import ENCRYPTED_REASONING, ERRORS, LEAVE_OUT
+from partstream.protocols.openresponses.errors import ENCRYPTED_REASONING, ERRORS, LEAVE_OUT, LOGPROBS
 from partstream.protocols.options import (
     NO_FIELD,
     AnswerFormat,
@@ -28,6 +28,7 @@ from partstream.protocols.options import (
     OptionRules,
     snake_case,
     text_of_arguments,
+    tiers,
     with_extra_fields,
 )
 from partstream.protocols.protocol import NO_FIELDS, CountEndpoint, OwnSettings, RequestWriter, count_of_fields
@@ -117,6 +118,8 @@ OPTIONS: Final = OptionRules(
         Option.EFFORT: NO_FIELD,
         **snake_case(Option.TEMPERATURE, Option.TOP_P, Option.PRESENCE_PENALTY, Option.FREQUENCY_PENALTY),
         **snake_case(Option.PARALLEL_CALLS, Option.USER, Option.SAFETY_IDENTIFIER, Option.SERVICE_TIER),
+        **snake_case(Option.METADATA, Option.CACHE_RETENTION, Option.TOP_LOGPROBS),
+        Option.LOGPROBS: NO_FIELD,
         Option.VERBOSITY: "text.verbosity",
     },
     OWN_SETTINGS.request_fields | {"messages", "instructions", "tools", "tool_choice", "store"},
@@ -124,6 +127,7 @@ OPTIONS: Final = OptionRules(
     formats=frozenset({"text"}),
     objects=frozenset({"reasoning", "text"}),
     only_own=frozenset({Option.PRESENCE_PENALTY, Option.FREQUENCY_PENALTY}),  # OpenAI has none of them here
+    tiers=tiers("default", "flex", "priority"),
 )
 
 
@@ -215,8 +219,9 @@ def _chosen(request: ChatRequest, own: OpenResponsesSettings) -> dict[str, Any]:
         reasoning = chosen.get("reasoning")
         reasons = isinstance(reasoning, dict) and reasoning.get("effort") not in {None, "none"}
         wants_state = request.has_reasoning or reasons
-    if wants_state:
-        chosen.setdefault("include", [ENCRYPTED_REASONING])
+    wanted = {ENCRYPTED_REASONING: wants_state, LOGPROBS: bool(options.elsewhere.get(Option.LOGPROBS))}
+    if include := [name for name, is_wanted in wanted.items() if is_wanted]:
+        chosen.setdefault("include", include)
     return chosen
 
 
