@@ -10,7 +10,7 @@ from partstream.lm.messages import ToolMode
 from partstream.lm.outputs import Outcome
 from partstream.lm.parts import DataPart, FinishReason, TextPart, ThinkingPart, ToolCallPart, UnifiedFinishReason, Usage
 from partstream.protocols.ollama.models import NUM_CTX, OPTIONS, body_options
-from partstream.protocols.ollama.serve import is_picture, read_think
+from partstream.protocols.ollama.serve import is_picture
 from partstream.protocols.options import chosen_options
 from partstream.protocols.schemas import IN_WORDS
 from unsupported.common import (
@@ -138,8 +138,9 @@ def _options(asked: InboundRequest) -> InboundRequest:
     options = asked.options
     chosen = body_options(chosen_options(options.model_options, OPTIONS))
     kept = {**chosen.options, **chosen.fields}
-    effort, think = read_think(kept.pop("think", None))
-    kept = {name: value for name, value in {**kept, **think}.items() if value is not None and name[0] != "_"}
+    think = kept.pop("think", None)
+    effort = "none" if think is False else think if isinstance(think, str) and think else None
+    kept = {name: value for name, value in kept.items() if value is not None and name[0] != "_"}
     kept.pop(NUM_CTX, None)
     beside = {} if effort is None else {"reasoningEffort": effort}
     return replace(asked, options=replace(options, model_options=kept, model_configuration=beside))

@@ -203,3 +203,69 @@ def test_thinking_that_comes_unasked_is_left_out_where_clients_expect_none(
     _, answer = _asked(client, C, OTHER, fields, "thinking")
     found = _at(answer, path)
     assert found == there if there not in {"", "yes"} else (found is not ABSENT) == bool(there)
+
+
+AT = "https://example.com/200?key=1"
+SAID: dict[str, dict[str, Any]] = {
+    R: {"input": [{"role": "user", "content": [{"type": "input_image", "image_url": AT}]}]},
+    C: {"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": AT}}]}]},
+    M: {"messages": [{"role": "user", "content": [{"type": "image", "source": {"type": "url", "url": AT}}]}]},
+    G: {"contents": [{"role": "user", "parts": [{"fileData": {"fileUri": AT, "mimeType": "image/png"}}]}]},
+}
+"""A picture by each client, at an address that does not say so."""
+GOT = {
+    R: {"input.0.content.0.type": "input_image", "input.0.content.0.image_url": AT},
+    C: {"messages.0.content.0.image_url.url": AT},
+    M: {"messages.0.content.0.source": {"type": "url", "url": AT}, "messages.0.content.0.type": "image"},
+    G: {"contents.0.parts.0.fileData.fileUri": AT},
+}
+
+
+@pytest.mark.parametrize("upstream", GOT)
+@pytest.mark.parametrize("client", SAID)
+def test_a_picture_at_any_address_arrives_as_a_picture(client: str, upstream: str) -> None:
+    body, _ = _asked(client, upstream, OTHER, SAID[client])
+    assert {path: _at(body, path) for path in GOT[upstream]} == GOT[upstream]
+
+
+FILES: list[tuple[str, dict[str, Any], str, dict[str, Any]]] = [
+    (
+        R,
+        {"input": [{"role": "user", "content": [{"type": "input_file", "file_url": AT}]}]},
+        M,
+        {"messages.0.content.0.type": "document", "messages.0.content.0.source.url": AT},
+    ),
+    (
+        M,
+        {"messages": [{"role": "user", "content": [{"type": "document", "source": {"type": "url", "url": AT}}]}]},
+        R,
+        {"input.0.content.0": {"type": "input_file", "file_url": AT}},
+    ),
+    (
+        M,
+        {"messages": [{"role": "user", "content": [{"type": "document", "source": {"type": "url", "url": AT}}]}]},
+        G,
+        {"contents.0.parts.0.fileData": {"fileUri": AT, "mimeType": "application/pdf"}},
+    ),
+    *(
+        (
+            G,
+            {"contents": [{"parts": [{"fileData": {"fileUri": uri, "mimeType": "video/mp4"}}]}]},
+            G,
+            {"contents.0.parts.0.fileData": {"fileUri": uri, "mimeType": "video/mp4"}},
+        )
+        for uri in (
+            "gs://bucket/video",
+            "https://youtu.be/abc",
+            "https://generativelanguage.googleapis.com/v1beta/files/a",
+        )
+    ),
+]
+
+
+@pytest.mark.parametrize(("client", "fields", "upstream", "wanted"), FILES)
+def test_a_file_at_any_address_arrives_as_a_file(
+    client: str, fields: dict[str, Any], upstream: str, wanted: dict[str, Any]
+) -> None:
+    body, _ = _asked(client, upstream, OTHER, fields)
+    assert {path: _at(body, path) for path in wanted} == wanted

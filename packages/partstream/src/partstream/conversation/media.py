@@ -39,7 +39,9 @@ class Media(NamedTuple):
 
 
 URI_LIST: Final = "text/uri-list"
-"""The media type of a part that holds a URL instead of bytes (RFC 2483)."""
+"""The media type of a part that holds a URL instead of bytes (RFC 2483). In a part of a client that says what is there,
+it has a parameter: `text/uri-list;type=image/*`."""
+_TYPE: Final = ";type="
 
 _UNKNOWN: Final = "application/octet-stream"
 
@@ -105,6 +107,15 @@ _LINKED: Final = {
 """What the name of a file at a URL says of it: the only source, because nothing is fetched."""
 
 _ADDRESS: Final = re.compile(r"https?://[^\s\x00-\x1f]+", re.IGNORECASE)
+_ANY_ADDRESS: Final = re.compile(r"[a-z][a-z0-9+.-]*://[^\s\x00-\x1f]+", re.IGNORECASE)
+"""Of a file that its client says to be one, such as `gs://bucket/video`."""
+_USUAL: Final = {"image/*": "image/jpeg", "video/*": "video/mp4", "audio/*": "audio/mpeg"}
+"""The media type of an address of which only the kind is known: servers that want a type look at the bytes anyway."""
+
+
+def address_part(url: str, media_type: str = "") -> DataPart:
+    """The part of an address; `media_type` is what its client says to be there, such as `image/*`, or empty."""
+    return DataPart.text(url, f"{URI_LIST}{_TYPE}{media_type}" if media_type else URI_LIST)
 
 
 def sniff(data: bytes) -> str | None:
@@ -120,7 +131,7 @@ def read_media(part: DataPart) -> Media:
     """The content of a data part. Never raises: bytes of an unknown kind are a file."""
     label = bare_media_type(part.mime_type)
     label = _ALIASES.get(label, label)
-    if label == URI_LIST and (linked := _linked(part.data)) is not None:
+    if label == URI_LIST and (linked := _linked(part)) is not None:
         return linked
     if label.startswith("text/") or label.endswith(_TEXT_SUFFIXES):
         text = _as_text(part.data)
@@ -135,17 +146,21 @@ def read_media(part: DataPart) -> Media:
     return Media(MediaKind.FILE, _UNKNOWN if label.endswith("/*") or not label else label)
 
 
-def _linked(data: bytes) -> Media | None:
-    """The image or the file whose address a URI list of one line is, as far as its name tells; otherwise None."""
-    address = (_as_text(data) or "").strip()
-    if not _ADDRESS.fullmatch(address):
+def _linked(part: DataPart) -> Media | None:
+    """The image or the file whose address a URI list of one line is, as far as its client or its name tells; otherwise
+    None. Of an image, the name tells more than a client that says `image/*`."""
+    address, stated = (_as_text(part.data) or "").strip(), bare_media_type(part.mime_type.partition(_TYPE)[2])
+    if not (_ANY_ADDRESS if stated else _ADDRESS).fullmatch(address):
         return None
     try:
         name = urlsplit(address).path.rpartition("/")[2]
     except ValueError:  # no URL after all
         return None
-    media_type = _LINKED.get(name.rpartition(".")[2].lower()) if "." in name else None
-    if media_type is None:
+    named = _LINKED.get(name.rpartition(".")[2].lower()) if "." in name else None
+    is_open = not stated or stated.endswith("/*") or stated == _UNKNOWN
+    fits = named is not None and (stated in {"", _UNKNOWN} or named.partition("/")[0] == stated.partition("/")[0])
+    media_type = named if is_open and fits else _USUAL.get(stated, stated)
+    if not media_type:
         return None
     kind = MediaKind.IMAGE if media_type.startswith("image/") else MediaKind.FILE
     return Media(kind, media_type, url=address)

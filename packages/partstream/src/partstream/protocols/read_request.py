@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, Final, TypeAlias, TypeVar
 from urllib.parse import unquote_to_bytes
 
-from partstream.conversation.media import URI_LIST, sniff
+from partstream.conversation.media import address_part, sniff
 from partstream.errors import InvalidRequestError
 from partstream.lm.messages import ChatMessage, Tool, ToolMode
 from partstream.lm.parts import DataPart, MessagePart, RawCallPart, TextPart, ToolCallPart, ToolResultPart
@@ -231,9 +231,15 @@ def said(part: Mapping[str, Any], name: str, where: str) -> TextPart | None:
 _UNKNOWN: Final = "application/octet-stream"
 
 
-def read_address(url: str, where: str) -> DataPart:
-    """The content of a URL: its bytes if it is a data URL, else the address itself."""
-    return read_bytes(url, where) if _is_data_url(url) else DataPart.text(url, URI_LIST)
+PICTURE: Final = "image/*"
+DOCUMENT: Final = "application/pdf"
+"""What is at the address of a document whose type nothing says: servers that fetch any take these."""
+
+
+def read_address(url: str, where: str, media_type: str = "") -> DataPart:
+    """The content of a URL: its bytes if it is a data URL, else the address itself and what the request says to be
+    there."""
+    return read_bytes(url, where) if _is_data_url(url) else address_part(url, media_type)
 
 
 def read_bytes(value: str, where: str, label: str = "") -> DataPart:

@@ -105,7 +105,7 @@ def test_the_user_says_texts_images_documents_and_results():
         ToolResultPart("c2"),
         ToolResultPart("c3", (TextPart("a"), DataPart(PNG, "image/png"))),
         TextPart("And?"),
-        DataPart(b"https://example.com/a.png", "text/uri-list"),
+        DataPart(b"https://example.com/a.png", "text/uri-list;type=image/*"),
         DataPart(PDF, "application/pdf"),
         DataPart(b"Words", "text/plain"),
     )

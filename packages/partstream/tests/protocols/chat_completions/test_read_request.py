@@ -141,15 +141,15 @@ def test_a_custom_tool_was_given_a_text():
         ({"type": "image_url", "image_url": _data_url(PNG, "image/png")}, DataPart(PNG, "image/png")),
         (
             {"type": "image_url", "image_url": {"url": "https://a.example/png"}},
-            DataPart.text("https://a.example/png", URL),
+            DataPart.text("https://a.example/png", f"{URL};type=image/*"),
         ),
         (
             {"type": "video_url", "video_url": {"url": "https://a.example/mp4"}},
-            DataPart.text("https://a.example/mp4", URL),
+            DataPart.text("https://a.example/mp4", f"{URL};type=video/*"),
         ),
         (
             {"type": "document_url", "document_url": "https://a.example/pdf"},
-            DataPart.text("https://a.example/pdf", URL),
+            DataPart.text("https://a.example/pdf", f"{URL};type=application/pdf"),
         ),
         (
             {"type": "input_audio", "input_audio": {"data": _base64(b"sound"), "format": "mp3"}},
@@ -168,7 +168,10 @@ def test_a_custom_tool_was_given_a_text():
             DataPart(PDF, "application/pdf"),
         ),
         ({"type": "file", "file": {"file_data": _base64(PDF)}}, DataPart(PDF, "application/pdf")),
-        ({"type": "file", "file": {"file_data": "https://a.example/pdf"}}, DataPart.text("https://a.example/pdf", URL)),
+        (
+            {"type": "file", "file": {"file_data": "https://a.example/pdf"}},
+            DataPart.text("https://a.example/pdf", f"{URL};type=application/pdf"),
+        ),
     ],
 )
 def test_pictures_sounds_and_files_are_their_bytes_or_their_address(part: dict[str, Any], read: DataPart):

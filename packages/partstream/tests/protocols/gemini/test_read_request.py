@@ -72,7 +72,7 @@ def test_contents_are_messages() -> None:
     assert asked.messages[3].content == (
         ToolResultPart("c1", (TextPart("found"),)),
         DataPart(b"png", "image/png"),
-        DataPart.text("https://e.org/a.pdf", "text/uri-list"),
+        DataPart.text("https://e.org/a.pdf", "text/uri-list;type=application/pdf"),
     )
     assert asked.unmapped == {}
 

@@ -106,11 +106,11 @@ def test_a_refusal_is_what_the_model_said():
     [
         ({"type": "input_image", "image_url": _data_url(PNG, "image/png")}, DataPart(PNG, "image/png")),
         ({"type": "input_image", "image_url": "data:image/svg+xml,%3Csvg/%3E"}, DataPart(b"<svg/>", "image/svg+xml")),
-        ({"type": "input_image", "image_url": "https://e.org/a.png"}, DataPart.text("https://e.org/a.png", URL)),
+        ({"type": "input_image", "image_url": "https://e.org/a.png"}, DataPart.text("https://e.org/a.png", f"{URL};type=image/*")),
         ({"type": "input_file", "file_data": _data_url(PDF, "application/pdf")}, DataPart(PDF, "application/pdf")),
         ({"type": "input_file", "file_data": b64encode(PDF).decode()}, DataPart(PDF, "application/pdf")),
         ({"type": "input_file", "file_data": "AAECAw"}, DataPart(b"\0\1\2\3", "application/octet-stream")),
-        ({"type": "input_file", "file_url": "https://e.org/a"}, DataPart.text("https://e.org/a", URL)),
+        ({"type": "input_file", "file_url": "https://e.org/a"}, DataPart.text("https://e.org/a", f"{URL};type=application/pdf")),
         ({"type": "input_video", "video_url": _data_url(b"x", "video/mp4")}, DataPart(b"x", "video/mp4")),
     ],
 )  # fmt: skip

@@ -44,10 +44,11 @@ def _media(part: Mapping[str, Any], where: str, counts: read_request.Counts) -> 
     if not isinstance(source, dict):
         raise InvalidRequestError(at, read_request.described(source), "an object with a type")
     kind = read_request.optional_text(source, "type", at)
+    label = read_request.optional_text(source, "mimeType", at)
     if kind == "url":
-        return read_request.read_address(read_request.required_text(source, "value", at), f"{at}.value")
+        usual = read_request.DOCUMENT if part["type"] == "document" else f"{part['type']}/*"
+        return read_request.read_address(read_request.required_text(source, "value", at), f"{at}.value", label or usual)
     if kind == "data":
-        label = read_request.optional_text(source, "mimeType", at)
         return read_request.read_bytes(read_request.required_text(source, "value", at), f"{at}.value", label)
     counts.add(f"content[].source.{kind or 'without a type'}")  # a file that only a provider can reach
     return None
@@ -55,10 +56,11 @@ def _media(part: Mapping[str, Any], where: str, counts: read_request.Counts) -> 
 
 def _binary(part: Mapping[str, Any], where: str, counts: read_request.Counts) -> DataPart | None:
     """A part as packages before 1.0 send it: `{"type": "binary", "mimeType", "data" | "url" | "id"}`."""
+    label = read_request.optional_text(part, "mimeType", where)
     if data := read_request.optional_text(part, "data", where):
-        return read_request.read_bytes(data, f"{where}.data", read_request.optional_text(part, "mimeType", where))
+        return read_request.read_bytes(data, f"{where}.data", label)
     if url := read_request.optional_text(part, "url", where):
-        return read_request.read_address(url, f"{where}.url")
+        return read_request.read_address(url, f"{where}.url", label)
     counts.add("content[].binary.id")
     return None
 

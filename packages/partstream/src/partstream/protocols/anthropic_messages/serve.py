@@ -130,13 +130,20 @@ def _plain_text(source: Mapping[str, Any], where: str) -> DataPart:
 
 
 _SourceReader: TypeAlias = "Callable[[Mapping[str, Any], str], DataPart]"
-_IN_IMAGE: Final[dict[str, _SourceReader]] = {
+
+
+def _url_of(media_type: str) -> _SourceReader:
+    return lambda source, where: read_request.read_address(
+        read_request.required_text(source, "url", where), f"{where}.url", media_type
+    )
+
+
+_IN_IMAGE: Final[dict[str, _SourceReader]] = {"base64": _base64, "url": _url_of(read_request.PICTURE)}
+_IN_DOCUMENT: Final[dict[str, _SourceReader]] = {
     "base64": _base64,
-    "url": lambda source, where: read_request.read_address(
-        read_request.required_text(source, "url", where), f"{where}.url"
-    ),
+    "url": _url_of(read_request.DOCUMENT),
+    "text": _plain_text,
 }
-_IN_DOCUMENT: Final[dict[str, _SourceReader]] = {**_IN_IMAGE, "text": _plain_text}
 
 
 def _search_result(block: Mapping[str, Any], where: str, counts: read_request.Counts) -> TextPart:

@@ -259,14 +259,19 @@ def _image(part: Mapping[str, Any], where: str, counts: read_request.Counts) -> 
 
 def _at_address(part: Mapping[str, Any], where: str, counts: read_request.Counts) -> DataPart:
     name = part["type"]  # also the name of the field
-    value = part.get(name)
+    value, at, media_type = part.get(name), f"{where}.{name}", _AT_ADDRESS[name]
     if isinstance(value, dict):
-        return read_request.read_address(
-            read_request.required_text(value, "url", f"{where}.{name}"), f"{where}.{name}.url"
-        )
+        return read_request.read_address(read_request.required_text(value, "url", at), f"{at}.url", media_type)
     if not isinstance(value, str) or not value:
-        raise InvalidRequestError(f"{where}.{name}", read_request.described(value), "an object with a url")
-    return read_request.read_address(value, f"{where}.{name}")
+        raise InvalidRequestError(at, read_request.described(value), "an object with a url")
+    return read_request.read_address(value, at, media_type)
+
+
+_AT_ADDRESS: Final = {
+    "image_url": read_request.PICTURE,
+    "video_url": "video/*",
+    "document_url": read_request.DOCUMENT,
+}
 
 
 def _audio(part: Mapping[str, Any], where: str, counts: read_request.Counts) -> DataPart:
@@ -288,7 +293,7 @@ def _file(part: Mapping[str, Any], where: str, counts: read_request.Counts) -> D
         return None
     # OpenRouter's clients put addresses into the same field (docs/wires/chat-completions.md#attachments).
     if data.startswith(("https://", "http://")):
-        return read_request.read_address(data, f"{at}.file_data")
+        return read_request.read_address(data, f"{at}.file_data", read_request.DOCUMENT)
     read = read_request.read_bytes(data, f"{at}.file_data")
     if name and name != file_name(read.mime_type):
         counts.add("content[].file.filename")

@@ -12,6 +12,7 @@ Sources are in the grounding of the last chunk, which says why the model stopped
 """
 
 from __future__ import annotations
+import re
 from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -21,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qs
 
 from partstream.codec.json_codec import dumps
-from partstream.conversation.media import URI_LIST
+from partstream.conversation.media import URI_LIST, address_part
 from partstream.conversation.provider_state import ITEMS, PLACE, AnswerPlace
 from partstream.errors import InvalidRequestError, UnsupportedParameterError
 from partstream.lm.messages import ChatMessage, RequestOptions, Tool, ToolMode
@@ -44,7 +45,15 @@ from partstream.protocols.gemini import provider_state as state
 from partstream.protocols.gemini.provider_state import SIGNATURE, usable_signature
 from partstream.protocols.gemini.read_response import FILTERS
 from partstream.protocols.options import NO_EFFORT, effort_of
-from partstream.protocols.read_request import Counts, checked, described, optional_text, read_bytes, required_text
+from partstream.protocols.read_request import (
+    DOCUMENT,
+    Counts,
+    checked,
+    described,
+    optional_text,
+    read_bytes,
+    required_text,
+)
 from partstream.protocols.schemas import with_inner_schemas
 from partstream.protocols.serve import MODEL, RequestReader, ResponseWriter, ServedDocument, StreamForm, path_for_model
 
@@ -367,10 +376,15 @@ def _words(response: Mapping[str, Any], name: str) -> str:
 def _blob(part: Mapping[str, Any], where: str) -> DataPart:
     """The bytes or the address of a file."""
     if "fileData" in part:
-        address = optional_text(object_of(part, "fileData", where), "fileUri", f"{where}.fileData")
-        return DataPart.text(address, URI_LIST)
+        file, at = object_of(part, "fileData", where), f"{where}.fileData"
+        address, media_type = optional_text(file, "fileUri", at), optional_text(file, "mimeType", at)
+        return address_part(address, media_type or ("video/*" if _VIDEO.search(address) else DOCUMENT))
     blob, at = object_of(part, "inlineData", where), f"{where}.inlineData"
     return read_blob(optional_text(blob, "data", at), f"{at}.data", optional_text(blob, "mimeType", at))
+
+
+_VIDEO: Final = re.compile(r"https?://(?:[\w-]+\.)?(?:youtube\.com|youtu\.be)/", re.IGNORECASE)
+"""Addresses that need no type (docs/wires/gemini.md#contents)."""
 
 
 def read_blob(said: str, where: str, media_type: str) -> DataPart:

@@ -18,7 +18,7 @@ from itertools import groupby
 from typing import Any, Final
 
 from partstream.codec.json_codec import dumps, loads
-from partstream.conversation.media import URI_LIST
+from partstream.conversation.media import address_part
 from partstream.errors import InvalidRequestError, UnsupportedParameterError
 from partstream.lm.messages import ChatMessage, RequestOptions, Tool, ToolMode
 from partstream.lm.outputs import Finish, InboundRequest, Outcome, Repeated, Reply, StreamOutput
@@ -197,7 +197,8 @@ def _file(content: Mapping[str, Any], where: str, _counts: Counts) -> DataPart:
     """The bytes or the address of a file."""
     if (data := optional_text(content, "data", where)) != "":
         return read_blob(data, f"{where}.data", optional_text(content, "mime_type", where))
-    return DataPart.text(required_text(content, "uri", where), URI_LIST)
+    usual = read_request.DOCUMENT if content["type"] == "document" else f"{content['type']}/*"
+    return address_part(required_text(content, "uri", where), optional_text(content, "mime_type", where) or usual)
 
 
 def _result(step: Mapping[str, Any], where: str, counts: Counts) -> ToolResultPart:

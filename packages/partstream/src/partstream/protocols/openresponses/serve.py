@@ -290,12 +290,13 @@ def _file(part: Mapping[str, Any], where: str, counts: read_request.Counts) -> D
 
 def _fetched(part: Mapping[str, Any], where: str, counts: read_request.Counts) -> DataPart | None:
     """The content of `image_url`, `video_url` or `file_url`: its bytes if it holds them, else the address itself."""
-    name = f"{part['type'].removeprefix('input_')}_url"
+    kind = part["type"].removeprefix("input_")
+    name = f"{kind}_url"
     url = read_request.optional_text(part, name, where)
     if not url:
         counts.add(f"content[].{part['type']} (without {name})")  # OpenAI's `file_id`
         return None
-    return read_request.read_address(url, f"{where}.{name}")
+    return read_request.read_address(url, f"{where}.{name}", read_request.DOCUMENT if kind == "file" else f"{kind}/*")
 
 
 _CONTENT_READERS: Final[dict[str, read_request.PartReader[ToolResultContent]]] = {
