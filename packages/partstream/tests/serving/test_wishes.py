@@ -269,3 +269,56 @@ def test_a_file_at_any_address_arrives_as_a_file(
 ) -> None:
     body, _ = _asked(client, upstream, OTHER, fields)
     assert {path: _at(body, path) for path in wanted} == wanted
+
+
+FORBIDS: dict[str, dict[str, Any]] = {
+    R: {"tools": [{"type": "function", "strict": True, **FUNCTION}], "tool_choice": "none"},
+    C: {"tools": [{"type": "function", "function": {**FUNCTION, "strict": True}}], "tool_choice": "none"},
+    M: {
+        "tools": [{"name": "look", "strict": True, "input_schema": PARAMETERS}],
+        "tool_choice": {"type": "none"},
+    },
+    G: {
+        "tools": [{"functionDeclarations": [{"name": "look", "parametersJsonSchema": PARAMETERS}]}],
+        "toolConfig": {"functionCallingConfig": {"mode": "NONE"}},
+    },
+}
+"""A tool that the model may not call, by each client; G cannot say that it is strict."""
+IDLE = {
+    R: {"tools.0.name": "look", "tool_choice": "none"},
+    C: {"tools.0.function.name": "look", "tool_choice": "none"},
+    M: {"tools.0.name": "look", "tool_choice": {"type": "none"}},
+    G: {
+        "tools.0.functionDeclarations.0.name": "look",
+        "toolConfig.functionCallingConfig": {"mode": "NONE"},
+    },
+    O: {"tools": ABSENT},
+}
+
+
+@pytest.mark.parametrize("upstream", IDLE)
+@pytest.mark.parametrize("client", FORBIDS)
+def test_tools_that_must_not_be_called_stay_where_the_upstream_can_be_told_so(client: str, upstream: str) -> None:
+    body, _ = _asked(client, upstream, OTHER, FORBIDS[client])
+    assert {path: _at(body, path) for path in IDLE[upstream]} == IDLE[upstream]
+
+
+STRICT = {R: "tools.0.strict", C: "tools.0.function.strict", M: "tools.0.strict"}
+
+
+@pytest.mark.parametrize("upstream", STRICT)
+@pytest.mark.parametrize("client", STRICT)
+def test_a_tool_stays_strict(client: str, upstream: str) -> None:
+    body, _ = _asked(client, upstream, CLAUDE, FORBIDS[client])
+    assert _at(body, STRICT[upstream]) is True
+
+
+def test_one_call_at_a_time_is_one_on_every_wire_that_can_say_it() -> None:
+    asks = {**FORBIDS[M], "tool_choice": {"type": "auto", "disable_parallel_tool_use": True}}
+    for upstream, path, wanted in (
+        (R, "parallel_tool_calls", False),
+        (C, "parallel_tool_calls", False),
+        (M, "tool_choice.disable_parallel_tool_use", True),
+    ):
+        body, _ = _asked(M, upstream, OTHER, asks)
+        assert _at(body, path) is wanted

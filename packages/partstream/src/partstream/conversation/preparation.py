@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 from partstream.codec.redaction import HiddenValues
 from partstream.conversation import provider_state
 from partstream.conversation import turns as conversation
-from partstream.lm.messages import ChatMessage, RequestOptions, Role, Tool, ToolMode
+from partstream.lm.messages import ChatMessage, RequestOptions, Role, StrictTool, Tool, ToolMode
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, unchecked_part
 from partstream.settings.kinds import BODY, BOOLEAN, HEADERS, TEXT, Choice, check_headers, choice
 from partstream.settings.row import Secrecy, Setting
@@ -88,11 +88,19 @@ ASKED_IN: Final = "_askedIn"
 """The option of a host that names the wire of the client; see :attr:`ChatRequest.asked_in`."""
 ASKS_TO_THINK: Final = "_asksToThink"
 """The option of a host that says whether the client wants thinking: true, false, or missing."""
+IDLE_TOOLS: Final = "_idleTools"
+"""The option of a host with the tools that the client lists and forbids to call."""
 
 
 @dataclass(frozen=True, slots=True)
 class SentTool(Tool):
-    """A tool under the name to send, with the schema to send; made of a tool that was checked."""
+    """A tool under the name to send, with the schema to send; made of a tool that was checked.
+
+    Attributes:
+        is_strict: Whether the server keeps calls to the schema.
+    """
+
+    is_strict: bool = False
 
     def __post_init__(self) -> None:
         """Checks nothing again."""
@@ -121,6 +129,8 @@ class ChatRequest:
         asked_in: The wire of the options' names; empty for the wire of the server.
         instructions_name: The name of who speaks in all system messages of `instructions`; empty for none, or several.
         asks_to_think: Whether the caller wants thinking; None where it leaves that open.
+        idle_tools: Tools that the model may not call. A server with a word for that gets them, because earlier calls
+            need them and its prompt cache holds them.
     """
 
     model_id: str
@@ -140,6 +150,7 @@ class ChatRequest:
     asked_in: str = ""
     instructions_name: str = ""
     asks_to_think: bool | None = None
+    idle_tools: tuple[SentTool, ...] = ()
 
 
 # ---- Facts about servers and models, which are no settings ----
@@ -173,13 +184,15 @@ class ConversationRules:
 
     `may_end` decides whether an item that goes back, such as reasoning, may be the last one of a response. Servers
     refuse an item there that only leads to the next one, for instance the reasoning before a call that is gone.
-    `tool_schema` puts the schema of a tool into the form that the server takes.
+    `tool_schema` puts the schema of a tool into the form that the server takes. `takes_strict` says whether it can be
+    told to keep calls to a schema.
     """
 
     call_ids: conversation.CallIdRule = conversation.ANY_IDS
     tool_names: conversation.NameForm = conversation.ANY_NAME
     may_end: Callable[[Mapping[str, Any]], bool] = _any_item
     tool_schema: Callable[[Mapping[str, Any] | None], FormedSchema] = _any_schema
+    takes_strict: bool = False
 
 
 ANY_CONVERSATION: Final = ConversationRules()
@@ -477,9 +490,19 @@ def prepare(
     """
     given, notes = conversation.read_turns(messages)
     calls = (piece.name for turn in given for piece in turn.content if isinstance(piece, conversation.Call))
-    formed = [rules.tool_schema(tool.input_schema) for tool in options.tools]
-    renamed = {tool.name: one.renamed for tool, one in zip(options.tools, formed, strict=True) if one.renamed}
-    names = conversation.ToolNames([*(tool.name for tool in options.tools), *calls], rules.tool_names, renamed)
+    listed = options.tools or options.model_options.get(IDLE_TOOLS, ())
+    formed = [rules.tool_schema(tool.input_schema) for tool in listed]
+    renamed = {tool.name: one.renamed for tool, one in zip(listed, formed, strict=True) if one.renamed}
+    names = conversation.ToolNames([*(tool.name for tool in listed), *calls], rules.tool_names, renamed)
+    sent = tuple(
+        SentTool(
+            names.to_upstream(tool.name),
+            conversation.well_formed(tool.description),
+            one.schema,
+            isinstance(tool, StrictTool) and rules.takes_strict,
+        )
+        for tool, one in zip(listed, formed, strict=True)
+    )
     ids = conversation.CallIds(call_id_prefix, rules.call_ids)
     markers = _markers(messages)
     # The upstreams of one program share a prefix, so only the marker shows which one made a call.
@@ -493,10 +516,7 @@ def prepare(
         model_id=origin.model,
         turns=tuple(turns),
         instructions=instructions,
-        tools=tuple(
-            SentTool(names.to_upstream(tool.name), conversation.well_formed(tool.description), one.schema)
-            for tool, one in zip(options.tools, formed, strict=True)
-        ),
+        tools=sent if options.tools else (),
         tool_mode=options.tool_mode,
         # Names with an underscore are for the host (observed in Copilot 0.67).
         options={name: value for name, value in options.model_options.items() if not name.startswith("_")},
@@ -509,6 +529,7 @@ def prepare(
         asked_in=_text_or_none(options.model_options.get(ASKED_IN)) or "",
         instructions_name=system_names.pop() if instructions and len(system_names) == 1 else "",
         asks_to_think=options.model_options.get(ASKS_TO_THINK),
+        idle_tools=() if options.tools else sent,
     )
     continuation = None
     if settings.continuation is not Continuation.OFF and settings.stores:
@@ -524,7 +545,10 @@ def prepare(
         where = f"messages[{thoughts[0]}]"
         notes.append(conversation.Note("thinking that another server or model gave, kept out", where, ("thinking",)))
     lost = sorted({word for one in formed for word in one.lost})
-    of_tools = [tool.name for tool, one in zip(options.tools, formed, strict=True) if one.lost]
+    of_tools = [tool.name for tool, one in zip(listed, formed, strict=True) if one.lost]
+    if not rules.takes_strict and (strict := [tool.name for tool in listed if isinstance(tool, StrictTool)]):
+        where = f"tools {', '.join(strict)}"[:_MOST_SAID]
+        notes.append(conversation.Note("tools without strict", where, ("tools[].strict",)))
     if lost:
         said = f"schemas of tools lose {', '.join(lost)}, which the server does not take"
         notes.append(conversation.Note(said[:_MOST_SAID], f"tools {', '.join(of_tools)}"[:_MOST_SAID]))

@@ -111,6 +111,11 @@ class Tool:
         check_fields(self, _TOOL)
 
 
+@dataclass(frozen=True, slots=True)
+class StrictTool(Tool):
+    """A tool whose calls the server is to keep to its schema, on a wire that can ask for that."""
+
+
 @dataclass(frozen=True, slots=True, init=False)
 class RequestOptions:
     """The tools and options of a request; the counterpart of `vscode.ProvideLanguageModelChatResponseOptions`.

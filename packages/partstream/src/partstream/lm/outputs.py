@@ -16,7 +16,7 @@ from typing import Any, Final, Protocol, TypeAlias, runtime_checkable
 
 from partstream.codec.checks import TEXT, check_fields, instance_of, optional
 from partstream.errors import LanguageModelError
-from partstream.lm.messages import ChatMessage, RequestOptions
+from partstream.lm.messages import ChatMessage, RequestOptions, Tool
 from partstream.lm.parts import FinishReason, ResponsePart, TextPart, ThinkingPart, Usage
 from partstream.settings.kinds import Choice
 
@@ -278,6 +278,7 @@ class InboundRequest:
         body: The JSON object as it came, for protocols whose answers repeat parts of it.
         asks_to_think: Whether the client wants thinking, on a wire whose servers give it on demand alone; None where
             the request leaves it open.
+        idle_tools: The tools that the request lists and forbids to call; `options` has none then.
     """
 
     model: str
@@ -288,6 +289,7 @@ class InboundRequest:
     dialect: str = field(default="", compare=False)
     body: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
     asks_to_think: bool | None = field(default=None, compare=False)
+    idle_tools: tuple[Tool, ...] = field(default=(), compare=False)
 
     @property
     def dropped(self) -> tuple[str, ...]:

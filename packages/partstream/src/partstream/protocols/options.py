@@ -86,7 +86,8 @@ def states_of_calls(
 def declared(tool: Tool, schema: str) -> dict[str, Any]:
     """A tool by its name, its description if it has one, and its schema, in the field of that name."""
     described = {"description": tool.description} if tool.description else {}
-    return {"name": tool.name, **described, schema: tool.input_schema}
+    strict = {"strict": True} if getattr(tool, "is_strict", False) else {}
+    return {"name": tool.name, **described, schema: tool.input_schema, **strict}
 
 
 def function_of(tool: Tool) -> dict[str, Any]:

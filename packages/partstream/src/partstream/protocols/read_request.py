@@ -16,7 +16,7 @@ from urllib.parse import unquote_to_bytes
 
 from partstream.conversation.media import address_part, sniff
 from partstream.errors import InvalidRequestError
-from partstream.lm.messages import ChatMessage, Tool, ToolMode
+from partstream.lm.messages import ChatMessage, StrictTool, Tool, ToolMode
 from partstream.lm.parts import DataPart, MessagePart, RawCallPart, TextPart, ToolCallPart, ToolResultPart
 from partstream.protocols.read_response import read_arguments
 
@@ -278,7 +278,7 @@ def read_tools(
     are_typed: bool = False,
 ) -> dict[str, Tool]:
     """The tools of a type in the field `tools`, by their names; null is no tool. Tools of other types, names for the
-    second time, and demands for strict arguments are counted.
+    second time, are counted.
 
     Args:
         value: The field.
@@ -296,13 +296,12 @@ def read_tools(
             counts.add(f"tools[].{said}")
             continue
         declared = tool.get(within) if within else tool
-        where, counted = (f"{at}.{within}", f"tools[].{within}") if within else (at, "tools[]")
+        where = f"{at}.{within}" if within else at
         if not isinstance(declared, dict):
             raise InvalidRequestError(where, described(declared), "an object with a name")
         name, description = required_text(declared, "name", where), optional_text(declared, "description", where)
-        read = Tool(name, description, checked(declared, schema, dict, "a JSON schema", where))
-        if declared.get("strict"):
-            counts.add(f"{counted}.strict")
+        kind_of_tool = StrictTool if declared.get("strict") else Tool
+        read = kind_of_tool(name, description, checked(declared, schema, dict, "a JSON schema", where))
         if name in tools:
             counts.add(f"tools[].{kind} (a name for the second time)")
         tools.setdefault(name, read)

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from partstream.codec.checks import narrow
 from partstream.codec.json_codec import dumps
-from partstream.conversation.preparation import ASKED_IN, ASKS_TO_THINK
+from partstream.conversation.preparation import ASKED_IN, ASKS_TO_THINK, IDLE_TOOLS
 from partstream.errors import PartstreamError
 from partstream.lm.outputs import InboundRequest, Reply
 from partstream.protocols.failures import FailedReply, FailureKind, ServedFailure
@@ -523,6 +523,8 @@ class ResponseRun:
         options = {**asked.options.model_options, ASKED_IN: endpoint.protocol.name}
         if asked.asks_to_think is not None:
             options[ASKS_TO_THINK] = asked.asks_to_think
+        if asked.idle_tools:
+            options[IDLE_TOOLS] = asked.idle_tools
         answer = self._running = ProviderCall(
             model,
             replace(asked, options=replace(asked.options, model_options=options)),

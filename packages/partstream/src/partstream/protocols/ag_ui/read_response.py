@@ -166,8 +166,7 @@ class Texts:
         """Emits a piece of the answer."""
         if self._thinking.said:
             self._thinking.settle()
-        if self._carrying.has_new:
-            self._carrying.emit(outputs)
+        self._carrying.emit(outputs)
         if self._break and self.any_shown and self._last_character != "\n":
             piece = "\n\n" + piece.lstrip("\n")
         self._break = False

@@ -36,12 +36,12 @@ from functools import partial
 from typing import Any, Final
 
 from partstream.codec.json_codec import dumps, loads_or_none
-from partstream.conversation.provider_state import ITEMS
 from partstream.errors import ToolArgumentsError
 from partstream.lm.inner_activity import InnerCall, InnerResult, call_data, call_line, result_data, result_line, wish
 from partstream.lm.outputs import EmitText, StreamOptions, StreamOutput, ThinkingMode, Unmapped
 from partstream.lm.parts import thinking_part
 from partstream.protocols.calls import Calls, CompleteCall, OpenJson, read_pieces, shown_pieces
+from partstream.protocols.provider_state import CarriedItems
 from partstream.protocols.read_response import EmittedPrefix, JSONObject, checksum, identifier, mapping, objects, text
 
 # ---- What goes back to the agent of its own run ----
@@ -60,18 +60,12 @@ MOST_CARRIED: Final = 36_000
 _MOST_OF_ONE: Final = 8_000
 
 
-class Carrying:
-    """The items of one run. An item goes out before the text after it: its place is where it goes out.
-
-    Attributes:
-        has_new: Whether items have come that did not go out.
-    """
+class Carrying(CarriedItems):
+    """The items of one run. An item goes out before the text after it: its place is where it goes out."""
 
     def __init__(self, options: StreamOptions) -> None:
+        super().__init__(options.thinking, ITEM_TYPE, "what a run carries")
         self._left = MOST_CARRIED  # characters
-        self._wanted = options.thinking is ThinkingMode.PART
-        self._items: list[dict[str, Any]] = []
-        self.has_new = False
 
     def cut(self, text: str) -> str:
         """The text, as far as it may be carried; one that is cut says so."""
@@ -81,18 +75,9 @@ class Carrying:
         self._left = max(0, self._left - len(text))
         return text
 
-    def add(self, fields: Mapping[str, Any]) -> None:
-        """Takes the next item; fields of the value None are left out."""
-        if self._wanted:
-            known = {name: value for name, value in fields.items() if value is not None}
-            self._items.append({"type": ITEM_TYPE, **known})
-            self.has_new = True
-
-    def emit(self, outputs: list[StreamOutput]) -> None:
-        """Emits all items so far, if new ones have come."""
-        if self.has_new:
-            self.has_new = False
-            outputs.append(thinking_part("", None, {ITEMS: list(self._items)}))
+    def add(self, *items: Mapping[str, Any]) -> None:
+        """Takes items; fields of the value None are left out."""
+        super().add(*({name: value for name, value in item.items() if value is not None} for item in items))
 
 
 # ---- Tool calls ----

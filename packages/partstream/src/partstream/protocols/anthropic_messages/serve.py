@@ -338,15 +338,14 @@ def _tools(body: Mapping[str, Any], counts: read_request.Counts) -> tuple[tuple[
     if kind == "tool":
         name = read_request.required_text(choice, "name", "tool_choice")
         tools = tuple(tool for tool in tools if tool.name == name)
-    mode = _MODES[kind]
-    return ((), ToolMode.AUTO) if mode is None else (tools, mode if tools else ToolMode.AUTO)
+    return tools, _MODES[kind] if tools else ToolMode.AUTO
 
 
-_MODES: Final[Mapping[str, ToolMode | None]] = {
+_MODES: Final[Mapping[str, ToolMode]] = {
     "auto": ToolMode.AUTO,
     "any": ToolMode.REQUIRED,
     "tool": ToolMode.REQUIRED,
-    "none": None,
+    "none": ToolMode.AUTO,
 }
 
 
@@ -379,6 +378,7 @@ class MessagesRequestReader(RequestReader):
         messages = tuple(_messages(body.get("messages"), counts))
         tools, tool_mode = _tools(body, counts)
         read_request.count_unread(body, _READ, counts)
+        is_idle = (body.get("tool_choice") or {}).get("type") == "none"
         effort, options = read_thinking(body)
         options |= {name: value for name, value in body.items() if name not in _READ_FIELDS and value is not None}
         if (body.get("tool_choice") or {}).get("disable_parallel_tool_use"):
@@ -390,7 +390,10 @@ class MessagesRequestReader(RequestReader):
         return InboundRequest(
             model=read_request.optional_text(body, "model"),
             messages=(*system, *messages),
-            options=RequestOptions(tools, tool_mode, options, {"reasoningEffort": effort} if effort else {}),
+            options=RequestOptions(
+                () if is_idle else tools, tool_mode, options, {"reasoningEffort": effort} if effort else {}
+            ),
+            idle_tools=tools if is_idle else (),
             stream=body.get("stream") is True,
             unmapped={**read_request.not_default(body, _OF_THE_SERVER), **counts.numbers},
             body=body,
@@ -459,7 +462,7 @@ _READ: Final = read_request.places(
         "metadata": "user_id",
     }
 )
-"""The fields that are read of objects; a mark for a cache is for its own server. Readers count `strict`, and the title,
+"""The fields that are read of objects; a mark for a cache is for its own server. Readers count the title,
 context and citations of a document by themselves."""
 
 

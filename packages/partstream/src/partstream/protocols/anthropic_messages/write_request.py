@@ -387,9 +387,10 @@ OPTIONS: Final = OptionRules(
 
 def tool_fields(request: preparation.ChatRequest, *, parallel: bool | None) -> JSONObject:
     """The fields of a body that say which tools there are, and whether several may be called at once (None without a
-    choice). `strict` is never sent: it has limits that the tools of an editor exceed."""
+    choice). `strict` is sent only for a client that asks for it: it has limits that the tools of an editor exceed."""
     if not request.tools:
-        return {}
+        idle = [declared(tool, "input_schema") for tool in request.idle_tools]
+        return {"tools": idle, "tool_choice": {"type": "none"}} if idle else {}
     choice: JSONObject = {"type": "any"} if request.tool_mode is ToolMode.REQUIRED else {}
     if parallel is not None:
         choice = {"type": "auto", **choice, "disable_parallel_tool_use": not parallel}
@@ -777,16 +778,25 @@ class MessagesRequests(protocol.RequestWriter):
         """Notes on the options that have no place on this wire, and on those that the version of the API forbids."""
         options = OPTIONS.of(request)
         version = _version(request, request.settings.own_settings(models.AnthropicMessagesSettings))
-        lost = sorted(models.FORBIDDEN.get(version, models.Forbidden()).fields & options.fields.keys())
-        said = f"options that version {version} of the API does not take: {', '.join(lost)}"
-        return (*OPTIONS.notes(request), *((Note(said, "modelOptions", tuple(lost)),) if lost else ()))
+        forbidden = models.FORBIDDEN.get(version, models.Forbidden()).fields
+        lost = {f"version {version} of the API": sorted(forbidden & options.fields.keys())}
+        if (sampling := options.fields.keys() & set(models.SAMPLING) - forbidden) and (
+            models.abilities_of(request.model_id, request.settings.capabilities).sampling is not models.Sampling.TAKEN
+        ):
+            lost["the model"] = sorted(sampling - build_request(request).keys())
+        said = (
+            (f"options that {who} does not take: {', '.join(names)}", names) for who, names in lost.items() if names
+        )
+        return (*OPTIONS.notes(request), *(Note(one, "modelOptions", tuple(names)) for one, names in said))
 
     def conversation_rules(self, settings: preparation.RequestSettings, model_id: str) -> preparation.ConversationRules:
         """The ids, names and schemas that the server of a model takes, and which blocks may end an answer."""
         server = settings.own_settings(models.AnthropicMessagesSettings).messages_server
         rules = models.rules_of(server, model_id)
         form = replace(rules.schemas, flattens=True, names=True)
-        return preparation.ConversationRules(rules.call_ids, may_end=may_end, tool_schema=form.of)
+        return preparation.ConversationRules(
+            rules.call_ids, may_end=may_end, tool_schema=form.of, takes_strict="claude" in model_id
+        )
 
     def complete_settings(
         self,

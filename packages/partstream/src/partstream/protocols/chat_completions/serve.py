@@ -120,6 +120,7 @@ class ChatRequestReader(RequestReader):
             stream=body.get("stream") is True,
             unmapped={**read_request.not_default(body, _OF_THE_SERVER), **counts.numbers},
             body=body,
+            idle_tools=tuple(functions.values()) if body.get("tool_choice") == "none" else (),
             asks_to_think=effort not in {None, NO_EFFORT} or bool(body.get("reasoning")),
         )
 
@@ -346,7 +347,7 @@ _READ: Final = read_request.places(
         "tools[].function": "name description parameters strict",
     }
 )
-"""The fields that are read of objects; readers count `detail`, `strict`, and files without data by themselves."""
+"""The fields that are read of objects; readers count `detail`, and files without data by themselves."""
 
 
 def read_thinking(message: Mapping[str, Any], where: str, counts: read_request.Counts) -> tuple[ThinkingPart, ...]:

@@ -7,8 +7,9 @@ gets the smallest body.
 
 Rules of messages (docs/wires/chat-completions.md#messages): contents are strings wherever a string can hold them,
 because lists of texts break small servers, and make models imitate them. Every tool result directly follows the message
-with its call. Reasoning goes back with the message that it came with. `strict` of tools is never sent: many servers
-refuse it, and schemas of tools do not satisfy it (docs/wires/chat-completions.md#tools-and-schemas).
+with its call. Reasoning goes back with the message that it came with. `strict` of tools is sent only for a client that
+asks for it: many servers refuse it, and schemas of tools do not satisfy it
+(docs/wires/chat-completions.md#tools-and-schemas).
 
 Anthropic's models cache only marked parts, also through OpenRouter and LiteLLM, and take at most four marks
 (docs/wires/chat-completions.md#prompt-caching).
@@ -102,7 +103,7 @@ class ChatRequests(RequestWriter):
         """The ids, names and schemas that the server of a model takes."""
         quirks = _quirks(settings, model_id)
         schemas = partial(for_model, quirks.schemas, model_id)
-        return ConversationRules(quirks.call_ids, quirks.tool_names, tool_schema=schemas)
+        return ConversationRules(quirks.call_ids, quirks.tool_names, tool_schema=schemas, takes_strict=True)
 
 
 WRITE_REQUEST: Final = ChatRequests()
@@ -320,9 +321,12 @@ def _extras(content: Sequence[conversation.Piece], carried: CarriedMessage) -> d
 
 def _tool_fields(request: ChatRequest, quirks: models.Quirks, *, has_calls: bool) -> models.JSONObject:
     """The fields of the tools and their choice; `has_calls` if the conversation holds calls."""
-    if not request.tools:
+    if not (request.tools or request.idle_tools):
         return {"tools": []} if quirks.lists_no_tools and has_calls else {}
-    fields: models.JSONObject = {"tools": [function_of(tool) for tool in request.tools], **quirks.tool_fields}
+    tools = [function_of(tool) for tool in request.tools or request.idle_tools]
+    fields: models.JSONObject = {"tools": tools, **quirks.tool_fields}
+    if request.idle_tools:
+        fields["tool_choice"] = "none"
     if request.tool_mode is ToolMode.REQUIRED and quirks.required:
         fields["tool_choice"] = quirks.required
     return fields

@@ -120,7 +120,7 @@ class GeminiRequestReader(RequestReader):
         body = camel_case(request.body)
         counts = Counts()
         messages = (*_read_system(body, counts), *_read_contents(body, counts))
-        tools, tool_mode = _read_tools(body, counts)
+        tools, tool_mode, idle_tools = _read_tools(body, counts)
         read_request.count_unread(body, _FIELDS, counts, camel_case)
         effort, shows, options = _read_generation(body)
         options |= {name: value for name, value in body.items() if name not in _READ and value is not None}
@@ -135,6 +135,7 @@ class GeminiRequestReader(RequestReader):
             unmapped={**read_request.not_default(body, {"store": False}), **counts.numbers},
             dialect=ARRAY if is_stream and not is_events else "",
             body=body,
+            idle_tools=idle_tools,
             asks_to_think=shows or bool(effort and effort != NO_EFFORT),
         )
 
@@ -401,8 +402,9 @@ _MODES: Final = {
 }
 
 
-def _read_tools(body: Mapping[str, Any], counts: Counts) -> tuple[tuple[Tool, ...], ToolMode]:
-    """The functions that the model may call, and whether it must call one; other tools are counted."""
+def _read_tools(body: Mapping[str, Any], counts: Counts) -> tuple[tuple[Tool, ...], ToolMode, tuple[Tool, ...]]:
+    """The functions that the model may call, whether it must call one, and those that it may not call; other tools are
+    counted."""
     tools: dict[str, Tool] = {}
     for place, tool in enumerate(list_of(body, "tools")):
         where = f"tools[{place}]"
@@ -413,7 +415,8 @@ def _read_tools(body: Mapping[str, Any], counts: Counts) -> tuple[tuple[Tool, ..
     config = object_of(body, "toolConfig")
     chosen = object_of(config, "functionCallingConfig", "toolConfig")
     mode = optional_text(chosen, "mode", calling)
-    return chosen_tools(tools, mode, chosen.get("allowedFunctionNames"), f"{calling}.mode")
+    idle = tuple(tools.values()) if mode.lower() == "none" else ()
+    return (*chosen_tools(tools, mode, chosen.get("allowedFunctionNames"), f"{calling}.mode"), idle)
 
 
 def chosen_tools(tools: Mapping[str, Tool], mode: str, allowed: Any, where: str) -> tuple[tuple[Tool, ...], ToolMode]:

@@ -39,13 +39,15 @@ from partstream.protocols.serve import WireRequest, path_for_model
 
 def _tool_fields(request: ChatRequest, settings: models.GeminiSettings, model: models.KnownModel) -> models.JSONObject:
     schema = SUBSET if settings.tool_schemas is models.ToolSchemas.OPENAPI else JSON_SCHEMA
-    functions = [declared_with(tool, schema) for tool in request.tools]
+    functions = [declared_with(tool, schema) for tool in request.tools or request.idle_tools]
     own: list[models.JSONObject] = [{name: {}} for name in models.server_tools_of(settings, model, functions)]
     tools = [*([{"functionDeclarations": functions}] if functions else []), *own]
     if not tools:
         return {}
     config: models.JSONObject = {}
-    if functions and request.tool_mode is ToolMode.REQUIRED:
+    if request.idle_tools:
+        config["functionCallingConfig"] = {"mode": "NONE"}
+    elif functions and request.tool_mode is ToolMode.REQUIRED:
         only = {"allowedFunctionNames": [request.tools[0].name]} if len(request.tools) == 1 else {}
         config["functionCallingConfig"] = {"mode": "ANY", **only}
     elif functions and settings.validates_calls:

@@ -100,7 +100,7 @@ _READ: Final = read_request.places(
         "tools[].function": "name description parameters strict",
     }
 )
-"""The fields that are read of objects; the reader of functions counts `strict` by itself."""
+"""The fields that are read of objects."""
 
 
 def read_messages(value: object, counts: read_request.Counts) -> tuple[ChatMessage, ...]:

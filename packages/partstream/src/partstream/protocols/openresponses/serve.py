@@ -110,6 +110,7 @@ class ResponsesRequestReader(RequestReader):
             stream=is_stream,
             unmapped={**read_request.not_default(body, _OF_THE_SERVER), **counts.numbers},
             body=body,
+            idle_tools=tuple(functions.values()) if body.get("tool_choice") == "none" else (),
             asks_to_think=effort not in {None, NO_EFFORT} or bool(options.get("reasoning")),
         )
 
@@ -318,7 +319,7 @@ _READ: Final = read_request.places(
     }
 )
 """The fields that are read of objects; `id` and `status` are bookkeeping of the wire, and a mark for a cache is for its
-own server. Readers count `detail`, `strict`, and files without data by themselves."""
+own server. Readers count `detail`, and files without data by themselves."""
 
 
 # ---- Compaction ----

@@ -3,7 +3,7 @@
 :mod:`partstream.conversation.turns` has prepared the conversation. The body is written in this order: model, input
 items, instructions, tools, then the chosen options; an option of the request wins over the configuration of the model.
 The protocol has no cache breakpoints: servers find the common beginning by themselves, helped by `prompt_cache_key`.
-`strict` is false for all tools, because arbitrary schemas do not satisfy strict mode
+`strict` is false unless a client asks for it, because arbitrary schemas do not satisfy strict mode
 (docs/wires/openresponses.md#tools).
 
 Source: OpenResponses specification 2026-04-24, `CreateResponseBody` and `ItemParam`.
@@ -132,7 +132,7 @@ OPTIONS: Final = OptionRules(
 
 
 # Servers refuse reasoning without the item that it led to; a summary of the conversation needs no such item.
-_RULES: Final = ConversationRules(may_end=lambda item: item.get("type") not in {None, "reasoning"})
+_RULES: Final = ConversationRules(may_end=lambda item: item.get("type") not in {None, "reasoning"}, takes_strict=True)
 
 
 class OpenResponsesRequests(RequestWriter):
@@ -169,18 +169,19 @@ class OpenResponsesRequests(RequestWriter):
             body["instructions"] = request.instructions
         if request.previous_response_id is not None:
             body["previous_response_id"] = request.previous_response_id
-        if request.tools:
+        if listed := request.tools or request.idle_tools:
             body["tools"] = [
                 {
                     "type": "function",
                     "name": tool.name,
                     "description": tool.description,
                     "parameters": tool.input_schema,
-                    "strict": False,
+                    "strict": tool.is_strict,
                 }
-                for tool in request.tools
+                for tool in listed
             ]
-            body["tool_choice"] = "required" if request.tool_mode is ToolMode.REQUIRED else "auto"
+            mode = "required" if request.tool_mode is ToolMode.REQUIRED else "auto"
+            body["tool_choice"] = "none" if request.idle_tools else mode
         if own.truncation is not None:
             body["truncation"] = own.truncation.value
         if own.compact_at is not None:
