@@ -38,7 +38,7 @@ from partstream.protocols.anthropic_messages.write_request import (
     thinking_fields,
 )
 from partstream.protocols.citations import CITATION_MIME_TYPE, read_citation
-from partstream.protocols.options import chosen_options
+from partstream.protocols.options import Option, chosen_options
 from unsupported.common import (
     ERROR_KIND,
     INSTRUCTIONS,
@@ -257,7 +257,7 @@ def _options(asked: InboundRequest) -> InboundRequest:
     """Chooses a limit where nobody did, and says the effort as the server is told it."""
     chosen = chosen_options(asked.options.model_options, OPTIONS)
     abilities = abilities_of(asked.model, UNKNOWN_CAPABILITIES)
-    limit = answer_limit(chosen.limit, abilities, None, reserves=False)
+    limit = answer_limit(chosen.elsewhere.get(Option.LIMIT), abilities, None, reserves=False)
     kept = {name: value for name, value in chosen.fields.items() if value is not None and not name.startswith("_")}
     effort = chosen.effort or asked.options.model_configuration.get("reasoningEffort")
     must_call = bool(asked.options.tools) and asked.options.tool_mode is ToolMode.REQUIRED

@@ -29,7 +29,7 @@ from partstream.protocols.chat_completions.serve import (
 from partstream.protocols.chat_completions.write_request import NO_OUTPUT, OPTIONS
 from partstream.protocols.citations import CITATION_MIME_TYPE, Citation
 from partstream.protocols.failures import said_in_stream
-from partstream.protocols.options import chosen_options
+from partstream.protocols.options import Option, chosen_options
 from unsupported.common import (
     ANSWERS,
     BROKEN_ANSWER,
@@ -258,8 +258,8 @@ def _options(asked: InboundRequest) -> InboundRequest:
     options = asked.options
     chosen = chosen_options(options.model_options, OPTIONS)
     kept = {name: value for name, value in chosen.fields.items() if value is not None and not name.startswith("_")}
-    if chosen.limit is not None:
-        kept[Quirks().limit_field] = chosen.limit
+    if chosen.elsewhere.get(Option.LIMIT) is not None:
+        kept[Quirks().limit_field] = chosen.elsewhere.get(Option.LIMIT)
     effort = {} if chosen.effort is None else {"reasoningEffort": chosen.effort}
     configuration = {**options.model_configuration, **effort}
     return replace(asked, options=replace(options, model_options=kept, model_configuration=configuration))

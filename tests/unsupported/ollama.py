@@ -136,8 +136,8 @@ def _text_before_images(said: Sequence[MessagePart]) -> Sequence[MessagePart]:
 
 def _options(asked: InboundRequest) -> InboundRequest:
     options = asked.options
-    chosen = body_options(chosen_options(options.model_options, OPTIONS))
-    kept = {**chosen.options, **chosen.fields}
+    fields, of_model = body_options(chosen_options(options.model_options, OPTIONS))
+    kept = {**of_model, **fields}
     think = kept.pop("think", None)
     effort = "none" if think is False else think if isinstance(think, str) and think else None
     kept = {name: value for name, value in kept.items() if value is not None and name[0] != "_"}

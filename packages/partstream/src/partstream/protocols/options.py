@@ -242,7 +242,7 @@ class ChosenOptions(NamedTuple):
 
     Attributes:
         fields: Fields of the body.
-        elsewhere: The options that are said in another way than in one field.
+        elsewhere: The options that are said in another way than in one field; those of `_TYPES` have these.
         lost: The given names of the options that the wire has no place for.
     """
 
@@ -251,27 +251,12 @@ class ChosenOptions(NamedTuple):
     lost: tuple[str, ...] = ()
 
     @property
-    def limit(self) -> Any:
-        """The most tokens of the answer."""
-        return self.elsewhere.get(Option.LIMIT)
-
-    @property
     def effort(self) -> str | None:
         """The reasoning effort."""
-        said = self.elsewhere.get(Option.EFFORT)
-        return said if isinstance(said, str) and said else None
+        return self.elsewhere.get(Option.EFFORT) or None
 
-    @property
-    def budget(self) -> int | None:
-        """The tokens for thinking."""
-        said = self.elsewhere.get(Option.THINKING_TOKENS)
-        return said if type(said) is int else None
 
-    @property
-    def parallel(self) -> bool | None:
-        """Whether several tools may be called at once."""
-        said = self.elsewhere.get(Option.PARALLEL_CALLS)
-        return said if isinstance(said, bool) else None
+_TYPES: Final = {Option.EFFORT: str, Option.THINKING_TOKENS: int, Option.PARALLEL_CALLS: bool}
 
 
 def chosen_options(
@@ -294,7 +279,7 @@ def chosen_options(
     for name, option, value in _asked(options, rules, is_foreign=is_foreign):
         if option is not None and option in rules.places and not (is_foreign and option in rules.only_own - takes):
             if not (place := rules.places[option]):
-                elsewhere[option] = value
+                elsewhere |= {option: value} if type(value) is _TYPES.get(option, type(value)) else {}
             elif option is Option.STOP and rules.lists_stops and isinstance(value, str):
                 _put(fields, place, [value])
             else:
@@ -327,7 +312,8 @@ def _asked(
             yield name, option, value
         elif option is Option.SERVICE_TIER:
             if value != _ANY_TIER:
-                yield name, option if value in rules.tiers else None, rules.tiers.get(value)
+                said = rules.tiers.get(value) if isinstance(value, str) else None
+                yield name, None if said is None else option, said
         elif option in {Option.USER, Option.SAFETY_IDENTIFIER} and isinstance(value, str):
             yield name, option, value if len(value) <= _LONGEST_USER else short_digest(value, 16)
         # A client with a number of tokens for thinking has an effort in words too.

@@ -308,7 +308,7 @@ def read_thinking(body: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     output = {name: value for name, value in (body.get("output_config") or {}).items() if value is not None}
     effort = read_request.optional_text(output, "effort", "output_config")
     output.pop("effort", None)
-    options = {"output_config": output} if output else {}
+    options: dict[str, Any] = {"output_config": output} if output else {}
     thinking = body.get("thinking") or {}
     kind, budget = read_request.optional_text(thinking, "type", "thinking"), thinking.get("budget_tokens")
     if kind == "disabled":

@@ -658,7 +658,8 @@ def build_request(request: preparation.ChatRequest) -> dict[str, Any]:
     abilities = models.abilities_of(request.model_id, settings.capabilities)
     options = OPTIONS.of(request)
     forbidden = models.FORBIDDEN.get(_version(request, own), models.Forbidden())
-    limit = options.limit if type(options.limit) is int and options.limit > 0 else None
+    asked = options.elsewhere.get(Option.LIMIT)
+    limit = asked if type(asked) is int and asked > 0 else None
     keeps_places = settings.system_as is not preparation.SystemAs.INSTRUCTIONS
     conversation = _Writer(rules, forbidden, request.instructions, keeps_places=keeps_places)
     deferred = settings.tool_images is preparation.ToolImages.USER_MESSAGE
@@ -676,7 +677,7 @@ def build_request(request: preparation.ChatRequest) -> dict[str, Any]:
         "stream": True,
         **({"system": conversation.system} if conversation.system.strip() else {}),
         "messages": messages,
-        **tool_fields(request, parallel=options.parallel),
+        **tool_fields(request, parallel=options.elsewhere.get(Option.PARALLEL_CALLS)),
         **({} if container is None else {"container": container}),
     }
     body |= thinking_fields(
@@ -689,7 +690,7 @@ def build_request(request: preparation.ChatRequest) -> dict[str, Any]:
             bool(request.tools) and request.tool_mode is ToolMode.REQUIRED,
             body["messages"],
             may_think=not request.reasoning_is_refused,
-            budget=options.budget,
+            budget=options.elsewhere.get(Option.THINKING_TOKENS),
             asks=request.asks_to_think,
         )
     )

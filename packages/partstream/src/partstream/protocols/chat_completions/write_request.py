@@ -123,7 +123,11 @@ def _chosen(request: ChatRequest, quirks: models.Quirks) -> models.JSONObject:
         chosen |= quirks.effort.fields(effort)
     if quirks.cache_key_field and request.cache_key is not None:
         chosen[quirks.cache_key_field] = request.cache_key
-    limit = settings.max_output_tokens if options.limit is None else options.limit
+    limit = (
+        settings.max_output_tokens
+        if options.elsewhere.get(Option.LIMIT) is None
+        else options.elsewhere.get(Option.LIMIT)
+    )
     if limit is not None:
         chosen[quirks.limit_field] = limit
     if settings.context_size_field and request.context_size is not None:

@@ -402,7 +402,9 @@ class GeminiRequestWriter(RequestWriter):
         options = OPTIONS.of(request)
         effort, most = options.effort or request.reasoning_effort, settings.max_output_tokens
         shows = own.include_thoughts and request.asks_to_think is not False
-        thinking = models.thinking_config(model.thinking, settings.capabilities, effort, options.budget, shows=shows)
+        thinking = models.thinking_config(
+            model.thinking, settings.capabilities, effort, options.elsewhere.get(Option.THINKING_TOKENS), shows=shows
+        )
         # Options of the request win over the configuration of the model.
         config: models.JSONObject = {
             **({"responseModalities": ["TEXT", "IMAGE"]} if model.makes_images else {}),

@@ -4,7 +4,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from partstream.protocols.options import NO_FIELD, AnswerFormat, ChosenOptions, Option, OptionRules, snake_case
 from partstream.protocols.protocol import OwnSettings
@@ -142,19 +142,10 @@ OPTIONS: Final = OptionRules(
 )
 
 
-class BodyOptions(NamedTuple):
-    """Fields of the body, fields of `options` in the body, and the reasoning effort."""
-
-    fields: dict[str, Any]
-    options: dict[str, Any]
-    effort: str | None
-
-
-def body_options(chosen: ChosenOptions) -> BodyOptions:
-    """Options by their place in the body."""
+def body_options(chosen: ChosenOptions) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The fields of the body, and those of `options` in it."""
     named = dict(chosen.fields)
     nested = named.pop("options", None)
     options = dict(nested) if isinstance(nested, Mapping) else {}
     options |= {name: value for name, value in named.items() if name in MODEL_OPTIONS}
-    fields = {name: value for name, value in named.items() if name not in MODEL_OPTIONS}
-    return BodyOptions(fields, options, chosen.effort)
+    return {name: value for name, value in named.items() if name not in MODEL_OPTIONS}, options

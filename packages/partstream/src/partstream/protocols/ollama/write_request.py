@@ -62,7 +62,8 @@ class OllamaRequests(RequestWriter):
         """
         settings = request.settings
         own = settings.own_settings(models.OllamaSettings)
-        chosen = models.body_options(models.OPTIONS.of(request))
+        chosen = models.OPTIONS.of(request)
+        fields, of_model = models.body_options(chosen)
         body: _Wire = {
             "model": request.model_id,
             "messages": messages_of(request),
@@ -80,11 +81,11 @@ class OllamaRequests(RequestWriter):
             # Seconds are a number: a text needs a unit.
             is_number = own.keep_alive.removeprefix("-").isdigit()
             body["keep_alive"] = int(own.keep_alive) if is_number else own.keep_alive
-        body |= chosen.fields
+        body |= fields
         # The window that a person chose for this request wins over that of the settings.
         window, limit = request.context_size or own.num_ctx, settings.max_output_tokens
         options = {models.NUM_CTX: window} if window else {}
-        options |= ({models.NUM_PREDICT: limit} if limit is not None else {}) | dict(chosen.options)
+        options |= ({models.NUM_PREDICT: limit} if limit is not None else {}) | of_model
         extra = dict(settings.extra_body)
         if isinstance(extra.get(_NESTED), Mapping):
             extra[_NESTED] = with_extra_fields(options, extra[_NESTED])
