@@ -123,7 +123,7 @@ _DOCUMENT: Final = (
 
 def _in_words(part: MessagePart) -> MessagePart:
     if isinstance(part, DataPart) and (media := read_media(part)).kind is not MediaKind.IMAGE:
-        return TextPart(Attachment(media.kind, media.media_type, b"", "").in_words.value)
+        return TextPart(Attachment(media.kind, media.media_type, b"", "", media.url).in_words.value)
     return part
 
 

@@ -80,7 +80,7 @@ class Attachment:
     @property
     def in_words(self) -> Text:
         """The text in its place where it cannot be sent: a model that asked for it can look for another way."""
-        return Text(f"[{self.media_type}, which cannot be shown]")
+        return Text(f"[{self.media_type}{self.url and f' at {self.url}'}, which cannot be shown]")
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from partstream.errors import InvalidRequestError, UpstreamError
-from partstream.lm.messages import ChatMessage, RequestOptions, Tool
+from partstream.lm.messages import ChatMessage, RequestOptions
 from partstream.lm.outputs import Finish, InboundRequest, Outcome, Repeated, Reply, StreamOutput
 from partstream.lm.parts import DataPart, MessagePart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 from partstream.protocols import read_request
@@ -172,7 +172,7 @@ class AGUIRequests(RequestReader):
             model=model_in_path(_OF_MODEL, request.path) or read_request.optional_text(fields, MODEL, "forwardedProps"),
             messages=messages if context is None else (context, *messages),
             options=RequestOptions(
-                _tools(body, counts),
+                tuple(read_request.read_tools(body.get("tools"), counts).values()),
                 model_options={name: value for name, value in chosen.items() if value is not None},
                 model_configuration={} if effort is None else {EFFORT: effort},
             ),
@@ -182,18 +182,6 @@ class AGUIRequests(RequestReader):
             dialect=read_request.optional_text(body, "protocolVersion"),
             body=body,
         )
-
-
-def _tools(body: Mapping[str, Any], counts: read_request.Counts) -> tuple[Tool, ...]:
-    tools: dict[str, Tool] = {}
-    listed = body.get("tools")
-    for where, tool in read_request.objects_in([] if listed is None else listed, "tools", "a list of tools"):
-        name = read_request.required_text(tool, "name", where)
-        schema = read_request.checked(tool, "parameters", dict, "a JSON schema", where)
-        if name in tools:
-            counts.add("tools[].name (for the second time)")
-        tools.setdefault(name, Tool(name, read_request.optional_text(tool, "description", where), schema))
-    return tuple(tools.values())
 
 
 _OF_A_STATE: Final[Mapping[str, Any]] = {"state": {}, "resume": [], "parentRunId": None}

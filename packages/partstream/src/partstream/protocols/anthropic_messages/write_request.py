@@ -118,12 +118,7 @@ def result_block(result: Result, rules: models.ServerRules) -> JSONObject:
 
     Words replace what the server does not take of it: the model asked for it, and can look for another way.
     """
-    said = (
-        piece
-        if isinstance(piece, Text) or takes(piece, rules)
-        else Text(f"[{piece.media_type}, which cannot be shown]")
-        for piece in result.content
-    )
+    said = (one if isinstance(one, Text) or takes(one, rules) else one.in_words for one in result.content)
     content = input_blocks(said, rules)
     block: JSONObject = {"type": "tool_result", "tool_use_id": result.call_id}
     if content:

@@ -306,7 +306,7 @@ def within_limit(turns: Sequence[Turn], most: int) -> tuple[Turn, ...]:
         if not isinstance(piece, Attachment):
             return piece
         if not _is_taken(piece) and not is_asked:
-            return Text(f"[{piece.media_type}, which cannot be shown]")
+            return piece.in_words
         used += (len(piece.data) + 2) // 3 * 4
         if used <= most:
             return piece

@@ -122,7 +122,7 @@ class GeminiRequestReader(RequestReader):
         messages = (*_read_system(body, counts), *_read_contents(body, counts))
         tools, tool_mode, idle_tools = _read_tools(body, counts)
         read_request.count_unread(body, _FIELDS, counts, camel_case)
-        effort, shows, options = _read_generation(body)
+        effort, options = _read_generation(body)
         options |= {name: value for name, value in body.items() if name not in _READ and value is not None}
         named = (serve.model_in_path(pattern, request.path) for pattern in _PATHS)
         is_stream = request.path.endswith(f":{_STREAM}")
@@ -136,7 +136,7 @@ class GeminiRequestReader(RequestReader):
             dialect=ARRAY if is_stream and not is_events else "",
             body=body,
             idle_tools=idle_tools,
-            asks_to_think=shows or bool(effort and effort != NO_EFFORT),
+            asks_to_think=_shows_thoughts(body) or effort not in {None, NO_EFFORT},
         )
 
 
@@ -166,8 +166,8 @@ _FIELDS: Final = read_request.places(
 """The fields that are read of objects."""
 
 
-def _read_generation(body: Mapping[str, Any]) -> tuple[str | None, bool, dict[str, Any]]:
-    """The reasoning effort, whether thoughts are to be shown, and the other fields of `generationConfig`."""
+def _read_generation(body: Mapping[str, Any]) -> tuple[str | None, dict[str, Any]]:
+    """The reasoning effort, and the other fields of `generationConfig`."""
     where = "generationConfig"
     config = {name: value for name, value in object_of(body, where).items() if value is not None}
     if config.get("candidateCount", 1) != 1:
@@ -178,7 +178,7 @@ def _read_generation(body: Mapping[str, Any]) -> tuple[str | None, bool, dict[st
     if not effort and type(budget := kept.get("thinkingBudget")) is int:
         effort = effort_of(budget)
     config.pop("thinkingConfig", None)
-    return effort or None, _shows_thoughts(body), config | ({"thinkingConfig": kept} if kept else {})
+    return effort or None, config | ({"thinkingConfig": kept} if kept else {})
 
 
 def _shows_thoughts(body: Mapping[str, Any]) -> bool:
