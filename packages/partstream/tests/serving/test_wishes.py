@@ -76,7 +76,7 @@ def _asked(client: str, upstream: str, model: str, fields: Mapping[str, Any], sc
 
 
 THINKING: list[tuple[str, dict[str, Any], str, str, dict[str, Any]]] = [
-    # Nobody asked for thinking.
+    # The client asks for no thinking.
     (M, {}, M, CLAUDE, {"thinking": ABSENT}),
     (C, {}, M, CLAUDE, {"thinking": ABSENT}),
     (R, {}, M, CLAUDE, {"thinking": ABSENT}),
@@ -87,7 +87,7 @@ THINKING: list[tuple[str, dict[str, Any], str, str, dict[str, Any]]] = [
     (M, {"thinking": {"type": "disabled"}}, M, CLAUDE, {"thinking": {"type": "disabled"}}),
     (O, {"think": False}, M, CLAUDE, {"thinking": {"type": "disabled"}}),
     (M, {"thinking": {"type": "disabled"}}, G, GEMINI, {"generationConfig.thinkingConfig": {"thinkingBudget": 0}}),
-    # Somebody asked, in a word or by a number.
+    # The client asks, in a word or by a number.
     (O, {"think": True}, M, CLAUDE, {"thinking.type": "adaptive"}),
     (C, {"reasoning_effort": "low"}, M, CLAUDE, {"thinking.type": "adaptive", "output_config.effort": "low"}),
     (C, {"reasoning_effort": "low"}, G, GEMINI, {"generationConfig.thinkingConfig.includeThoughts": True}),

@@ -35,7 +35,12 @@ class Wire:
         """Path, body, headers and query of a request."""
         asked = InboundRequest(model, (ChatMessage.user(text),), options or RequestOptions())
         wire = write_question(self.protocol, asked)
-        body, path, headers, query = dict(wire.body), wire.path, dict(wire.headers), wire.query
+        body, path, headers, query = (
+            {**wire.body, **SHOWN.get(self.name, {})},
+            wire.path,
+            dict(wire.headers),
+            wire.query,
+        )
         path, _, in_path = path.partition("?")
         if not stream:
             if "stream" in body:
@@ -63,6 +68,13 @@ class Wire:
 
     def document(self, value: Any) -> bytes:
         return json.dumps(value).encode()
+
+
+SHOWN: dict[str, dict[str, Any]] = {
+    "anthropic-messages": {"thinking": {"type": "adaptive"}},
+    "gemini": {"generationConfig": {"thinkingConfig": {"includeThoughts": True}}},
+}
+"""What a request needs, so that its client gets the thinking that comes."""
 
 
 WIRES = tuple(

@@ -441,7 +441,7 @@ class ThinkingChoice:
 
     @property
     def tokens(self) -> int | None:
-        """The number that somebody chose for the budget: the caller, else a person."""
+        """The chosen number of tokens for the budget: that of the caller, else that of a person."""
         return self.own.thinking_tokens if self.budget is None else self.budget
 
 
