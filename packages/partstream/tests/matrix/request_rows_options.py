@@ -101,7 +101,7 @@ PLACES: dict[str, tuple[str, Any, dict[str, str]]] = {
     "a service tier": (
         "service_tier",
         "flex",
-        {**dict.fromkeys((RESPONSES, INTERACTIONS), "service_tier"), GEMINI: "serviceTier"},
+        {**dict.fromkeys((CHAT, RESPONSES, INTERACTIONS), "service_tier"), GEMINI: "serviceTier"},
     ),
     "a reasoning effort": ("reasoning_effort", "low", {CHAT: "reasoning_effort", RESPONSES: "reasoning.effort"}),
 }

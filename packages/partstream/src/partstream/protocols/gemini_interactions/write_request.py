@@ -28,7 +28,7 @@ from partstream.protocols.gemini.provider_state import DUMMY, StateOfCall, state
 from partstream.protocols.gemini.write_request import ContentsWriter, GeminiRequestWriter
 from partstream.protocols.gemini_interactions.errors import ERRORS, SIGNATURE, without_refused
 from partstream.protocols.gemini_interactions.read_response import ITEM_TYPE, STEP, TOOL_CALL_ID
-from partstream.protocols.options import NO_FIELD, AnswerFormat, Option, OptionRules
+from partstream.protocols.options import NO_FIELD, AnswerFormat, Option, OptionRules, tiers
 from partstream.protocols.protocol import OwnSettings
 from partstream.protocols.schemas import GOOGLE_JSON
 from partstream.protocols.serve import WireRequest
@@ -230,6 +230,7 @@ OPTIONS: Final = OptionRules(
     | {"stream_options", "prompt", "previous_response_id"},
     _format_option,
     renamed={**_TOP, **_INSIDE},
+    tiers=tiers("standard", "flex", "priority"),
     takes_others=False,  # one field that it does not know fails the whole request
 )
 
