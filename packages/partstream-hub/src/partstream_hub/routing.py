@@ -608,6 +608,8 @@ class RoutedProvider(LanguageModelChatProvider):
         now: A clock that only goes forward, in seconds.
     """
 
+    hosts_tools = True
+
     def __init__(
         self,
         providers: Mapping[str, LanguageModelChatProvider],

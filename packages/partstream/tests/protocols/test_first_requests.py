@@ -22,19 +22,19 @@ RESPONSES, CHAT, MESSAGES, GEMINI = "openresponses", "chat-completions", "anthro
 SERVED = [name for name, one in PROTOCOLS.items() if one.read_request is not None and one.write_request is not None]
 
 S, U = Role.SYSTEM, Role.USER
-CODEX = {"tools[].namespace": 1, "tools[].web_search": 1, "client_metadata": 1}
+CODEX = {"client_metadata": 1}
 EDITS = {"edits": [{"type": "clear_thinking_20251015", "keep": "all"}]}
 
 FIRST: dict[str, tuple[str, list[Role], int, str, dict[str, Any]]] = {
-    "codex": (RESPONSES, [S, S, U, U], 7, "", CODEX),
-    "codex-socket-warm-up": (RESPONSES, [S], 7, "", CODEX),
-    "codex-socket-turn": (RESPONSES, [S, U, U], 7, "", {**CODEX, "previous_response_id": "resp_1"}),
+    "codex": (RESPONSES, [S, S, U, U], 12, "", CODEX),
+    "codex-socket-warm-up": (RESPONSES, [S], 12, "", CODEX),
+    "codex-socket-turn": (RESPONSES, [S, U, U], 12, "", {**CODEX, "previous_response_id": "resp_1"}),
     "claude-code": (
         MESSAGES,
         [S, S, U, S],
-        12,
+        11,  # one of the twelve waits to be loaded
         "high",
-        {"context_management": EDITS, "system[].text (x-anthropic-billing-header)": 1, "tools[].defer_loading": 1},
+        {"context_management": EDITS, "system[].text (x-anthropic-billing-header)": 1},
     ),
     "opencode-chat-title": (CHAT, [S, U, U], 0, "", {}),
     "opencode-chat": (CHAT, [S, U], 10, "", {}),
@@ -116,9 +116,9 @@ STRANGE: dict[str, tuple[str, dict[str, Any]]] = {
         MESSAGES,
         {"messages": [{"role": "user", "content": [{"type": "scent"}, {"type": "text", "text": "Hi"}]}]},
     ),
-    "custom tools of Chat Completions": (
+    "tools of Chat Completions of an unknown type": (
         CHAT,
-        {"messages": [{"role": "user", "content": "Hi"}], "tools": [{"type": "custom", "custom": {"name": "x"}}]},
+        {"messages": [{"role": "user", "content": "Hi"}], "tools": [{"type": "scent", "scent": {"name": "x"}}]},
     ),
     "audio that is asked for": (
         CHAT,

@@ -25,12 +25,14 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 from partstream.codec.redaction import HiddenValues
 from partstream.conversation import provider_state
 from partstream.conversation import turns as conversation
+from partstream.conversation.tool_forms import HostedForm, hosted_on
 from partstream.lm.messages import ChatMessage, RequestOptions, Role, StrictTool, Tool, ToolMode
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, unchecked_part
 from partstream.settings.kinds import BODY, BOOLEAN, HEADERS, TEXT, Choice, check_headers, choice
 from partstream.settings.row import Secrecy, Setting
 
 if TYPE_CHECKING:
+    from partstream.lm.outputs import InboundRequest
     from partstream.lm.parts import ResponsePart
 
 
@@ -90,6 +92,14 @@ ASKS_TO_THINK: Final = "_asksToThink"
 """The option of a host that says whether the client wants thinking: true, false, or missing."""
 IDLE_TOOLS: Final = "_idleTools"
 """The option of a host with the tools that the client lists and forbids to call."""
+HOSTED: Final = "_hostedTools"
+"""The option of a host with the tools that the server is to run, each a :class:`partstream.lm.outputs.HostedTool`."""
+
+
+def said_beside(asked: InboundRequest) -> dict[str, Any]:
+    """What a request says beside its options, as options of a host."""
+    said = {ASKS_TO_THINK: asked.asks_to_think, IDLE_TOOLS: asked.idle_tools, HOSTED: asked.hosted_tools}
+    return {name: value for name, value in said.items() if value not in (None, ())}
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +141,8 @@ class ChatRequest:
         asks_to_think: Whether the caller wants thinking; None where it leaves that open.
         idle_tools: Tools that the model may not call. A server with a word for that gets them, because earlier calls
             need them and its prompt cache holds them.
+        hosted_tools: The tools that the server runs, in its words.
+        demanded_tool: The one of them that the model must use, or None.
     """
 
     model_id: str
@@ -151,6 +163,8 @@ class ChatRequest:
     instructions_name: str = ""
     asks_to_think: bool | None = None
     idle_tools: tuple[SentTool, ...] = ()
+    hosted_tools: tuple[Mapping[str, Any], ...] = ()
+    demanded_tool: Mapping[str, Any] | None = None
 
 
 # ---- Facts about servers and models, which are no settings ----
@@ -185,7 +199,8 @@ class ConversationRules:
     `may_end` decides whether an item that goes back, such as reasoning, may be the last one of a response. Servers
     refuse an item there that only leads to the next one, for instance the reasoning before a call that is gone.
     `tool_schema` puts the schema of a tool into the form that the server takes. `takes_strict` says whether it can be
-    told to keep calls to a schema.
+    told to keep calls to a schema. `hosted_tools` has the tools that the server itself runs; where `mixes_tools` is
+    false, it takes none beside those of the client.
     """
 
     call_ids: conversation.CallIdRule = conversation.ANY_IDS
@@ -193,6 +208,8 @@ class ConversationRules:
     may_end: Callable[[Mapping[str, Any]], bool] = _any_item
     tool_schema: Callable[[Mapping[str, Any] | None], FormedSchema] = _any_schema
     takes_strict: bool = False
+    hosted_tools: Mapping[str, HostedForm] = field(default_factory=dict)
+    mixes_tools: bool = True
 
 
 ANY_CONVERSATION: Final = ConversationRules()
@@ -489,6 +506,15 @@ def prepare(
         rules: The ids, names and items that the server accepts.
     """
     given, notes = conversation.read_turns(messages)
+    hosted: tuple[Mapping[str, Any], ...] = ()
+    demanded = None
+    if asked := options.model_options.get(HOSTED):
+        is_only = any(one.is_demanded for one in asked)
+        forms = rules.hosted_tools if rules.mixes_tools or is_only or not options.tools else {}
+        hosted, demanded, lost_tools = hosted_on(forms, asked)
+        notes += lost_tools
+        if is_only and not rules.mixes_tools:
+            options = replace(options, tools=())
     calls = (piece.name for turn in given for piece in turn.content if isinstance(piece, conversation.Call))
     listed = options.tools or options.model_options.get(IDLE_TOOLS, ())
     formed = [rules.tool_schema(tool.input_schema) for tool in listed]
@@ -530,6 +556,8 @@ def prepare(
         instructions_name=system_names.pop() if instructions and len(system_names) == 1 else "",
         asks_to_think=options.model_options.get(ASKS_TO_THINK),
         idle_tools=() if options.tools else sent,
+        hosted_tools=hosted,
+        demanded_tool=demanded,
     )
     continuation = None
     if settings.continuation is not Continuation.OFF and settings.stores:

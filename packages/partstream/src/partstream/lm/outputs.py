@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Final, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 from partstream.codec.checks import TEXT, check_fields, instance_of, optional
 from partstream.errors import LanguageModelError
@@ -262,6 +262,32 @@ class PausingStream(ResponseStream, Protocol):
         ...
 
 
+class ToolForm(NamedTuple):
+    """What a client calls a tool: its kind in the words of the wire, such as `custom`, its own name, its namespace."""
+
+    kind: str
+    name: str
+    namespace: str = ""
+
+
+class HostedTool(NamedTuple):
+    """A tool that the client wants the server to run.
+
+    Attributes:
+        kind: What it does, see :func:`partstream.conversation.tool_forms.hosted_kind`.
+        where: Its place in the request, in the client's words.
+        name: Its name there.
+        details: What else the request says of it.
+        is_demanded: Whether the model must use it.
+    """
+
+    kind: str
+    where: str
+    name: str
+    details: Mapping[str, Any]
+    is_demanded: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class InboundRequest:
     """A request as the server's side sees it, in whichever protocol it came.
@@ -279,6 +305,8 @@ class InboundRequest:
         asks_to_think: Whether the client wants thinking, on a wire whose servers give it on demand alone; None where
             the request leaves it open.
         idle_tools: The tools that the request lists and forbids to call; `options` has none then.
+        tool_forms: What the client calls the tools that are no plain functions, by the names of the tools in `options`.
+        hosted_tools: The tools that the server is to run.
     """
 
     model: str
@@ -290,6 +318,8 @@ class InboundRequest:
     body: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
     asks_to_think: bool | None = field(default=None, compare=False)
     idle_tools: tuple[Tool, ...] = field(default=(), compare=False)
+    tool_forms: Mapping[str, ToolForm] = field(default_factory=dict)
+    hosted_tools: tuple[HostedTool, ...] = ()
 
     @property
     def dropped(self) -> tuple[str, ...]:

@@ -8,15 +8,19 @@ wire brings the table of its parts; :class:`AskedMessages` joins messages as VS 
 """
 
 from __future__ import annotations
+import re
 from base64 import b64decode
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any, Final, TypeAlias, TypeVar
 from urllib.parse import unquote_to_bytes
 
 from partstream.conversation.media import address_part, sniff
-from partstream.errors import InvalidRequestError
+from partstream.conversation.tool_forms import FUNCTION, KNOWN_TOOLS, TEXT, TEXT_INPUT, hosted_kind, joined_name
+from partstream.errors import InvalidRequestError, UnsupportedParameterError
 from partstream.lm.messages import ChatMessage, StrictTool, Tool, ToolMode
+from partstream.lm.outputs import HostedTool, ToolForm
 from partstream.lm.parts import DataPart, MessagePart, RawCallPart, TextPart, ToolCallPart, ToolResultPart
 from partstream.protocols.read_response import read_arguments
 
@@ -64,15 +68,15 @@ def count_unread(
 ) -> None:
     """Counts the fields of the objects in an object that ask for something and are not `read`, see :func:`places`.
 
-    Objects without a place are left out: their reader counts them. `spelled` gives an object whose fields have the
-    names of the table.
+    Objects without a place are left out: their reader counts them. A type has its place without its date. `spelled`
+    gives an object whose fields have the names of the table.
     """
     for name, value in fields.items():
         at = f"{where}{name}[]" if isinstance(value, list) else f"{where}{name}"
         for one in value if isinstance(value, list) else (value,):
             if not isinstance(one, dict):
                 continue
-            known = read.get(f"{where}{name}[{one['type']}]" if one.get("type") else at)
+            known = read.get(f"{where}{name}[{_DATE.sub('', str(one['type']))}]" if one.get("type") else at)
             if known is not None:
                 said = spelled(one)
                 for left in said.keys() - known:
@@ -268,46 +272,6 @@ def _is_data_url(value: str) -> bool:
 # ---- Tools ----
 
 
-def read_tools(
-    value: object,
-    counts: Counts,
-    kind: str = "function",
-    *,
-    within: str = "",
-    schema: str = "parameters",
-    are_typed: bool = False,
-) -> dict[str, Tool]:
-    """The tools of a type in the field `tools`, by their names; null is no tool. Tools of other types, names for the
-    second time, are counted.
-
-    Args:
-        value: The field.
-        counts: Where all of that is counted.
-        kind: The type, also of a tool that has none.
-        within: The field that holds the name and all else; empty for the tool itself.
-        schema: The field of the schema.
-        are_typed: Whether a tool without a type is refused.
-    """
-    tools: dict[str, Tool] = {}
-    listed = () if value is None else objects_in(value, "tools", "a list of tools", are_typed=are_typed)
-    for at, tool in listed:
-        said = optional_text(tool, "type", at) or kind
-        if said != kind:
-            counts.add(f"tools[].{said}")
-            continue
-        declared = tool.get(within) if within else tool
-        where = f"{at}.{within}" if within else at
-        if not isinstance(declared, dict):
-            raise InvalidRequestError(where, described(declared), "an object with a name")
-        name, description = required_text(declared, "name", where), optional_text(declared, "description", where)
-        kind_of_tool = StrictTool if declared.get("strict") else Tool
-        read = kind_of_tool(name, description, checked(declared, schema, dict, "a JSON schema", where))
-        if name in tools:
-            counts.add(f"tools[].{kind} (a name for the second time)")
-        tools.setdefault(name, read)
-    return tools
-
-
 MODES: Final[Mapping[str, ToolMode]] = {
     "auto": ToolMode.AUTO,
     "none": ToolMode.AUTO,
@@ -316,42 +280,197 @@ MODES: Final[Mapping[str, ToolMode]] = {
 """The words of OpenAI for whether a tool must be called; `none` allows no tool."""
 
 
-def chosen_tools(
-    tools: Mapping[str, Tool],
-    choice: object,
-    counts: Counts,
-    modes: Mapping[str, ToolMode] = MODES,
-    *,
-    nests: bool = False,
-) -> tuple[tuple[Tool, ...], ToolMode]:
-    """The tools that a `tool_choice` in the form of OpenAI allows, and whether the model must call one.
+class AskedTools:
+    """The tools of one request so far.
 
-    Args:
-        tools: The tools of the request, by their names.
-        choice: The field.
-        counts: Where a choice of another kind is counted: it allows all tools.
-        modes: The words that the wire has.
-        nests: Whether what an object says is in a field with the name of its type, and a tool's name in `function`.
+    Attributes:
+        counts: Where the tools are counted that nothing here knows.
+        tools: The functions, by their names.
+        forms: The forms of those that are no plain functions of the same name.
+        hosted: The tools that the server is to run.
+        idle: The functions where the request forbids to call any.
     """
-    where = "tool_choice"
-    names: set[str] | None = None
-    mode: Any = "auto" if choice is None else choice
-    if isinstance(choice, dict):
-        kind, said, mode = choice.get("type"), choice, "auto"
-        if nests and kind in ("function", "allowed_tools"):
-            said, where = checked(choice, kind, dict, "an object", where) or {}, f"{where}.{kind}"
-        if kind == "function":
-            mode, names = "required", {required_text(said, "name", where)}
-        elif kind == "allowed_tools":
-            if not isinstance(listed := said.get("tools"), list):
-                raise InvalidRequestError(f"{where}.tools", described(listed), "a list of tools")
-            mode = "auto" if said.get("mode") in (None, "") else said["mode"]
-            allowed = (one.get("function") if nests else one for one in listed if isinstance(one, dict))
-            named = (one.get("name") for one in allowed if isinstance(one, dict))
-            where, names = f"{where}.mode", {name for name in named if isinstance(name, str)}
-        else:
-            counts.add(f"tool_choice.{kind}")
-    if not isinstance(mode, str) or mode not in modes:
-        raise InvalidRequestError(where, described(mode), f"one of {', '.join(modes)}, or an object")
-    kept = tuple(tool for name, tool in tools.items() if mode != "none" and (names is None or name in names))
-    return kept, modes[mode] if kept else ToolMode.AUTO
+
+    def __init__(self, counts: Counts) -> None:
+        self.counts = counts
+        self.tools: dict[str, Tool] = {}
+        self.forms: dict[str, ToolForm] = {}
+        self.hosted: list[HostedTool] = []
+        self.idle: tuple[Tool, ...] = ()
+        self._names: dict[tuple[str, str], str] = {}
+
+    def read(
+        self,
+        value: object,
+        kind: str = FUNCTION,
+        *,
+        within: str = "",
+        schema: str = "parameters",
+        are_typed: bool = False,
+        others: Mapping[str, ToolReader] = MappingProxyType({}),
+        where: str = "tools",
+        namespace: str = "",
+    ) -> None:
+        """Takes the tools of a list; null is no tool.
+
+        Args:
+            value: The list, at the place `where`.
+            kind: The type of functions, also of a tool that has none.
+            within: The field that holds the name of a function and all else; empty for the tool itself.
+            schema: The field of the schema.
+            are_typed: Whether a tool without a type is refused.
+            others: The readers of the further types that the client runs, by the types without their dates.
+            namespace: The namespace of all of them.
+        """
+        listed = () if value is None else objects_in(value, where, "a list of tools", are_typed=are_typed)
+        for at, tool in listed:
+            said = optional_text(tool, "type", at) or kind
+            if said == kind:
+                declared, place = inner_tool(tool, within, at), f"{at}.{within}" if within else at
+                form, is_strict = checked(declared, schema, dict, "a JSON schema", place), bool(declared.get("strict"))
+                self.add(FUNCTION, declared, place, form, namespace=namespace, is_strict=is_strict)
+            elif (reader := others.get(_DATE.sub("", said))) is not None:
+                reader(self, tool, at, namespace)
+            elif hosted_kind(said):
+                self.host(said, tool, f"tools[].{said}")
+            else:
+                self.counts.add(f"tools[].{said}")
+
+    def add(
+        self,
+        kind: str,
+        declared: Mapping[str, Any],
+        where: str,
+        schema: Mapping[str, Any] | None,
+        *,
+        namespace: str = "",
+        more: str = "",
+        is_strict: bool = False,
+    ) -> None:
+        """Takes a tool that the client runs, of a kind, with `more` after its description; counts a second one of its
+        name."""
+        own = required_text(declared, "name", where)
+        if (namespace, own) in self._names:
+            self.counts.add("tools[] (a name for the second time)")
+            return
+        name = joined_name(namespace, own)
+        if name in self.tools:
+            name = joined_name(namespace, own, is_taken=True)
+        self._names[namespace, own] = name
+        said = "\n\n".join(filter(None, (optional_text(declared, "description", where), more)))
+        self.tools[name] = (StrictTool if is_strict else Tool)(name, said, schema)
+        if name != own or kind != FUNCTION:
+            self.forms[name] = ToolForm(kind, own, namespace)
+
+    def add_text_tool(self, declared: Mapping[str, Any], where: str, namespace: str = "") -> None:
+        """Takes a tool whose input is text, perhaps of a grammar."""
+        form = checked(declared, "format", dict, "an object", where) or {}
+        grammar = form.get("grammar", form) if form.get("type") == "grammar" else None
+        syntax, rules = (grammar.get("syntax"), grammar.get("definition")) if isinstance(grammar, dict) else ("", "")
+        more = f"The input is text of this {syntax} grammar:\n{rules}" if rules else ""
+        self.add(TEXT, declared, where, TEXT_INPUT, namespace=namespace, more=more)
+
+    def add_known(self, kind: str, tool: Mapping[str, Any], where: str, *, has_form: bool = False) -> None:
+        """Takes a tool of :data:`KNOWN_TOOLS`; `has_form` if a call of it has a form of its own."""
+        description, schema = KNOWN_TOOLS[kind]
+        size = [tool.get(f"display_{name}_px") for name in ("width", "height")]
+        more = f"The screen has {size[0]} x {size[1]} pixels." if all(size) else ""
+        declared = {"name": kind, **tool, "description": description}
+        self.add(kind if has_form else FUNCTION, declared, where, schema, more=more)
+
+    def host(self, word: str, tool: Mapping[str, Any], where: str) -> None:
+        """Takes a tool that the server is to run, by its name on the wire."""
+        whole = {**tool, **(tool["filters"] if isinstance(tool.get("filters"), dict) else {})}
+        said = {name: value for name, value in whole.items() if name not in _OF_THE_TOOL and value}
+        self.hosted.append(HostedTool(hosted_kind(word), where, str(tool.get("name", word)), said))
+
+    def name_of(self, own: str, namespace: str = "") -> str:
+        """The name of the function that a tool is, also of one that the request does not list."""
+        return self._names.get((namespace, own)) or joined_name(namespace, own)
+
+    # What `tool_choice` says
+
+    def called(self, own: str, where: str) -> set[str]:
+        """The functions that the tools of a name are; a name that no tool has is refused."""
+        if not (found := {name for (_, said), name in self._names.items() if said == own}):
+            raise InvalidRequestError(where, repr(own[:80]), f"a tool of {', '.join(self.tools) or 'tools'}"[:300])
+        return found
+
+    def demand(self, word: str, where: str) -> None:
+        """Takes it that the server must run this tool of the request, by its name; any other is refused."""
+        kind = hosted_kind(word)
+        place = next((n for n, one in enumerate(self.hosted) if word == one.name or (kind and kind == one.kind)), None)
+        if place is None:
+            known = ", ".join(one.name for one in self.hosted) or "tools"
+            raise UnsupportedParameterError(where, repr(word[:80]), f"a function, or a tool of {known}")
+        self.hosted[place] = self.hosted[place]._replace(is_demanded=True)
+
+    def kept(self, mode: ToolMode | None, names: set[str] | None = None) -> tuple[tuple[Tool, ...], ToolMode]:
+        """The functions of these names, None for all, and whether the model must call one; no mode allows no tool."""
+        if mode is None:
+            self.hosted.clear()
+            self.idle = tuple(self.tools.values())
+            return (), ToolMode.AUTO
+        tools = tuple(tool for name, tool in self.tools.items() if names is None or name in names)
+        return tools, mode if tools else ToolMode.AUTO
+
+    def choose(
+        self, choice: object, modes: Mapping[str, ToolMode] = MODES, *, nests: bool = False
+    ) -> tuple[tuple[Tool, ...], ToolMode]:
+        """What a `tool_choice` in the form of OpenAI allows, see :meth:`kept`. One that names a tool that is not there,
+        or that nothing here runs, is refused.
+
+        Args:
+            choice: The field.
+            modes: The words that the wire has.
+            nests: Whether what an object says is in a field with the name of its type.
+        """
+        where, names = "tool_choice", None
+        mode: Any = "auto" if choice is None else choice
+        if isinstance(choice, dict):
+            kind, said, mode = choice.get("type"), choice, "auto"
+            if nests and kind in (FUNCTION, TEXT, "allowed_tools"):
+                said, where = checked(choice, kind, dict, "an object", where) or {}, f"{where}.{kind}"
+            if kind in (FUNCTION, TEXT) or ("", kind) in self._names:
+                own = required_text(said, "name", where) if kind in (FUNCTION, TEXT) else str(kind)
+                mode, names = "required", self.called(own, f"{where}.name")
+                self.hosted.clear()
+            elif kind == "allowed_tools":
+                names = self._allowed(said, f"{where}.tools", nests=nests)
+                mode, where = "auto" if said.get("mode") in (None, "") else said["mode"], f"{where}.mode"
+            else:
+                self.demand(kind if isinstance(kind, str) else described(kind), where)
+        if not isinstance(mode, str) or mode not in modes:
+            raise InvalidRequestError(where, described(mode), f"one of {', '.join(modes)}, or an object")
+        return self.kept(None if mode == "none" else modes[mode], names)
+
+    def _allowed(self, said: Mapping[str, Any], where: str, *, nests: bool) -> set[str]:
+        """The functions of `allowed_tools`; of the tools that the server runs, only those that it names stay."""
+        if not isinstance(listed := said.get("tools"), list):
+            raise InvalidRequestError(where, described(listed), "a list of tools")
+        names: set[str] = set()
+        kinds: set[str] = set()
+        for one in listed:
+            kind = one.get("type") if isinstance(one, dict) else None
+            named = one.get(kind) if nests and kind else one
+            if isinstance(named, dict) and isinstance(named.get("name"), str):
+                names |= self.called(named["name"], where)
+            elif isinstance(kind, str):
+                names |= {self._names["", kind]} if ("", kind) in self._names else set()
+                kinds.add(hosted_kind(kind))
+        self.hosted = [one for one in self.hosted if one.kind in kinds]
+        return names
+
+
+ToolReader: TypeAlias = "Callable[[AskedTools, Mapping[str, Any], str, str], None]"
+"""Reads a tool of a type, given its place in the request and its namespace."""
+_DATE: Final = re.compile(r"_\d{8}$")
+_OF_THE_TOOL: Final = frozenset({"type", "name", "cache_control", "filters"})
+
+
+def inner_tool(tool: Mapping[str, Any], within: str, where: str) -> dict[str, Any]:
+    """The object in a field of a tool that holds its name; the tool itself where that is empty."""
+    declared = tool.get(within) if within else tool
+    if not isinstance(declared, dict):
+        raise InvalidRequestError(f"{where}.{within}", described(declared), "an object with a name")
+    return declared

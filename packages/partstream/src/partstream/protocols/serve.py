@@ -334,10 +334,14 @@ def literal_size(pattern: str) -> int:
 
 
 def pieces_of_arguments(call: ToolCallPart, size: int | None) -> list[str]:
-    """The arguments of a call as text, in pieces of at most `size` characters; None for one piece."""
-    text = call.arguments if isinstance(call, RawCallPart) else dumps(dict(call.input)).decode()
-    step = size or len(text) or 1
-    return [text[start : start + step] for start in range(0, len(text), step)] or [""]
+    """The arguments of a call as text, see :func:`pieces_of`."""
+    return pieces_of(call.arguments if isinstance(call, RawCallPart) else dumps(dict(call.input)).decode(), size)
+
+
+def pieces_of(text: str, size: int | None) -> list[str]:
+    """The text that a call says, in pieces of at most `size` characters; None for one piece."""
+    step = size or max(1, len(text))
+    return [text[start : start + step] for start in range(0, len(text), step)]
 
 
 # ---- Moments ----

@@ -8,8 +8,9 @@ served.
 
 from __future__ import annotations
 from collections.abc import Iterable
+from dataclasses import replace
 
-from partstream.conversation.preparation import RequestSettings, prepare
+from partstream.conversation.preparation import RequestSettings, prepare, said_beside
 from partstream.conversation.provider_state import Origin
 from partstream.errors import CallerError
 from partstream.lm.outputs import InboundRequest, Reply, StreamOptions, StreamOutput
@@ -46,7 +47,8 @@ def write_question(
         raise MissingCornerError(protocol.name, "write_request")
     writer = protocol.write_request()
     rules = writer.conversation_rules(settings, asked.model)
-    prepared = prepare(Origin(upstream, asked.model), asked.messages, asked.options, settings, rules=rules)
+    options = replace(asked.options, model_options={**asked.options.model_options, **said_beside(asked)})
+    prepared = prepare(Origin(upstream, asked.model), asked.messages, options, settings, rules=rules)
     return writer.write(prepared.request(writer.carries))
 
 

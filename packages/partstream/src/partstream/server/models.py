@@ -63,6 +63,14 @@ class UnlistedModels(Protocol):
         ...
 
 
+@runtime_checkable
+class ToolHost(Protocol):
+    """A provider that takes :data:`partstream.conversation.preparation.HOSTED`: its upstream runs tools by itself, or
+    it names them as dropped."""
+
+    hosts_tools: bool
+
+
 Visible: TypeAlias = "Callable[[Mapping[str, CataloguedModel]], Mapping[str, CataloguedModel]]"
 """Picks those of some models, by id, that one caller may use."""
 

@@ -83,6 +83,8 @@ class GatewayProvider(LanguageModelChatProvider):
         ['m']
     """
 
+    hosts_tools = True
+
     def __init__(
         self, configuration: GatewayConfiguration, *, ledger: Ledger | None = None, counters: Counters | None = None
     ) -> None:

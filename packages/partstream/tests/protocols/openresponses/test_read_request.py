@@ -218,27 +218,23 @@ def test_what_the_server_itself_is_asked_for_is_named_with_its_value():
 
 def test_what_is_unknown_is_counted_and_fails_nothing():
     asked = _read(
-        {"type": "web_search_call", "id": "ws_1"},
         {"type": "item_reference", "id": "msg_1"},
         {"type": "item_reference", "id": "msg_2"},
         _said("user", [_text("Hi"), {"type": "input_audio"}, {"type": "input_image", "file_id": "f"}]),
         _said("user", [{"type": "input_image", "image_url": _data_url(PNG, "image/png"), "detail": "high"}]),
         _said("user", [{"type": "input_file", "filename": "a.pdf", "file_data": _data_url(PDF, "application/pdf")}]),
-        tools=[_function("a", strict=True), _function("a"), {"type": "web_search"}],
-        tool_choice={"type": "web_search"},
+        tools=[_function("a", strict=True), _function("a"), {"type": "file_search"}],
     )  # fmt: skip
     assert asked.messages == (user("Hi"), user([DataPart(PNG, "image/png")]), user([DataPart(PDF, "application/pdf")]))
     assert [tool.name for tool in asked.options.tools] == ["a"]
     assert asked.unmapped == {
-        "input[].web_search_call": 1,
         "input[].item_reference": 2,
         "content[].input_audio": 1,
         "content[].input_image (without image_url)": 1,
         "content[].input_image.detail": 1,
         "content[].input_file.filename": 1,
-        "tools[].function (a name for the second time)": 1,
-        "tools[].web_search": 1,
-        "tool_choice.web_search": 1,
+        "tools[] (a name for the second time)": 1,
+        "tools[].file_search": 1,
     }
 
 

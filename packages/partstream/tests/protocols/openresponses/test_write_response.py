@@ -285,7 +285,10 @@ def test_each_reply_has_its_own_identifiers_and_the_same_reply_the_same():
     [
         {"tools": [TOOL], "tool_choice": "required", "parallel_tool_calls": False},
         {"tools": [TOOL], "tool_choice": {"type": "function", "name": "get_weather"}},
-        {"tools": [TOOL], "tool_choice": {"type": "allowed_tools", "tools": [{"type": "function", "name": "x"}]}},
+        {
+            "tools": [TOOL],
+            "tool_choice": {"type": "allowed_tools", "tools": [{"type": "function", "name": "get_weather"}]},
+        },
         {"tools": [TOOL, {"type": "web_search"}], "tool_choice": {"type": "web_search"}},
         {"tools": None, "metadata": {"a": "b"}, "temperature": 0.5, "top_p": None, "store": False},
         {"temperature": "hot", "service_tier": 3, "truncation": "maybe", "metadata": None, "top_logprobs": True},

@@ -164,6 +164,8 @@ class AGUIRequests(RequestReader):
         context = read_context(body.get("context"))
         chosen = chosen_options(fields)
         effort = chosen.pop(EFFORT, None)
+        tools = read_request.AskedTools(counts)
+        tools.read(body.get("tools"))
         unmapped = {**read_request.not_default(body, _OF_A_STATE), **counts.numbers}
         unmapped |= {name: value for name, value in body.items() if name not in _READ_FIELDS and value is not None}
         if forwarded and not isinstance(forwarded, dict):
@@ -172,7 +174,7 @@ class AGUIRequests(RequestReader):
             model=model_in_path(_OF_MODEL, request.path) or read_request.optional_text(fields, MODEL, "forwardedProps"),
             messages=messages if context is None else (context, *messages),
             options=RequestOptions(
-                tuple(read_request.read_tools(body.get("tools"), counts).values()),
+                tuple(tools.tools.values()),
                 model_options={name: value for name, value in chosen.items() if value is not None},
                 model_configuration={} if effort is None else {EFFORT: effort},
             ),

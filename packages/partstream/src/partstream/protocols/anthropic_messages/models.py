@@ -17,6 +17,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
+from functools import partial
 from operator import methodcaller
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -275,6 +276,12 @@ FIELDS_OF_BETAS: Final[Mapping[str, str]] = MappingProxyType(
 )
 """The field of the body that goes with a beta."""
 
+
+def _has_tool(word: str, body: Mapping[str, Any]) -> bool:
+    tools = (tool for tool in body.get("tools") or () if isinstance(tool, dict))
+    return any(str(tool.get("type", "")).startswith(word) for tool in tools)
+
+
 FEATURE_BETAS: Final[Mapping[str, Callable[[Mapping[str, Any]], bool]]] = MappingProxyType(
     {
         **{beta: methodcaller("__contains__", name) for beta, name in FIELDS_OF_BETAS.items()},
@@ -285,11 +292,9 @@ FEATURE_BETAS: Final[Mapping[str, Callable[[Mapping[str, Any]], bool]]] = Mappin
         "task-budgets-2026-03-13": lambda body: "task_budget" in _inner(body, "output_config"),
         "thinking-display-updates-2026-08-18": lambda body: _inner(body, "thinking").get("display") == "updates",
         "thinking-binding-controls-2026-08-01": lambda body: "block_binding" in _inner(body, "thinking"),
-        "advisor-tool-2026-03-01": lambda body: any(
-            str(tool.get("type", "")).startswith("advisor_")
-            for tool in body.get("tools") or ()
-            if isinstance(tool, dict)
-        ),
+        "advisor-tool-2026-03-01": partial(_has_tool, "advisor_"),
+        "code-execution-2025-08-25": partial(_has_tool, "code_execution_20250825"),
+        "web-fetch-2025-09-10": partial(_has_tool, "web_fetch_20250910"),
     }
 )
 """Each beta, and whether its feature is in a body (docs/wires/anthropic-messages.md#betas)."""

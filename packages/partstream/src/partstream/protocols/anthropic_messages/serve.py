@@ -166,6 +166,9 @@ _GIVEN: Final[dict[str, Callable[[Mapping[str, Any], str, read_request.Counts], 
     "image": _image,
     "document": _document,
     "search_result": _search_result,
+    "tool_reference": lambda block, where, _: TextPart(
+        f"The tool {read_request.required_text(block, 'tool_name', where)} can be called now."
+    ),
 }
 _SAID: Final[dict[str, Callable[[Mapping[str, Any], str, read_request.Counts], _Said | None]]] = {
     **_GIVEN,
@@ -285,7 +288,9 @@ _ROLES: Final = {"user": Role.USER, "assistant": Role.ASSISTANT, "system": Role.
 _READERS: Final[Mapping[str, Callable[[object, str, read_request.Counts], tuple[MessagePart, ...]]]] = {
     "user": lambda value, where, counts: read_request.read_parts(value, where, counts, _SAID),
     "assistant": _answer,
-    "system": lambda value, where, counts: read_request.read_parts(value, where, counts, {"text": _text_of}),
+    "system": lambda value, where, counts: read_request.read_parts(
+        value, where, counts, {"text": _text_of, "tool_addition": lambda *_: None}
+    ),  # see `_tools`
 }
 
 
@@ -321,31 +326,64 @@ def read_thinking(body: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     return effort, options
 
 
-def _tools(body: Mapping[str, Any], counts: read_request.Counts) -> tuple[tuple[Tool, ...], ToolMode]:
-    """The tools that the model may call, and whether it must call one.
+def _tools(body: Mapping[str, Any], tools: read_request.AskedTools) -> tuple[tuple[Tool, ...], ToolMode]:
+    """Takes all tools; returns those that the model may call, and whether it must call one.
 
-    A tool with a dated type is one that the server runs, or that only its own models were taught: it has no schema, and
-    is counted.
+    As on Anthropic's servers, a tool that waits to be loaded is there once a result has named it. Where a server would
+    search for it, it is there from the beginning, because nothing here searches.
     """
-    listed = read_request.read_tools(body.get("tools"), counts, "custom", schema="input_schema")
-    tools = tuple(listed.values())
+    listed = body.get("tools")
+    tools.read(listed, "custom", schema="input_schema", others=_OF_CLIENT)
+    loaded = list(_loaded(body))
+    inline = [one.get("definition") for one in loaded if one.get("type") == "tool_definition"]
+    tools.read(inline, "custom", schema="input_schema", others=_OF_CLIENT, where="messages[].content[].tool.definition")
+    named = [tool for tool in listed or () if isinstance(tool.get("name"), str)]
+    if not any(str(tool.get("type")).startswith(_TOOL_SEARCH) for tool in named):
+        names = {one.get("tool_name") or one.get("name") for one in loaded}
+        for name in {tool["name"] for tool in named if tool.get("defer_loading") is True} - names:
+            tools.tools.pop(name, None)
     choice = read_request.checked(body, "tool_choice", dict, "an object with a type")
     if choice is None:
-        return tools, ToolMode.AUTO
+        return tools.kept(ToolMode.AUTO)
     kind = choice.get("type")
     if not isinstance(kind, str) or kind not in _MODES:
         raise InvalidRequestError("tool_choice.type", read_request.described(kind), f"one of {', '.join(_MODES)}")
-    if kind == "tool":
-        name = read_request.required_text(choice, "name", "tool_choice")
-        tools = tuple(tool for tool in tools if tool.name == name)
-    return tools, _MODES[kind] if tools else ToolMode.AUTO
+    if kind != "tool":
+        return tools.kept(_MODES[kind])
+    name = read_request.required_text(choice, "name", "tool_choice")
+    if name in tools.tools:
+        tools.hosted.clear()
+        return tools.kept(ToolMode.REQUIRED, {name})
+    tools.demand(name, "tool_choice.name")
+    return tools.kept(ToolMode.AUTO)
 
 
-_MODES: Final[Mapping[str, ToolMode]] = {
+def _loaded(body: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """What in the messages names or defines a tool from there on: in results of tools, and in `tool_addition`."""
+    messages = (message for message in body["messages"] if isinstance(message.get("content"), list))
+    for block in (block for message in messages for block in message["content"]):
+        content = block.get("content") if block["type"] == "tool_result" else None
+        for one in (block.get("tool"), *(content if isinstance(content, list) else ())):
+            if isinstance(one, dict) and one.get("type") in ("tool_reference", "tool_definition"):
+                yield one
+
+
+_TOOL_SEARCH: Final = "tool_search_tool_"
+_OF_CLIENT: Final[Mapping[str, read_request.ToolReader]] = {
+    **{
+        kind: lambda tools, tool, at, _, kind=kind: tools.add_known(kind, tool, at)  # type: ignore[misc]
+        for kind in ("bash", "text_editor", "memory", "computer")
+    },
+    **dict.fromkeys((f"{_TOOL_SEARCH}regex", f"{_TOOL_SEARCH}bm25"), lambda *_: None),  # see `_tools`
+}
+"""The tools with a dated type that the client runs: Anthropic's models know their schemas."""
+
+
+_MODES: Final[Mapping[str, ToolMode | None]] = {
     "auto": ToolMode.AUTO,
     "any": ToolMode.REQUIRED,
     "tool": ToolMode.REQUIRED,
-    "none": ToolMode.AUTO,
+    "none": None,
 }
 
 
@@ -376,9 +414,9 @@ class MessagesRequestReader(RequestReader):
         counts = read_request.Counts()
         system = _system(body.get("system"), counts)
         messages = tuple(_messages(body.get("messages"), counts))
-        tools, tool_mode = _tools(body, counts)
+        tools = read_request.AskedTools(counts)
+        functions, tool_mode = _tools(body, tools)
         read_request.count_unread(body, _READ, counts)
-        is_idle = (body.get("tool_choice") or {}).get("type") == "none"
         effort, options = read_thinking(body)
         options |= {name: value for name, value in body.items() if name not in _READ_FIELDS and value is not None}
         if (body.get("tool_choice") or {}).get("disable_parallel_tool_use"):
@@ -390,14 +428,14 @@ class MessagesRequestReader(RequestReader):
         return InboundRequest(
             model=read_request.optional_text(body, "model"),
             messages=(*system, *messages),
-            options=RequestOptions(
-                () if is_idle else tools, tool_mode, options, {"reasoningEffort": effort} if effort else {}
-            ),
-            idle_tools=tools if is_idle else (),
+            options=RequestOptions(functions, tool_mode, options, {"reasoningEffort": effort} if effort else {}),
             stream=body.get("stream") is True,
             unmapped={**read_request.not_default(body, _OF_THE_SERVER), **counts.numbers},
             body=body,
             asks_to_think=(body.get("thinking") or {}).get("type") not in {None, "disabled"},
+            idle_tools=tools.idle,
+            tool_forms=tools.forms,
+            hosted_tools=tuple(tools.hosted),
         )
 
 
@@ -454,9 +492,22 @@ _READ: Final = read_request.places(
                 (f"{of}[document]", "type source title context citations"),
                 (f"{of}[search_result]", "type title source content"),
                 (f"{of}[].source[base64|text|url|content]", "type media_type data url content"),
+                (f"{of}[tool_reference]", "type tool_name"),
             )
         },
-        "tools[|custom]": "type name description input_schema strict cache_control",
+        "messages[].content[tool_addition]": "type tool cache_control",
+        "messages[].content[].tool[tool_reference|tool_definition]": "type name tool_name definition",
+        **{
+            f"{place}[{kinds}]": f"{read} defer_loading cache_control"
+            for place in ("tools", "messages[].content[].tool.definition")
+            for kinds, read in (
+                ("|custom", "type name description input_schema strict"),
+                ("bash|text_editor|memory", "type name"),
+                ("computer", "type name display_width_px display_height_px"),
+                (f"{_TOOL_SEARCH}regex|{_TOOL_SEARCH}bm25", "type name"),
+            )
+        },
+        "messages[].content[].tool.definition": "type name description input_schema strict cache_control",
         "thinking[enabled|disabled|adaptive]": "type budget_tokens display",
         "thinking[between_tools]": "",
         "metadata": "user_id",

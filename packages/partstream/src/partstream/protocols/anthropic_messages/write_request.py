@@ -52,6 +52,7 @@ from partstream.protocols.anthropic_messages.errors import ERRORS, without_refus
 from partstream.protocols.anthropic_messages.provider_state import FALLBACK, block_of, container_of, fields_of_call
 from partstream.protocols.options import (
     BUDGETS,
+    HOSTED_TOOLS,
     NO_EFFORT,
     NO_FIELD,
     AnswerFormat,
@@ -383,13 +384,16 @@ OPTIONS: Final = OptionRules(
 def tool_fields(request: preparation.ChatRequest, *, parallel: bool | None) -> JSONObject:
     """The fields of a body that say which tools there are, and whether several may be called at once (None without a
     choice). `strict` is sent only for a client that asks for it: it has limits that the tools of an editor exceed."""
-    if not request.tools:
-        idle = [declared(tool, "input_schema") for tool in request.idle_tools]
-        return {"tools": idle, "tool_choice": {"type": "none"}} if idle else {}
+    if idle := [declared(tool, "input_schema") for tool in request.idle_tools]:
+        return {"tools": idle, "tool_choice": {"type": "none"}}
+    if not request.tools and not request.hosted_tools:
+        return {}
     choice: JSONObject = {"type": "any"} if request.tool_mode is ToolMode.REQUIRED else {}
+    if request.demanded_tool is not None:
+        choice = {"type": "tool", "name": request.demanded_tool["name"]}
     if parallel is not None:
         choice = {"type": "auto", **choice, "disable_parallel_tool_use": not parallel}
-    tools = [declared(tool, "input_schema") for tool in request.tools]
+    tools = [*(declared(tool, "input_schema") for tool in request.tools), *request.hosted_tools]
     return {"tools": tools, **({"tool_choice": choice} if choice else {})}
 
 
@@ -682,7 +686,7 @@ def build_request(request: preparation.ChatRequest) -> dict[str, Any]:
             abilities,
             rules,
             body["max_tokens"],
-            bool(request.tools) and request.tool_mode is ToolMode.REQUIRED,
+            body.get("tool_choice", {}).get("type") in {"any", "tool"},
             body["messages"],
             may_think=not request.reasoning_is_refused,
             budget=options.elsewhere.get(Option.THINKING_TOKENS),
@@ -791,7 +795,11 @@ class MessagesRequests(protocol.RequestWriter):
         rules = models.rules_of(server, model_id)
         form = replace(rules.schemas, flattens=True, names=True)
         return preparation.ConversationRules(
-            rules.call_ids, may_end=may_end, tool_schema=form.of, takes_strict="claude" in model_id
+            rules.call_ids,
+            may_end=may_end,
+            tool_schema=form.of,
+            takes_strict="claude" in model_id,
+            hosted_tools=HOSTED_TOOLS[OPTIONS.wire],
         )
 
     def complete_settings(

@@ -31,9 +31,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.conversation.media import URI_LIST, MediaKind, data_url, file_name, read_media
 from partstream.conversation.provider_state import ITEMS, usable_items
+from partstream.conversation.tool_forms import FUNCTION, TEXT, call_of
 from partstream.errors import InvalidRequestError, UnsupportedParameterError
 from partstream.lm.messages import ChatMessage, RequestOptions, Role, ToolMode
-from partstream.lm.outputs import Finish, InboundRequest, Outcome, Repeated, Reply, StreamOutput
+from partstream.lm.outputs import Finish, InboundRequest, Outcome, Repeated, Reply, StreamOutput, ToolForm
 from partstream.lm.parts import (
     DataPart,
     RefusalPart,
@@ -67,7 +68,7 @@ from partstream.protocols.serve import (
     ResponseWriter,
     WireEvent,
     WireRequest,
-    pieces_of_arguments,
+    pieces_of,
 )
 
 if TYPE_CHECKING:
@@ -104,8 +105,11 @@ class ChatRequestReader(RequestReader):
         reader = _Reader(counts)
         for role, message, where in read_request.messages_by_role(body.get("messages"), _READERS):
             _READERS[role](reader, message, where)
-        functions = read_request.read_tools(body.get("tools"), counts, within="function")
-        tools, tool_mode = read_request.chosen_tools(functions, body.get("tool_choice"), counts, _MODES, nests=True)
+        tools = read_request.AskedTools(counts)
+        tools.read(body.get("tools"), within="function", others=_OF_CLIENT)
+        if (search := read_request.checked(body, _SEARCH, dict, "an object")) is not None:
+            tools.host("web_search", search, _SEARCH)
+        functions, mode = tools.choose(body.get("tool_choice"), _MODES, nests=True)
         read_request.count_unread(body, _READ, counts)
         effort, options = _reasoning(body)
         options |= {name: value for name, value in body.items() if name not in _READ_FIELDS and value is not None}
@@ -116,12 +120,14 @@ class ChatRequestReader(RequestReader):
         return InboundRequest(
             model=read_request.optional_text(body, "model"),
             messages=reader.messages.end(),
-            options=RequestOptions(tools, tool_mode, options, {} if effort is None else {"reasoningEffort": effort}),
+            options=RequestOptions(functions, mode, options, {} if effort is None else {"reasoningEffort": effort}),
             stream=body.get("stream") is True,
             unmapped={**read_request.not_default(body, _OF_THE_SERVER), **counts.numbers},
             body=body,
-            idle_tools=tuple(functions.values()) if body.get("tool_choice") == "none" else (),
             asks_to_think=effort not in {None, NO_EFFORT} or bool(body.get("reasoning")),
+            idle_tools=tools.idle,
+            tool_forms=tools.forms,
+            hosted_tools=tuple(tools.hosted),
         )
 
 
@@ -134,13 +140,19 @@ _ABILITIES: Final[dict[str, tuple[tuple[Any, ...], str]]] = {
 }
 """Fields that demand another form of the response, with their harmless values, and the expected request."""
 
-_OF_THE_SERVER: Final = {"store": False, "audio": None, "moderation": None, "web_search_options": None}
+_SEARCH: Final = "web_search_options"
+_OF_CLIENT: Final[Mapping[str, read_request.ToolReader]] = {
+    TEXT: lambda tools, tool, at, _: tools.add_text_tool(read_request.inner_tool(tool, TEXT, at), f"{at}.{TEXT}")
+}
+"""The tools that the client runs and that are no functions."""
+
+_OF_THE_SERVER: Final = {"store": False, "audio": None, "moderation": None}
 """Fields for the server itself and not for a model, each with the value that demands nothing."""
 
 _READ_FIELDS: Final = frozenset(
     # The writer of the response reads `stream_options`.
     {"model", "messages", "tools", "tool_choice", "stream", "stream_options", "reasoning_effort", "reasoning"}
-    | {"prompt_cache_key", *_ABILITIES, *_OF_THE_SERVER}
+    | {"prompt_cache_key", _SEARCH, *_ABILITIES, *_OF_THE_SERVER}
 )
 """Fields that are no options of the model; all others are, under their own names."""
 
@@ -345,6 +357,11 @@ _READ: Final = read_request.places(
         "messages[].tool_calls[].custom": "name input",
         "tools[|function]": f"type function {_MARKS}",
         "tools[].function": "name description parameters strict",
+        "tools[custom]": "type custom",
+        "tools[].custom": "name description format",
+        "tools[].custom.format[text]": "type",
+        "tools[].custom.format[grammar]": "type grammar",
+        "tools[].custom.format.grammar": "syntax definition",
     }
 )
 """The fields that are read of objects; readers count `detail`, and files without data by themselves."""
@@ -518,7 +535,8 @@ class ChatCompletionsWriter(ResponseWriter):
         return [self._chunk(delta) for delta in (*said, *state)]
 
     def _call(self, part: ToolCallPart) -> Sequence[WireEvent]:
-        return [self._chunk({"tool_calls": [delta]}) for delta in self._calls.write(part)]
+        deltas = self._calls.write(part, *call_of(self._asked, part))
+        return [self._chunk({"tool_calls": [delta]}) for delta in deltas]
 
     def _data(self, part: DataPart) -> Sequence[WireEvent]:
         """Writes sources and pictures; other data has no place among the chunks."""
@@ -605,6 +623,10 @@ def written_usage(usage: Usage | None) -> dict[str, Any] | None:
     return written
 
 
+_TEXT_OF: Final = {FUNCTION: "arguments", TEXT: "input"}
+"""The field with the text of a call, by the kind of its tool, which is also the name of the object with the field."""
+
+
 class WrittenCalls:
     """The calls of one response: each has the next index, which all of its deltas repeat.
 
@@ -621,15 +643,15 @@ class WrittenCalls:
     def __len__(self) -> int:
         return len(self._indices)
 
-    def write(self, part: ToolCallPart) -> Iterator[dict[str, Any]]:
-        """The deltas of a call: its id and name with empty arguments, then the arguments."""
+    def write(self, part: ToolCallPart, form: ToolForm, text: str) -> Iterator[dict[str, Any]]:
+        """The deltas of a call: its id and name with an empty text, then the text of its arguments or its input."""
         index = self._indices.setdefault(part.call_id, len(self._indices))
         state = self._state.pop(part.call_id, None)
         beside = {} if state is None else {"extra_content": state}
-        named = {"name": part.name, "arguments": ""}
-        yield {"index": index, "id": part.call_id, "type": "function", "function": named, **beside}
-        for piece in pieces_of_arguments(part, self._size):
-            yield {"index": index, "function": {"arguments": piece}}
+        kind, name = form.kind, _TEXT_OF[form.kind]
+        yield {"index": index, "id": part.call_id, "type": kind, kind: {"name": form.name, name: ""}, **beside}
+        for piece in pieces_of(text, self._size):
+            yield {"index": index, kind: {name: piece}}
 
     def carry(self, call_id: str, state: Any) -> Iterator[dict[str, Any]]:
         """The delta with the state of a call; if the call is not written yet, the state waits for it."""
@@ -694,7 +716,7 @@ class _Message:
         self._texts: dict[str, list[str]] = {"content": [], "refusal": [], "reasoning_content": []}  # others are whole
         self._others: dict[str, Any] = {}
         self._calls: list[dict[str, Any]] = []
-        self._arguments: list[list[str]] = []
+        self._texts_of_calls: list[list[str]] = []
 
     def add(self, delta: Mapping[str, Any]) -> None:
         for name, value in delta.items():
@@ -714,12 +736,13 @@ class _Message:
                 self._others[name] = value
 
     def _call(self, delta: Mapping[str, Any]) -> None:
-        index, function = delta["index"], delta.get("function", {})
+        index = delta["index"]
         if index == len(self._calls):
             self._calls.append({**delta})
-            self._arguments.append([])
+            self._texts_of_calls.append([])
         self._calls[index] |= {name: value for name, value in delta.items() if name == EXTRA_CONTENT}
-        self._arguments[index].append(function.get("arguments", ""))
+        kind = self._calls[index]["type"]
+        self._texts_of_calls[index].append(delta.get(kind, {}).get(_TEXT_OF[kind], ""))
 
     def written(self) -> dict[str, Any]:
         """The whole message, without empty fields that the official types do not demand."""
@@ -733,7 +756,7 @@ class _Message:
         if self._calls:
             written["tool_calls"] = [
                 {name: value for name, value in call.items() if name != "index"}
-                | {"function": {**call["function"], "arguments": "".join(arguments)}}
-                for call, arguments in zip(self._calls, self._arguments, strict=True)
+                | {call["type"]: {**call[call["type"]], _TEXT_OF[call["type"]]: "".join(said)}}
+                for call, said in zip(self._calls, self._texts_of_calls, strict=True)
             ]
         return written

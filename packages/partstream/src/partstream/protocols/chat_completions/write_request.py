@@ -31,6 +31,7 @@ from partstream.protocols.chat_completions.errors import ERRORS, LEAVE_OUT
 from partstream.protocols.chat_completions.provider_state import CarriedMessage, joined_items
 from partstream.protocols.known_servers import KnownServer
 from partstream.protocols.options import (
+    HOSTED_TOOLS,
     NO_FIELD,
     AnswerFormat,
     Option,
@@ -103,7 +104,17 @@ class ChatRequests(RequestWriter):
         """The ids, names and schemas that the server of a model takes."""
         quirks = _quirks(settings, model_id)
         schemas = partial(for_model, quirks.schemas, model_id)
-        return ConversationRules(quirks.call_ids, quirks.tool_names, tool_schema=schemas, takes_strict=True)
+        return ConversationRules(
+            quirks.call_ids,
+            quirks.tool_names,
+            tool_schema=schemas,
+            takes_strict=True,
+            hosted_tools=HOSTED_TOOLS[OPTIONS.wire] if any(word in model_id for word in _SEARCHES) else {},
+        )
+
+
+_SEARCHES: Final = ("-search", "sonar")
+"""In the names of the models of OpenAI and Perplexity that search the web: no other takes the field."""
 
 
 WRITE_REQUEST: Final = ChatRequests()
@@ -325,10 +336,10 @@ def _extras(content: Sequence[conversation.Piece], carried: CarriedMessage) -> d
 
 def _tool_fields(request: ChatRequest, quirks: models.Quirks, *, has_calls: bool) -> models.JSONObject:
     """The fields of the tools and their choice; `has_calls` if the conversation holds calls."""
-    if not (request.tools or request.idle_tools):
-        return {"tools": []} if quirks.lists_no_tools and has_calls else {}
-    tools = [function_of(tool) for tool in request.tools or request.idle_tools]
-    fields: models.JSONObject = {"tools": tools, **quirks.tool_fields}
+    hosted = {name: value for tool in request.hosted_tools for name, value in tool.items()}  # fields of the body
+    if not (listed := request.tools or request.idle_tools):
+        return hosted | ({"tools": []} if quirks.lists_no_tools and has_calls else {})
+    fields: models.JSONObject = {"tools": [function_of(tool) for tool in listed], **quirks.tool_fields, **hosted}
     if request.idle_tools:
         fields["tool_choice"] = "none"
     if request.tool_mode is ToolMode.REQUIRED and quirks.required:

@@ -24,6 +24,7 @@ from urllib.parse import parse_qs
 from partstream.codec.json_codec import dumps
 from partstream.conversation.media import URI_LIST, address_part
 from partstream.conversation.provider_state import ITEMS, PLACE, AnswerPlace
+from partstream.conversation.tool_forms import FUNCTION, hosted_kind
 from partstream.errors import InvalidRequestError, UnsupportedParameterError
 from partstream.lm.messages import ChatMessage, RequestOptions, Tool, ToolMode
 from partstream.lm.outputs import Finish, InboundRequest, Outcome, Repeated, Reply
@@ -47,6 +48,7 @@ from partstream.protocols.gemini.read_response import FILTERS
 from partstream.protocols.options import NO_EFFORT, effort_of
 from partstream.protocols.read_request import (
     DOCUMENT,
+    AskedTools,
     Counts,
     checked,
     described,
@@ -120,7 +122,8 @@ class GeminiRequestReader(RequestReader):
         body = camel_case(request.body)
         counts = Counts()
         messages = (*_read_system(body, counts), *_read_contents(body, counts))
-        tools, tool_mode, idle_tools = _read_tools(body, counts)
+        tools = AskedTools(counts)
+        functions, mode = _read_tools(body, tools)
         read_request.count_unread(body, _FIELDS, counts, camel_case)
         effort, options = _read_generation(body)
         options |= {name: value for name, value in body.items() if name not in _READ and value is not None}
@@ -130,13 +133,14 @@ class GeminiRequestReader(RequestReader):
         return InboundRequest(
             model=next(filter(None, named), "").removeprefix("models/"),
             messages=messages,
-            options=RequestOptions(tools, tool_mode, options, {} if effort is None else {"reasoningEffort": effort}),
+            options=RequestOptions(functions, mode, options, {} if effort is None else {"reasoningEffort": effort}),
             stream=is_stream,
             unmapped={**read_request.not_default(body, {"store": False}), **counts.numbers},
             dialect=ARRAY if is_stream and not is_events else "",
             body=body,
-            idle_tools=idle_tools,
             asks_to_think=_shows_thoughts(body) or effort not in {None, NO_EFFORT},
+            idle_tools=tools.idle,
+            hosted_tools=tuple(tools.hosted),
         )
 
 
@@ -157,7 +161,7 @@ _FIELDS: Final = read_request.places(
         "contents[]": "role parts",
         **{f"contents[].parts[]{place}": read for place, read in _OF_PARTS.items()},
         "systemInstruction": "role parts",
-        "tools[]": "functionDeclarations",
+        "tools[]": "functionDeclarations googleSearch googleSearchRetrieval codeExecution urlContext",
         "tools[].functionDeclarations[]": "name description parameters parametersJsonSchema",
         "toolConfig": "functionCallingConfig",
         "toolConfig.functionCallingConfig": "mode allowedFunctionNames",
@@ -402,41 +406,34 @@ _MODES: Final = {
 }
 
 
-def _read_tools(body: Mapping[str, Any], counts: Counts) -> tuple[tuple[Tool, ...], ToolMode, tuple[Tool, ...]]:
-    """The functions that the model may call, whether it must call one, and those that it may not call; other tools are
-    counted."""
-    tools: dict[str, Tool] = {}
+def _read_tools(body: Mapping[str, Any], tools: AskedTools) -> tuple[tuple[Tool, ...], ToolMode]:
+    """Takes all tools; returns the functions that the model may call, and whether it must call one."""
     for place, tool in enumerate(list_of(body, "tools")):
+        for name in filter(hosted_kind, tool):
+            tools.host(name, tool[name] if isinstance(tool[name], dict) else {}, f"tools[].{name}")
         where = f"tools[{place}]"
         for number, declared in enumerate(list_of(tool, _DECLARED, where)):
-            read = _function(declared, f"{where}.{_DECLARED}[{number}]")
-            tools.setdefault(read.name, read)
+            at = f"{where}.{_DECLARED}[{number}]"
+            schema = checked(declared, "parametersJsonSchema", dict, "a JSON schema", at)
+            if schema is None and (subset := checked(declared, "parameters", dict, "a schema", at)) is not None:
+                schema = _json_schema(subset)
+            tools.add(FUNCTION, declared, at, schema)
     calling = "toolConfig.functionCallingConfig"
     config = object_of(body, "toolConfig")
     chosen = object_of(config, "functionCallingConfig", "toolConfig")
     mode = optional_text(chosen, "mode", calling)
-    idle = tuple(tools.values()) if mode.lower() == "none" else ()
-    return (*chosen_tools(tools, mode, chosen.get("allowedFunctionNames"), f"{calling}.mode"), idle)
+    return chosen_tools(tools, mode, chosen.get("allowedFunctionNames"), f"{calling}.mode")
 
 
-def chosen_tools(tools: Mapping[str, Tool], mode: str, allowed: Any, where: str) -> tuple[tuple[Tool, ...], ToolMode]:
+def chosen_tools(tools: AskedTools, mode: str, allowed: Any, where: str) -> tuple[tuple[Tool, ...], ToolMode]:
     """The tools that a word at a place in the request chooses, and whether the model must call one; of `allowed`, no
     names allow all."""
     if mode.lower() == "none":
-        return (), ToolMode.AUTO
+        return tools.kept(None)
     if mode.lower() not in _MODES:
         raise InvalidRequestError(where, described(mode), "auto, any, validated or none")
-    kept = tuple(tool for tool in tools.values() if not allowed or tool.name in allowed)
-    return kept, _MODES[mode.lower()] if kept else ToolMode.AUTO
-
-
-def _function(declared: Mapping[str, Any], where: str) -> Tool:
-    name = required_text(declared, "name", where)
-    schema = checked(declared, "parametersJsonSchema", dict, "a JSON schema", where)
-    if schema is None:
-        subset = checked(declared, "parameters", dict, "a schema", where)
-        schema = None if subset is None else _json_schema(subset)
-    return Tool(name, optional_text(declared, "description", where), schema)
+    names = {name for own in allowed or () for name in tools.called(str(own), where)}
+    return tools.kept(_MODES[mode.lower()], names or None)
 
 
 def _json_schema(schema: Mapping[str, Any]) -> dict[str, Any]:

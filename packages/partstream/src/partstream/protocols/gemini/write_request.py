@@ -28,7 +28,16 @@ from partstream.errors import RequestNotExpressibleError
 from partstream.lm.messages import Tool, ToolMode
 from partstream.protocols.gemini import models, provider_state
 from partstream.protocols.gemini.errors import ERRORS, JSON_SCHEMA, SUBSET, without_refused
-from partstream.protocols.options import NO_FIELD, AnswerFormat, Option, OptionRules, camel_case, declared, tiers
+from partstream.protocols.options import (
+    HOSTED_TOOLS,
+    NO_FIELD,
+    AnswerFormat,
+    Option,
+    OptionRules,
+    camel_case,
+    declared,
+    tiers,
+)
 from partstream.protocols.protocol import NO_FIELDS, CountEndpoint, KeyKind, RequestWriter
 from partstream.protocols.read_response import checksum
 from partstream.protocols.schemas import GOOGLE_JSON, GOOGLE_SUBSET
@@ -40,7 +49,8 @@ from partstream.protocols.serve import WireRequest, path_for_model
 def _tool_fields(request: ChatRequest, settings: models.GeminiSettings, model: models.KnownModel) -> models.JSONObject:
     schema = SUBSET if settings.tool_schemas is models.ToolSchemas.OPENAPI else JSON_SCHEMA
     functions = [declared_with(tool, schema) for tool in request.tools or request.idle_tools]
-    own: list[models.JSONObject] = [{name: {}} for name in models.server_tools_of(settings, model, functions)]
+    hosted = [*request.hosted_tools, *({name: {}} for name in models.server_tools_of(settings, model, functions))]
+    own = [tool for place, tool in enumerate(hosted) if tool not in hosted[:place]]
     tools = [*([{"functionDeclarations": functions}] if functions else []), *own]
     if not tools:
         return {}
@@ -425,11 +435,16 @@ class GeminiRequestWriter(RequestWriter):
         # Servers refuse the repetition of what the cache holds (docs/wires/gemini.md#caching).
         return {name: value for name, value in body.items() if name not in _CACHED} if body.get(_CACHE) else body
 
-    def conversation_rules(self, settings: RequestSettings, _model_id: str) -> ConversationRules:
+    def conversation_rules(self, settings: RequestSettings, model_id: str) -> ConversationRules:
         """The names and schemas that the servers take. Ids need no rule: only those that a server gave go back."""
         is_subset = settings.own_settings(models.GeminiSettings).tool_schemas is models.ToolSchemas.OPENAPI
         form = GOOGLE_SUBSET if is_subset else GOOGLE_JSON
-        return ConversationRules(tool_names=conversation.NameForm(letter_first=True), tool_schema=form.of)
+        return ConversationRules(
+            tool_names=conversation.NameForm(letter_first=True),
+            tool_schema=form.of,
+            hosted_tools=HOSTED_TOOLS[OPTIONS.wire],
+            mixes_tools=models.known_model(model_id).signs_calls,
+        )
 
     def authorize(self, key: str, kind: KeyKind) -> Mapping[str, str]:
         """The header that carries a key, or a bearer token (docs/wires/gemini.md#framing)."""

@@ -72,7 +72,8 @@ class InteractionsRequestReader(RequestReader):
         reader = _StepReader(counts)
         for step, where in _steps(body.get("input")):
             reader.read(step, where)
-        tools, tool_mode, effort, options = _read_settings(body, counts)
+        asked = read_request.AskedTools(counts)
+        tools, tool_mode, effort, options = _read_settings(body, asked)
         options |= {name: value for name, value in body.items() if name not in _READ and value is not None}
         return InboundRequest(
             model=optional_text(body, "model"),
@@ -81,15 +82,18 @@ class InteractionsRequestReader(RequestReader):
             stream=checked(body, "stream", bool, "true or false") is True,
             unmapped={**read_request.not_default(body, _OF_THE_SERVER), **counts.numbers},
             body=body,
+            hosted_tools=tuple(asked.hosted),
         )
 
 
 READ_REQUEST: Final = InteractionsRequestReader()
 
 
-def _read_settings(body: Mapping[str, Any], counts: Counts) -> tuple[tuple[Tool, ...], ToolMode, str, dict[str, Any]]:
+def _read_settings(
+    body: Mapping[str, Any], declared: read_request.AskedTools
+) -> tuple[tuple[Tool, ...], ToolMode, str, dict[str, Any]]:
     """The tools, whether one must be called, the reasoning effort, and the options of the generation."""
-    declared = read_request.read_tools(body.get("tools"), counts)
+    declared.read(body.get("tools"))
     options = dict(checked(body, "generation_config", dict, "an object") or {})
     choice, at = options.pop("tool_choice", None), "generation_config.tool_choice"
     if isinstance(choice, dict):

@@ -28,7 +28,7 @@ from partstream.protocols.gemini.provider_state import DUMMY, StateOfCall, state
 from partstream.protocols.gemini.write_request import ContentsWriter, GeminiRequestWriter
 from partstream.protocols.gemini_interactions.errors import ERRORS, SIGNATURE, without_refused
 from partstream.protocols.gemini_interactions.read_response import ITEM_TYPE, STEP, TOOL_CALL_ID
-from partstream.protocols.options import NO_FIELD, AnswerFormat, Option, OptionRules, tiers
+from partstream.protocols.options import HOSTED_TOOLS, NO_FIELD, AnswerFormat, Option, OptionRules, tiers
 from partstream.protocols.protocol import OwnSettings
 from partstream.protocols.schemas import GOOGLE_JSON
 from partstream.protocols.serve import WireRequest
@@ -173,8 +173,8 @@ def with_dummies(steps: Sequence[models.JSONObject]) -> list[models.JSONObject]:
 
 def _tools(request: ChatRequest, settings: models.GoogleSettings, model: models.KnownModel) -> list[models.JSONObject]:
     functions = [{"type": "function", **gemini.declared_with(tool, "parameters")} for tool in request.tools]
-    own = models.server_tools_of(settings, model, functions)
-    return [*functions, *(_SERVER_TOOLS[name] for name in own)]
+    own = (_SERVER_TOOLS[name] for name in models.server_tools_of(settings, model, functions))
+    return [*functions, *map(dict, request.hosted_tools), *(tool for tool in own if tool not in request.hosted_tools)]
 
 
 _SERVER_TOOLS: Final[Mapping[str, models.JSONObject]] = {
@@ -292,9 +292,14 @@ class InteractionsRequestWriter(GeminiRequestWriter):
         }
         return gemini.with_extra_fields(body, settings.extra_body)
 
-    def conversation_rules(self, _settings: RequestSettings, _model_id: str) -> ConversationRules:
+    def conversation_rules(self, _settings: RequestSettings, model_id: str) -> ConversationRules:
         """The names and schemas that the servers take."""
-        return ConversationRules(tool_names=conversation.NameForm(letter_first=True), tool_schema=GOOGLE_JSON.of)
+        return ConversationRules(
+            tool_names=conversation.NameForm(letter_first=True),
+            tool_schema=GOOGLE_JSON.of,
+            hosted_tools=HOSTED_TOOLS[OPTIONS.wire],
+            mixes_tools=models.known_model(model_id).signs_calls,
+        )
 
 
 WRITE_REQUEST: Final = InteractionsRequestWriter()

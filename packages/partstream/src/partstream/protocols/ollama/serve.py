@@ -57,7 +57,8 @@ class OllamaRequestReader(RequestReader):
         body = request.body
         counts = read_request.Counts()
         read_request.checked(body, "stream", bool, "true or false")
-        tools = tuple(read_request.read_tools(body.get("tools"), counts, within="function").values())
+        asked = read_request.AskedTools(counts)
+        asked.read(body.get("tools"), within="function")
         options: dict[str, Any] = dict(read_request.checked(body, "options", dict, "an object") or {})
         window = options.pop(NUM_CTX, None)
         read_request.count_unread(body, _READ, counts)
@@ -70,8 +71,7 @@ class OllamaRequestReader(RequestReader):
             model=read_request.optional_text(body, "model"),
             messages=read_messages(body.get("messages"), counts),
             options=RequestOptions(
-                tools,
-                ToolMode.AUTO,
+                *asked.kept(ToolMode.AUTO),
                 chosen,
                 {name: value for name, value in configuration.items() if value is not None},
             ),

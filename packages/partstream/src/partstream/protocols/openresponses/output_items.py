@@ -14,9 +14,10 @@ from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from partstream.lm.outputs import Finish, InboundRequest, Repeated
+from partstream.conversation.tool_forms import TEXT
+from partstream.lm.outputs import Finish, InboundRequest, Repeated, ToolForm
 from partstream.protocols.citations import Citation, read_citation
-from partstream.protocols.serve import pieces_of_arguments
+from partstream.protocols.serve import pieces_of
 
 if TYPE_CHECKING:
     from partstream.lm.parts import DataPart, ToolCallPart
@@ -307,16 +308,41 @@ _TEXTS: Final[Mapping[str, tuple[str, str, Mapping[str, Any]]]] = {
 """By the name of its deltas, where a text of an item is: the field or list, the field of its part, and the part."""
 
 
-def write_call(part: ToolCallPart, size: int | None, events: ResponseEvents) -> None:
-    """Writes a whole call; each event holds at most `size` characters of the arguments, None for all of them."""
-    pieces = pieces_of_arguments(part, size)
-    arguments = "".join(pieces)
-    call = {"type": "function_call", "id": "", "call_id": part.call_id, "name": part.name}
-    where = events.open("fc", opened := {**call, "arguments": "", "status": "in_progress"})
-    for piece in pieces:
-        events.add("response.function_call_arguments.delta", **where, delta=piece)
-    events.add("response.function_call_arguments.done", **where, arguments=arguments)
-    events.close(where, {**opened, "arguments": arguments, "status": "completed"})
+class _CallItem(NamedTuple):
+    """The item of a call that has its arguments as an object."""
+
+    field: str
+    given: Mapping[str, Any] = {}  # what the object has besides
+    beside: Mapping[str, Any] = {}
+
+
+CALLS: Final = {
+    "local_shell_call": _CallItem("action", {"type": "exec", "env": {}}),
+    "shell_call": _CallItem("action"),
+    "apply_patch_call": _CallItem("operation"),
+    "tool_search_call": _CallItem("arguments", beside={"execution": "client"}),
+}
+"""The items of calls of the tools that have a type of their own: `local_shell_call` is of `local_shell`."""
+
+
+def write_call(form: ToolForm, text: str, part: ToolCallPart, size: int | None, events: ResponseEvents) -> None:
+    """Writes a whole call in the form of its tool, with the text of :func:`partstream.conversation.tool_forms.call_of`;
+    each event holds at most `size` characters of it, None for all."""
+    called = {"id": "", "call_id": part.call_id}
+    if (row := CALLS.get(f"{form.kind}_call")) is not None:
+        item = {"type": f"{form.kind}_call", **called, row.field: {**row.given, **part.input}, **row.beside}
+        where = events.open(form.kind, item := {**item, "status": "in_progress"})
+        events.close(where, {**item, "status": "completed"})
+        return
+    is_text = form.kind == TEXT
+    kind, prefix, name = ("custom_tool_call", "ctc", "input") if is_text else ("function_call", "fc", "arguments")
+    of_events = f"response.{'custom_tool_call_input' if is_text else 'function_call_arguments'}"
+    call = {"type": kind, **called, "name": form.name, **({"namespace": form.namespace} if form.namespace else {})}
+    where = events.open(prefix, opened := {**call, name: "", **({} if is_text else {"status": "in_progress"})})
+    for piece in pieces_of(text, size):
+        events.add(f"{of_events}.delta", **where, delta=piece)
+    events.add(f"{of_events}.done", **where, **{name: text})
+    events.close(where, {**opened, name: text, **({} if is_text else {"status": "completed"})})
 
 
 # ---- The response object ----

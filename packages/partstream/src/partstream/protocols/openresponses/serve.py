@@ -20,13 +20,14 @@ Source: OpenResponses specification 2026-04-24, `CreateResponseBody`, `ItemParam
 """
 
 from __future__ import annotations
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.codec.json_codec import dumps
 from partstream.conversation.media import file_name
 from partstream.conversation.provider_state import ITEMS, PLACE, AnswerPlace, usable_items
+from partstream.conversation.tool_forms import call_of
 from partstream.errors import AdapterUsageError, InvalidRequestError, LanguageModelError
 from partstream.lm.messages import ChatMessage, RequestOptions, Role
 from partstream.lm.outputs import Finish, InboundRequest, Outcome, Repeated, Reply, StreamOutput
@@ -37,6 +38,7 @@ from partstream.protocols.model_documents import MODEL_DOCUMENTS
 from partstream.protocols.openresponses import stored_responses as stored
 from partstream.protocols.openresponses.errors import ENCRYPTED_REASONING, LOGPROBS, error_document, incomplete_reason
 from partstream.protocols.openresponses.output_items import (
+    CALLS,
     AdoptedItems,
     Message,
     ResponseEvents,
@@ -87,11 +89,11 @@ class ResponsesRequestReader(RequestReader):
         if stored.wants_compaction(body):
             return _summary_request(body, stream=is_stream)
         counts = read_request.Counts()
-        messages = _read_items(body, counts)
+        tools = read_request.AskedTools(counts)
+        messages = _read_items(body, tools)
         if instructions := read_request.optional_text(body, "instructions"):
             messages = (ChatMessage.system(instructions), *messages)
-        functions = read_request.read_tools(body.get("tools"), counts, are_typed=True)
-        tools, tool_mode = read_request.chosen_tools(functions, body.get("tool_choice"), counts)
+        functions, mode = tools.choose(body.get("tool_choice"))
         read_request.count_unread(body, _READ, counts)
         # Codex puts the path of the workspace into this field about itself, so only the name of the field is counted
         # (docs/wires/openresponses.md#what-codex-demands).
@@ -106,12 +108,14 @@ class ResponsesRequestReader(RequestReader):
         return InboundRequest(
             model=read_request.optional_text(body, "model"),
             messages=messages,
-            options=RequestOptions(tools, tool_mode, options, {} if effort is None else {"reasoningEffort": effort}),
+            options=RequestOptions(functions, mode, options, {} if effort is None else {"reasoningEffort": effort}),
             stream=is_stream,
             unmapped={**read_request.not_default(body, _OF_THE_SERVER), **counts.numbers},
             body=body,
-            idle_tools=tuple(functions.values()) if body.get("tool_choice") == "none" else (),
             asks_to_think=effort not in {None, NO_EFFORT} or bool(options.get("reasoning")),
+            idle_tools=tools.idle,
+            tool_forms=tools.forms,
+            hosted_tools=tuple(tools.hosted),
         )
 
 
@@ -160,10 +164,15 @@ def _reasoning(body: Mapping[str, Any]) -> tuple[str | None, dict[str, Any]]:
     return effort or None, {} if asks_for_no_more else {"reasoning": dict(said)}
 
 
-def _read_items(body: Mapping[str, Any], counts: read_request.Counts) -> tuple[ChatMessage, ...]:
-    """The messages of the `input` of a request; a string is one message of the user."""
+def _read_items(body: Mapping[str, Any], tools: read_request.AskedTools) -> tuple[ChatMessage, ...]:
+    """The messages of the `input` of a request; a string is one message of the user. Takes all tools before them, also
+    those that items bring."""
     items = stored.input_list(body)
-    reader = _Reader(counts)
+    _read_tools(tools, body.get("tools"), "tools")
+    for place, item in enumerate(items):
+        if isinstance(item, dict) and item.get("type") in _BRING_TOOLS:
+            _read_tools(tools, item.get("tools"), f"input[{place}].tools")
+    reader = _Reader(tools)
     for place, item in enumerate(items[:-1] if stored.wants_compaction(body) else items):
         reader.read(item, f"input[{place}]")
     return reader.end()
@@ -175,8 +184,9 @@ _ROLES: Final = {"user": Role.USER, "assistant": Role.ASSISTANT, "system": Role.
 class _Reader:
     """The messages of one request so far, and the one of the model that its items still make up."""
 
-    def __init__(self, counts: read_request.Counts) -> None:
-        self._counts = counts
+    def __init__(self, tools: read_request.AskedTools) -> None:
+        self._tools = tools
+        self._counts = tools.counts
         self._messages = read_request.AskedMessages()
         self._begin_answer()
 
@@ -199,29 +209,15 @@ class _Reader:
         if not isinstance(item, dict):
             raise InvalidRequestError(where, read_request.described(item), "an object")
         # The specification's own example leaves out the type of a message.
-        match item.get("type") or ("message" if "role" in item else None):
-            case "message":
-                self._message(item, where)
-            case "function_call":
-                self._call(item, where)
-            case "function_call_output":
-                self._close_answer()
-                content = self._content(item, "output", where)
-                self._messages.add_result(ToolResultPart(read_request.required_text(item, "call_id", where), content))
-            case "reasoning":
-                names = [name for name in ("summary", "content") if item.get(name) is not None]
-                parts = [part for name in names for part in self._content(item, name, where)]
-                shown = [part.value for part in parts if isinstance(part, TextPart)]
-                state = _state(item, where)
-                self._think(shown, state.get("id"), state)
-            case stored.COMPACTION:  # a summary that only its server can read; it is carried like reasoning
-                self._think([], None, {"type": item["type"], **_state(item, where)})
-            case stored.TRIGGER:
-                raise InvalidRequestError(where, stored.TRIGGER, "it as the last item of the input alone")
-            case str(kind):
-                self._counts.add(f"input[].{kind}")
-            case kind:
-                raise InvalidRequestError(f"{where}.type", read_request.described(kind), "a string")
+        kind = item.get("type") or ("message" if "role" in item else None)
+        if not isinstance(kind, str):
+            raise InvalidRequestError(f"{where}.type", read_request.described(kind), "a string")
+        if (reader := _READERS.get(kind)) is not None:
+            reader(self, item, where)
+        elif kind == stored.TRIGGER:
+            raise InvalidRequestError(where, stored.TRIGGER, "it as the last item of the input alone")
+        else:
+            self._counts.add(f"input[].{kind}")
 
     def _content(self, item: Mapping[str, Any], name: str, where: str) -> tuple[ToolResultContent, ...]:
         return read_request.read_parts(item.get(name), f"{where}.{name}", self._counts, _CONTENT_READERS)
@@ -240,12 +236,62 @@ class _Reader:
         self._ends_with_text = True
         self._place.add_text("".join(part.value for part in content if isinstance(part, TextPart)))
 
-    def _call(self, item: Mapping[str, Any], where: str) -> None:
+    def _call(self, item: Mapping[str, Any], where: str, given: Mapping[str, Any] | None = None) -> None:
         call_id = read_request.required_text(item, "call_id", where)
-        name = read_request.required_text(item, "name", where)
-        self._parts.append(read_request.call_with(call_id, name, item, where))
+        own = read_request.required_text(item, "name", where)
+        name = self._tools.name_of(own, read_request.optional_text(item, "namespace", where))
+        self._parts.append(
+            read_request.call_with(call_id, name, item, where) if given is None else ToolCallPart(call_id, name, given)
+        )
         self._ends_with_text = False
         self._place.add_call()
+
+    def _call_of_text(self, item: Mapping[str, Any], where: str) -> None:
+        self._call(item, where, {"input": read_request.optional_text(item, "input", where)})
+
+    def _typed_call(self, item: Mapping[str, Any], where: str) -> None:
+        """A call of a tool with a type of its own; one without an id is of a server, which ran it by itself."""
+        kind = item["type"]
+        if item.get("call_id"):
+            given = read_request.checked(item, CALLS[kind].field, dict, "an object", where) or {}
+            self._call({**item, "name": kind.removesuffix("_call")}, where, given)
+
+    def _ran(self, item: Mapping[str, Any], where: str) -> None:
+        """A call that a server ran by itself, with what came out."""
+        name = item["type"].removesuffix("_call")
+        given, found = (item.get(field) for field in _RAN[item["type"]])
+        said = {**item, "call_id": item.get("id"), "name": name, "output": _TOLD if found is None else found}
+        self._call(said, where, given if isinstance(given, dict) else {"code": given})
+        self._result(said, where)
+
+    def _result(self, item: Mapping[str, Any], where: str) -> None:
+        output = item.get("output")
+        content: Sequence[ToolResultContent] = [] if output is None else [TextPart(dumps(output).decode())]
+        if isinstance(output, str) or item["type"] in _OF_CONTENT:
+            content = self._content(item, "output", where)
+        self._close_answer()
+        name = "id" if item["type"] == _SHELL_OUTPUT and not item.get("call_id") else "call_id"
+        call_id = read_request.required_text(item, name, where)
+        self._messages.add_result(ToolResultPart(call_id, content, item.get("status") == "failed"))
+
+    def _found_tools(self, item: Mapping[str, Any], where: str) -> None:
+        """What a client found that searched for tools: they are offered, see :func:`_read_items`."""
+        loaded = read_request.AskedTools(read_request.Counts())
+        _read_tools(loaded, item.get("tools"), f"{where}.tools")
+        if item.get("call_id"):
+            said = f"These tools can be called now: {', '.join(loaded.tools) or 'none'}"
+            self._result({**item, "output": said}, where)
+
+    def _reasoning(self, item: Mapping[str, Any], where: str) -> None:
+        names = [name for name in ("summary", "content") if item.get(name) is not None]
+        parts = [part for name in names for part in self._content(item, name, where)]
+        shown = [part.value for part in parts if isinstance(part, TextPart)]
+        state = _state(item, where)
+        self._think(shown, state.get("id"), state)
+
+    def _compaction(self, item: Mapping[str, Any], where: str) -> None:
+        """A summary that only its server can read; it is carried like reasoning."""
+        self._think([], None, {"type": item["type"], **_state(item, where)})
 
     def _think(self, shown: list[str], part_id: str | None, state: dict[str, str]) -> None:
         """Adds an item with opaque state; the metadata of its part lists all items so far, each with its place."""
@@ -261,6 +307,65 @@ class _Reader:
             beside = {**own, **beside, ITEMS: list(self._items)}
         self._parts.append(ThinkingPart(shown if len(shown) > 1 else "".join(shown), part_id, beside))
         self._ends_with_text = False
+
+
+_RAN: Final = {"web_search_call": ("action", ""), "code_interpreter_call": ("code", "outputs")}
+"""Calls that a server ran by itself: the fields of what it ran, and of what came out."""
+_TOLD: Final = "The answer tells what came out."
+_OF_CONTENT: Final = ("function_call_output", "custom_tool_call_output")
+_SHELL_OUTPUT: Final = "local_shell_call_output"
+_RESULTS: Final = (*_OF_CONTENT, _SHELL_OUTPUT, "shell_call_output", "apply_patch_call_output")
+_READERS: Final[Mapping[str, Callable[[_Reader, Mapping[str, Any], str], None]]] = {
+    "message": _Reader._message,
+    "function_call": _Reader._call,
+    "custom_tool_call": _Reader._call_of_text,
+    **dict.fromkeys(CALLS, _Reader._typed_call),
+    **dict.fromkeys(_RAN, _Reader._ran),
+    **dict.fromkeys(_RESULTS, _Reader._result),
+    "tool_search_output": _Reader._found_tools,
+    "additional_tools": lambda *_: None,  # see `_read_items`
+    "reasoning": _Reader._reasoning,
+    stored.COMPACTION: _Reader._compaction,
+}
+_BRING_TOOLS: Final = ("additional_tools", "tool_search_output")
+
+
+def _read_tools(tools: read_request.AskedTools, value: object, where: str, namespace: str = "") -> None:
+    """Takes the tools of a list; those that wait for a search are offered as well, because nothing here searches."""
+    tools.read(value, are_typed=True, others=_OF_CLIENT, where=where, namespace=namespace)
+
+
+def _namespace(tools: read_request.AskedTools, tool: Mapping[str, Any], where: str, _outer: str) -> None:
+    """Takes the tools of a namespace; the first of them says what the namespace is for."""
+    listed, about = tool.get("tools"), read_request.optional_text(tool, "description", where)
+    if about and isinstance(listed, list) and listed and isinstance(listed[0], dict):
+        said = "\n\n".join(filter(None, (about, listed[0].get("description"))))
+        listed = [{**listed[0], "description": said}, *listed[1:]]
+    _read_tools(tools, listed, f"{where}.tools", read_request.required_text(tool, "name", where))
+
+
+def _tool_search(tools: read_request.AskedTools, tool: Mapping[str, Any], where: str, _outer: str) -> None:
+    """Takes the search of a client for tools; that of a server has all tools that there are."""
+    if tool.get("execution") == "client":
+        schema = read_request.checked(tool, "parameters", dict, "a JSON schema", where)
+        tools.add("tool_search", {**tool, "name": "tool_search"}, where, schema)
+
+
+def _shell(tools: read_request.AskedTools, tool: Mapping[str, Any], where: str, _outer: str) -> None:
+    place = read_request.checked(tool, "environment", dict, "an object", where) or {}
+    if place.get("type") in (None, "local"):
+        tools.add_known(tool["type"], tool, where, has_form=True)
+    else:
+        tools.counts.add(f"tools[].{tool['type']}")  # in a container of the server
+
+
+_OF_CLIENT: Final[Mapping[str, read_request.ToolReader]] = {
+    "custom": read_request.AskedTools.add_text_tool,
+    "namespace": _namespace,
+    "tool_search": _tool_search,
+    **dict.fromkeys(("local_shell", "shell", "apply_patch"), _shell),
+}
+"""The tools that the client runs and that are no functions."""
 
 
 def _state(item: Mapping[str, Any], where: str) -> dict[str, str]:
@@ -310,12 +415,38 @@ _OF_PARTS: Final = "type text refusal image_url video_url file_url file_data fil
 _READ: Final = read_request.places(
     {
         "input[|message]": "type id status role content",
-        "input[function_call]": "type id status call_id name arguments",
-        "input[function_call_output]": "type id status call_id output",
+        "input[function_call]": "type id status call_id name namespace arguments",
+        "input[custom_tool_call]": "type id status call_id name namespace input",
+        **{f"input[{kind}]": f"type id status call_id {call.field}" for kind, call in CALLS.items()},
+        "input[tool_search_call]": "type id status call_id arguments execution",
+        **{f"input[{kind}]": f"type id status {' '.join(fields)}" for kind, fields in _RAN.items()},
+        f"input[{'|'.join(_RESULTS)}]": "type id status call_id output",
+        "input[tool_search_output]": "type id status call_id tools execution",
+        "input[additional_tools]": "type id role tools",
         "input[reasoning|compaction]": "type id status summary content encrypted_content",
         **{f"input[].{name}[{'|'.join(_CONTENT_READERS)}]": _OF_PARTS for name in ("content", "output")},
         **{f"input[].{name}[input_image]": f"{_OF_PARTS} detail" for name in ("content", "output")},
-        "tools[function]": "type name description parameters strict",
+        **{
+            f"{place}[{kinds}]": read
+            for place in ("tools", "tools[].tools", "input[].tools", "input[].tools[].tools")
+            for kinds, read in (
+                ("function", "type name description parameters strict"),
+                ("custom", "type name description format"),
+                ("namespace", "type name description tools"),
+                ("tool_search", "type execution description parameters"),
+                ("local_shell|apply_patch", "type"),
+                ("shell", "type environment"),
+            )
+        },
+        **{
+            f"{place}[].{name}": read
+            for place in ("tools", "tools[].tools", "input[].tools", "input[].tools[].tools")
+            for name, read in (
+                ("format[text]", "type"),
+                ("format[grammar]", "type syntax definition"),
+                ("environment[local]", "type"),
+            )
+        },
     }
 )
 """The fields that are read of objects; `id` and `status` are bookkeeping of the wire, and a mark for a cache is for its
@@ -336,7 +467,8 @@ Write nothing but the summary, in the language of the conversation."""
 def _summary_request(body: Mapping[str, Any], *, stream: bool) -> InboundRequest:
     """The request for a summary: the conversation and the task, without tools, and without options that an answer
     alone needs, such as the schema of its text."""
-    messages = [_without_calls(message) for message in _read_items(body, read_request.Counts())]
+    tools = read_request.AskedTools(read_request.Counts())
+    messages = [_without_calls(message) for message in _read_items(body, tools)]
     if not messages:
         raise RefusedRequestError("got no input to compact, expected input or previous_response_id", "input")
     if instructions := read_request.optional_text(body, "instructions"):
@@ -522,7 +654,7 @@ class OpenResponsesWriter(ResponseWriter):
     def _call(self, part: ToolCallPart) -> None:
         if not self._compacts:
             self._close()
-            write_call(part, self._reply.argument_size, self._events)
+            write_call(*call_of(self._asked, part), part, self._reply.argument_size, self._events)
 
     def _data(self, part: DataPart) -> None:
         """Writes sources; other data has no place among the events."""

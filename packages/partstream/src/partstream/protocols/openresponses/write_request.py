@@ -22,6 +22,7 @@ from partstream.errors import RequestNotExpressibleError
 from partstream.lm.messages import ToolMode
 from partstream.protocols.openresponses.errors import ENCRYPTED_REASONING, ERRORS, LEAVE_OUT, LOGPROBS
 from partstream.protocols.options import (
+    HOSTED_TOOLS,
     NO_FIELD,
     AnswerFormat,
     Option,
@@ -169,8 +170,9 @@ class OpenResponsesRequests(RequestWriter):
             body["instructions"] = request.instructions
         if request.previous_response_id is not None:
             body["previous_response_id"] = request.previous_response_id
-        if listed := request.tools or request.idle_tools:
-            body["tools"] = [
+        listed = request.tools or request.idle_tools
+        if listed or request.hosted_tools:
+            functions = (
                 {
                     "type": "function",
                     "name": tool.name,
@@ -179,9 +181,12 @@ class OpenResponsesRequests(RequestWriter):
                     "strict": tool.is_strict,
                 }
                 for tool in listed
-            ]
+            )
+            body["tools"] = [*functions, *request.hosted_tools]
+            demanded = request.demanded_tool
             mode = "required" if request.tool_mode is ToolMode.REQUIRED else "auto"
-            body["tool_choice"] = "none" if request.idle_tools else mode
+            mode = "none" if request.idle_tools else mode
+            body["tool_choice"] = mode if demanded is None else {"type": demanded["type"]}
         if own.truncation is not None:
             body["truncation"] = own.truncation.value
         if own.compact_at is not None:
@@ -192,7 +197,8 @@ class OpenResponsesRequests(RequestWriter):
 
     def conversation_rules(self, _settings: RequestSettings, model_id: str) -> ConversationRules:
         """The items and schemas that the server of a model takes."""
-        return replace(_RULES, tool_schema=partial(for_model, PLAIN, model_id))
+        hosted = HOSTED_TOOLS[OPTIONS.wire]
+        return replace(_RULES, tool_schema=partial(for_model, PLAIN, model_id), hosted_tools=hosted)
 
 
 WRITE_REQUEST: Final = OpenResponsesRequests()
