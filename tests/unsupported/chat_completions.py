@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.conversation.media import URI_LIST, read_media
 from partstream.conversation.turns import joined_texts
-from partstream.lm.outputs import Outcome
+from partstream.lm.outputs import Outcome, ToolForm
 from partstream.lm.parts import (
     DataPart,
     FinishReason,
@@ -104,7 +104,7 @@ def _state(form: ResponseForm) -> ResponseForm:
     calls = WrittenCalls(None)
     for part in form.parts:
         if isinstance(part, ToolCallPart):
-            list(calls.write(part))
+            list(calls.write(part, ToolForm("function", part.name), ""))
     state = WrittenState(calls)
     deltas = [
         delta

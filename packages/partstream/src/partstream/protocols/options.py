@@ -20,7 +20,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from partstream.codec.json_codec import dumps
-from partstream.conversation.tool_forms import CODE, FETCH, WEB_SEARCH, HostedForm
 from partstream.conversation.turns import Call, Note, Piece, Reasoning, short_digest
 from partstream.errors import RequestNotExpressibleError, UpstreamError, UpstreamFailureError, UpstreamHTTPError
 from partstream.lm.messages import ToolMode
@@ -94,36 +93,6 @@ def declared(tool: Tool, schema: str) -> dict[str, Any]:
 def function_of(tool: Tool) -> dict[str, Any]:
     """A tool as Chat Completions and Ollama have it."""
     return {"type": "function", "function": declared(tool, "parameters")}
-
-
-_SEARCH: Final = {"user_location": "", "allowed_domains": "", "blocked_domains": "", "max_uses": ""}
-HOSTED_TOOLS: Final[Mapping[str, Mapping[str, HostedForm]]] = {
-    "openresponses": {
-        WEB_SEARCH: HostedForm(
-            {"type": "web_search"}, {"user_location": "", "search_context_size": "", "allowed_domains": "filters"}
-        ),
-        CODE: HostedForm({"type": "code_interpreter", "container": {"type": "auto"}}),
-    },
-    "anthropic-messages": {
-        WEB_SEARCH: HostedForm({"type": "web_search_20250305", "name": "web_search"}, _SEARCH),
-        CODE: HostedForm({"type": "code_execution_20250825", "name": "code_execution"}),
-        FETCH: HostedForm({"type": "web_fetch_20250910", "name": "web_fetch"}, _SEARCH),
-    },
-    "gemini": {
-        WEB_SEARCH: HostedForm({"googleSearch": {}}),
-        CODE: HostedForm({"codeExecution": {}}),
-        FETCH: HostedForm({"urlContext": {}}),
-    },
-    "gemini-interactions": {
-        WEB_SEARCH: HostedForm({"type": "google_search"}),
-        CODE: HostedForm({"type": "code_execution"}),
-        FETCH: HostedForm({"type": "url_context"}),
-    },
-    "chat-completions": {
-        WEB_SEARCH: HostedForm({"web_search_options": {}}, {"search_context_size": "web_search_options"})
-    },
-}
-"""The tools that the servers of a wire run, by their kinds."""
 
 
 # ---- Options of a request ----

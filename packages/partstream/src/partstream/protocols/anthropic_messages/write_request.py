@@ -33,6 +33,7 @@ from urllib.parse import quote
 
 from partstream.conversation import preparation
 from partstream.conversation.media import MediaKind
+from partstream.conversation.tool_forms import HOSTED_TOOLS
 from partstream.conversation.turns import (
     MISSING_RESULT,
     Attachment,
@@ -52,7 +53,6 @@ from partstream.protocols.anthropic_messages.errors import ERRORS, without_refus
 from partstream.protocols.anthropic_messages.provider_state import FALLBACK, block_of, container_of, fields_of_call
 from partstream.protocols.options import (
     BUDGETS,
-    HOSTED_TOOLS,
     NO_EFFORT,
     NO_FIELD,
     AnswerFormat,

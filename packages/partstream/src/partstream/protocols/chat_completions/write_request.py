@@ -24,6 +24,7 @@ from typing import Any, Final
 
 from partstream.conversation import turns as conversation
 from partstream.conversation.preparation import ChatRequest, ConversationRules, RequestSettings, SystemAs, ToolImages
+from partstream.conversation.tool_forms import HOSTED_TOOLS
 from partstream.lm.messages import ToolMode
 from partstream.lm.provider import LanguageModelChatInformation
 from partstream.protocols.chat_completions import models
@@ -31,7 +32,6 @@ from partstream.protocols.chat_completions.errors import ERRORS, LEAVE_OUT
 from partstream.protocols.chat_completions.provider_state import CarriedMessage, joined_items
 from partstream.protocols.known_servers import KnownServer
 from partstream.protocols.options import (
-    HOSTED_TOOLS,
     NO_FIELD,
     AnswerFormat,
     Option,

@@ -24,20 +24,12 @@ from urllib.parse import unquote
 from partstream.codec.json_codec import is_json
 from partstream.conversation import turns as conversation
 from partstream.conversation.preparation import ChatRequest, ConversationRules, RequestSettings, ToolImages
+from partstream.conversation.tool_forms import HOSTED_TOOLS
 from partstream.errors import RequestNotExpressibleError
 from partstream.lm.messages import Tool, ToolMode
 from partstream.protocols.gemini import models, provider_state
 from partstream.protocols.gemini.errors import ERRORS, JSON_SCHEMA, SUBSET, without_refused
-from partstream.protocols.options import (
-    HOSTED_TOOLS,
-    NO_FIELD,
-    AnswerFormat,
-    Option,
-    OptionRules,
-    camel_case,
-    declared,
-    tiers,
-)
+from partstream.protocols.options import NO_FIELD, AnswerFormat, Option, OptionRules, camel_case, declared, tiers
 from partstream.protocols.protocol import NO_FIELDS, CountEndpoint, KeyKind, RequestWriter
 from partstream.protocols.read_response import checksum
 from partstream.protocols.schemas import GOOGLE_JSON, GOOGLE_SUBSET

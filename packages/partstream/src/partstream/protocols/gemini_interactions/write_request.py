@@ -21,6 +21,7 @@ from typing import Any, Final
 
 from partstream.conversation import turns as conversation
 from partstream.conversation.preparation import ChatRequest, ConversationRules, RequestSettings
+from partstream.conversation.tool_forms import HOSTED_TOOLS
 from partstream.lm.messages import ToolMode
 from partstream.protocols.gemini import models
 from partstream.protocols.gemini import write_request as gemini
@@ -28,7 +29,7 @@ from partstream.protocols.gemini.provider_state import DUMMY, StateOfCall, state
 from partstream.protocols.gemini.write_request import ContentsWriter, GeminiRequestWriter
 from partstream.protocols.gemini_interactions.errors import ERRORS, SIGNATURE, without_refused
 from partstream.protocols.gemini_interactions.read_response import ITEM_TYPE, STEP, TOOL_CALL_ID
-from partstream.protocols.options import HOSTED_TOOLS, NO_FIELD, AnswerFormat, Option, OptionRules, tiers
+from partstream.protocols.options import NO_FIELD, AnswerFormat, Option, OptionRules, tiers
 from partstream.protocols.protocol import OwnSettings
 from partstream.protocols.schemas import GOOGLE_JSON
 from partstream.protocols.serve import WireRequest

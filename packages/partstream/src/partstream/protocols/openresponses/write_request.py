@@ -18,11 +18,11 @@ from typing import Any, Final
 from partstream.conversation import turns as conversation
 from partstream.conversation.media import MediaKind, data_url, file_name
 from partstream.conversation.preparation import ChatRequest, ConversationRules, RequestSettings, SystemAs, ToolImages
+from partstream.conversation.tool_forms import HOSTED_TOOLS
 from partstream.errors import RequestNotExpressibleError
 from partstream.lm.messages import ToolMode
 from partstream.protocols.openresponses.errors import ENCRYPTED_REASONING, ERRORS, LEAVE_OUT, LOGPROBS
 from partstream.protocols.options import (
-    HOSTED_TOOLS,
     NO_FIELD,
     AnswerFormat,
     Option,
