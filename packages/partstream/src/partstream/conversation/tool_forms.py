@@ -176,36 +176,6 @@ class HostedForm(NamedTuple):
     takes: Mapping[str, str] = MappingProxyType({})
 
 
-_SEARCH: Final = {"user_location": "", "allowed_domains": "", "blocked_domains": "", "max_uses": ""}
-HOSTED_TOOLS: Final[Mapping[str, Mapping[str, HostedForm]]] = {
-    "openresponses": {
-        WEB_SEARCH: HostedForm(
-            {"type": "web_search"}, {"user_location": "", "search_context_size": "", "allowed_domains": "filters"}
-        ),
-        CODE: HostedForm({"type": "code_interpreter", "container": {"type": "auto"}}),
-    },
-    "anthropic-messages": {
-        WEB_SEARCH: HostedForm({"type": "web_search_20250305", "name": "web_search"}, _SEARCH),
-        CODE: HostedForm({"type": "code_execution_20250825", "name": "code_execution"}),
-        FETCH: HostedForm({"type": "web_fetch_20250910", "name": "web_fetch"}, _SEARCH),
-    },
-    "gemini": {
-        WEB_SEARCH: HostedForm({"googleSearch": {}}),
-        CODE: HostedForm({"codeExecution": {}}),
-        FETCH: HostedForm({"urlContext": {}}),
-    },
-    "gemini-interactions": {
-        WEB_SEARCH: HostedForm({"type": "google_search"}),
-        CODE: HostedForm({"type": "code_execution"}),
-        FETCH: HostedForm({"type": "url_context"}),
-    },
-    "chat-completions": {
-        WEB_SEARCH: HostedForm({"web_search_options": {}}, {"search_context_size": "web_search_options"})
-    },
-}
-"""The tools that the servers of a wire run, by their kinds."""
-
-
 def hosted_on(
     forms: Mapping[str, HostedForm], asked: Iterable[HostedTool]
 ) -> tuple[tuple[Mapping[str, Any], ...], Mapping[str, Any] | None, list[Note]]:

@@ -33,7 +33,7 @@ from urllib.parse import quote
 
 from partstream.conversation import preparation
 from partstream.conversation.media import MediaKind
-from partstream.conversation.tool_forms import HOSTED_TOOLS
+from partstream.conversation.tool_forms import CODE, FETCH, WEB_SEARCH, HostedForm
 from partstream.conversation.turns import (
     MISSING_RESULT,
     Attachment,
@@ -351,6 +351,14 @@ def _format_option(asked: AnswerFormat) -> dict[str, Any] | None:
         return None
     return {"output_config": {"format": {"type": "json_schema", "schema": dict(asked.schema)}}}
 
+
+_SEARCH: Final = {"user_location": "", "allowed_domains": "", "blocked_domains": "", "max_uses": ""}
+HOSTED_TOOLS: Final = {
+    WEB_SEARCH: HostedForm({"type": "web_search_20250305", "name": "web_search"}, _SEARCH),
+    CODE: HostedForm({"type": "code_execution_20250825", "name": "code_execution"}),
+    FETCH: HostedForm({"type": "web_fetch_20250910", "name": "web_fetch"}, _SEARCH),
+}
+"""The tools that the servers run, by their kinds."""
 
 OPTIONS: Final = OptionRules(
     "anthropic-messages",
@@ -799,7 +807,7 @@ class MessagesRequests(protocol.RequestWriter):
             may_end=may_end,
             tool_schema=form.of,
             takes_strict="claude" in model_id,
-            hosted_tools=HOSTED_TOOLS[OPTIONS.wire],
+            hosted_tools=HOSTED_TOOLS,
         )
 
     def complete_settings(

@@ -24,7 +24,7 @@ from typing import Any, Final
 
 from partstream.conversation import turns as conversation
 from partstream.conversation.preparation import ChatRequest, ConversationRules, RequestSettings, SystemAs, ToolImages
-from partstream.conversation.tool_forms import HOSTED_TOOLS
+from partstream.conversation.tool_forms import WEB_SEARCH, HostedForm
 from partstream.lm.messages import ToolMode
 from partstream.lm.provider import LanguageModelChatInformation
 from partstream.protocols.chat_completions import models
@@ -109,10 +109,12 @@ class ChatRequests(RequestWriter):
             quirks.tool_names,
             tool_schema=schemas,
             takes_strict=True,
-            hosted_tools=HOSTED_TOOLS[OPTIONS.wire] if any(word in model_id for word in _SEARCHES) else {},
+            hosted_tools=_HOSTED if any(word in model_id for word in _SEARCHES) else {},
         )
 
 
+_HOSTED: Final = {WEB_SEARCH: HostedForm({"web_search_options": {}}, {"search_context_size": "web_search_options"})}
+"""The tool that the servers run."""
 _SEARCHES: Final = ("-search", "sonar")
 """In the names of the models of OpenAI and Perplexity that search the web: no other takes the field."""
 

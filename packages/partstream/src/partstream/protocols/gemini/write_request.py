@@ -24,7 +24,7 @@ from urllib.parse import unquote
 from partstream.codec.json_codec import is_json
 from partstream.conversation import turns as conversation
 from partstream.conversation.preparation import ChatRequest, ConversationRules, RequestSettings, ToolImages
-from partstream.conversation.tool_forms import HOSTED_TOOLS
+from partstream.conversation.tool_forms import CODE, FETCH, WEB_SEARCH, HostedForm
 from partstream.errors import RequestNotExpressibleError
 from partstream.lm.messages import Tool, ToolMode
 from partstream.protocols.gemini import models, provider_state
@@ -305,6 +305,13 @@ _TOP: Final = models.spellings("safetySettings", "cachedContent", "labels")
 _AT_TOP: Final = frozenset({*_TOP.values(), "serviceTier"})
 """Options beside `contents`; all others are in `generationConfig`."""
 
+HOSTED_TOOLS: Final = {
+    WEB_SEARCH: HostedForm({"googleSearch": {}}),
+    CODE: HostedForm({"codeExecution": {}}),
+    FETCH: HostedForm({"urlContext": {}}),
+}
+"""The tools that the servers run, by their kinds."""
+
 OPTIONS: Final = OptionRules(
     "gemini",
     {
@@ -434,7 +441,7 @@ class GeminiRequestWriter(RequestWriter):
         return ConversationRules(
             tool_names=conversation.NameForm(letter_first=True),
             tool_schema=form.of,
-            hosted_tools=HOSTED_TOOLS[OPTIONS.wire],
+            hosted_tools=HOSTED_TOOLS,
             mixes_tools=models.known_model(model_id).signs_calls,
         )
 

@@ -21,7 +21,7 @@ from typing import Any, Final
 
 from partstream.conversation import turns as conversation
 from partstream.conversation.preparation import ChatRequest, ConversationRules, RequestSettings
-from partstream.conversation.tool_forms import HOSTED_TOOLS
+from partstream.conversation.tool_forms import CODE, FETCH, WEB_SEARCH, HostedForm
 from partstream.lm.messages import ToolMode
 from partstream.protocols.gemini import models
 from partstream.protocols.gemini import write_request as gemini
@@ -214,6 +214,13 @@ def _format_option(asked: AnswerFormat) -> models.JSONObject:
     return {"response_format": {"type": "text", "mime_type": "application/json", **schema}}
 
 
+HOSTED_TOOLS: Final = {
+    WEB_SEARCH: HostedForm({"type": "google_search"}),
+    CODE: HostedForm({"type": "code_execution"}),
+    FETCH: HostedForm({"type": "url_context"}),
+}
+"""The tools that the servers run, by their kinds."""
+
 OPTIONS: Final = OptionRules(
     "gemini-interactions",
     {
@@ -298,7 +305,7 @@ class InteractionsRequestWriter(GeminiRequestWriter):
         return ConversationRules(
             tool_names=conversation.NameForm(letter_first=True),
             tool_schema=GOOGLE_JSON.of,
-            hosted_tools=HOSTED_TOOLS[OPTIONS.wire],
+            hosted_tools=HOSTED_TOOLS,
             mixes_tools=models.known_model(model_id).signs_calls,
         )
 

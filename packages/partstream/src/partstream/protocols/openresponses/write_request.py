@@ -18,7 +18,7 @@ from typing import Any, Final
 from partstream.conversation import turns as conversation
 from partstream.conversation.media import MediaKind, data_url, file_name
 from partstream.conversation.preparation import ChatRequest, ConversationRules, RequestSettings, SystemAs, ToolImages
-from partstream.conversation.tool_forms import HOSTED_TOOLS
+from partstream.conversation.tool_forms import CODE, WEB_SEARCH, HostedForm
 from partstream.errors import RequestNotExpressibleError
 from partstream.lm.messages import ToolMode
 from partstream.protocols.openresponses.errors import ENCRYPTED_REASONING, ERRORS, LEAVE_OUT, LOGPROBS
@@ -112,6 +112,14 @@ def _format_option(asked: AnswerFormat) -> dict[str, Any]:
     return {"text": {"format": {**said, **({} if asked.is_strict is None else {"strict": asked.is_strict})}}}
 
 
+HOSTED_TOOLS: Final = {
+    WEB_SEARCH: HostedForm(
+        {"type": "web_search"}, {"user_location": "", "search_context_size": "", "allowed_domains": "filters"}
+    ),
+    CODE: HostedForm({"type": "code_interpreter", "container": {"type": "auto"}}),
+}
+"""The tools that the servers run, by their kinds."""
+
 OPTIONS: Final = OptionRules(
     "openresponses",
     {
@@ -197,8 +205,7 @@ class OpenResponsesRequests(RequestWriter):
 
     def conversation_rules(self, _settings: RequestSettings, model_id: str) -> ConversationRules:
         """The items and schemas that the server of a model takes."""
-        hosted = HOSTED_TOOLS[OPTIONS.wire]
-        return replace(_RULES, tool_schema=partial(for_model, PLAIN, model_id), hosted_tools=hosted)
+        return replace(_RULES, tool_schema=partial(for_model, PLAIN, model_id), hosted_tools=HOSTED_TOOLS)
 
 
 WRITE_REQUEST: Final = OpenResponsesRequests()
