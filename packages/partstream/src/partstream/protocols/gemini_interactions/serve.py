@@ -82,6 +82,7 @@ class InteractionsRequestReader(RequestReader):
             stream=checked(body, "stream", bool, "true or false") is True,
             unmapped={**read_request.not_default(body, _OF_THE_SERVER), **counts.numbers},
             body=body,
+            idle_tools=asked.idle,
             hosted_tools=tuple(asked.hosted),
         )
 
