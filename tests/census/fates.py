@@ -19,7 +19,7 @@ from census.fields import fields_of
 from census.wires import WIRES
 from partstream.conversation.preparation import ASKED_IN, prepare, said_beside
 from partstream.conversation.provider_state import Origin
-from partstream.errors import LanguageModelError, PartstreamError
+from partstream.errors import LanguageModelError, PartstreamError, RequestNotExpressibleError
 from partstream.lm.messages import ChatMessage, RequestOptions
 from partstream.lm.outputs import (
     CitationMode,
@@ -113,6 +113,8 @@ def _fate(field: Field, wire: str, other: str, direction: str) -> Fate:
 
 
 def _of_one(field: Field, without: _Written, with_it: _Written) -> Fate:
+    if isinstance(with_it.refused, RequestNotExpressibleError) and with_it.refused.where.startswith("messages["):
+        return Fate.REFUSED  # with its place in the conversation
     if with_it.refused is not None:
         words = {*re.split(r"[.\[\]: ]+", field.path)} - _PLACES - {""}
         return Fate.REFUSED if any(word in str(with_it.refused) for word in words) else Fate.BROKEN
@@ -134,7 +136,7 @@ _PLACES: Final = frozenset(
 _TEXTS: Final = frozenset(
     {
         *("text", "content", "refusal", "thinking", "input", "output", "instructions", "system", "arguments"),
-        *("response", "delta", "args"),
+        *("response", "delta", "args", "stdout", "stderr"),
     }
 )
 """Fields whose words are meant to be text."""

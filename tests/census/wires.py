@@ -23,6 +23,7 @@ _MARK: Final = "a mark for a cache of its own server: the writer sets those of t
 _USUAL: Final = "asks for what happens anyway"
 _CONVERSATION_NAME: Final = "names the conversation for caches, for which other wires have no name"
 _SCHEMA_HOLDS: Final = "a schema has no name on other wires, and always holds"
+_LOADED: Final = "a search for tools by the server: all tools are there from the beginning"
 _PAIRS: Final = "pairs a call with its result, which Gemini does by their names"
 _PNG: Final = "iVBORw0KGgoAAAAAAAAAAA=="
 _SCHEMA: Final = {"type": "object", "properties": {"PROBE": {"type": "string"}}}
@@ -315,7 +316,12 @@ WIRES: Final[Mapping[str, Wire]] = {
                 "*.prompt_cache_breakpoint": _MARK,
                 "prompt_cache_key": _CONVERSATION_NAME,
                 "reasoning.summary": "other wires show what there is of thinking",
-                "text.format[text]": _USUAL,
+                **dict.fromkeys(
+                    ("text.format[text]", "*tools[custom].format[text]", "*tools[shell].environment[local]"), _USUAL
+                ),
+                **dict.fromkeys(
+                    ("*tools[tool_search]", "input[tool_search_call]", "input[tool_search_output].execution"), _LOADED
+                ),
                 **dict.fromkeys(("text.format[json_schema].name", "text.format[json_schema].strict"), _SCHEMA_HOLDS),
             },
         ),
@@ -379,7 +385,7 @@ WIRES: Final[Mapping[str, Wire]] = {
                 "stream_options.include_usage": _WRITER,
                 "stream_options.include_obfuscation": "padding of the stream, which the writer of the response writes",
                 "function_call": _USUAL,
-                "response_format[text]": _USUAL,
+                **dict.fromkeys(("response_format[text]", "tools[custom].custom.format[text]"), _USUAL),
                 "*.prompt_cache_breakpoint": _MARK,
                 "prompt_cache_key": _CONVERSATION_NAME,
                 "messages[assistant].tool_calls[*].id": _PAIRS,
@@ -445,6 +451,8 @@ WIRES: Final[Mapping[str, Wire]] = {
                 "thinking[*].display": _WRITER,
                 **dict.fromkeys(("cache_control", "*.cache_control"), _MARK),
                 "tool_choice[auto]": _USUAL,
+                "tools[BetaToolSearchTool*]": _LOADED,
+                "messages[system].content[tool_addition]": "names a tool that is there from the beginning",
                 "*.content[tool_use].id": _PAIRS,
             },
         ),

@@ -42,16 +42,16 @@ def _logged(caplog) -> list[str]:
 REQUESTS: dict[str, tuple[str, dict[str, Any], str]] = {
     "OpenResponses": (
         "/v1/responses",
-        {"input": "Hi", "tools": [{"type": "web_search"}, {"type": "local_shell"}]},
-        "tools[].web_search, tools[].local_shell",
+        {"input": "Hi", "tools": [{"type": "web_search"}, {"type": "mcp"}]},
+        "tools[].mcp, tools[].web_search",
     ),
     "Chat Completions": (
         "/v1/chat/completions",
         {
             "messages": [{"role": "user", "content": "Hi"}],
-            "tools": [{"type": "custom", "custom": {"name": "a"}}, {"type": "custom", "custom": {"name": "b"}}],
+            "tools": [{"type": "odd", "odd": {"name": "a"}}, {"type": "odd", "odd": {"name": "b"}}],
         },
-        "tools[].custom",
+        "tools[].odd",
     ),
     "Anthropic Messages": (
         "/v1/messages",
@@ -110,7 +110,7 @@ def test_the_log_names_each_set_once_and_no_value(caplog):
     asyncio.run(run())
     first, second = _logged(caplog)
     assert "tools[].web_search" in first
-    assert "tools[].web_search, tools[].mcp" in second
+    assert "tools[].mcp, tools[].web_search" in second
     assert all(one.levelno == logging.WARNING for one in caplog.records)
     assert "planted-secret" not in caplog.text
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from partstream.lm.outputs import FileMode, StreamOptions
 from partstream.lm.provider import LanguageModelChatInformation
 from partstream.runtime.read_stream import read_stream
 from partstream.server.application import app
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 MODEL = LanguageModelChatInformation("m", "M", "f", "1", 200_000, 8000)
 SAID = "Let me see."
+TRANSLATED = StreamOptions(files=FileMode.ADDRESS)  # another setting than the usual one: no answer passes as it came
 UNREAD = ["not json", "[1,2]", '{"a": NaN}', '{"a":1}{"b":2}', '{"path": "very lo']
 TOOL = {"name": "f", "parameters": {"type": "object"}}
 CHAT: dict[str, Any] = {"model": "m", "messages": [{"role": "user", "content": "Hi"}]}
@@ -44,7 +46,9 @@ def asked(events: Sequence[Any], path: str, check: Callable[[Call, dict[str, Any
         async with AsyncExitStack() as stack:
             replied = document(200, b"".join(sse(events)), "text/event-stream")
             url, requests = await stack.enter_async_context(server_of(replied))
-            provider = GatewayProvider(configuration(url, protocol="chat-completions", models=(MODEL,)))
+            provider = GatewayProvider(
+                configuration(url, protocol="chat-completions", models=(MODEL,), stream=TRANSLATED)
+            )
             stack.push_async_callback(provider.aclose)
             got = await ask(app(provider), path, {**BODIES[path], **body})
             check(got, json.loads(requests[0].body) if requests else {})
