@@ -28,13 +28,24 @@ if TYPE_CHECKING:
     from partstream_devtools.testing.faults import Step
 
 _REFUSED = "refused by its name"
+_ABSENT = "names a tool that the request does not have"
 _REMEMBERED = "of a server that remembers: ours answers for itself"
 NOT_PASSED: dict[tuple[str, str], dict[str, str]] = {
-    ("chat-completions", "request"): {"n": _REFUSED, "function*": _REFUSED, "messages[function]*": _REFUSED},
+    ("chat-completions", "request"): {
+        **dict.fromkeys(("n", "function*", "messages[function]*"), _REFUSED),
+        "tool_choice[custom]*": _ABSENT,
+    },
     ("anthropic-messages", "request"): {"thread*": _REFUSED},
-    ("gemini", "request"): {"generationConfig.candidateCount": _REFUSED},
+    ("gemini", "request"): {
+        "generationConfig.candidateCount": _REFUSED,
+        "toolConfig.functionCallingConfig.allowedFunctionNames": _ABSENT,
+    },
     ("openresponses", "request"): {
         **dict.fromkeys(("background", "conversation*", "prompt", "prompt.*", "input[compaction_trigger]*"), _REFUSED),
+        **{
+            f"tool_choice[{kind}]*": _ABSENT
+            for kind in ("mcp", "custom", "shell", "apply_patch", "programmatic_tool_calling", "ToolChoiceTypesParam")
+        },
         **dict.fromkeys(("previous_response_id", "input[item_reference]*"), _REMEMBERED),
     },
     ("openresponses", "answer"): {"error*": "a failure is told with a status of HTTP"},

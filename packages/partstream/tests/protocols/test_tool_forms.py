@@ -316,6 +316,14 @@ def test_a_demanded_search_that_no_upstream_runs_is_refused() -> None:
     assert refused.value.where == "tool_choice"
 
 
+def test_a_demanded_tool_that_nothing_reads_is_refused_only_where_the_request_is_translated() -> None:
+    asked = read(RESPONSES, tools=[{"type": "mcp", "server_label": "a"}], tool_choice={"type": "mcp"})
+    assert asked.dropped == ("tools[].mcp",)
+    with pytest.raises(RequestNotExpressibleError) as refused:
+        written(CHAT, asked)
+    assert refused.value.where == "tool_choice"
+
+
 def test_an_older_gemini_runs_what_is_demanded_in_place_of_functions() -> None:
     function = {"name": "f", "input_schema": {"type": "object"}}
     tools = [*OFFERS["M"][1]["tools"], function]

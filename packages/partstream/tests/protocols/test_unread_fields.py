@@ -42,7 +42,7 @@ UNREAD: list[tuple[str, dict[str, Any], list[str]]] = [
         ["messages[].content[].source.pages"],
     ),
     (M, _asked(thinking={"type": "between_tools"}), ["thinking.type"]),
-    (M, _asked(metadata={"user_id": "u1"}), ["metadata.user_id"]),
+    (M, _asked(metadata={"user_id": "u1", "team": "a"}), ["metadata.team"]),
     (M, _asked(tools=[{"name": "f", "input_schema": {}, "input_examples": [{}]}]), ["tools[].input_examples"]),
     (
         G,
@@ -51,8 +51,8 @@ UNREAD: list[tuple[str, dict[str, Any], list[str]]] = [
     ),
     (
         G,
-        {"contents": [{"parts": [{"text": "Hi"}]}], "tools": [{"urlContext": {}}], "store": True},
-        ["store", "tools[].urlContext"],
+        {"contents": [{"parts": [{"text": "Hi"}]}], "tools": [{"fileSearch": {}}], "store": True},
+        ["store", "tools[].fileSearch"],
     ),
     (O, {"messages": [{"role": "user", "content": "Hi", "mood": "good"}]}, ["messages[].mood"]),
 ]

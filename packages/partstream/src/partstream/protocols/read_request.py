@@ -298,6 +298,7 @@ class AskedTools:
         self.hosted: list[HostedTool] = []
         self.idle: tuple[Tool, ...] = ()
         self._names: dict[tuple[str, str], str] = {}
+        self._left_out: set[object] = set()
 
     def read(
         self,
@@ -334,7 +335,7 @@ class AskedTools:
             elif hosted_kind(said):
                 self.host(said, tool, f"tools[].{said}")
             else:
-                self.counts.add(f"tools[].{said}")
+                self.leave_out(said, tool)
 
     def add(
         self,
@@ -384,6 +385,11 @@ class AskedTools:
         said = {name: value for name, value in whole.items() if name not in _OF_THE_TOOL and value}
         self.hosted.append(HostedTool(hosted_kind(word), where, str(tool.get("name", word)), said))
 
+    def leave_out(self, kind: str, tool: Mapping[str, Any]) -> None:
+        """Counts a tool of a type that nothing here runs; a demand for it is for the upstream to refuse."""
+        self.counts.add(f"tools[].{kind}")
+        self._left_out |= {kind, tool.get("name")}
+
     def name_of(self, own: str, namespace: str = "") -> str:
         """The name of the function that a tool is, also of one that the request does not list."""
         return self._names.get((namespace, own)) or joined_name(namespace, own)
@@ -400,6 +406,9 @@ class AskedTools:
         """Takes it that the server must run this tool of the request, by its name; any other is refused."""
         kind = hosted_kind(word)
         place = next((n for n, one in enumerate(self.hosted) if word == one.name or (kind and kind == one.kind)), None)
+        if place is None and word in self._left_out:
+            self.hosted.append(HostedTool("", where, word, {}, is_demanded=True))
+            return
         if place is None:
             known = ", ".join(one.name for one in self.hosted) or "tools"
             raise UnsupportedParameterError(where, repr(word[:80]), f"a function, or a tool of {known}")

@@ -253,7 +253,8 @@ class _Reader:
         """A call of a tool with a type of its own; one without an id is of a server, which ran it by itself."""
         kind = item["type"]
         if item.get("call_id"):
-            given = read_request.checked(item, CALLS[kind].field, dict, "an object", where) or {}
+            is_text = isinstance(item.get("arguments"), str)
+            given = None if is_text else read_request.checked(item, CALLS[kind].field, dict, "an object", where) or {}
             self._call({**item, "name": kind.removesuffix("_call")}, where, given)
 
     def _ran(self, item: Mapping[str, Any], where: str) -> None:
@@ -356,7 +357,7 @@ def _shell(tools: read_request.AskedTools, tool: Mapping[str, Any], where: str, 
     if place.get("type") in (None, "local"):
         tools.add_known(tool["type"], tool, where, has_form=True)
     else:
-        tools.counts.add(f"tools[].{tool['type']}")  # in a container of the server
+        tools.leave_out(tool["type"], tool)  # in a container of the server
 
 
 _OF_CLIENT: Final[Mapping[str, read_request.ToolReader]] = {
