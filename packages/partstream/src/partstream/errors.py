@@ -622,7 +622,7 @@ class ToolArgumentsError(UpstreamProtocolError):
         call_id: The call's id, or None if it never came.
         name: The tool's name, or None if it never came.
         arguments: The arguments that came, at most 500 characters.
-        calls: The id, the name and all arguments of each such call of the answer, for whoever passes arguments on as
+        calls: The id, the name and all arguments of each such call, for a server that passes arguments on as
             text; empty where a call has no name.
     """
 

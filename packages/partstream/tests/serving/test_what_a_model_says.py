@@ -104,7 +104,7 @@ def test_a_document_of_messages_whose_arguments_are_objects_is_an_error_that_nam
     asked(called("not json"), MESSAGES_PATH, check)
 
 
-def test_whoever_reads_a_stream_gets_the_text_and_the_error_that_names_the_call() -> None:
+def test_a_reader_of_a_stream_gets_the_text_and_the_error_that_names_the_call() -> None:
     *parts, finish = read_stream(sse(called("not json")), protocol="chat-completions")
     assert [part.value for part in parts] == [SAID]  # type: ignore[union-attr]
     assert "tool call f" in str(finish.error)  # type: ignore[union-attr]

@@ -105,7 +105,7 @@ class TextPart(_ShortRepr):
 
 
 class RefusalPart(TextPart):
-    """A piece of what the model says in place of an answer that it refuses; a text for whoever has no place for it."""
+    """A piece of what the model says where it refuses an answer; a text for a client without a place for it."""
 
     __slots__ = ()
 
