@@ -32,12 +32,19 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream import errors
 from partstream.codec.checks import narrow
+from partstream.conversation.preparation import HOSTED
 from partstream.lm.cancellation import CancellationToken, EventEmitter
 from partstream.lm.outputs import Finish, InboundRequest
 from partstream.lm.provider import DrainingProgress, FinishingProgress, LanguageModelChatProvider, WaitingProgress
 from partstream.protocols.errors import COMMON_ERRORS, ErrorKind
 from partstream.server.answer import current_answer
-from partstream.server.models import CataloguedModel, ForwardingProvider, ModelCatalogue, counted_request
+from partstream.server.models import (
+    CataloguedModel,
+    ForwardingProvider,
+    ModelCatalogue,
+    counted_request,
+    unhosted_tools,
+)
 from partstream.upstream.context import no_retries, report_dropped
 from partstream.upstream.endpoint import CredentialError
 from partstream.upstream.forwarding import PassingProgress
@@ -736,6 +743,8 @@ class RoutedProvider(LanguageModelChatProvider):
             if progress.passage is not None and not isinstance(found.provider, ForwardingProvider):
                 progress.passage.leave()
                 report_dropped(progress.passage.request.unread)  # it gets what was read, and nothing else
+            if hosted := answer.options.model_options.get(HOSTED):
+                report_dropped(unhosted_tools(found.provider, hosted))
             with nullcontext() if selected.is_last else no_retries():
                 await found.provider.provide_language_model_chat_response(
                     found.information, answer.messages, answer.options, progress, answer.token

@@ -536,7 +536,7 @@ def test_tokens_are_counted_by_the_upstream_with_the_largest_share():
 # ---- what a request loses ----
 
 
-@pytest.mark.parametrize(("model", "names"), [("big", None), ("own", "tools[].local_shell")])
+@pytest.mark.parametrize(("model", "names"), [("big", None), ("own", "tools[].code_interpreter")])
 def test_what_a_request_loses_depends_on_the_provider_to_which_it_is_routed(model, names):
     @chat_model(id="parrot")
     async def parrot(messages, options):
@@ -548,7 +548,7 @@ def test_what_a_request_loses_depends_on_the_provider_to_which_it_is_routed(mode
     async def test():
         async with hub(*routes, more={"birds": parrot}) as built:
             path, body, headers, query = WIRES[0].request(model)
-            body["tools"] = [{"type": "local_shell"}]
+            body["tools"] = [{"type": "code_interpreter", "container": {"type": "auto"}}]
             reply = await ask(built.application, path, body, headers=headers, query=query)
             assert reply.status == 200, reply.body
             assert reply.headers.get(DROPPED_HEADER) == names

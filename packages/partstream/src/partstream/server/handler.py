@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from partstream.codec.checks import narrow
 from partstream.codec.json_codec import dumps
 from partstream.conversation.preparation import ASKED_IN, said_beside
-from partstream.errors import PartstreamError, UnsupportedParameterError
+from partstream.errors import PartstreamError
 from partstream.lm.outputs import InboundRequest, Reply
 from partstream.protocols.failures import FailedReply, FailureKind, ServedFailure
 from partstream.protocols.serve import Effect, id_in_path
@@ -36,7 +36,7 @@ from partstream.server.answer import UPSTREAM_HEADER, CurrentAnswer, ProviderCal
 from partstream.server.clients import NOBODY, Caller, RequestClient, client_of
 from partstream.server.dropped import DroppedFields
 from partstream.server.forwarding import ForwardedReply, ForwardingCase, counted_as_it_came, offer
-from partstream.server.models import CataloguedModel, ForwardingProvider, ToolHost, served_model
+from partstream.server.models import CataloguedModel, ForwardingProvider, served_model, unhosted_tools
 from partstream.server.settings import AnswerObservation, AnswerRequest, EndedAnswer, settled
 from partstream.server.state import AnswerMemory, OwnerRequest, OwnerRoute, Remembered, ServerState, asked_of_store
 
@@ -417,9 +417,7 @@ class ResponseRun:
     ) -> ForwardingCase:
         state, served = self._state, self._state.remembering(self.endpoint)
         understood = frozenset() if served is None else served.fields
-        unhosted = () if isinstance(model.provider, ToolHost) else asked.hosted_tools
-        if demanded := [tool.name for tool in unhosted if tool.is_demanded]:
-            raise UnsupportedParameterError("tool_choice", repr(demanded[0]), "a function")
+        unread = (*asked.dropped, *unhosted_tools(model.provider, asked.hosted_tools))
         return ForwardingCase(
             endpoint=self.endpoint,
             body=body,
@@ -432,9 +430,7 @@ class ResponseRun:
             overrides=state.rules,
             pattern=pattern,
             caller=self.caller.name,
-            unread=tuple(
-                path for path in (*asked.dropped, *(tool.where for tool in unhosted)) if path not in understood
-            ),
+            unread=tuple(path for path in unread if path not in understood),
         )
 
     async def count(

@@ -16,10 +16,10 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, runtime_checkable
 
 from partstream.codec.checks import as_count
-from partstream.errors import LanguageModelError, UnknownModelError
+from partstream.errors import LanguageModelError, UnknownModelError, UnsupportedParameterError
 from partstream.lm.cancellation import CancellationToken
 from partstream.lm.messages import ChatMessage, RequestOptions
-from partstream.lm.outputs import InboundRequest
+from partstream.lm.outputs import HostedTool, InboundRequest
 from partstream.lm.parts import Usage
 from partstream.lm.provider import LanguageModelChatInformation, LanguageModelChatProvider
 from partstream.protocols.serve import ServedModel
@@ -69,6 +69,22 @@ class ToolHost(Protocol):
     it names them as dropped."""
 
     hosts_tools: bool
+
+
+def unhosted_tools(provider: LanguageModelChatProvider, tools: Iterable[HostedTool]) -> tuple[str, ...]:
+    """The paths of the tools that a server is to run, where the provider runs none.
+
+    Raises:
+        UnsupportedParameterError: The client demands one of them.
+    """
+    if isinstance(provider, ToolHost):
+        return ()
+    paths = []
+    for tool in tools:
+        if tool.is_demanded:
+            raise UnsupportedParameterError("tool_choice", repr(tool.name), "a function")
+        paths.append(tool.where)
+    return tuple(paths)
 
 
 Visible: TypeAlias = "Callable[[Mapping[str, CataloguedModel]], Mapping[str, CataloguedModel]]"
