@@ -43,7 +43,15 @@ class Spoken:
 def _messages(text: str, model: str, stream: bool) -> dict[str, Any]:
     tools = [{"name": name, "input_schema": {"type": "object"}} for name in NAMES]
     said = [{"role": "user", "content": text}]
-    return {"model": model, "max_tokens": 1000, "messages": said, "tools": tools, "stream": stream}
+    thinking = {"type": "adaptive"}
+    return {
+        "model": model,
+        "max_tokens": 1000,
+        "messages": said,
+        "tools": tools,
+        "thinking": thinking,
+        "stream": stream,
+    }
 
 
 def _contents(text: str, _model: str, _stream: bool) -> dict[str, Any]:
@@ -51,6 +59,7 @@ def _contents(text: str, _model: str, _stream: bool) -> dict[str, Any]:
     return {
         "contents": [{"role": "user", "parts": [{"text": text}]}],
         "tools": [{"functionDeclarations": declared}],
+        "generationConfig": {"thinkingConfig": {"includeThoughts": True}},
     }
 
 

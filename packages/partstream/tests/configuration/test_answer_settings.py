@@ -126,6 +126,8 @@ def test_what_is_chosen_for_one_request_wins_and_a_body_of_ones_own_over_that(pr
 # ---- thinking, citations, callIdPrefix ----
 
 
+THOUGHTFUL = RequestOptions(model_configuration={"reasoningEffort": "low"})
+"""On some wires, a model of which nothing is known thinks on demand alone."""
 ANSWER = "Six times seven is **42**."
 QUOTE = "> **Working it out**\n>\n> Six times seven is the same as six times five plus six times two: 30 + 12."
 
@@ -145,7 +147,7 @@ def test_thinking_is_shown_as_it_is_wanted(
 ):
     async def test() -> None:
         async with asked(place, tmp_path, settings, protocol) as (_, provider):
-            answer = await ask(provider, "Hi", model_id="thinking")
+            answer = await ask(provider, "Hi", model_id="thinking", options=THOUGHTFUL)
             assert answer.text == text
             assert any(isinstance(part, ThinkingPart) for part in answer.parts) is has_part
 

@@ -36,7 +36,8 @@ class Wire:
         asked = InboundRequest(model, (ChatMessage.user(text),), options or RequestOptions())
         wire = write_question(self.protocol, asked)
         body, path, headers, query = (
-            {**wire.body, **SHOWN.get(self.name, {})},
+            wire.body
+            | {name: {**wire.body.get(name, {}), **value} for name, value in SHOWN.get(self.name, {}).items()},
             wire.path,
             dict(wire.headers),
             wire.query,

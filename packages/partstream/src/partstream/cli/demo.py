@@ -23,7 +23,7 @@ from partstream.cli.console import StreamRenderer, broken_command, make_console,
 from partstream.cli.program import program
 from partstream.codec.json_codec import dumps
 from partstream.errors import to_install
-from partstream.lm.messages import ChatMessage, Tool
+from partstream.lm.messages import ChatMessage, RequestOptions, Tool
 from partstream.lm.parts import TextPart, Usage
 from partstream.protocols.protocol import DEFAULT_PROTOCOL, asking
 from partstream.protocols.serve import path_for_model
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 _QUESTION: Final = "How is the weather in Lisbon, and what time is it in Tokyo?"
+_OPTIONS: Final = RequestOptions(model_configuration={"reasoningEffort": "low"})
+"""Over some wires, servers give thinking on demand alone."""
 _BASE_PATHS: Final = app(DemoProvider()).base_paths
 _SECONDS_PER_WORD: Final = 0.04
 _PAUSE_SECONDS: Final = 0.5
@@ -108,7 +110,7 @@ async def _run(narrator: _Narrator, pace: float, protocol: str) -> None:
 
 async def _converse(model: LanguageModelChat, narrator: _Narrator, url: str) -> tool_loop.ToolLoopResult:
     narrator.question(url)
-    async with aclosing(tool_loop.stream_tool_loop(model, [ChatMessage.user(_QUESTION)], _TOOLS)) as events:
+    async with aclosing(tool_loop.stream_tool_loop(model, [ChatMessage.user(_QUESTION)], _TOOLS, _OPTIONS)) as events:
         async for event in events:
             await narrator.tell(event)
             if isinstance(event, tool_loop.LoopFinished):

@@ -16,6 +16,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from partstream.conversation.preparation import ModelCapabilities
 from partstream.conversation.turns import Attachment, Result, Text, Turn, TurnRole
 from partstream.errors import RequestNotExpressibleError
+from partstream.protocols.options import NO_EFFORT
 from partstream.protocols.protocol import OwnSettings
 from partstream.settings.kinds import BOOLEAN, Choice, ConfigurationError, Kind, ValueForm, choice, strings, whole
 from partstream.settings.row import Setting
@@ -77,12 +78,14 @@ def thinking_config(
 
     Args:
         control: The control of the model.
-        capabilities: The facts from the list of models; they count where `control` leaves it open.
+        capabilities: The facts from the list of models; they count where `control` leaves it open. Where they do too,
+            the model is asked to think on demand alone.
         effort: How much it is to think, or None for what it does by itself.
         budget: The same as a number of tokens, for a model that takes one; -1 leaves it to the model.
         shows: Whether its thoughts are to be shown: without being asked for, none come.
     """
-    if control is None and (control := capabilities.reasoning is True):
+    is_wished = effort not in {None, NO_EFFORT} and capabilities.reasoning is not False
+    if control is None and (control := capabilities.reasoning is True or is_wished):
         levels = tuple(one for one in capabilities.reasoning_efforts or () if one in _EFFORTS)
         control = Levels(levels) if levels else True
     if control is False:
