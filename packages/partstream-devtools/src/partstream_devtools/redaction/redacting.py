@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import unquote
 
 from partstream.codec.redaction import names_a_secret, secrets_in_header
+from partstream.conversation.media import is_address
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, text_part, thinking_part, tool_call_part
 from partstream_devtools.bundles.exchange import (
     Bundle,
@@ -238,7 +239,6 @@ class RedactionReport:
 
 _FREE: Final = "input"
 _JSON: Final = ("json", "usage")
-_LINKS: Final = "text/uri-list"
 _TEXTS: Final = ("text/", "+xml", "/xml")
 
 
@@ -309,7 +309,7 @@ class PartTexts:
         except UnicodeDecodeError:
             is_text = False
         if is_text:
-            is_link = part.mime_type.lower() == _LINKS
+            is_link = is_address(part)
             piece = ValuePiece(said)
             self._texts.add(Meaning.LINK if is_link else Meaning.TEXT, f"{self._name}: data", piece)
             return lambda: replace(part, data=piece.text.encode())

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Final, NamedTuple
 
+from partstream.conversation.media import is_address
 from partstream.lm.messages import ChatMessage, Role
 from partstream.lm.parts import DataPart, MessagePart, TextPart, ToolCallPart, ToolResultPart
 
@@ -141,12 +142,6 @@ def rounds_of_calls(messages: Sequence[ChatMessage]) -> int:
     return len(calling)
 
 
-_ADDRESS: Final = "text/uri-list"
-"""The media type of a part that holds an address instead of bytes (RFC 2483)."""
-
-_IMAGES: Final = ("image", _ADDRESS)
-
-
 def new_images(messages: Sequence[ChatMessage]) -> tuple[str, ...]:
     """A description of each image after the last answer of the model, including images in results of tools."""
     placed = _placed(messages)
@@ -157,12 +152,14 @@ def new_images(messages: Sequence[ChatMessage]) -> tuple[str, ...]:
 def images_in(part: MessagePart) -> tuple[DataPart, ...]:
     """The images in a part, including images that are given by their address."""
     content = part.content if isinstance(part, ToolResultPart) else (part,)
-    return tuple(one for one in content if isinstance(one, DataPart) and one.mime_type.startswith(_IMAGES))
+    return tuple(
+        one for one in content if isinstance(one, DataPart) and (one.mime_type.startswith("image") or is_address(one))
+    )
 
 
 def describe_bytes(part: DataPart) -> str:
     """The description of an image: the media type and the size of its bytes, or its address."""
-    if part.mime_type == _ADDRESS:
+    if is_address(part):
         return part.data.decode(errors="replace")
     return f"{part.mime_type}, {len(part.data)} bytes"
 

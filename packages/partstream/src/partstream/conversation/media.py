@@ -118,6 +118,11 @@ def address_part(url: str, media_type: str = "") -> DataPart:
     return DataPart.text(url, f"{URI_LIST}{_TYPE}{media_type}" if media_type else URI_LIST)
 
 
+def is_address(part: DataPart) -> bool:
+    """Whether a part holds an address in place of bytes."""
+    return bare_media_type(part.mime_type) == URI_LIST
+
+
 def sniff(data: bytes) -> str | None:
     """The media type by the first bytes, or None."""
     head = data[:16]

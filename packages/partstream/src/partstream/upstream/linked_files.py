@@ -17,7 +17,7 @@ import httpx2
 
 from partstream._version import __version__
 from partstream.codec.text import bare_media_type
-from partstream.conversation.media import URI_LIST, sniff
+from partstream.conversation.media import sniff
 from partstream.errors import PartstreamError
 from partstream.lm.outputs import FileMode
 from partstream.lm.parts import DataPart, ResponsePart
@@ -65,11 +65,6 @@ class _Target:
     name: str
 
 
-def is_linked(part: DataPart) -> bool:
-    """Whether a part is the address of a file, see :attr:`partstream.lm.outputs.FileMode.FETCH`."""
-    return part.mime_type == URI_LIST
-
-
 def is_public(address: IPv4Address | IPv6Address) -> bool:
     """Tells whether an IP address is on the public internet, not on this machine or in its network."""
     if isinstance(address, IPv6Address):
@@ -96,7 +91,7 @@ class LinkedFiles:
         """The file at a part's address as bytes; a link for the chat if the file cannot be fetched.
 
         Args:
-            part: A part for which :func:`is_linked` is true.
+            part: A part that holds an address.
         """
         address = part.data.decode()
         try:

@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.codec.checks import MOST_DOLLARS, as_amount, as_count, narrow, unusable_counts
 from partstream.codec.json_codec import JSONDecodeError, loads
 from partstream.conversation import preparation
+from partstream.conversation.media import is_address
 from partstream.conversation.provider_state import Carried, Origin
 from partstream.errors import (
     ContextLengthExceededError,
@@ -58,7 +59,7 @@ from partstream.upstream.context import report_dropped
 from partstream.upstream.forwarding import Obstacle, PassingProgress, obstacle_at
 from partstream.upstream.http import DocumentFetcher, UpstreamHTTP
 from partstream.upstream.http_errors import advise_on_key
-from partstream.upstream.linked_files import LinkedFiles, is_linked
+from partstream.upstream.linked_files import LinkedFiles
 from partstream.upstream.transport import Transport, UpstreamRequest, body_document, stream_over_pauses
 
 if TYPE_CHECKING:
@@ -342,7 +343,7 @@ class RequestSender:
                 for output in outputs:
                     if question.token.is_cancellation_requested:
                         return
-                    if fetches and isinstance(output, DataPart) and is_linked(output):
+                    if fetches and isinstance(output, DataPart) and is_address(output):
                         output = await self._files.fetched(output)  # noqa: PLW2901 - the same file
                     if isinstance(output, Finish):
                         if passage is not None:

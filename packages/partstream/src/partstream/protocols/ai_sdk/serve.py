@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Final, NamedTuple, TypeAlias
 
 from partstream.codec.json_codec import dumps
-from partstream.conversation.media import URI_LIST, data_url
+from partstream.conversation.media import data_url, is_address
 from partstream.conversation.provider_state import ITEMS, PLACE
 from partstream.errors import AdapterUsageError
 from partstream.lm.outputs import Finish, InboundRequest, Reply, StreamOutput
@@ -462,8 +462,8 @@ class UIStreamWriter(ChunkWriter):
         """A file, or the `data-NAME` chunk that a part of that media type came from."""
         if (data := data_chunk(part)) is not None:
             return [data]
-        is_address = part.mime_type == URI_LIST and _ADDRESS.fullmatch(part.data)
-        url = part.data.decode() if is_address else data_url(part.data, part.mime_type.partition(";")[0])
+        is_named = is_address(part) and _ADDRESS.fullmatch(part.data)
+        url = part.data.decode() if is_named else data_url(part.data, part.mime_type.partition(";")[0])
         return [{"type": "file", "url": url, "mediaType": part.mime_type}]
 
     def end_chunks(self, finish: Finish) -> list[Chunk]:  # noqa: D102

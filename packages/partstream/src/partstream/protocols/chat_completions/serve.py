@@ -29,7 +29,7 @@ from hashlib import sha256
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.conversation.media import URI_LIST, MediaKind, data_url, file_name, read_media
+from partstream.conversation.media import MediaKind, data_url, file_name, is_address, read_media
 from partstream.conversation.provider_state import ITEMS, usable_items
 from partstream.conversation.tool_forms import FUNCTION, TEXT, call_of
 from partstream.errors import InvalidRequestError, UnsupportedParameterError
@@ -599,7 +599,7 @@ def annotation_of(source: Citation, length: int) -> dict[str, Any]:
 
 def picture_address(part: DataPart) -> str:
     """The address of a picture, or its bytes as a data URL; empty for other data."""
-    if part.mime_type == URI_LIST:
+    if is_address(part):
         return part.data.decode(errors="replace")
     media = read_media(part)
     return data_url(part.data, media.media_type) if media.kind is MediaKind.IMAGE else ""

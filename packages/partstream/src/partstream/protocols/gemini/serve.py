@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qs
 
 from partstream.codec.json_codec import dumps
-from partstream.conversation.media import URI_LIST, address_part
+from partstream.conversation.media import address_part, is_address
 from partstream.conversation.provider_state import ITEMS, PLACE, AnswerPlace
 from partstream.conversation.tool_forms import FUNCTION, hosted_kind
 from partstream.errors import InvalidRequestError, UnsupportedParameterError
@@ -675,5 +675,5 @@ def file_part(part: DataPart) -> WireEvent | None:
 
 def web_address(part: DataPart) -> str | None:
     """The address of a file of which a part holds no more; None for any other part."""
-    address = part.data.decode(errors="replace") if part.mime_type == URI_LIST else ""
+    address = part.data.decode(errors="replace") if is_address(part) else ""
     return address if address.lower().startswith(("http://", "https://")) else None
