@@ -47,7 +47,9 @@ def write_question(
         raise MissingCornerError(protocol.name, "write_request")
     writer = protocol.write_request()
     rules = writer.conversation_rules(settings, asked.model)
-    options = replace(asked.options, model_options={**asked.options.model_options, **said_beside(asked)})
+    options = asked.options
+    if beside := said_beside(asked):
+        options = replace(options, model_options={**options.model_options, **beside})
     prepared = prepare(Origin(upstream, asked.model), asked.messages, options, settings, rules=rules)
     return writer.write(prepared.request(writer.carries))
 
