@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from census.fields import fields_of
 from census.wires import WIRES
-from partstream.conversation.preparation import ASKED_IN, prepare, said_beside
+from partstream.conversation.preparation import ASKED_IN, prepare
 from partstream.conversation.provider_state import Origin
 from partstream.errors import LanguageModelError, PartstreamError, RequestNotExpressibleError
 from partstream.lm.messages import ChatMessage, RequestOptions
@@ -178,7 +178,7 @@ def _written(whole: Any, wire: str, other: str, direction: str) -> _Written:
 def _request(body: Mapping[str, Any], client: str, upstream: str) -> tuple[Any, set[str]]:
     """What a server asks an upstream for a client, and what it names as dropped."""
     asked = read_question(PROTOCOLS[client], WireRequest(WIRES[client].path, body))
-    said = {**asked.options.model_options, **said_beside(asked), ASKED_IN: client}
+    said = {**asked.options.model_options, **asked.said_beside, ASKED_IN: client}
     options = replace(asked.options, model_options=said)
     factory = PROTOCOLS[upstream].write_request
     if factory is None:

@@ -32,9 +32,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream import errors
 from partstream.codec.checks import narrow
-from partstream.conversation.preparation import HOSTED
 from partstream.lm.cancellation import CancellationToken, EventEmitter
-from partstream.lm.outputs import Finish, InboundRequest
+from partstream.lm.outputs import HOSTED, Finish, InboundRequest
 from partstream.lm.provider import DrainingProgress, FinishingProgress, LanguageModelChatProvider, WaitingProgress
 from partstream.protocols.errors import COMMON_ERRORS, ErrorKind
 from partstream.server.answer import current_answer

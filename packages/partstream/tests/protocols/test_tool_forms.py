@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from partstream import ToolCallPart
-from partstream.conversation.preparation import HOSTED, RequestSettings, prepare
+from partstream.conversation.preparation import RequestSettings, prepare
 from partstream.conversation.provider_state import Origin
 from partstream.conversation.tool_forms import KNOWN_TOOLS
 from partstream.errors import InvalidRequestError, RequestNotExpressibleError
-from partstream.lm.outputs import Finish, InboundRequest, Outcome, Reply, StreamOutput
+from partstream.lm.outputs import HOSTED, Finish, InboundRequest, Outcome, Reply, StreamOutput
 from partstream.lm.parts import TextPart, ToolResultPart
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.serve import WireRequest

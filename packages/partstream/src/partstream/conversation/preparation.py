@@ -27,12 +27,12 @@ from partstream.conversation import provider_state
 from partstream.conversation import turns as conversation
 from partstream.conversation.tool_forms import HostedForm, hosted_on
 from partstream.lm.messages import ChatMessage, RequestOptions, Role, StrictTool, Tool, ToolMode
+from partstream.lm.outputs import ASKS_TO_THINK, HOSTED, IDLE_TOOLS
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, unchecked_part
 from partstream.settings.kinds import BODY, BOOLEAN, HEADERS, TEXT, Choice, check_headers, choice
 from partstream.settings.row import Secrecy, Setting
 
 if TYPE_CHECKING:
-    from partstream.lm.outputs import InboundRequest
     from partstream.lm.parts import ResponsePart
 
 
@@ -88,18 +88,6 @@ def is_answer(message: ChatMessage, marker: provider_state.StateMarker) -> bool:
 
 ASKED_IN: Final = "_askedIn"
 """The option of a host that names the wire of the client; see :attr:`ChatRequest.asked_in`."""
-ASKS_TO_THINK: Final = "_asksToThink"
-"""The option of a host that says whether the client wants thinking: true, false, or missing."""
-IDLE_TOOLS: Final = "_idleTools"
-"""The option of a host with the tools that the client lists and forbids to call."""
-HOSTED: Final = "_hostedTools"
-"""The option of a host with the tools that the server is to run, each a :class:`partstream.lm.outputs.HostedTool`."""
-
-
-def said_beside(asked: InboundRequest) -> dict[str, Any]:
-    """What a request says beside its options, as options of a host."""
-    said = {ASKS_TO_THINK: asked.asks_to_think, IDLE_TOOLS: asked.idle_tools, HOSTED: asked.hosted_tools}
-    return {name: value for name, value in said.items() if value not in (None, ())}
 
 
 @dataclass(frozen=True, slots=True)

@@ -262,6 +262,14 @@ class PausingStream(ResponseStream, Protocol):
         ...
 
 
+ASKS_TO_THINK: Final = "_asksToThink"
+"""The option of a host that says whether the client wants thinking: true, false, or missing."""
+IDLE_TOOLS: Final = "_idleTools"
+"""The option of a host with the tools that the client lists and forbids to call."""
+HOSTED: Final = "_hostedTools"
+"""The option of a host with the tools that the server is to run, each a :class:`HostedTool`."""
+
+
 class ToolForm(NamedTuple):
     """What a client calls a tool: its kind in the words of the wire, such as `custom`, its own name, its namespace."""
 
@@ -320,6 +328,12 @@ class InboundRequest:
     idle_tools: tuple[Tool, ...] = field(default=(), compare=False)
     tool_forms: Mapping[str, ToolForm] = field(default_factory=dict)
     hosted_tools: tuple[HostedTool, ...] = ()
+
+    @property
+    def said_beside(self) -> dict[str, Any]:
+        """What the request says beside its options, as options of a host."""
+        said = {ASKS_TO_THINK: self.asks_to_think, IDLE_TOOLS: self.idle_tools, HOSTED: self.hosted_tools}
+        return {name: value for name, value in said.items() if value not in (None, ())}
 
     @property
     def dropped(self) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from partstream.conversation.preparation import RequestSettings, prepare, said_beside
+from partstream.conversation.preparation import RequestSettings, prepare
 from partstream.conversation.provider_state import Origin
 from partstream.errors import CallerError
 from partstream.lm.outputs import InboundRequest, Reply, StreamOptions, StreamOutput
@@ -48,7 +48,7 @@ def write_question(
     writer = protocol.write_request()
     rules = writer.conversation_rules(settings, asked.model)
     options = asked.options
-    if beside := said_beside(asked):
+    if beside := asked.said_beside:
         options = replace(options, model_options={**options.model_options, **beside})
     prepared = prepare(Origin(upstream, asked.model), asked.messages, options, settings, rules=rules)
     return writer.write(prepared.request(writer.carries))

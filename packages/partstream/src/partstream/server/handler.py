@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from partstream.codec.checks import narrow
 from partstream.codec.json_codec import dumps
-from partstream.conversation.preparation import ASKED_IN, said_beside
+from partstream.conversation.preparation import ASKED_IN
 from partstream.errors import PartstreamError
 from partstream.lm.outputs import InboundRequest, Reply
 from partstream.protocols.failures import FailedReply, FailureKind, ServedFailure
@@ -521,7 +521,7 @@ class ResponseRun:
             client = self._client()
             capture = self._state.taps.begin(f"serve, for {client.name}" if client.name else "serve", model.id)
         # The wire in whose words the options are, for servers that speak another one.
-        options = {**asked.options.model_options, **said_beside(asked), ASKED_IN: endpoint.protocol.name}
+        options = {**asked.options.model_options, **asked.said_beside, ASKED_IN: endpoint.protocol.name}
         answer = self._running = ProviderCall(
             model,
             replace(asked, options=replace(asked.options, model_options=options)),

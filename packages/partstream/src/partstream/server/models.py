@@ -65,7 +65,7 @@ class UnlistedModels(Protocol):
 
 @runtime_checkable
 class ToolHost(Protocol):
-    """A provider that takes :data:`partstream.conversation.preparation.HOSTED`: its upstream runs tools by itself, or
+    """A provider that takes :data:`partstream.lm.outputs.HOSTED`: its upstream runs tools by itself, or
     it names them as dropped."""
 
     hosts_tools: bool
