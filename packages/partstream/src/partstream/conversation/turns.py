@@ -275,7 +275,7 @@ def _role(piece: Piece, speaker: TurnRole) -> TurnRole:
 
 
 def _content(part: ToolResultContent, where: str, notes: list[Note]) -> ResultContent | None:
-    if not is_for_assistant(part):
+    if part.audience is not None and not is_for_assistant(part):
         return None
     if isinstance(part, TextPart):
         return Text(well_formed(part.value)) if part.value else None
