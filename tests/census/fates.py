@@ -61,7 +61,7 @@ class Fate(StrEnum):
     REFUSED = "refused"
     """The client gets an error that names it."""
     NAMED = "named"
-    """It is left out, and named as left out."""
+    """It is left out, or there in words alone, and named."""
     SILENT = "silent"
     """It is gone without a word."""
     BROKEN = "broken"
@@ -118,11 +118,13 @@ def _of_one(field: Field, without: _Written, with_it: _Written) -> Fate:
     if with_it.refused is not None:
         words = {*re.split(r"[.\[\]: ]+", field.path)} - _PLACES - {""}
         return Fate.REFUSED if any(word in str(with_it.refused) for word in words) else Fate.BROKEN
+    is_named = with_it.dropped - without.dropped or any(_is_within(field.path, one) for one in with_it.dropped)
     if field.probe and field.probe in json.dumps(with_it.said):
         name = re.split(r"[.\[\]]+", field.path.rstrip("]"))[-1]
         is_text = name not in _TEXTS and {*_names_of(with_it.said, field.probe)} <= {"text", "content"}
-        return Fate.TEXT if is_text else Fate.CARRIED
-    if with_it.dropped - without.dropped or any(_is_within(field.path, one) for one in with_it.dropped):
+        in_words = Fate.NAMED if is_named else Fate.TEXT
+        return in_words if is_text else Fate.CARRIED
+    if is_named:
         return Fate.NAMED
     if field.is_required:
         return Fate.SILENT if field.probe else Fate.CARRIED

@@ -423,6 +423,7 @@ WIRES: Final[Mapping[str, Wire]] = {
             "ChoiceDeltaToolCall": ("id", "function"),
             "ChoiceDeltaToolCallFunction": ("name", "arguments"),
             "FileFile": ("file_data",),
+            "JSONSchema": ("schema",),
         },
         either={"FileFile": _FILES},
         kinds={
@@ -454,6 +455,7 @@ WIRES: Final[Mapping[str, Wire]] = {
                 "tools[BetaToolSearchTool*]": _LOADED,
                 "messages[system].content[tool_addition]": "names a tool that is there from the beginning",
                 "*.content[tool_use].id": _PAIRS,
+                "*.content[tool_reference].tool_name": "names a tool that can be called from there on, as words say",
             },
         ),
         Whole(
@@ -525,6 +527,8 @@ WIRES: Final[Mapping[str, Wire]] = {
         needed={
             "Blob": ("data", "mimeType"),
             "FileData": ("fileUri", "mimeType"),
+            "FunctionResponseBlob": ("data", "mimeType"),
+            "FunctionResponseFileData": ("fileUri", "mimeType"),
             "FunctionCall": ("name",),
             "FunctionResponse": ("name", "response"),
             "PartialArg": ("jsonPath",),

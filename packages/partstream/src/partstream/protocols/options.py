@@ -20,7 +20,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from partstream.codec.json_codec import dumps
-from partstream.conversation.turns import Call, Note, Piece, Reasoning, short_digest
+from partstream.conversation.turns import Attachment, Call, Note, Piece, Reasoning, Result, short_digest
 from partstream.errors import RequestNotExpressibleError, UpstreamError, UpstreamFailureError, UpstreamHTTPError
 from partstream.lm.messages import ToolMode
 from partstream.protocols.schemas import sound
@@ -112,6 +112,12 @@ class AnswerFormat(NamedTuple):
     schema: Mapping[str, Any] | None
     is_strict: bool | None
     description: str | None = None
+
+    @property
+    def described(self) -> dict[str, Any] | None:
+        """The schema with the description in it, for a wire that has no other place for that; None without a schema."""
+        about = {} if self.description is None else {"description": self.description}
+        return None if self.schema is None else {**about, **self.schema}
 
 
 class Option(Enum):
@@ -222,13 +228,24 @@ class OptionRules(NamedTuple):
         is_foreign = request.asked_in not in {"", self.wire}
         return chosen_options(request.options, self, is_foreign=is_foreign, takes=takes)
 
-    def notes(self, request: ChatRequest, takes: frozenset[Option] = frozenset()) -> tuple[Note, ...]:
-        """The note for the owner of a request about what has no place on this wire; none where all has one."""
+    def notes(
+        self,
+        request: ChatRequest,
+        takes: frozenset[Option] = frozenset(),
+        files: Callable[[Attachment], bool] = lambda _file: True,
+    ) -> tuple[Note, ...]:
+        """The note for the owner of a request about what has no place on this wire; none where all has one. `files`
+        says which files the server takes: words replace the others."""
         lost = sorted(self.of(request, takes).lost)
         if request.asked_in not in {"", self.wire}:  # what a client says outside of its options
             names = bool(request.instructions_name) or any(turn.name for turn in request.turns)
             lost += ["messages[].name"] if names and not self.names_speakers else []
             lost += ["tool_choice"] if request.tool_mode is ToolMode.REQUIRED and not self.demands_calls else []
+            lost += ["options.num_ctx"] if request.context_size and not request.settings.context_size_field else []
+            pieces = (piece for turn in request.turns for piece in turn.content)
+            inner = (one for piece in pieces for one in (piece.content if isinstance(piece, Result) else (piece,)))
+            in_words = {one.media_type for one in inner if isinstance(one, Attachment) and not files(one)}
+            lost += [f"content[] ({one} in words)" for one in sorted(in_words)]
         said = f"options without a place in this protocol: {', '.join(lost)}"
         return (Note(said[:500], "modelOptions", tuple(lost)),) if lost else ()
 

@@ -347,9 +347,8 @@ def _container(turns: Sequence[Turn]) -> str | None:
 
 def _format_option(asked: AnswerFormat) -> dict[str, Any] | None:
     """Only a schema has a form here (docs/wires/anthropic-messages.md#request-fields)."""
-    if asked.schema is None:
-        return None
-    return {"output_config": {"format": {"type": "json_schema", "schema": dict(asked.schema)}}}
+    schema = asked.described
+    return None if schema is None else {"output_config": {"format": {"type": "json_schema", "schema": schema}}}
 
 
 _SEARCH: Final = {"user_location": "", "allowed_domains": "", "blocked_domains": "", "max_uses": ""}
@@ -785,7 +784,8 @@ class MessagesRequests(protocol.RequestWriter):
     def notes(self, request: preparation.ChatRequest) -> tuple[Note, ...]:
         """Notes on the options that have no place on this wire, and on those that the version of the API forbids."""
         options = OPTIONS.of(request)
-        version = _version(request, request.settings.own_settings(models.AnthropicMessagesSettings))
+        own = request.settings.own_settings(models.AnthropicMessagesSettings)
+        version = _version(request, own)
         forbidden = models.FORBIDDEN.get(version, models.Forbidden()).fields
         lost = {f"version {version} of the API": sorted(forbidden & options.fields.keys())}
         if (sampling := options.fields.keys() & set(models.SAMPLING) - forbidden) and (
@@ -795,7 +795,9 @@ class MessagesRequests(protocol.RequestWriter):
         said = (
             (f"options that {who} does not take: {', '.join(names)}", names) for who, names in lost.items() if names
         )
-        return (*OPTIONS.notes(request), *(Note(one, "modelOptions", tuple(names)) for one, names in said))
+        rules = models.rules_of(own.messages_server, request.model_id)
+        notes = OPTIONS.notes(request, files=lambda one: takes(one, rules))
+        return (*notes, *(Note(one, "modelOptions", tuple(names)) for one, names in said))
 
     def conversation_rules(self, settings: preparation.RequestSettings, model_id: str) -> preparation.ConversationRules:
         """The ids, names and schemas that the server of a model takes, and which blocks may end an answer."""

@@ -79,7 +79,8 @@ class ChatRequests(RequestWriter):
         return WireRequest(self.path, whole, headers)
 
     def notes(self, request: ChatRequest) -> tuple[conversation.Note, ...]:  # noqa: D102
-        return OPTIONS.notes(request, _quirks(request.settings, request.model_id).sampling)
+        quirks = _quirks(request.settings, request.model_id)
+        return OPTIONS.notes(request, quirks.sampling, quirks.attachments.takes)
 
     def complete_settings(
         self,

@@ -296,8 +296,8 @@ _EITHER: Final = frozenset({"thinkingLevel", "thinkingBudget"})
 
 
 def _format_option(asked: AnswerFormat) -> models.JSONObject:
-    schema = {} if asked.schema is None else {"responseJsonSchema": asked.schema}
-    return {"responseMimeType": "application/json", **schema}
+    schema = asked.described
+    return {"responseMimeType": "application/json", **({} if schema is None else {"responseJsonSchema": schema})}
 
 
 _FORMATS: Final = models.spellings("responseMimeType", "responseJsonSchema", "responseSchema")

@@ -210,7 +210,7 @@ _AT_TOP: Final = frozenset({*_TOP.values(), "service_tier"})
 
 
 def _format_option(asked: AnswerFormat) -> models.JSONObject:
-    schema = {} if asked.schema is None else {"schema": asked.schema}
+    schema = {} if asked.schema is None else {"schema": asked.described}
     return {"response_format": {"type": "text", "mime_type": "application/json", **schema}}
 
 

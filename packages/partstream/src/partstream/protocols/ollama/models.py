@@ -120,7 +120,8 @@ MODEL_OPTIONS: Final = frozenset(
 
 
 def _format_option(asked: AnswerFormat) -> dict[str, Any]:
-    return {"format": "json" if asked.schema is None else dict(asked.schema)}
+    schema = asked.described
+    return {"format": "json" if schema is None else schema}
 
 
 OPTIONS: Final = OptionRules(

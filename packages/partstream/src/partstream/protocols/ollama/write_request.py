@@ -48,7 +48,6 @@ class OllamaRequests(RequestWriter):
     models_path = "/tags"
     own_base_path = "/api"
     errors = ERRORS
-    notes = staticmethod(models.OPTIONS.notes)
     leave_out = staticmethod(LEAVE_OUT)
     empty_request = NO_FIELDS
     loads_models = True
@@ -90,6 +89,9 @@ class OllamaRequests(RequestWriter):
         if isinstance(extra.get(_NESTED), Mapping):
             extra[_NESTED] = with_extra_fields(options, extra[_NESTED])
         return WireRequest(self.path, with_extra_fields(body | {_NESTED: options}, extra))
+
+    def notes(self, request: ChatRequest) -> tuple[conversation.Note, ...]:  # noqa: D102
+        return models.OPTIONS.notes(request, files=lambda one: one.kind is MediaKind.IMAGE)
 
     def conversation_rules(self, _settings: RequestSettings, model_id: str) -> ConversationRules:  # noqa: D102
         ids = conversation.CallIdRule(conversation.IdForm(256))
