@@ -26,6 +26,7 @@ _SCHEMA_HOLDS: Final = "a schema has no name on other wires, and always holds"
 _LOADED: Final = "a search for tools by the server: all tools are there from the beginning"
 _PAIRS: Final = "pairs a call with its result, which Gemini does by their names"
 _PNG: Final = "iVBORw0KGgoAAAAAAAAAAA=="
+_PDF: Final = "data:application/pdf;base64,JVBERi0xLjQKJSVFT0YK"
 _SCHEMA: Final = {"type": "object", "properties": {"PROBE": {"type": "string"}}}
 
 
@@ -365,7 +366,7 @@ WIRES: Final[Mapping[str, Wire]] = {
             _FILES,
         ),
         kinds={"ToolChoiceFunctionParam.name": _LOOK_UP},
-        values={**_COMMON, "call_id": "call_1", "file_data": f"data:image/png;base64,{_PNG}"},
+        values={**_COMMON, "call_id": "call_1", "file_data": _PDF},
         variants={
             "EasyInputMessageParam": {
                 role: {"type": "message", "role": role} for role in ("user", "assistant", "system", "developer")
@@ -432,7 +433,7 @@ WIRES: Final[Mapping[str, Wire]] = {
             "chat_completion_chunk.Choice.index": _FIRST,
             "ChoiceDeltaToolCall.index": _FIRST,
         },
-        values={**_COMMON, "tool_call_id": "call_1", "file_data": f"data:image/png;base64,{_PNG}"},
+        values={**_COMMON, "tool_call_id": "call_1", "file_data": _PDF},
         model="gpt-5.4",
         settings=RequestSettings(own=ChatCompletionsSettings(server="openai")),
     ),

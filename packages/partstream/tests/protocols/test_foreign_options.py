@@ -1,6 +1,7 @@
 """Options of a client that speaks another wire: servers get those that they know, and the form of the answer."""
 
 from __future__ import annotations
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -149,3 +150,107 @@ def test_what_a_client_says_outside_of_its_options_is_named_where_a_wire_has_no_
     plain = replace(options, model_options={})
     prepared = prepare(Origin("", "m"), (ChatMessage.user("Hi", "Ada"),), plain, RequestSettings())
     assert corner().notes(prepared.whole) == ()
+
+
+PDF = "data:application/pdf;base64,JVBERi0xLjQKJSVFT0YK"
+PNG = "iVBORw0KGgoAAAAAAAAAAAAAAAAAAA=="
+BYTES = {"type": "base64", "media_type": "application/pdf", "data": PDF.rpartition(",")[2]}
+FILES: dict[str, list[dict[str, Any]]] = {
+    RESPONSES: [
+        {"type": "input_file", "file_data": PDF, "filename": "tides.pdf"},
+        {"type": "input_image", "image_url": f"data:image/png;base64,{PNG}", "detail": "low"},
+    ],
+    CHAT: [
+        {"type": "file", "file": {"file_data": PDF, "filename": "tides.pdf"}},
+        {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PNG}", "detail": "low"}},
+    ],
+    MESSAGES: [
+        {"type": "document", "source": BYTES, "title": "Tides", "context": "c", "citations": {"enabled": True}},
+    ],
+    GEMINI: [
+        {"inlineData": {"mimeType": "application/pdf", "data": BYTES["data"], "displayName": "tides.pdf"}},
+        {"fileData": {"fileUri": "https://youtu.be/a"}, "videoMetadata": {"fps": 1}},
+    ],
+}
+"""Files with what a client says about them, on each wire."""
+
+ABOUT: list[tuple[str, str, list[tuple[str, Any]], list[str]]] = [
+    (RESPONSES, RESPONSES, [("filename", "tides.pdf"), ("detail", "low")], []),
+    (RESPONSES, CHAT, [("filename", "tides.pdf"), ("detail", "low")], []),
+    (RESPONSES, MESSAGES, [("title", "tides.pdf")], ["content[].detail"]),
+    (RESPONSES, GEMINI, [], ["content[].detail", "content[].filename"]),
+    (CHAT, RESPONSES, [("filename", "tides.pdf"), ("detail", "low")], []),
+    (CHAT, MESSAGES, [("title", "tides.pdf")], ["content[].detail"]),
+    (CHAT, "ollama", [], ["content[].detail", "content[].filename", "content[] (application/pdf in words)"]),
+    (MESSAGES, MESSAGES, [("title", "Tides"), ("context", "c"), ("citations", {"enabled": True})], []),
+    (MESSAGES, RESPONSES, [("filename", "Tides.pdf")], ["content[].citations", "content[].context"]),
+    (MESSAGES, CHAT, [("filename", "Tides.pdf")], ["content[].citations", "content[].context"]),
+    (GEMINI, GEMINI, [("videoMetadata", {"fps": 1})], ["content[].displayName"]),
+    (GEMINI, RESPONSES, [("filename", "tides.pdf")], ["content[].videoMetadata"]),
+]
+"""The client, the upstream, what it gets of it, and what is named as dropped."""
+
+
+@pytest.mark.parametrize(("client", "upstream", "wanted", "dropped"), ABOUT)
+def test_what_a_client_says_about_a_file_arrives_or_is_named(
+    client: str, upstream: str, wanted: list[tuple[str, Any]], dropped: list[str]
+) -> None:
+    if client == GEMINI:
+        asked = _asked(client, contents=[{"parts": FILES[client]}], generationConfig={})
+    else:
+        asked = _asked(client, **{"input" if client == RESPONSES else "messages": [_user(FILES[client])]})
+    corner = PROTOCOLS[upstream].write_request
+    assert corner is not None
+    writer = corner()
+    prepared = prepare(Origin("", "m"), asked.messages, RequestOptions(model_options={ASKED_IN: client}), SETTINGS)
+    said = [*_about(writer.write(prepared.whole).body)]
+    assert said == wanted
+    assert [name for note in writer.notes(prepared.whole) for name in note.dropped] == dropped
+    assert not any("content" in name for name in asked.unmapped)
+
+
+SETTINGS = RequestSettings()
+
+
+def _user(content: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"role": "user", "content": content}
+
+
+def _about(value: Any) -> Iterator[tuple[str, Any]]:
+    """What a body says about its files, in its own words."""
+    if isinstance(value, dict):
+        words = {"filename", "title", "detail", "context", "citations", "videoMetadata", "displayName"}
+        for name, inner in value.items():
+            if name in words and inner != "auto":
+                yield name, inner
+            else:
+                yield from _about(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _about(inner)
+
+
+def test_words_about_a_document_of_text_are_named() -> None:
+    source = {"type": "text", "media_type": "text/plain", "data": "Words"}
+    asked = _asked(MESSAGES, messages=[_user([{"type": "document", "source": source, "title": "T", "context": ""}])])
+    prepared = prepare(Origin("", "m"), asked.messages, RequestOptions(), SETTINGS)
+    assert [note.dropped for note in prepared.notes] == [("content[].title",)]
+
+
+def test_a_description_of_the_form_of_an_answer_is_in_its_schema_where_nothing_else_holds_it() -> None:
+    form = {"name": "person", "schema": SCHEMA, "description": "Who it is."}
+    asked = _asked(CHAT, response_format={"type": "json_schema", "json_schema": form})
+    held = {"description": "Who it is.", **SCHEMA}
+    assert _sent(asked, RESPONSES)["text"]["format"]["description"] == "Who it is."
+    assert _sent(asked, MESSAGES)["output_config"]["format"]["schema"] == held
+    assert _sent(asked, GEMINI)["generationConfig"]["responseJsonSchema"] == held
+    assert _sent(asked, "ollama")["format"] == held
+
+
+def test_a_window_that_no_field_takes_is_named() -> None:
+    options = RequestOptions((), ToolMode.AUTO, {ASKED_IN: "ollama"}, {"contextSize": 8192})
+    for wire, dropped in ((CHAT, ["options.num_ctx"]), ("ollama", [])):
+        corner = PROTOCOLS[wire].write_request
+        assert corner is not None
+        prepared = prepare(Origin("", "m"), (ChatMessage.user("Hi"),), options, SETTINGS)
+        assert [name for note in corner().notes(prepared.whole) for name in note.dropped] == dropped

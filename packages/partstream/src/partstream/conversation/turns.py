@@ -25,11 +25,12 @@ from itertools import groupby, takewhile
 from types import MappingProxyType
 from typing import Any, Final, Protocol, TypeAlias
 
-from partstream.conversation.media import MediaKind, read_media
+from partstream.conversation.media import MediaKind, extension_of, file_name, read_media
 from partstream.lm.messages import ChatMessage, Role
 from partstream.lm.parts import (
     KNOWN_MARKS,
     DataPart,
+    FilePart,
     MessagePart,
     RawCallPart,
     TextPart,
@@ -43,6 +44,9 @@ from partstream.lm.parts import (
 )
 
 # ---- Turns ----
+
+FILE_NAMES: Final = ("filename", "title", "displayName")
+"""What wires call the name of a file."""
 
 
 class TurnRole(StrEnum):
@@ -69,6 +73,7 @@ class Attachment:
     Attributes:
         where: The place in the messages, such as `messages[2].content[0]`.
         url: The address of an image or a file whose bytes are somewhere else; `data` is empty then.
+        about: See :class:`partstream.lm.parts.FilePart`.
     """
 
     kind: MediaKind
@@ -76,6 +81,20 @@ class Attachment:
     data: bytes
     where: str
     url: str = ""
+    about: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+    @property
+    def title(self) -> str:
+        """The name that the client gives it; empty for none."""
+        return str(next((self.about[word] for word in FILE_NAMES if word in self.about), ""))
+
+    @property
+    def file_name(self) -> str:
+        """A name with the extension of its type, by which servers determine the format."""
+        extension = f".{extension_of(self.media_type)}"
+        if not self.title:
+            return file_name(self.media_type)
+        return self.title if extension in {self.title[-len(extension) :].lower(), ".bin"} else self.title + extension
 
     @property
     def in_words(self) -> Text:
@@ -284,9 +303,14 @@ def _content(part: ToolResultContent, where: str, notes: list[Note]) -> ResultCo
             notes.append(Note(f"data of the unknown type {part.mime_type[:80]!r}, kept out of the prompt", where))
         return None
     media = read_media(part)
+    said = part.about if isinstance(part, FilePart) else {}
     if media.kind is MediaKind.TEXT:
+        if said:
+            dropped = tuple(f"content[].{name}" for name in said)
+            notes.append(Note("a document of text, of which the text alone goes on", where, dropped))
         return Text(media.text, media.media_type.endswith(("/json", "+json"))) if media.text else None
-    return Attachment(media.kind, media.media_type, b"" if media.url else part.data, where, media.url)
+    about = {name: well_formed(value) if isinstance(value, str) else value for name, value in said.items()}
+    return Attachment(media.kind, media.media_type, b"" if media.url else part.data, where, media.url, about)
 
 
 def _result(part: ToolResultPart, where: str, notes: list[Note]) -> Result:

@@ -267,6 +267,17 @@ class DataPart(_ShortRepr):
         return cls(value.encode(), mime_type)
 
 
+@dataclass(frozen=True, slots=True, repr=False)
+class FilePart(DataPart):
+    """A file of a client that says more about it than its type.
+
+    Attributes:
+        about: What it says, by its own words: `filename`, `detail`, `title` and so on.
+    """
+
+    about: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+
 ToolResultContent: TypeAlias = TextPart | DataPart
 """A part of a tool's result."""
 

@@ -205,6 +205,7 @@ class OptionRules(NamedTuple):
         names_speakers: Whether a message can name who speaks.
         demands_calls: Whether a request can demand that a tool is called.
         tiers: See :func:`tiers`.
+        details: What it takes of what a client says about a file, by its words: `image`, `file`, or both.
     """
 
     wire: str
@@ -221,6 +222,7 @@ class OptionRules(NamedTuple):
     names_speakers: bool = False
     demands_calls: bool = True
     tiers: Mapping[str, str] = MappingProxyType({})
+    details: Mapping[str, str] = MappingProxyType({})
 
     def of(self, request: ChatRequest, takes: frozenset[Option] = frozenset()) -> ChosenOptions:
         """The options of a request in the words of this wire; the server is known to take those of `only_own` that are
@@ -237,15 +239,17 @@ class OptionRules(NamedTuple):
         """The note for the owner of a request about what has no place on this wire; none where all has one. `files`
         says which files the server takes: words replace the others."""
         lost = sorted(self.of(request, takes).lost)
+        pieces = (piece for turn in request.turns for piece in turn.content)
+        inner = (one for piece in pieces for one in (piece.content if isinstance(piece, Result) else (piece,)))
+        attached = [one for one in inner if isinstance(one, Attachment)]
+        about = {(word, one.kind) for one in attached for word in one.about}
+        lost += sorted({f"content[].{word}" for word, kind in about if kind not in self.details.get(word, "")})
         if request.asked_in not in {"", self.wire}:  # what a client says outside of its options
             names = bool(request.instructions_name) or any(turn.name for turn in request.turns)
             lost += ["messages[].name"] if names and not self.names_speakers else []
             lost += ["tool_choice"] if request.tool_mode is ToolMode.REQUIRED and not self.demands_calls else []
             lost += ["options.num_ctx"] if request.context_size and not request.settings.context_size_field else []
-            pieces = (piece for turn in request.turns for piece in turn.content)
-            inner = (one for piece in pieces for one in (piece.content if isinstance(piece, Result) else (piece,)))
-            in_words = {one.media_type for one in inner if isinstance(one, Attachment) and not files(one)}
-            lost += [f"content[] ({one} in words)" for one in sorted(in_words)]
+            lost += sorted({f"content[] ({one.media_type} in words)" for one in attached if not files(one)})
         said = f"options without a place in this protocol: {', '.join(lost)}"
         return (Note(said[:500], "modelOptions", tuple(lost)),) if lost else ()
 

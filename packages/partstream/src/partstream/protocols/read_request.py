@@ -16,12 +16,12 @@ from types import MappingProxyType
 from typing import Any, Final, TypeAlias, TypeVar
 from urllib.parse import unquote_to_bytes
 
-from partstream.conversation.media import address_part, sniff
+from partstream.conversation.media import address_part, file_name, sniff
 from partstream.conversation.tool_forms import FUNCTION, KNOWN_TOOLS, TEXT, TEXT_INPUT, hosted_kind, joined_name
 from partstream.errors import InvalidRequestError, UnsupportedParameterError
 from partstream.lm.messages import ChatMessage, StrictTool, Tool, ToolMode
 from partstream.lm.outputs import HostedTool, ToolForm
-from partstream.lm.parts import DataPart, MessagePart, RawCallPart, TextPart, ToolCallPart, ToolResultPart
+from partstream.lm.parts import DataPart, FilePart, MessagePart, RawCallPart, TextPart, ToolCallPart, ToolResultPart
 from partstream.protocols.read_response import read_arguments
 
 
@@ -244,6 +244,20 @@ def read_address(url: str, where: str, media_type: str = "") -> DataPart:
     """The content of a URL: its bytes if it is a data URL, else the address itself and what the request says to be
     there."""
     return read_bytes(url, where) if _is_data_url(url) else address_part(url, media_type)
+
+
+_OBJECTS: Final = ("citations", "videoMetadata", "mediaResolution")
+
+
+def attached(part: DataPart, fields: Mapping[str, Any], names: str, where: str) -> DataPart:
+    """The part with what a request says about it in fields of these names, if it says anything."""
+    about: dict[str, Any] = {}
+    for name in names.split():
+        kind, expected = (dict, "an object") if name in _OBJECTS else (str, "a string")
+        value = checked(fields, name, kind, expected, where)
+        if value not in (*_NOTHING, {"enabled": False}, file_name(part.mime_type)):
+            about[name] = value
+    return FilePart(part.data, part.mime_type, about=about) if about else part
 
 
 def read_bytes(value: str, where: str, label: str = "") -> DataPart:

@@ -10,7 +10,7 @@ from partstream.conversation.provider_state import ITEMS, PLACE
 from partstream.errors import InvalidRequestError
 from partstream.lm.messages import ChatMessage, Role, Tool, ToolMode
 from partstream.lm.outputs import InboundRequest
-from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
+from partstream.lm.parts import DataPart, FilePart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 from partstream.protocols.anthropic_messages.provider_state import UNSIGNED, block_item, call_item, sealed_text
 from partstream.protocols.anthropic_messages.serve import READ_REQUEST
 from partstream.protocols.failures import RefusedRequestError
@@ -118,11 +118,11 @@ def test_what_has_no_place_is_counted():
         {"type": "container_upload", "file_id": "f"},
     ]
     asked = read(messages=[{"role": "user", "content": blocks}], speed="fast", service_tier="auto")
-    assert asked.messages[0].content == (DataPart(b"Words", "text/plain"), TextPart("T\ns\nfound"))
+    document = FilePart(b"Words", "text/plain", about={"title": "T"})
+    assert asked.messages[0].content == (document, TextPart("T\ns\nfound"))
     assert asked.unmapped == {
         "speed": "fast",
         "content[].image.source.file": 1,
-        "content[].document.title": 1,
         "content[].search_result (as text)": 1,
         "content[].container_upload": 1,
     }

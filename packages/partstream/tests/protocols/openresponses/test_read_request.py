@@ -11,6 +11,7 @@ from conversation.samples import PDF, PNG
 from partstream import ChatMessage, DataPart, TextPart, ThinkingPart, Tool, ToolCallPart, ToolMode, ToolResultPart
 from partstream.errors import InvalidRequestError
 from partstream.lm.outputs import Finish, InboundRequest, Outcome, Reply
+from partstream.lm.parts import FilePart
 from partstream.protocols.openresponses.serve import READ_REQUEST, OpenResponsesWriter
 from partstream.protocols.serve import WireRequest
 from rows import one_test_for
@@ -225,14 +226,14 @@ def test_what_is_unknown_is_counted_and_fails_nothing():
         _said("user", [{"type": "input_file", "filename": "a.pdf", "file_data": _data_url(PDF, "application/pdf")}]),
         tools=[_function("a", strict=True), _function("a"), {"type": "file_search"}],
     )  # fmt: skip
-    assert asked.messages == (user("Hi"), user([DataPart(PNG, "image/png")]), user([DataPart(PDF, "application/pdf")]))
+    picture = FilePart(PNG, "image/png", about={"detail": "high"})
+    document = FilePart(PDF, "application/pdf", about={"filename": "a.pdf"})
+    assert asked.messages == (user("Hi"), user([picture]), user([document]))
     assert [tool.name for tool in asked.options.tools] == ["a"]
     assert asked.unmapped == {
         "input[].item_reference": 2,
         "content[].input_audio": 1,
         "content[].input_image (without image_url)": 1,
-        "content[].input_image.detail": 1,
-        "content[].input_file.filename": 1,
         "tools[] (a name for the second time)": 1,
         "tools[].file_search": 1,
     }

@@ -89,21 +89,17 @@ def _image(block: Mapping[str, Any], where: str, counts: read_request.Counts) ->
 
 
 def _document(block: Mapping[str, Any], where: str, counts: read_request.Counts) -> DataPart | TextPart | None:
-    """A document; its title, and whether it may be cited, have no place in a conversation."""
-    for name in ("title", "context"):
-        if read_request.optional_text(block, name, where):
-            counts.add(f"content[].document.{name}")
-    citations = read_request.checked(block, "citations", dict, "an object", where)
-    if citations and citations.get("enabled"):
-        counts.add("content[].document.citations")
+    """A document with its title, what it is about, and whether it may be cited."""
     source = block.get("source")
     if not isinstance(source, dict) or source.get("type") != "content":
-        return _in_source(block, where, _IN_DOCUMENT, counts)
+        read = _in_source(block, where, _IN_DOCUMENT, counts)
+        return read and read_request.attached(read, block, "title context citations", where)
     parts = _content(source.get("content"), f"{where}.source.content", counts)
     texts = [part.value for part in parts if isinstance(part, TextPart)]
     if len(texts) < len(parts):
         counts.add("content[].document.source.content (images)")
-    return TextPart("\n\n".join(texts)) if texts else None
+    said = DataPart.text("\n\n".join(texts))
+    return read_request.attached(said, block, "title context citations", where) if texts else None
 
 
 def _in_source(

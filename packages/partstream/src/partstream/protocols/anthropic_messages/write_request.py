@@ -35,6 +35,7 @@ from partstream.conversation import preparation
 from partstream.conversation.media import MediaKind
 from partstream.conversation.tool_forms import CODE, FETCH, WEB_SEARCH, HostedForm
 from partstream.conversation.turns import (
+    FILE_NAMES,
     MISSING_RESULT,
     Attachment,
     Call,
@@ -110,7 +111,9 @@ def input_blocks(pieces: Iterable[ResultContent], rules: models.ServerRules) -> 
         if not piece.url:
             data = b64encode(piece.data).decode()
             source = {"type": "base64", "media_type": piece.media_type, "data": data}
-        blocks.append({"type": kind, "source": source})
+        named = {"title": piece.title} if piece.title and kind == "document" else {}
+        beside = {name: piece.about[name] for name in ("context", "citations") if name in piece.about}
+        blocks.append({"type": kind, "source": source, **named, **beside})
     return blocks
 
 
@@ -382,6 +385,7 @@ OPTIONS: Final = OptionRules(
     formats=frozenset({"output_config", "output_format"}),
     objects=frozenset({"output_config"}),
     tiers=tiers("standard_only"),
+    details=dict.fromkeys((*FILE_NAMES, "context", "citations"), "file"),
 )
 
 

@@ -15,7 +15,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn, TypeAlias
 
-from partstream.conversation.media import MediaKind, data_url, file_name
+from partstream.conversation.media import MediaKind, data_url
 from partstream.conversation.turns import ANY_NAME, Attachment, CallIdRule, IdForm, NameForm, TurnRole
 from partstream.errors import RequestNotExpressibleError
 from partstream.protocols.chat_completions.provider_state import CONTENT, REASONING_DETAILS, THINKING_BLOCKS
@@ -177,8 +177,10 @@ _AUDIO_FORMATS: Final = {"audio/wav": "wav", "audio/mpeg": "mp3"}
 
 
 def _image(piece: Attachment) -> JSONObject:
-    """An image as OpenAI takes it: the address, or the bytes as one. `detail` is unknown to many servers."""
-    return {"type": "image_url", "image_url": {"url": _address(piece)}}
+    """An image as OpenAI takes it: the address, or the bytes as one. `detail` is unknown to many servers: only a client
+    asks for it."""
+    detail = {"detail": piece.about["detail"]} if "detail" in piece.about else {}
+    return {"type": "image_url", "image_url": {"url": _address(piece), **detail}}
 
 
 def _audio(piece: Attachment) -> JSONObject:
@@ -197,7 +199,7 @@ def _video(piece: Attachment) -> JSONObject:
 
 def _file(piece: Attachment) -> JSONObject:
     """A file for a server that fetches files, as OpenRouter does."""
-    return {"type": "file", "file": {"filename": file_name(piece.media_type), "file_data": _address(piece)}}
+    return {"type": "file", "file": {"filename": piece.file_name, "file_data": _address(piece)}}
 
 
 @dataclass(frozen=True, slots=True)

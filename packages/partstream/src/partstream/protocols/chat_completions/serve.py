@@ -29,7 +29,7 @@ from hashlib import sha256
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.conversation.media import MediaKind, data_url, file_name, is_address, read_media
+from partstream.conversation.media import MediaKind, address_part, data_url, is_address, read_media
 from partstream.conversation.provider_state import ITEMS, usable_items
 from partstream.conversation.tool_forms import FUNCTION, TEXT, call_of
 from partstream.errors import InvalidRequestError, UnsupportedParameterError
@@ -264,10 +264,8 @@ def _text(part: Mapping[str, Any], where: str, counts: read_request.Counts) -> T
 
 def _image(part: Mapping[str, Any], where: str, counts: read_request.Counts) -> DataPart:
     # Mistral's own clients send the address as a plain string (docs/wires/chat-completions.md#attachments).
-    image = part.get("image_url")
-    if isinstance(image, dict) and image.get("detail") not in {None, "auto"}:
-        counts.add("content[].image_url.detail")
-    return _at_address(part, where, counts)
+    image, read = part.get("image_url"), _at_address(part, where, counts)
+    return read_request.attached(read, image, "detail", f"{where}.image_url") if isinstance(image, dict) else read
 
 
 def _at_address(part: Mapping[str, Any], where: str, counts: read_request.Counts) -> DataPart:
@@ -300,17 +298,14 @@ def _audio(part: Mapping[str, Any], where: str, counts: read_request.Counts) -> 
 def _file(part: Mapping[str, Any], where: str, counts: read_request.Counts) -> DataPart | None:
     file = _required_object(part, "file", where)
     at = f"{where}.file"
-    data, name = read_request.optional_text(file, "file_data", at), read_request.optional_text(file, "filename", at)
+    data = read_request.optional_text(file, "file_data", at)
     if not data:
         counts.add("content[].file (without file_data)")  # OpenAI's `file_id`
         return None
     # OpenRouter's clients put addresses into the same field (docs/wires/chat-completions.md#attachments).
-    if data.startswith(("https://", "http://")):
-        return read_request.read_address(data, f"{at}.file_data", read_request.DOCUMENT)
-    read = read_request.read_bytes(data, f"{at}.file_data")
-    if name and name != file_name(read.mime_type):
-        counts.add("content[].file.filename")
-    return read
+    is_address = data.startswith(("https://", "http://"))
+    read = address_part(data, read_request.DOCUMENT) if is_address else read_request.read_bytes(data, f"{at}.file_data")
+    return read_request.attached(read, file, "filename", at)
 
 
 def _required_object(part: Mapping[str, Any], name: str, where: str) -> dict[str, Any]:

@@ -378,6 +378,7 @@ OPTIONS: Final = OptionRules(
     only_own=frozenset({Option.TOP_K, Option.MIN_P}),  # OpenAI has neither
     lists_stops=False,
     names_speakers=True,
+    details={**dict.fromkeys(conversation.FILE_NAMES, "file"), "detail": "image"},
     tiers=tiers("default", "flex", "priority"),  # each vendor has further ones of its own
 )
 

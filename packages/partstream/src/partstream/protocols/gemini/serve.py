@@ -50,6 +50,7 @@ from partstream.protocols.read_request import (
     DOCUMENT,
     AskedTools,
     Counts,
+    attached,
     checked,
     described,
     optional_text,
@@ -147,14 +148,16 @@ class GeminiRequestReader(RequestReader):
 READ_REQUEST: Final = GeminiRequestReader()
 
 
+_OF_FILES: Final = "videoMetadata mediaResolution"
+"""What a part says about its file."""
 _OF_PARTS: Final = {
     "": "text thought thoughtSignature functionCall functionResponse inlineData fileData"
-    " executableCode codeExecutionResult toolCall toolResponse",
+    f" executableCode codeExecutionResult toolCall toolResponse {_OF_FILES}",
     ".functionCall": "id name args",
     ".functionResponse": "id name response parts",
     ".functionResponse.parts[]": "inlineData fileData",
-    **{f"{of}.inlineData": "data mimeType" for of in ("", ".functionResponse.parts[]")},
-    **{f"{of}.fileData": "fileUri mimeType" for of in ("", ".functionResponse.parts[]")},
+    **{f"{of}.inlineData": "data mimeType displayName" for of in ("", ".functionResponse.parts[]")},
+    **{f"{of}.fileData": "fileUri mimeType displayName" for of in ("", ".functionResponse.parts[]")},
 }
 _FIELDS: Final = read_request.places(
     {
@@ -289,6 +292,8 @@ class _ContentReader:
         self._state = ReadState(state.ITEM_TYPE)
 
     def read(self, part: Mapping[str, Any], where: str) -> None:
+        for name in () if part.keys() & {"inlineData", "fileData"} else part.keys() & {*_OF_FILES.split()}:
+            self._counts.add(f"contents[].parts[].{name}")
         reader = next((reader for name, reader in _READERS.items() if name in part), None)
         if reader is not None:
             reader(self, part, where)
@@ -380,12 +385,15 @@ def _words(response: Mapping[str, Any], name: str) -> str:
 
 def _blob(part: Mapping[str, Any], where: str) -> DataPart:
     """The bytes or the address of a file."""
-    if "fileData" in part:
-        file, at = object_of(part, "fileData", where), f"{where}.fileData"
-        address, media_type = optional_text(file, "fileUri", at), optional_text(file, "mimeType", at)
-        return address_part(address, media_type or ("video/*" if _VIDEO.search(address) else DOCUMENT))
-    blob, at = object_of(part, "inlineData", where), f"{where}.inlineData"
-    return read_blob(optional_text(blob, "data", at), f"{at}.data", optional_text(blob, "mimeType", at))
+    name = "fileData" if "fileData" in part else "inlineData"
+    file, at = object_of(part, name, where), f"{where}.{name}"
+    media_type = optional_text(file, "mimeType", at)
+    if name == "fileData":
+        address = optional_text(file, "fileUri", at)
+        read = address_part(address, media_type or ("video/*" if _VIDEO.search(address) else DOCUMENT))
+    else:
+        read = read_blob(optional_text(file, "data", at), f"{at}.data", media_type)
+    return attached(read, {**part, **file}, f"displayName {_OF_FILES}", where)
 
 
 _VIDEO: Final = re.compile(r"https?://(?:[\w-]+\.)?(?:youtube\.com|youtu\.be)/", re.IGNORECASE)

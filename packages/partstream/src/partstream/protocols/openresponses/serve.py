@@ -25,7 +25,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.codec.json_codec import dumps
-from partstream.conversation.media import file_name
 from partstream.conversation.provider_state import ITEMS, PLACE, AnswerPlace, usable_items
 from partstream.conversation.tool_forms import call_of
 from partstream.errors import AdapterUsageError, InvalidRequestError, LanguageModelError
@@ -379,20 +378,11 @@ def _text(part: Mapping[str, Any], where: str, _counts: read_request.Counts) -> 
     return read_request.said(part, "refusal" if part["type"] == "refusal" else "text", where)
 
 
-def _image(part: Mapping[str, Any], where: str, counts: read_request.Counts) -> DataPart | None:
-    if part.get("detail") not in {None, "auto"}:
-        counts.add("content[].input_image.detail")
-    return _fetched(part, where, counts)
-
-
 def _file(part: Mapping[str, Any], where: str, counts: read_request.Counts) -> DataPart | None:
     data = read_request.optional_text(part, "file_data", where)
-    name = read_request.optional_text(part, "filename", where)
     # The schema says base64, but clients send a data URL (docs/wires/openresponses.md#files).
     read = read_request.read_bytes(data, f"{where}.file_data") if data else _fetched(part, where, counts)
-    if read is not None and name and name != file_name(read.mime_type):
-        counts.add("content[].input_file.filename")
-    return read
+    return read and read_request.attached(read, part, "filename detail", where)
 
 
 def _fetched(part: Mapping[str, Any], where: str, counts: read_request.Counts) -> DataPart | None:
@@ -408,11 +398,13 @@ def _fetched(part: Mapping[str, Any], where: str, counts: read_request.Counts) -
 
 _CONTENT_READERS: Final[dict[str, read_request.PartReader[ToolResultContent]]] = {
     **dict.fromkeys(("input_text", "output_text", "text", "summary_text", "reasoning_text", "refusal"), _text),
-    "input_image": _image,
+    "input_image": _file,
     "input_video": _fetched,
     "input_file": _file,
 }
-_OF_PARTS: Final = "type text refusal image_url video_url file_url file_data file_id filename prompt_cache_breakpoint"
+_OF_PARTS: Final = (
+    "type text refusal image_url video_url file_url file_data file_id filename detail prompt_cache_breakpoint"
+)
 _READ: Final = read_request.places(
     {
         "input[|message]": "type id status role content",
@@ -426,7 +418,6 @@ _READ: Final = read_request.places(
         "input[additional_tools]": "type id role tools",
         "input[reasoning|compaction]": "type id status summary content encrypted_content",
         **{f"input[].{name}[{'|'.join(_CONTENT_READERS)}]": _OF_PARTS for name in ("content", "output")},
-        **{f"input[].{name}[input_image]": f"{_OF_PARTS} detail" for name in ("content", "output")},
         **{
             f"{place}[{kinds}]": read
             for place in ("tools", "tools[].tools", "input[].tools", "input[].tools[].tools")
@@ -451,7 +442,7 @@ _READ: Final = read_request.places(
     }
 )
 """The fields that are read of objects; `id` and `status` are bookkeeping of the wire, and a mark for a cache is for its
-own server. Readers count `detail`, and files without data by themselves."""
+own server. Readers count files without data by themselves."""
 
 
 # ---- Compaction ----

@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any, Final
 
 from partstream.conversation import turns as conversation
-from partstream.conversation.media import MediaKind, data_url, file_name
+from partstream.conversation.media import MediaKind, data_url
 from partstream.conversation.preparation import ChatRequest, ConversationRules, RequestSettings, SystemAs, ToolImages
 from partstream.conversation.tool_forms import CODE, WEB_SEARCH, HostedForm
 from partstream.errors import RequestNotExpressibleError
@@ -137,6 +137,7 @@ OPTIONS: Final = OptionRules(
     objects=frozenset({"reasoning", "text"}),
     only_own=frozenset({Option.PRESENCE_PENALTY, Option.FREQUENCY_PENALTY}),  # OpenAI has none of them here
     tiers=tiers("default", "flex", "priority"),
+    details={**dict.fromkeys(conversation.FILE_NAMES, "file"), "detail": "image file"},
 )
 
 
@@ -315,8 +316,10 @@ def _input(piece: conversation.ResultContent) -> JSONObject:
     if isinstance(piece, conversation.Text):
         return {"type": "input_text", "text": piece.value}
     is_image = piece.kind is MediaKind.IMAGE
+    detail = {"detail": piece.about["detail"]} if "detail" in piece.about else {}
     if piece.url and not is_image:
-        return {"type": "input_file", "file_url": piece.url}
+        named = {"filename": piece.file_name} if piece.title else {}
+        return {"type": "input_file", "file_url": piece.url, **named, **detail}
     url = piece.url or data_url(piece.data, piece.media_type)
     limit = _MAX_IMAGE_URL if is_image else _MAX_FILE_DATA
     if len(url) > limit:
@@ -324,5 +327,5 @@ def _input(piece: conversation.ResultContent) -> JSONObject:
             f"{len(piece.data):,} bytes of {piece.media_type}", piece.where, f"at most {limit * 3 // 4:,} bytes"
         )
     if is_image:
-        return {"type": "input_image", "image_url": url, "detail": "auto"}
-    return {"type": "input_file", "filename": file_name(piece.media_type), "file_data": url}
+        return {"type": "input_image", "image_url": url, "detail": "auto", **detail}
+    return {"type": "input_file", "filename": piece.file_name, "file_data": url, **detail}
