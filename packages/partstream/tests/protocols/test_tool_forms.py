@@ -294,6 +294,20 @@ def test_details_go_on_where_they_have_a_place() -> None:
     assert back["tools"][0]["allowed_domains"] == ["a.example"]
 
 
+PLACE = {"city": "Bremen", "country": "DE"}
+NEAR = {"type": "approximate", **PLACE}
+NESTED = {"user_location": {"type": "approximate", "approximate": PLACE}}
+
+
+def test_where_the_user_is_goes_on_in_the_form_of_each_wire() -> None:
+    asked = read(CHAT, web_search_options=NESTED)
+    assert written(RESPONSES, asked)[0]["tools"][0]["user_location"] == NEAR
+    assert written(MESSAGES, asked, "claude-sonnet-4-5")[0]["tools"][0]["user_location"] == NEAR
+    asked = read(RESPONSES, tools=[{"type": "web_search", "user_location": NEAR}])
+    assert written(CHAT, asked, "gpt-4o-search-preview")[0]["web_search_options"] == NESTED
+    assert written(GEMINI, asked, "gemini-3-pro-preview")[1] == ("tools[].web_search.user_location",)
+
+
 DEMAND = {"type": "tool", "name": "web_search"}
 
 
@@ -328,7 +342,8 @@ def test_an_older_gemini_runs_what_is_demanded_in_place_of_functions() -> None:
     function = {"name": "f", "input_schema": {"type": "object"}}
     tools = [*OFFERS["M"][1]["tools"], function]
     demanded = read(MESSAGES, tools=tools, tool_choice=DEMAND)
-    assert written(GEMINI, demanded, "gemini-2.5-flash")[0]["tools"] == [{"googleSearch": {}}]
+    sent, dropped = written(GEMINI, demanded, "gemini-2.5-flash")
+    assert (sent["tools"], dropped) == ([{"googleSearch": {}}], ("tool_choice",))
     sent, dropped = written(GEMINI, read(MESSAGES, tools=tools), "gemini-2.5-flash")
     assert [list(tool) for tool in sent["tools"]] == [["functionDeclarations"]]
     assert dropped == ("tools[].web_search_20250305",)

@@ -170,10 +170,12 @@ class HostedForm(NamedTuple):
     Attributes:
         tool: The tool in a request.
         takes: The details of it that it takes, each with the object in it that holds the detail, or nothing.
+        is_offered: Whether a request can offer it alone, and not demand it.
     """
 
     tool: Mapping[str, Any]
     takes: Mapping[str, str] = MappingProxyType({})
+    is_offered: bool = False
 
 
 def hosted_on(
@@ -204,5 +206,6 @@ def hosted_on(
                 tool |= {place: {**tool.get(place, {}), name: value}} if place else {name: value}
         tools[one.kind] = tool
         demanded = tool if one.is_demanded else demanded
-    said = f"what the server runs no tool for: {', '.join(lost)}"[:500]
+        lost += ["tool_choice"] if one.is_demanded and form.is_offered else []
+    said = f"what the server runs no tool for, or only where it likes: {', '.join(lost)}"[:500]
     return tuple(tools.values()), demanded, [Note(said, "tools", tuple(lost))] if lost else []

@@ -397,6 +397,9 @@ class AskedTools:
         """Takes a tool that the server is to run, by its name on the wire."""
         whole = {**tool, **(tool["filters"] if isinstance(tool.get("filters"), dict) else {})}
         said = {name: value for name, value in whole.items() if name not in _OF_THE_TOOL and value}
+        near = said.get("user_location")
+        if isinstance(near, dict) and isinstance(inner := near.get("approximate"), dict):  # of Chat Completions
+            said["user_location"] = {"type": "approximate", **inner}
         self.hosted.append(HostedTool(hosted_kind(word), where, str(tool.get("name", word)), said))
 
     def leave_out(self, kind: str, tool: Mapping[str, Any]) -> None:

@@ -145,7 +145,7 @@ def test_the_first_call_of_each_unsigned_step_of_the_current_turn_gets_the_dummy
     assert models == [
         said("model", call()),
         said("model", "Done."),
-        said("model", call(signature=DUMMY), call()),
+        said("model", call(signature=DUMMY, id="2"), call(id="3")),
         said("model", call(signature="s")),
     ]
 

@@ -99,7 +99,7 @@ def test_results_are_never_read_as_json_and_say_that_a_tool_failed() -> None:
         user([gave_back("gw-1", '{"$ref": "#/a"}'), gave_back("gw-2", "no such file", is_error=True)]),
         user([gave_back("gw-3", is_error=True), gave_back("gw-4", "a", "b")]),
     )
-    assert contents_of(*history)[2]["parts"] == [
+    assert contents_of(*history, model=OLD)[2]["parts"] == [
         result('{"$ref": "#/a"}'),
         result(error="no such file"),
         result(error="The tool failed and did not say why."),
@@ -149,7 +149,7 @@ SHOWN = (
 
 def test_images_of_results_stand_in_them_from_gemini_3_on_and_behind_all_of_them_before() -> None:
     image = inline(PNG, "image/png")
-    assert contents_of(*SHOWN, model=NEW)[2:] == [said("user", result("a", parts=[image]), result(""))]
+    assert contents_of(*SHOWN, model=NEW)[2:] == [said("user", result("a", id="1", parts=[image]), result("", id="2"))]
     assert contents_of(*SHOWN, model=OLD)[2:] == [said("user", result("a"), result(""), image)]
 
 
@@ -159,7 +159,7 @@ def test_the_setting_for_images_of_results_wins() -> None:
     assert contents_of(*SHOWN, model=OLD, settings=native)[2] == said("user", result("a", parts=[image]), result(""))
     behind = RequestSettings(tool_images=ToolImages.USER_MESSAGE)
     assert contents_of(*SHOWN, model=NEW, settings=behind)[2:] == [
-        said("user", result("a\n[image 1 of the next user message]"), result("")),
+        said("user", result("a\n[image 1 of the next user message]", id="1"), result("", id="2")),
         said("user", image),
     ]
 
@@ -336,3 +336,13 @@ def test_nothing_of_a_message_is_lost_between_the_turns_of_a_long_conversation()
     assert [content["parts"][0]["functionResponse"]["response"]["output"] for content in made[2::3]] == [
         str(number) for number in range(30)
     ]
+
+
+def test_two_calls_of_one_tool_in_one_answer_have_the_ids_of_the_conversation() -> None:
+    messages = (user("Hi"), assistant([called("gw-a"), called("gw-b")]), user([gave_back("gw-a"), gave_back("gw-b")]))
+    _, model, given = contents_of(*messages)
+    ids = [inner.get("id") for part in (*model["parts"], *given["parts"]) for inner in part.values() if "name" in inner]
+    assert ids == ["a", "b", "a", "b"]
+    two_tools = (messages[0], assistant([called("gw-a"), called("gw-b", "g")]), messages[2])
+    for alone in (contents_of(*two_tools), contents_of(*messages, model=OLD)):
+        assert "'id'" not in str(alone)

@@ -90,6 +90,21 @@ def test_a_call_that_waits_for_its_output_stays() -> None:
     STATE.join(request(input=[*reply["output"], output("c2")]), ResolvedReferences(), SECRET)
 
 
+def test_a_call_of_any_form_that_waits_for_its_output_stays() -> None:
+    patch = {"type": "custom_tool_call", "name": "apply_patch", "input": "p"}
+    shell = {"type": "local_shell_call", "action": {"type": "exec", "command": ["ls"]}}
+    ran = {"type": "web_search_call", "id": "ws_1", "status": "completed", "action": {"type": "search", "query": "x"}}
+    done = [
+        {**patch, "call_id": "p1"},
+        {"type": "custom_tool_call_output", "call_id": "p1", "output": "Done"},
+        {**shell, "call_id": "s1"},
+        {"type": "local_shell_call_output", "id": "s1", "output": "a.txt"},
+    ]
+    _, reply = compacted([message("go"), *done, ran, {**patch, "call_id": "p2"}, {**shell, "call_id": "s2"}])
+    assert [item["call_id"] for item in reply["output"] if "call_id" in item] == ["p2", "s2"]
+    assert not [item for item in reply["output"] if item["type"] == "web_search_call"]
+
+
 def test_the_oldest_messages_give_way_where_they_are_too_long() -> None:
     long = [message(f"{number} " + "x" * 25_000) for number in range(4)]
     _, reply = compacted(long)

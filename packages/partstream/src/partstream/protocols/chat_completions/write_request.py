@@ -114,7 +114,8 @@ class ChatRequests(RequestWriter):
         )
 
 
-_HOSTED: Final = {WEB_SEARCH: HostedForm({"web_search_options": {}}, {"search_context_size": "web_search_options"})}
+_SEARCH: Final = "web_search_options"
+_HOSTED: Final = {WEB_SEARCH: HostedForm({_SEARCH: {}}, {"search_context_size": _SEARCH, "user_location": _SEARCH})}
 """The tool that the servers run."""
 _SEARCHES: Final = ("-search", "sonar")
 """In the names of the models of OpenAI and Perplexity that search the web: no other takes the field."""
@@ -340,6 +341,9 @@ def _extras(content: Sequence[conversation.Piece], carried: CarriedMessage) -> d
 def _tool_fields(request: ChatRequest, quirks: models.Quirks, *, has_calls: bool) -> models.JSONObject:
     """The fields of the tools and their choice; `has_calls` if the conversation holds calls."""
     hosted = {name: value for tool in request.hosted_tools for name, value in tool.items()}  # fields of the body
+    if near := hosted.get(_SEARCH, {}).get("user_location"):
+        place = {name: value for name, value in near.items() if name != "type"}
+        hosted[_SEARCH] |= {"user_location": {"type": "approximate", "approximate": place}}
     if not (listed := request.tools or request.idle_tools):
         return hosted | ({"tools": []} if quirks.lists_no_tools and has_calls else {})
     fields: models.JSONObject = {"tools": [function_of(tool) for tool in listed], **quirks.tool_fields, **hosted}

@@ -73,9 +73,14 @@ def declared_with(tool: Tool, schema: str) -> models.JSONObject:
 def _file_part(piece: conversation.Attachment) -> models.JSONObject:
     """The part for an image or another file: its bytes, or its address, which the server fetches."""
     models.check_file(piece)
+    beside = {name: piece.about[name] for name in _OF_FILES if name in piece.about}
     if piece.url:
-        return {"fileData": {"mimeType": piece.media_type, "fileUri": piece.url}}
-    return {"inlineData": {"mimeType": piece.media_type, "data": b64encode(piece.data).decode()}}
+        return {"fileData": {"mimeType": piece.media_type, "fileUri": piece.url}, **beside}
+    return {"inlineData": {"mimeType": piece.media_type, "data": b64encode(piece.data).decode()}, **beside}
+
+
+_OF_FILES: Final = ("videoMetadata", "mediaResolution")
+"""What a part may say about its file."""
 
 
 FILLER: Final = "."
@@ -93,6 +98,7 @@ class ContentsWriter:
     def __init__(self, *, files_inside: bool) -> None:
         self.written: list[models.JSONObject] = []
         self._files_inside = files_inside
+        self.names_calls = False  # whether calls of one tool in one answer go with the ids of the conversation
         self._given_ids: dict[str, str] = {}  # the ids under which the server knows calls, by those of the conversation
 
     def write(self, turn: conversation.MergedTurn) -> None:
@@ -162,7 +168,7 @@ class ContentsWriter:
         """Adds what the model said; the texts of two turns are never one part."""
         said = _ModelParts()
         for one in turn.turns:
-            said.add(one, self._given_ids)
+            said.add(one, self._given_ids, names_calls=self.names_calls)
         if self.written and self.written[-1]["role"] == "model":
             self.written[-1]["parts"] += said.parts
         elif said.parts:
@@ -188,8 +194,10 @@ class _ModelParts:
         self.parts: list[models.JSONObject] = []
         self._may_join = False
 
-    def add(self, turn: conversation.Turn, given_ids: dict[str, str]) -> None:
-        """Adds a turn, and notes the ids of its calls that the server gave."""
+    def add(self, turn: conversation.Turn, given_ids: dict[str, str], *, names_calls: bool) -> None:
+        """Adds a turn, and notes the ids of its calls that the server knows."""
+        called_names = [piece.name for piece in turn.content if isinstance(piece, conversation.Call)]
+        is_named = names_calls and len({*called_names}) < len(called_names)
         self._may_join = False
         state = provider_state.states_of_calls(turn.content, provider_state.read_item)
         items = [provider_state.read_item(one.item) for one in turn.content if isinstance(one, conversation.Reasoning)]
@@ -208,6 +216,8 @@ class _ModelParts:
                 called: models.JSONObject = {"name": piece.name, "args": checked_input(piece)}
                 if own is not None and own.is_given:
                     called["id"] = given_ids[piece.call_id] = own.call_id
+                elif is_named:
+                    called["id"] = given_ids[piece.call_id] = piece.call_id
                 self._append({"functionCall": called}, None if own is None else own.signature)
 
     def _append(self, part: models.JSONObject, signature: str | None = None) -> None:
@@ -280,6 +290,7 @@ def write_conversation(
     )
     is_inside = images is ToolImages.NATIVE or (images is ToolImages.AUTO and model.signs_calls)
     writer = make(files_inside=is_inside)
+    writer.names_calls = model.signs_calls
     for turn in conversation.merged_turns(shown):
         writer.write(turn)
     return system, writer
@@ -306,9 +317,9 @@ _AT_TOP: Final = frozenset({*_TOP.values(), "serviceTier"})
 """Options beside `contents`; all others are in `generationConfig`."""
 
 HOSTED_TOOLS: Final = {
-    WEB_SEARCH: HostedForm({"googleSearch": {}}),
-    CODE: HostedForm({"codeExecution": {}}),
-    FETCH: HostedForm({"urlContext": {}}),
+    WEB_SEARCH: HostedForm({"googleSearch": {}}, is_offered=True),
+    CODE: HostedForm({"codeExecution": {}}, is_offered=True),
+    FETCH: HostedForm({"urlContext": {}}, is_offered=True),
 }
 """The tools that the servers run, by their kinds."""
 
@@ -335,6 +346,7 @@ OPTIONS: Final = OptionRules(
         **models.spellings("responseModalities", "mediaResolution", _THINKING, "imageConfig", "speechConfig"),
     },
     tiers=tiers("standard", "flex", "priority"),
+    details=dict.fromkeys(_OF_FILES, "image file"),
     takes_others=False,  # one field that it does not know fails the whole request
 )
 

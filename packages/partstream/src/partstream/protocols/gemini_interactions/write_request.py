@@ -215,9 +215,9 @@ def _format_option(asked: AnswerFormat) -> models.JSONObject:
 
 
 HOSTED_TOOLS: Final = {
-    WEB_SEARCH: HostedForm({"type": "google_search"}),
-    CODE: HostedForm({"type": "code_execution"}),
-    FETCH: HostedForm({"type": "url_context"}),
+    WEB_SEARCH: HostedForm({"type": "google_search"}, is_offered=True),
+    CODE: HostedForm({"type": "code_execution"}, is_offered=True),
+    FETCH: HostedForm({"type": "url_context"}, is_offered=True),
 }
 """The tools that the servers run, by their kinds."""
 

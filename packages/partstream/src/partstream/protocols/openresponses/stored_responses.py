@@ -97,13 +97,14 @@ def kept_items(value: object, identity: str) -> list[dict[str, Any]]:
     """The items that no summary replaces: the newest messages of users and of the system, and calls without an
     output."""
     items = value if isinstance(value, list) else [{"role": "user", "content": value}]
-    answered = {item.get("call_id") for item in items if _is(item, "function_call_output")}
+    outputs = [item for item in items if isinstance(item, Mapping) and str(item.get("type")).endswith("_output")]
+    answered = {item.get("call_id") or item.get("id") for item in outputs}  # a local shell has only an id
     kept: list[dict[str, Any]] = []
     room = _KEPT_CHARACTERS
     for place in range(len(items) - 1, -1, -1):
         item = items[place]
-        if _is(item, "function_call"):
-            if item.get("call_id") not in answered:
+        if isinstance(item, Mapping) and str(item.get("type")).endswith("_call"):
+            if item.get("call_id") and item["call_id"] not in answered:
                 kept.append({"status": "completed", **item, "id": item.get("id") or make_id(identity, "fc", place)})
             continue
         message = _kept_message(item, make_id(identity, "msg", place))
