@@ -118,6 +118,20 @@ _PLAIN_SCHEMA: Final = {"type": "object", "properties": {"place": {"type": "stri
 _TOOLS_OF_RESPONSES: Final = [
     {"type": "function", "name": name, "parameters": _PLAIN_SCHEMA, "strict": False} for name in ("look_up", "other")
 ]
+_CHOSEN_IN_RESPONSES: Final = [
+    *_TOOLS_OF_RESPONSES,
+    {"type": "custom", "name": "write"},
+    {"type": "mcp", "server_label": "server"},
+    *(
+        {"type": kind}
+        for kind in (
+            *("shell", "apply_patch", "web_search_preview", "file_search", "computer", "computer_use_preview"),
+            *("code_interpreter", "image_generation", "programmatic_tool_calling"),
+        )
+    ),
+]
+"""A tool of each kind that `tool_choice` may name."""
+_WRITE: Final = {"words": ["write"]}
 _FILES: Final = frozenset({"image_url", "file_url", "file_data", "file_id"})
 
 
@@ -308,8 +322,8 @@ WIRES: Final[Mapping[str, Wire]] = {
             _said_in_responses,
             fixed=_CONVERSATION,
             beside={
-                name: {"tools": _TOOLS_OF_RESPONSES}
-                for name in ("tool_choice", "parallel_tool_calls", "max_tool_calls")
+                "tool_choice": {"tools": _CHOSEN_IN_RESPONSES},
+                **{name: {"tools": _TOOLS_OF_RESPONSES} for name in ("parallel_tool_calls", "max_tool_calls")},
             },
             served={
                 "include": _WRITER,
@@ -365,7 +379,12 @@ WIRES: Final[Mapping[str, Wire]] = {
             ),
             _FILES,
         ),
-        kinds={"ToolChoiceFunctionParam.name": _LOOK_UP},
+        kinds={
+            "ToolChoiceFunctionParam.name": _LOOK_UP,
+            "ToolChoiceCustomParam.name": _WRITE,
+            "ToolChoiceMcpParam.server_label": {"words": ["server"]},
+            "ToolChoiceTypesParam.type": {"words": ["web_search_preview", "code_interpreter", "file_search"]},
+        },
         values={**_COMMON, "call_id": "call_1", "file_data": _PDF},
         variants={
             "EasyInputMessageParam": {
@@ -381,7 +400,10 @@ WIRES: Final[Mapping[str, Wire]] = {
             frozenset({"messages"}),
             _said_in_chat,
             fixed=_CONVERSATION,
-            beside={name: {"tools": _TOOLS_OF_CHAT} for name in ("tool_choice", "parallel_tool_calls")},
+            beside={
+                "tool_choice": {"tools": [*_TOOLS_OF_CHAT, {"type": "custom", "custom": {"name": "write"}}]},
+                "parallel_tool_calls": {"tools": _TOOLS_OF_CHAT},
+            },
             served={
                 "stream_options.include_usage": _WRITER,
                 "stream_options.include_obfuscation": "padding of the stream, which the writer of the response writes",
@@ -429,6 +451,7 @@ WIRES: Final[Mapping[str, Wire]] = {
         either={"FileFile": _FILES},
         kinds={
             "chat_completion_named_tool_choice_param.Function.name": _LOOK_UP,
+            "chat_completion_named_tool_choice_custom_param.Custom.name": _WRITE,
             "Choice.index": _FIRST,
             "chat_completion_chunk.Choice.index": _FIRST,
             "ChoiceDeltaToolCall.index": _FIRST,
