@@ -10,7 +10,12 @@ KIND = "An option is said in the words of another wire."
 CHAT, RESPONSES, MESSAGES = "chat-completions", "openresponses", "anthropic-messages"
 GEMINI, OLLAMA, GATEWAY, INTERACTIONS = "gemini", "ollama", "ai-gateway", "gemini-interactions"
 OPENROUTER, VLLM = "https://openrouter.ai/api/v1", "http://127.0.0.1:8000/v1"
-SCHEMA = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
+SCHEMA = {
+    "type": "object",
+    "properties": {"name": {"type": "string"}},
+    "required": ["name"],
+    "additionalProperties": False,
+}
 
 PLACES: dict[str, tuple[str, Any, dict[str, str]]] = {
     "temperature": (

@@ -16,6 +16,8 @@ from partstream.protocols.serve import WireRequest
 from partstream.runtime.translation import write_question
 
 SCHEMA = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
+CLOSED = {**SCHEMA, "additionalProperties": False}
+"""The schema as Anthropic's models take it."""
 USUAL = {"model", "input", "messages", "stream", "stream_options", "store", "max_tokens", "contents"}
 RESPONSES, CHAT, MESSAGES, GEMINI = "openresponses", "chat-completions", "anthropic-messages", "gemini"
 
@@ -96,7 +98,7 @@ def _formats(name: str, strict: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return {
         RESPONSES: {"text": {"format": {"type": "json_schema", **schema}}},
         CHAT: {"response_format": {"type": "json_schema", "json_schema": schema}},
-        MESSAGES: {"output_config": {"format": {"type": "json_schema", "schema": SCHEMA}}},
+        MESSAGES: {"output_config": {"format": {"type": "json_schema", "schema": CLOSED}}},
     }
 
 
@@ -242,7 +244,7 @@ def test_a_description_of_the_form_of_an_answer_is_in_its_schema_where_nothing_e
     asked = _asked(CHAT, response_format={"type": "json_schema", "json_schema": form})
     held = {"description": "Who it is.", **SCHEMA}
     assert _sent(asked, RESPONSES)["text"]["format"]["description"] == "Who it is."
-    assert _sent(asked, MESSAGES)["output_config"]["format"]["schema"] == held
+    assert _sent(asked, MESSAGES)["output_config"]["format"]["schema"] == {**held, **CLOSED}
     assert _sent(asked, GEMINI)["generationConfig"]["responseJsonSchema"] == held
     assert _sent(asked, "ollama")["format"] == held
 
@@ -254,3 +256,61 @@ def test_a_window_that_no_field_takes_is_named() -> None:
         assert corner is not None
         prepared = prepare(Origin("", "m"), (ChatMessage.user("Hi"),), options, SETTINGS)
         assert [name for note in corner().notes(prepared.whole) for name in note.dropped] == dropped
+
+
+OLLAMA, INTERACTIONS = "ollama", "gemini-interactions"
+ASKS: dict[str, tuple[str, dict[str, Any]]] = {
+    **{wire: CLIENTS[wire] for wire in (RESPONSES, CHAT, MESSAGES, GEMINI)},
+    OLLAMA: ("/chat", {"messages": [{"role": "user", "content": "Hi"}], "format": SCHEMA}),
+    INTERACTIONS: (
+        "/interactions",
+        {"input": "Hi", "response_format": {"type": "text", "mime_type": "application/json", "schema": SCHEMA}},
+    ),
+}
+"""Each wire's form of a schema for the answer."""
+HELD: dict[str, tuple[str, ...]] = {
+    RESPONSES: ("text", "format", "schema"),
+    CHAT: ("response_format", "json_schema", "schema"),
+    MESSAGES: ("output_config", "format", "schema"),
+    GEMINI: ("generationConfig", "responseJsonSchema"),
+    OLLAMA: ("format",),
+    INTERACTIONS: ("response_format", "schema"),
+}
+"""Where each wire's requests hold it."""
+
+
+@pytest.mark.parametrize("upstream", HELD)
+@pytest.mark.parametrize("client", ASKS)
+def test_a_schema_for_the_answer_arrives_in_the_upstream_s_own_word(client: str, upstream: str) -> None:
+    path, body = ASKS[client]
+    corner = PROTOCOLS[client].read_request
+    assert corner is not None
+    asked = corner().read(WireRequest(path, {"model": "m", **body}))
+    options = {**asked.options.model_options, ASKED_IN: client}
+    sent = write_question(PROTOCOLS[upstream], replace(asked, options=replace(asked.options, model_options=options)))
+    held: Any = sent.body
+    for name in HELD[upstream]:
+        held = held[name]
+    assert held == (CLOSED if upstream == MESSAGES != client else SCHEMA)
+
+
+def test_an_upstream_that_takes_no_bounds_gets_them_in_words_and_closed_objects() -> None:
+    tag = {"type": "string", "maxLength": 3, "pattern": "^a$"}
+    given = {
+        "type": "object",
+        "properties": {
+            "age": {"type": "integer", "minimum": 1, "description": "Years"},
+            "tags": {"type": "array", "items": {"type": "object", "properties": {"tag": tag}}, "minItems": 1},
+            "any": {"type": "object", "additionalProperties": {"type": "string"}},
+        },
+        "additionalProperties": True,
+    }
+    asked = _asked(CHAT, response_format={"type": "json_schema", "json_schema": {"name": "a", "schema": given}})
+    sent = _sent(asked, MESSAGES)["output_config"]["format"]["schema"]
+    assert sent["additionalProperties"] is False
+    assert sent["properties"]["age"] == {"type": "integer", "description": "Years (at least 1)"}
+    tags = sent["properties"]["tags"]
+    assert (tags["minItems"], tags["items"]["additionalProperties"]) == (1, False)
+    shown = {"type": "string", "pattern": "^a$", "description": "(at most 3 characters)"}
+    assert tags["items"]["properties"]["tag"] == shown
+    assert sent["properties"]["any"] == given["properties"]["any"]  # type: ignore[index]

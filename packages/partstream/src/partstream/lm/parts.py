@@ -190,7 +190,7 @@ class ToolCallPart:
 
 
 INVALID_JSON: Final = "INVALID_JSON"
-"""The name under which an object holds a text that is no JSON object: Anthropic's own, for histories
+"""The name under which an object holds a text that is no JSON object: that of Anthropic's example for histories
 (docs/wires/anthropic-messages.md#arguments-of-calls)."""
 
 

@@ -434,6 +434,22 @@ def _shown(value: Any) -> str:
     return value[:_MOST_SHOWN] if isinstance(value, str) else dumps(value).decode()[:_MOST_SHOWN]
 
 
+# ---- Answers of Anthropic's models (docs/wires/anthropic-messages.md#request-fields) ----
+
+
+def closed_schema(schema: Mapping[str, Any]) -> Schema:
+    """The schema with closed objects, and with words in place of bounds; one that a server does not take at all, such
+    as that of an object with any names, stays for it to refuse."""
+    kept = {"pattern", "format", "default", "nullable", *(["minItems"] if schema.get("minItems") in (0, 1) else [])}
+    refused = {*_BOUNDS, *_SWITCHES} - kept
+    said = {name: value for name, value in _in_words(schema, frozenset(kept)).items() if name not in refused}
+    if said.get("additionalProperties") in (None, True) and said.get("properties"):
+        said["additionalProperties"] = False
+    if isinstance(said.get("oneOf"), list) and "anyOf" not in said:
+        said["anyOf"] = said.pop("oneOf")
+    return with_inner_schemas(said, closed_schema)
+
+
 # ---- llama.cpp ----
 
 _NO_GRAMMAR: Final = re.compile(r"\\[A-Za-z0-9]|\(\?")

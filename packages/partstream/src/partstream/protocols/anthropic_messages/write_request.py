@@ -66,6 +66,7 @@ from partstream.protocols.options import (
     with_extra_fields,
 )
 from partstream.protocols.read_response import JSONObject, identifier, mapping
+from partstream.protocols.schemas import closed_schema
 from partstream.protocols.serve import WireRequest
 
 if TYPE_CHECKING:
@@ -350,7 +351,7 @@ def _container(turns: Sequence[Turn]) -> str | None:
 
 def _format_option(asked: AnswerFormat) -> dict[str, Any] | None:
     """Only a schema has a form here (docs/wires/anthropic-messages.md#request-fields)."""
-    schema = asked.described
+    schema = None if asked.described is None else closed_schema(asked.described)
     return None if schema is None else {"output_config": {"format": {"type": "json_schema", "schema": schema}}}
 
 
