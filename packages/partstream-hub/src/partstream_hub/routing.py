@@ -741,6 +741,7 @@ class RoutedProvider(LanguageModelChatProvider):
             _tell_of(selected.route, answer, before)
             if progress.passage is not None and not isinstance(found.provider, ForwardingProvider):
                 progress.passage.leave()
+                progress.passage.request.check_translatable()
                 report_dropped(progress.passage.request.unread)  # it gets what was read, and nothing else
             if hosted := answer.options.model_options.get(HOSTED):
                 report_dropped(unhosted_tools(found.provider, hosted))

@@ -120,6 +120,10 @@ class RefusedRequestError(errors.CallerError):
         self.fields = fields
 
 
+class UnknownReferenceError(RefusedRequestError):
+    """A request refers to an answer, or an item of one, that is not known here; its upstream may know it."""
+
+
 # ---- What errors mean ----
 
 

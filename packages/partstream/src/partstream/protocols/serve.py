@@ -524,10 +524,12 @@ class ServedState(ABC):
     Attributes:
         routes: The routes of stored answers.
         fields: The fields of a request that are understood here, so that no reader has to have a place for them.
+        of_upstream: The fields that refer to what an upstream of the same wire may keep, although nothing here does.
     """
 
     routes: tuple[StoredRoute, ...] = ()
     fields: frozenset[str] = frozenset()
+    of_upstream: frozenset[str] = frozenset()
 
     @abstractmethod
     def refuse(self, request: WireRequest) -> None:
@@ -562,8 +564,8 @@ class ServedState(ABC):
         """The request as it is answered where nothing is kept, so that the answer does not say otherwise."""
 
     def changed(self, _request: WireRequest, _joined: WireRequest, *, is_kept: bool) -> Mapping[str, Any]:
-        """The fields of the body in which a request that refers to no response differs from what came, where it goes
-        on to an upstream of the same wire.
+        """The fields of the body in which a request differs from what came where it goes on to an upstream of the same
+        wire; None for a field that does not go on.
 
         Args:
             _request: The request as it came.
@@ -632,8 +634,9 @@ class SocketConversation(ABC):
         """The messages for a request that was refused before its answer began; the turn is over then."""
 
     @abstractmethod
-    def ended(self, earlier: ResolvedReferences, stored: StoredAnswer | None) -> None:
-        """Ends the turn, given what was found for its request, and the answer, if it has one."""
+    def ended(self, earlier: ResolvedReferences, stored: StoredAnswer | None) -> Sequence[str]:
+        """Ends the turn, given what was found for its request, and the answer, if it has one; returns what is still to
+        be said of it."""
 
     @abstractmethod
     def too_old(self) -> Sequence[str]:

@@ -25,11 +25,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from secrets import token_hex
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 from urllib.parse import urlsplit
 
 from partstream.codec.checks import refuse
-from partstream.codec.json_codec import dumps, loads
+from partstream.codec.json_codec import JSONDecodeError, dumps, loads
 from partstream.errors import PartstreamError
 from partstream.lm.cancellation import Event
 from partstream.lm.provider import LanguageModelChatProvider
@@ -419,7 +419,7 @@ class SocketExchange:
             await self._say(conversation.refused(said.status, said.body))
             return
         if not self._turn.is_refused:
-            conversation.ended(run.earlier or ResolvedReferences(), run.stored)
+            await self._say(conversation.ended(run.earlier or ResolvedReferences(), run.stored))
 
     async def _client_leaves(self) -> None:
         await self._left.wait()
@@ -454,5 +454,9 @@ class _Turn:
         if not last:
             return ()
         self.is_refused = True
-        document: Mapping[str, Any] = loads(self._body)
-        return self._conversation.refused(self.status, document)
+        with suppress(JSONDecodeError):
+            if isinstance(document := loads(self._body), dict) and isinstance(document.get("error"), dict):
+                return self._conversation.refused(self.status, document)
+        # An upstream may say it in another form.
+        said = {"message": self._body.decode(errors="replace")}
+        return self._conversation.refused(self.status, {"error": said})

@@ -22,17 +22,17 @@ written from its parts.
 from __future__ import annotations
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import parse_qsl, urlencode
 
 from partstream.codec.checks import narrow
-from partstream.codec.json_codec import JSONDecodeError, loads
+from partstream.codec.json_codec import JSONDecodeError, dumps, loads
 from partstream.codec.text import bare_media_type
 from partstream.conversation.provider_state import STATE_MARK
-from partstream.errors import LanguageModelError
+from partstream.errors import LanguageModelError, PartstreamError, UnsupportedParameterError
 from partstream.lm.cancellation import CancellationToken
 from partstream.protocols.options import Option
 from partstream.protocols.serve import ForwardingRules
@@ -53,6 +53,80 @@ if TYPE_CHECKING:
 _logger = logging.getLogger("partstream.serving")
 
 
+# ---- Reading ----
+
+
+class Reading(NamedTuple):
+    """A request as far as it was read: an upstream of its own wire may understand more of it.
+
+    Attributes:
+        asked: What was read.
+        refusal: Why it is refused where it is translated; None where it can be.
+        is_whole: Whether all was read but parameters that nothing here offers. Otherwise it has no messages.
+    """
+
+    asked: InboundRequest
+    refusal: PartstreamError | None = None
+    is_whole: bool = True
+
+
+def reading_of(read: Callable[[WireRequest], InboundRequest], wire: WireRequest, own: WireRequest) -> Reading:
+    """Reads a request: without each parameter that its reader refuses, else its model and its form alone.
+
+    Args:
+        read: Reads it.
+        wire: The request with what it continues.
+        own: The same as it came, in which the place of a mistake is named.
+
+    Raises:
+        PartstreamError: Not even those can be read.
+    """
+    refusal: PartstreamError | None = None
+    left_out: dict[str, int] = {}
+    body: Mapping[str, Any] = wire.body
+    while True:
+        try:
+            asked = read(replace(wire, body=body) if left_out else wire)
+        except PartstreamError as error:
+            refusal = refusal or _said_of(own, read) or error
+            without = _without(body, error.where.split(".")) if isinstance(error, UnsupportedParameterError) else None
+            if not isinstance(error, UnsupportedParameterError) or without is None:
+                break
+            body, left_out[error.where] = without, 1
+        else:
+            whole = replace(asked, unmapped={**asked.unmapped, **left_out}, body=wire.body) if left_out else asked
+            return Reading(whole, refusal)
+    named = {name: value for name, value in wire.body.items() if name in _NAMED}
+    try:
+        return Reading(read(replace(wire, body=named)), refusal, is_whole=False)
+    except PartstreamError:
+        raise refusal from None
+
+
+_NAMED: Final = frozenset({"model", "stream"})
+"""The fields that say which model answers, and in which form, on all wires whose paths do not."""
+
+
+def _said_of(own: WireRequest, read: Callable[[WireRequest], InboundRequest]) -> PartstreamError | None:
+    try:
+        read(own)
+    except PartstreamError as error:
+        return error
+    return None
+
+
+def _without(document: Any, place: Sequence[str]) -> dict[str, Any] | None:
+    """An object without the field at a place; None where it has none."""
+    name, *rest = place
+    if not isinstance(document, Mapping) or name not in document:
+        return None
+    inner = _without(document[name], rest) if rest else None
+    if rest and inner is None:
+        return None
+    kept = {one: value for one, value in document.items() if one != name}
+    return kept if inner is None else {**kept, name: inner}
+
+
 # ---- The decision ----
 
 
@@ -61,7 +135,7 @@ class ForwardingCase:
     """What the server knows of a request for a response, to decide whether it may go on as it came.
 
     Attributes:
-        body: The bytes of the request; None where it came over a WebSocket.
+        body: The bytes of the request; None where it came over a WebSocket, whose messages hold more than a body.
         wire: The request.
         remembered: The request with what it refers to.
         asked: The request as it was read.
@@ -70,6 +144,8 @@ class ForwardingCase:
         pattern: The pattern of its path.
         caller: The name of the caller.
         unread: The paths of the fields that were not read: they reach an upstream only as they came.
+        added: The fields of the body in which what goes on differs from what came.
+        refusal: Why the request is refused where it is translated; None where it can be.
         is_judged: Whether there is an admission.
     """
 
@@ -85,12 +161,24 @@ class ForwardingCase:
     pattern: str
     caller: str
     unread: tuple[str, ...]
+    added: Mapping[str, Any]
+    refusal: PartstreamError | None = None
     is_judged: bool = False
 
     @property
     def is_shared(self) -> bool:
         """Whether several callers ask with one key of the upstream."""
         return self.settings.authenticate is not None
+
+    @property
+    def sent(self) -> Mapping[str, Any]:
+        """The body as it goes on; a field that is None is left out."""
+        return {**self.wire.body, **self.added}
+
+    def holds_own_state(self) -> bool:
+        """Whether something that this server has sealed goes on."""
+        body = dumps(self.wire.body) if self.body is None else self.body
+        return _OWN_MARK in body or _OWN_MARK in dumps(self.added)
 
     def stream_type(self) -> str:
         """The media type of the stream that the client wants."""
@@ -121,14 +209,11 @@ def _rules(case: ForwardingCase) -> ForwardingRules:
 
 
 _OBSTACLES: Final[tuple[tuple[Obstacle, Callable[[ForwardingCase], bool]], ...]] = (
-    (Obstacle.SOCKET, lambda case: case.body is None),
     (Obstacle.RULES, lambda case: case.endpoint.reads.forwarding is None),
     (Obstacle.SERVER, lambda case: case.settings.raw_reasoning or case.overrides.identify is not None),
-    (Obstacle.FORM, lambda case: case.asked.stream and case.stream_type() != case.endpoint.protocol.accept),
     (Obstacle.FOR_US, lambda case: _rules(case).is_for_us(case.wire.body)),
-    (Obstacle.OWN_STATE, lambda case: _OWN_MARK in (case.body or b"")),
-    (Obstacle.REFERENCE, lambda case: bool(case.remembered.earlier.chain or case.remembered.earlier.items)),
-    (Obstacle.KEPT, lambda case: case.is_shared and _rules(case).names_kept(case.wire.body)),
+    (Obstacle.OWN_STATE, ForwardingCase.holds_own_state),
+    (Obstacle.KEPT, lambda case: case.is_shared and _rules(case).names_kept(case.sent)),
     (Obstacle.ASKED, ForwardingCase.is_changed),
 )
 """Why a request is not offered; the first row that holds counts."""
@@ -142,7 +227,7 @@ def offer(case: ForwardingCase) -> RawRequest | None:
     """
     obstacle = next((reason for reason, holds in _OBSTACLES if holds(case)), None)
     rules = case.endpoint.reads.forwarding
-    if obstacle is not None or rules is None or case.body is None:
+    if obstacle is not None or rules is None:
         if obstacle is not None:
             _logger.debug("the request to %s is translated: %s", case.model.id, obstacle.value)
         return None
@@ -150,8 +235,6 @@ def offer(case: ForwardingCase) -> RawRequest | None:
     headers = {name: value for name, value in sent if name in rules.headers and fits_header(value)}
     if case.is_shared and _BY_CALLER in headers:
         headers[_BY_CALLER] = sha256(f"{case.caller}\0{headers[_BY_CALLER]}".encode()).hexdigest()
-    state, remembered = case.endpoint.writes.state, case.remembered
-    added = {} if state is None else state.changed(case.wire, remembered.asks, is_kept=remembered.is_kept)
     granted = [value for name, value in case.granted().items() if type(value) is int]
     return RawRequest(
         protocol=case.endpoint.protocol.name,
@@ -161,12 +244,13 @@ def offer(case: ForwardingCase) -> RawRequest | None:
         headers=headers,
         body=case.body,
         document=case.wire.body,
-        is_stream=case.asked.stream,
+        stream_type=case.stream_type() if case.asked.stream else None,
         messages=case.admitted.messages,
         options=case.admitted.options,
-        added=added,
+        added=case.added,
         output_limit=min(granted, default=None),
         unread=case.unread,
+        refusal=case.refusal,
         is_judged=case.is_judged,
     )
 
@@ -184,6 +268,8 @@ async def counted_as_it_came(case: ForwardingCase) -> int | bytes:
             document = None
         if document is not None:
             return document
+    if case.refusal is not None:
+        raise case.refusal
     return await counted_request(case.model, case.admitted, token)
 
 
@@ -277,9 +363,11 @@ class ForwardedReply(ReplyWriter):
 
     def finish(self, finish: Finish) -> None:
         """Ends the reply."""
-        is_refused = self._refusal is not None and finish.error is not None and not self._is_head_sent
-        if is_refused and self._refusal is not None and _is_of(finish.error, self._refusal[0]):
-            self._refuse(self._refusal[1])
+        own, refusal = self.request.refusal, None if self._is_head_sent else self._refusal
+        if refusal is not None and _is_of(finish.error, refusal[0]):
+            self._refuse(refusal[1])
+        elif own is not None and not self._is_head_sent and _is_of(finish.error, own):
+            self.usual.break_off(own)
         elif not self._is_raw or not (self.has_begun or self._is_whole):
             self.usual.finish(finish)
         elif self._is_whole and (self._asked.stream or self._is_settled):
@@ -415,7 +503,7 @@ class ForwardedReply(ReplyWriter):
 
     def _early_end(self, finish: Finish) -> bytes:
         events: list[WireEvent] = self._adopt().write(finish)
-        return b"".join(map(self._form.frame, events)) + self._form.end
+        return b"".join(self._form.separator + self._form.frame(event) for event in events) + self._form.end
 
 
 def _object(data: bytes) -> WireEvent | None:

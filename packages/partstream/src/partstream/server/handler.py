@@ -26,16 +26,23 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from partstream.codec.checks import narrow
 from partstream.codec.json_codec import dumps
 from partstream.conversation.preparation import ASKED_IN
-from partstream.errors import PartstreamError
+from partstream.errors import PartstreamError, UnsupportedParameterError
 from partstream.lm.outputs import InboundRequest, Reply
-from partstream.protocols.failures import FailedReply, FailureKind, ServedFailure
+from partstream.protocols.failures import FailedReply, FailureKind, ServedFailure, UnknownReferenceError
 from partstream.protocols.serve import Effect, id_in_path
 from partstream.runtime.progress import AnswerExcerpt
 from partstream.server import replies, requests
 from partstream.server.answer import UPSTREAM_HEADER, CurrentAnswer, ProviderCall
 from partstream.server.clients import NOBODY, Caller, RequestClient, client_of
 from partstream.server.dropped import DroppedFields
-from partstream.server.forwarding import ForwardedReply, ForwardingCase, counted_as_it_came, offer
+from partstream.server.forwarding import (
+    ForwardedReply,
+    ForwardingCase,
+    Reading,
+    counted_as_it_came,
+    offer,
+    reading_of,
+)
 from partstream.server.models import CataloguedModel, ForwardingProvider, served_model, unhosted_tools
 from partstream.server.settings import AnswerObservation, AnswerRequest, EndedAnswer, settled
 from partstream.server.state import AnswerMemory, OwnerRequest, OwnerRoute, Remembered, ServerState, asked_of_store
@@ -171,7 +178,8 @@ class RequestHandler:
         if document.counts is not None:
             memory, state = self._state.memory, self._state.remembering(self._endpoint)
             remembered = await memory.remembered(state, wire, caller.name)
-            counted = await self._run.count(wire, remembered, document.counts(remembered.asks), body, document.path)
+            reading = reading_of(document.counts, remembered.asks, remembered.own)
+            counted = await self._run.count(wire, remembered, reading, body, document.path)
             if isinstance(counted, bytes):
                 await self._reply(200, counted)
                 return
@@ -379,21 +387,19 @@ class ResponseRun:
             PartstreamError: The request is refused; nothing was delivered.
         """
         endpoint, state = self.endpoint, self._state
-        remembered = await state.memory.remembered(state.remembering(endpoint), wire, self.caller.name, self._recall)
+        remembered, refusal = await self._remembered(wire)
         self.earlier = remembered.earlier
-        try:
-            asked = endpoint.reads.read(remembered.asks)
-        except PartstreamError:
-            if remembered.earlier.chain:  # the error names a place in the request as it came, without what it continues
-                endpoint.reads.read(remembered.own)
-            raise
-        self._asked = asked
+        reading = reading_of(endpoint.reads.read, remembered.asks, remembered.own)
+        asked = self._asked = reading.asked
+        refusal = refusal or reading.refusal
         if state.rules.admit is not None:
             state.rules.admit(endpoint, wire, asked)
         model = await state.find_model(asked.model, self.caller)
-        case = self._case(wire, remembered, asked, model, body, endpoint.pattern)
-        if case.unread:  # a strict server refuses them before anything is reserved
+        case = self._case(wire, remembered, asked, model, body, endpoint.pattern, refusal)
+        if case.unread or refusal is not None:  # refused before anything is reserved
             self._offer(case)
+        if refusal is not None and self._settings.admission is not None and not reading.is_whole:
+            raise refusal  # nothing is admitted that nobody here has read
         if self._settings.admission is None or not generates:
             await self._answer(case, deliver, client_leaves, generates=generates)
             return
@@ -406,6 +412,23 @@ class ResponseRun:
         finally:
             self._settle()
 
+    async def _remembered(self, wire: WireRequest) -> tuple[Remembered, PartstreamError | None]:
+        """The request with what it refers to; where that is not known here and the upstream may know it, as it came,
+        with the reason to refuse it elsewhere.
+
+        Raises:
+            PartstreamError: The request is refused.
+        """
+        memory, state = self._state.memory, self._state.remembering(self.endpoint)
+        try:
+            return await memory.remembered(state, wire, self.caller.name, self._recall), None
+        except (UnsupportedParameterError, UnknownReferenceError) as error:
+            place = error.where if isinstance(error, UnsupportedParameterError) else error.param
+            # Callers who share a key refer to nothing that its upstream keeps.
+            if state is None or place not in state.of_upstream or self._settings.authenticate is not None:
+                raise
+            return Remembered(wire, wire), error
+
     def _case(
         self,
         wire: WireRequest,
@@ -414,6 +437,7 @@ class ResponseRun:
         model: CataloguedModel,
         body: bytes | None,
         pattern: str,
+        refusal: PartstreamError | None = None,
     ) -> ForwardingCase:
         state, served = self._state, self._state.remembering(self.endpoint)
         understood = frozenset() if served is None else served.fields
@@ -431,17 +455,25 @@ class ResponseRun:
             pattern=pattern,
             caller=self.caller.name,
             unread=tuple(path for path in unread if path not in understood),
+            added={}
+            if served is None
+            else served.changed(wire, remembered.asks, is_kept=self._is_recorded(remembered)),
+            refusal=refusal,
         )
 
+    def _is_recorded(self, remembered: Remembered) -> bool:
+        """Whether a later request can continue the response."""
+        return remembered.is_kept or self._recall is not None
+
     async def count(
-        self, wire: WireRequest, remembered: Remembered, asked: InboundRequest, body: bytes, pattern: str
+        self, wire: WireRequest, remembered: Remembered, reading: Reading, body: bytes, pattern: str
     ) -> int | bytes:
         """Counts the tokens of a request, without a response.
 
         Args:
             wire: The request for the count.
             remembered: The same with what it refers to.
-            asked: The request that is counted.
+            reading: The request that is counted.
             body: The bytes of the request for the count.
             pattern: The pattern of its path.
 
@@ -451,10 +483,13 @@ class ResponseRun:
         Raises:
             PartstreamError: The request is refused.
         """
+        asked, admission = reading.asked, self._settings.admission
         model = await self._state.find_model(asked.model, self.caller)
-        case, admission = self._case(wire, remembered, asked, model, body, pattern), self._settings.admission
+        case = self._case(wire, remembered, asked, model, body, pattern, reading.refusal)
         if admission is None:
             return await counted_as_it_came(case)
+        if reading.refusal is not None and not reading.is_whole:
+            raise reading.refusal
         self._asked = asked
         admitted = await admission.admit(self._answer_request(model, asked, is_count=True))
         self._asked, self._permit = admitted.asked, admitted.permit
@@ -470,8 +505,11 @@ class ResponseRun:
 
         Raises:
             UnsupportedParameterError: The server is strict, and there are any.
+            PartstreamError: It cannot be translated.
         """
         offered = None if narrow(case.model.provider, ForwardingProvider) is None else offer(case)
+        if offered is None and case.refusal is not None:
+            raise case.refusal
         if offered is None and case.unread:
             self._dropped = self._dropped or self._dropped_fields()
             self._dropped.add(case.unread)
@@ -505,7 +543,7 @@ class ResponseRun:
             deliver, settings.buffer_bytes, settings.backlog_bytes, self._request.write
         )
         recorded: replies.RecordingReplySink | None = None
-        if served_state is not None and (remembered.is_kept or self._recall is not None):
+        if served_state is not None and self._is_recorded(remembered):
             recorded = memory.recorded(served_state, remembered, self.caller.name, buffered, is_stream=asked.stream)
         sink: replies.ReplySink = recorded or buffered
         usual = Reply(request_id, int(self._time), raw_reasoning=settings.raw_reasoning)

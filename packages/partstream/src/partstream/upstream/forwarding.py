@@ -28,13 +28,13 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, runtime_chec
 from partstream.codec.json_codec import JSONDecodeError, dumps, dumps_text, loads
 from partstream.codec.sse import DEFAULT_MAX_EVENT_SIZE
 from partstream.conversation.preparation import RequestSettings
-from partstream.errors import EventTooLargeError
+from partstream.errors import EventTooLargeError, LanguageModelError
 from partstream.lm.outputs import ErrorMode, Finish, Outcome, StreamOptions, StreamOutput
 from partstream.protocols.serve import MODEL, WireRequest, path_for_model
 
 if TYPE_CHECKING:
     from partstream.codec.redaction import Redactor
-    from partstream.errors import LanguageModelError
+    from partstream.errors import PartstreamError
     from partstream.lm.messages import ChatMessage, RequestOptions
     from partstream.lm.outputs import PausingStream
     from partstream.protocols.reader import StreamReader
@@ -54,14 +54,15 @@ class RawRequest:
         pattern: The pattern of its path below the base URL, which may hold `{model}`.
         query: The fields of its query that go on.
         headers: Its headers that go on, names in lower case.
-        body: Its body.
+        body: Its body; None where it came as something else.
         document: The JSON object in the body.
-        is_stream: Whether the client wants a stream; otherwise one document.
+        stream_type: The media type of the stream that the client wants; None for one document.
         messages: The conversation as it was read: a provider that asks with another one asks something else.
         options: The options as they were read, likewise.
         added: The fields of the body that the server adds.
         output_limit: The most tokens of the answer that an admission grants; None for what the request says.
         unread: The paths of the fields that were not read, and that reach no model where the request is translated.
+        refusal: Why it is refused where it is translated; None where it can be.
         is_judged: Whether an admission has judged the request: then the upstream gets the JSON that was judged.
     """
 
@@ -70,15 +71,25 @@ class RawRequest:
     pattern: str
     query: str
     headers: Mapping[str, str] = field(repr=False)
-    body: bytes = field(repr=False)
+    body: bytes | None = field(repr=False)
     document: Mapping[str, Any] = field(repr=False)
-    is_stream: bool
+    stream_type: str | None
     messages: Sequence[ChatMessage] = field(repr=False)
     options: RequestOptions = field(repr=False)
     added: Mapping[str, Any] = field(default_factory=dict, repr=False)
     output_limit: int | None = None
     unread: tuple[str, ...] = ()
+    refusal: PartstreamError | None = None
     is_judged: bool = False
+
+    def check_translatable(self) -> None:
+        """Refuses a request that is not sent on as it came, and that nothing here can ask in another way.
+
+        Raises:
+            LanguageModelError: Its cause is what the client gets.
+        """
+        if self.refusal is not None:
+            raise LanguageModelError(str(self.refusal)) from self.refusal
 
     def hides(self, asked: Mapping[str, Any]) -> Callable[[bytes], bool] | None:
         """Tells the events that the client does not get, given the fields by which usage was asked for."""
@@ -177,11 +188,8 @@ class Obstacle(Enum):
 
     WIRE = "the upstream speaks another wire, or at another path"
     RULES = "this wire has no rules by which a request goes on"
-    SOCKET = "it came over a WebSocket"
-    FORM = "the client wants a form of the stream that servers of this wire are not asked for here"
     OWN_STATE = "it holds state that this server has sealed"
     FOR_US = "it asks for what this server does itself"
-    REFERENCE = "it refers to a response or an item that this server keeps"
     KEPT = "it names what the upstream keeps, which it would look up for every caller of this server alike"
     ASKED = "an admission or a provider has changed what is asked"
     SERVER = "a setting of the server changes what answers look like"
@@ -318,7 +326,7 @@ class LookingReader:
     Args:
         reader: Reads the answer.
         passage: The way of the bytes.
-        event_ends: The bytes after a whole event.
+        event_ends: The bytes after a whole event; none where the events are the values of a JSON array.
         hides: Tells the events that the client does not get; None where it gets all.
 
     Attributes:
@@ -348,7 +356,7 @@ class LookingReader:
         self._reader = reader
         self._passage = passage
         self._ends = event_ends
-        self._borders = EventBorders(event_ends)
+        self._borders = EventBorders(event_ends) if event_ends else ArrayBorders()
         self._last: list[StreamOutput] | None = None  # the end of the answer, once it was read
         self._is_document = False
 
@@ -440,7 +448,7 @@ class EventBorders:
 
     def __init__(self, event_ends: tuple[bytes, ...]) -> None:
         self._ends = event_ends
-        self._longest = max(map(len, event_ends)) - 1
+        self._longest = max(map(len, event_ends), default=1) - 1
         self.waits = False
         self._held: list[bytes] = []
         self._size = 0
@@ -454,6 +462,10 @@ class EventBorders:
         """
         seen = self._tail + data
         at = max(place + len(end) if (place := seen.rfind(end)) >= 0 else 0 for end in self._ends) - len(self._tail)
+        return self._cut(data, at)
+
+    def _cut(self, data: bytes, at: int) -> bytes:
+        """All that waits, with these bytes up to a place; nothing where that is none of theirs."""
         if at <= 0:
             self._hold(data)
             return b""
@@ -474,3 +486,35 @@ class EventBorders:
         self._tail = (self._tail + data)[-self._longest :] if self._longest else b""
         if self._size > DEFAULT_MAX_EVENT_SIZE:
             raise EventTooLargeError(self._size, DEFAULT_MAX_EVENT_SIZE)
+
+
+_SIGNS: Final = re.compile(rb'\\(?:.|\Z)|["{}\[\]]', re.DOTALL)
+
+
+class ArrayBorders(EventBorders):
+    """Cuts the bytes of a JSON array after the last whole value in them."""
+
+    __slots__ = ("_depth", "_is_escaped", "_is_text")
+
+    def __init__(self) -> None:
+        super().__init__(())
+        self._depth = 0
+        self._is_text = self._is_escaped = False
+
+    def feed(self, data: bytes) -> bytes:
+        """The bytes up to the end of a value, or of the array; what follows waits.
+
+        Raises:
+            EventTooLargeError: More wait than any reader takes for one event.
+        """
+        at, begin, self._is_escaped = 0, int(self._is_escaped), False
+        for found in _SIGNS.finditer(data, begin):
+            sign = found[0]
+            if sign.startswith(b"\\"):
+                self._is_escaped = len(sign) == 1  # the bytes end here
+            elif sign == b'"':
+                self._is_text = not self._is_text
+            elif not self._is_text:
+                self._depth += 1 if sign in b"{[" else -1
+                at = found.end() if sign in b"]}" and self._depth <= 1 else at
+        return self._cut(data, at)

@@ -200,6 +200,7 @@ class RequestSender:
                 return
             _logger.debug("the request to %s is translated: %s", model.id, obstacle.value)
             passage.leave()
+            passage.request.check_translatable()
             if passage.request.unread:
                 report_dropped(passage.request.unread)
         request = self._prepared(model, question)
@@ -223,7 +224,7 @@ class RequestSender:
         _logger.debug("the request to %s is sent on as it came", model.id)
         settings, tokens = self._configuration.request_settings(model.id), self._tokens(model, question)
         raw, body = passage.request, passage.request.document
-        usage = self._upstream.usage_fields(body, self._completed(settings, model), model.id) if raw.is_stream else {}
+        usage = self._upstream.usage_fields(body, self._completed(settings, model), model.id) if raw.stream_type else {}
         session = question.options.model_options.get("_conversationId")
 
         async def attempt(sending: Sending) -> None:

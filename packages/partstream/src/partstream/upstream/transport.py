@@ -356,19 +356,20 @@ class UpstreamRequest:
     @property
     def is_stream(self) -> bool:
         """Whether the answer is asked for as a stream; only a client of the same wire wants a document."""
-        return self.passage is None or self.passage.request.is_stream
+        return self.passage is None or self.passage.request.stream_type is not None
 
     @property
     def accept(self) -> str:
         """The media type that is asked for."""
-        return self.protocol.accept if self.is_stream else _JSON
+        return self.protocol.accept if self.passage is None else self.passage.request.stream_type or _JSON
 
     def make_reader(self, tap: Tap | None = None) -> AnswerReader:
         """A new reader, for one attempt; a tap sees each of its steps."""
         reader = self._make_reader(tap)
         if self.passage is None:
             return reader
-        return LookingReader(reader, self.passage, self.protocol.framings[0].event_ends, self.hides)
+        event_ends = () if self.accept == _JSON else self.protocol.framings[0].event_ends
+        return LookingReader(reader, self.passage, event_ends, self.hides)
 
     def _make_reader(self, tap: Tap | None) -> StreamReader:
         if tap is None:
@@ -592,7 +593,7 @@ def form_of(answer: HTTPAnswer, exchange: UpstreamRequest) -> AnswerForm:
     if not answer.response.is_success:
         return AnswerForm.REFUSAL
     content_type = bare_media_type(str(answer.response.headers.get("content-type", "")))
-    if content_type == _JSON and (exchange.protocol.accept != _JSON or not exchange.is_stream):
+    if content_type == _JSON and (exchange.accept != _JSON or not exchange.is_stream):
         return AnswerForm.DOCUMENT if exchange.takes_documents else AnswerForm.REFUSAL
     # Some servers stream under other names; the page of a proxy is certainly no stream.
     return AnswerForm.REFUSAL if content_type == "text/html" else AnswerForm.STREAM

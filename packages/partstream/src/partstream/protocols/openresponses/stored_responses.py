@@ -26,9 +26,10 @@ from typing import Any, Final
 from urllib.parse import parse_qs
 
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads
+from partstream.codec.sse import SSEDecoder
 from partstream.errors import InvalidRequestError, PartstreamError, UnsupportedParameterError
 from partstream.protocols import serve
-from partstream.protocols.failures import RefusedRequestError, common_reply, failure_of
+from partstream.protocols.failures import RefusedRequestError, UnknownReferenceError, common_reply, failure_of
 from partstream.protocols.openresponses.errors import ENCRYPTED_REASONING
 from partstream.protocols.openresponses.output_items import make_id
 from partstream.protocols.provider_state import SIGNED, WrongSignatureError, open_signed, sign
@@ -217,6 +218,7 @@ class _Record(serve.AnswerRecord):
         return self._response
 
     def add(self, data: bytes) -> bool:
+        data = _named(data)
         if self._chunks is not None:
             self._size += len(data)
             if self._size <= self._limit:
@@ -267,11 +269,23 @@ def frames_in(data: bytes) -> Iterator[bytes]:
     return (frame + b"\n\n" for frame in data.split(b"\n\n") if frame.startswith(_NAME))
 
 
+def _named(data: bytes) -> bytes:
+    """Whole frames with the names and line ends of this server's; others name an event in its JSON alone."""
+    if b"data:" not in data or (b"\r" not in data and (data.startswith(_NAME) or b"\n" + _NAME in data)):
+        return data
+    decoder, named = SSEDecoder(), b""
+    for name, said in (*decoder.feed(data), *decoder.end()):
+        kind = name.decode(errors="replace") or event_of(_DATA + said).get("type")
+        if isinstance(kind, str):
+            named += _NAME + kind.encode(errors="replace") + _DATA + said.replace(b"\n", b" ") + b"\n\n"
+    return named
+
+
 def event_of(frame: bytes) -> dict[str, Any]:
-    """The event in a frame; empty for one that another server has written in another form."""
-    name, found, data = frame.partition(_DATA)
+    """The event in a frame; empty for one that holds none."""
+    _, found, data = frame.partition(_DATA)
     try:
-        event = loads(data) if found and b"\r" not in name else None
+        event = loads(data) if found else None
     except JSONDecodeError:
         event = None
     return event if isinstance(event, dict) else {}
@@ -393,6 +407,7 @@ _NOT_OFFERED: Final[dict[str, str]] = {
 class _StoredResponses(serve.ServedState):
     routes: tuple[serve.StoredRoute, ...] = ROUTES
     fields = frozenset({"previous_response_id", "store"})
+    of_upstream = frozenset({"previous_response_id", "conversation", "prompt"})
 
     def refuse(self, request: serve.WireRequest) -> None:
         for name, advice in _NOT_OFFERED.items():
@@ -413,13 +428,13 @@ class _StoredResponses(serve.ServedState):
                 items[place] = earlier.items.get(item["id"])
                 if items[place] is None:
                     said = f"Item with id '{item['id']}' not found."
-                    raise RefusedRequestError(said, f"input[{place}].id", status=404)
+                    raise UnknownReferenceError(said, f"input[{place}].id", status=404)
         own = replace(request, body={**request.body, "input": items})
         previous = optional_text(request.body, "previous_response_id")
         if previous:
             if not earlier.chain:
                 said = f"Previous response with id '{previous}' not found."
-                raise RefusedRequestError(said, "previous_response_id", "previous_response_not_found")
+                raise UnknownReferenceError(said, "previous_response_id", "previous_response_not_found")
             before = _uncompacted(_said(earlier.chain))
             _refuse_lonely_outputs(items, before)
             items = before + items
@@ -430,8 +445,9 @@ class _StoredResponses(serve.ServedState):
 
     def changed(self, request: serve.WireRequest, joined: serve.WireRequest, *, is_kept: bool) -> dict[str, Any]:
         fields = _with_state(request.body) if is_kept else {}
-        if any(_is(item, COMPACTION) for item in input_list(request.body)):
-            fields["input"] = joined.body["input"]
+        is_continued = bool(request.body.get("previous_response_id"))
+        if joined is not request and (is_continued or input_list(joined.body) != input_list(request.body)):
+            fields |= {"input": joined.body["input"], "previous_response_id": None}
         return fields
 
     def keeps(self, request: serve.WireRequest) -> bool:
@@ -496,7 +512,7 @@ _MOST_WAITING: Final = 8
 _MOST_REMEMBERED: Final = 64 * 1024 * 1024
 """The most bytes of a conversation that a socket remembers: more than any model takes."""
 
-_NOT_OF_THE_REQUEST: Final = frozenset({"type", "generate", "stream", "stream_options"})
+_NOT_OF_THE_REQUEST: Final = frozenset({"type", "generate", "stream"})
 """Fields of a message that are no fields of a response's body, or are not the client's to choose here."""
 
 _ERROR_EVENT: Final = b"event: error\n"
@@ -508,6 +524,7 @@ class _Socket(serve.SocketConversation):
         self._waiting: deque[serve.SocketTurn] = deque()
         self._turn: serve.SocketTurn | None = None
         self._last: serve.StoredAnswer | None = None
+        self._error: dict[str, Any] | None = None  # of the answer that runs, while no end has followed it
 
     def receive(self, message: str | bytes) -> list[str]:
         try:
@@ -546,12 +563,15 @@ class _Socket(serve.SocketConversation):
         return serve.ResolvedReferences((last,) if last.id == wanted.answer_id else (), found)
 
     def messages(self, data: bytes) -> list[str]:
-        # On a socket an `error` would end the turn, and `response.failed` with the same error follows it.
-        return [
-            frame[frame.index(_DATA) + len(_DATA) : -2].decode()
-            for frame in frames_in(data)
-            if not frame.startswith(_ERROR_EVENT)
-        ]
+        said = []
+        for frame in frames_in(_named(data)):
+            if frame.startswith(_ERROR_EVENT):  # on a socket it would end the turn, and mostly the end follows it
+                self._error = event_of(frame)
+                continue
+            if frame.startswith(_ENDS):
+                self._error = None
+            said.append(frame[frame.index(_DATA) + len(_DATA) : -2].decode())
+        return said
 
     def refused(self, status: int, document: Mapping[str, Any]) -> list[str]:
         self._forget()
@@ -560,13 +580,17 @@ class _Socket(serve.SocketConversation):
         error["code"] = error["code"] or error.get("type") or _UNKNOWN
         return [_error_event(status, error)]
 
-    def ended(self, earlier: serve.ResolvedReferences, stored: serve.StoredAnswer | None) -> None:
-        if stored is None or stored.response.get("status") == "failed":
+    def ended(self, earlier: serve.ResolvedReferences, stored: serve.StoredAnswer | None) -> list[str]:
+        error, self._error = self._error, None
+        if error is not None or stored is None or stored.response.get("status") == "failed":
             self._forget()
+        elif stored.previous_id is not None and not earlier.chain:
+            self._last = None  # the upstream alone knows what it continues
         else:
             answer = STATE.whole(earlier.chain, stored)
             self._last = answer if len(dumps(answer.request)) <= _MOST_REMEMBERED else None
         self._turn = None
+        return [] if error is None else [_error_event(500, error, **error)]
 
     def _forget(self) -> None:
         """Forgets the response that the failed turn continued."""
@@ -601,7 +625,7 @@ def _error(error: PartstreamError, **fields: Any) -> str:
 
 
 def _error_event(status: int, error: Mapping[str, Any], **fields: Any) -> str:
-    return dumps({"type": "error", "status": status, **fields, "error": error}).decode()
+    return dumps({**fields, "type": "error", "status": status, "error": error}).decode()
 
 
 SOCKET: Final = _Socket
