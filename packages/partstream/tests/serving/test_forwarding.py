@@ -716,3 +716,204 @@ def test_a_header_that_http_cannot_send_on_is_left_out() -> None:
             assert "openai-project" not in requests[0].headers
 
     run(test())
+
+
+# ---- What nothing here can read or do ----
+
+
+def changed(vendor: Vendor, *, stream: bool, **more: Any) -> bytes:
+    """A request with other fields, in its vendor's JSON."""
+    return json.dumps({**json.loads(vendor.request(stream=stream)[1]), **more}, indent=1).encode()
+
+
+UNREAD: list[tuple[str, dict[str, Any]]] = [
+    ("chat-completions", {"n": 2}),
+    ("chat-completions", {"functions": [{"name": "f"}], "function_call": {"name": "f"}, "n": 3}),
+    ("chat-completions", {"modalities": ["text", "audio"], "audio": {"voice": "ash", "format": "wav"}}),
+    ("chat-completions", {"messages": [{"role": "narrator", "content": "Hi"}]}),
+    ("chat-completions", {"messages": [{"role": "function", "name": "f", "content": "1"}]}),
+    ("chat-completions", {"messages": [{"role": "user", "content": [{"type": "odd"}, 7]}]}),
+    ("chat-completions", {"tool_choice": {"type": "custom", "custom": {"name": "gone"}}}),
+    ("openresponses", {"prompt": {"id": "pmpt_1"}}),
+    ("openresponses", {"conversation": "conv_1"}),
+    ("openresponses", {"previous_response_id": "resp_of_the_vendor"}),
+    ("openresponses", {"input": [{"type": "item_reference", "id": "msg_of_the_vendor"}]}),
+    ("openresponses", {"input": [{"type": "message", "role": "narrator", "content": "Hi"}]}),
+    ("anthropic-messages", {"thread": {"type": "create"}}),
+    ("anthropic-messages", {"messages": [{"role": "narrator", "content": "Hi"}]}),
+    ("gemini", {"generationConfig": {"candidateCount": 2}}),
+    ("gemini", {"contents": [{"role": "narrator", "parts": [{"text": "Hi"}]}]}),
+    ("ollama", {"messages": [{"role": "narrator", "content": "Hi"}]}),
+]
+"""Requests of which nothing here can read or do all, by their wire."""
+BY_NAME = {vendor.name: vendor for vendor in VENDORS}
+unread = pytest.mark.parametrize(
+    ("wire", "more"), UNREAD, ids=lambda one: one if isinstance(one, str) else str(one)[:40]
+)
+
+
+@unread
+@both_forms
+def test_what_is_refused_elsewhere_is_for_a_vendor_of_the_same_wire_to_understand(
+    wire: str, more: dict[str, Any], stream: bool
+) -> None:
+    vendor = BY_NAME[wire]
+
+    async def test() -> None:
+        async with vendor_of(vendor, vendor.reply(stream=stream)) as (provider, requests):
+            application, seen = app(provider, ServingSettings(strict=True)), []
+            application.on_did_finish_answer(seen.append)
+            body = changed(vendor, stream=stream, **more)
+            reply = await asked(application, vendor, stream=stream, body=body).end()
+            assert reply.body == (b"".join(vendor.events) if stream else vendor.whole)
+            assert requests[0].body == body
+            (answer,) = seen
+            assert answer.usage is not None
+            assert (answer.usage.input_tokens, answer.usage.output_tokens) == vendor.tokens
+
+    run(test())
+
+
+@unread
+def test_what_is_refused_elsewhere_is_refused_in_the_same_words_by_each_way_to_translate(
+    wire: str, more: dict[str, Any]
+) -> None:
+    vendor, other = BY_NAME[wire], VENDORS[[one.name for one in VENDORS].index(wire) - 1]
+    hidden = StreamOptions(thinking=ThinkingMode.OFF)
+
+    async def test() -> None:
+        said = set()
+        for upstream, changes in ((vendor, {"stream": hidden}), (other, {})):
+            for settings in (ServingSettings(), ServingSettings(admission=Keeper())):
+                async with vendor_of(upstream, upstream.reply(stream=True), **changes) as (provider, requests):
+                    application, seen = app(provider, settings), []
+                    application.on_did_finish_answer(seen.append)
+                    body = changed(vendor, stream=True, **more)
+                    reply = await asked(application, vendor, stream=True, body=body).end()
+                    if "audio" in more:  # it is left out, and named
+                        assert reply.status == 200
+                        continue
+                    assert reply.status in {400, 404}
+                    assert not requests
+                    assert [one.status for one in seen] == [reply.status]
+                    reply.json.pop("request_id", None)
+                    said.add(json.dumps({**reply.json, "request_id": None}))
+        assert len(said) <= 1
+
+    run(test())
+
+
+@pytest.mark.parametrize(
+    ("wire", "more", "is_admitted"),
+    [
+        ("chat-completions", {"n": 2}, True),
+        ("gemini", {"generationConfig": {"candidateCount": 2}}, True),
+        ("chat-completions", {"messages": [{"role": "narrator", "content": "Hi"}]}, False),
+        ("gemini", {"contents": [{"role": "narrator", "parts": [{"text": "Hi"}]}]}, False),
+        ("anthropic-messages", {"thread": {"type": "create"}}, False),
+    ],
+)
+def test_nothing_is_admitted_that_was_not_read(wire: str, more: dict[str, Any], is_admitted: bool) -> None:
+    vendor = BY_NAME[wire]
+
+    async def test() -> None:
+        async with vendor_of(vendor, vendor.reply(stream=True)) as (provider, requests):
+            application = app(provider, ServingSettings(admission=Keeper()))
+            body = changed(vendor, stream=True, **more)
+            reply = await asked(application, vendor, stream=True, body=body).end()
+            assert (reply.status == 200) is is_admitted
+            assert [json.loads(one.body) for one in requests] == ([json.loads(body)] if is_admitted else [])
+
+    run(test())
+
+
+def test_several_choices_come_as_they_are_and_their_tokens_count() -> None:
+    vendor = BY_NAME["chat-completions"]
+    head, *_ = vendor.reply(stream=True)
+    *said, usage, done = vendor.events
+    second = [event.replace(b'"index": 0', b'"index": 1').replace(b"Hello", b"Hullo") for event in said]
+    events = [one for pair in zip(said, second, strict=True) for one in pair] + [usage, done]
+
+    async def test() -> None:
+        async with vendor_of(vendor, (head, *map(Send, events), End())) as (provider, _):
+            application, seen = app(provider), []
+            application.on_did_finish_answer(seen.append)
+            reply = await asked(application, vendor, stream=True, body=changed(vendor, stream=True, n=2)).end()
+            assert reply.body == b"".join(events)
+            assert seen[0].usage.output_tokens == vendor.tokens[1]
+
+    run(test())
+
+
+def test_a_response_that_has_failed_is_the_vendors_own_document() -> None:
+    vendor = BY_NAME["openresponses"]
+    error = {"code": "server_error", "message": f"no, {KEY}", "own": 1}
+    body = json.dumps({**json.loads(vendor.whole), "status": "failed", "error": error}, indent=1).encode()
+
+    async def test() -> None:
+        async with vendor_of(vendor, document(200, body)) as (provider, _):
+            application, seen = app(provider), []
+            application.on_did_finish_answer(seen.append)
+            reply = await asked(application, vendor, stream=False).end()
+            assert (reply.status, reply.body) == (200, body.replace(KEY.encode(), b"***"))
+            assert [one.outcome for one in seen] == [Outcome.FAILED]
+
+    run(test())
+
+
+# ---- Arrays of Gemini ----
+
+
+def array(vendor: Vendor) -> bytes:
+    """The vendor's stream for a client that wants an array, as Google writes it."""
+    events = [json.dumps(json.loads(event[6:]), indent=2) for event in vendor.events]
+    return ("[" + "\n,\r\n".join(events) + "\n]\n").encode()
+
+
+@pytest.mark.parametrize("size", [1, 3, 50, 100_000])
+def test_an_array_comes_as_it_is_in_whole_values(size: int) -> None:
+    vendor = BY_NAME["gemini"]
+    vendor = replace(
+        vendor, events=(*vendor.events[:1], vendor.events[0].replace(b"Hello", b'\\"]}\\\\'), *vendor.events[1:])
+    )
+    whole = array(vendor)
+
+    async def test() -> None:
+        head = replace(vendor.reply(stream=True)[0], headers=(("content-type", "application/json; charset=UTF-8"),))
+        cut = (head, *(Send(whole[at : at + size]) for at in range(0, len(whole), size)), End())
+        async with vendor_of(vendor, cut) as (provider, requests):
+            application, seen = app(provider), []
+            application.on_did_finish_answer(seen.append)
+            path, body, headers, _ = vendor.request(stream=True)
+            reply = await ask(application, path, body, headers=headers)
+            assert reply.body == whole
+            assert reply.headers["content-type"] == "application/json; charset=UTF-8"
+            assert requests[0].query == ""
+            assert requests[0].headers["accept"] == "application/json"
+            sent = b""
+            for piece in reply.messages[1:-1]:
+                sent += piece["body"]
+                assert json.loads(sent.strip().removesuffix(b"]") + b"]")
+            assert (seen[0].usage.input_tokens, seen[0].usage.output_tokens) == vendor.tokens
+
+    run(test())
+
+
+@pytest.mark.parametrize("how", ["broken", "budget"])
+def test_an_array_that_stops_early_is_an_array_still(how: str) -> None:
+    vendor = BY_NAME["gemini"]
+    whole = array(vendor)
+    begun = whole[: whole.index(b"Hello") + 200]
+
+    async def test() -> None:
+        head = replace(vendor.reply(stream=True)[0], headers=(("content-type", "application/json"),))
+        end = End(EndKind.CLOSED) if how == "broken" else Stall(None)
+        keeper = Keeper(most=1) if how == "budget" else None
+        async with vendor_of(vendor, (head, Send(begun), end)) as (provider, _):
+            path, body, headers, _ = vendor.request(stream=True)
+            reply = await ask(app(provider, ServingSettings(admission=keeper)), path, body, headers=headers)
+            first, last = reply.json
+            assert first == json.loads(vendor.events[0][6:])
+            assert "error" in last if how == "broken" else last["candidates"][0]["finishReason"] == "MAX_TOKENS"
+
+    run(test())

@@ -96,7 +96,8 @@ def reading_of(read: Callable[[WireRequest], InboundRequest], wire: WireRequest,
         else:
             whole = replace(asked, unmapped={**asked.unmapped, **left_out}, body=wire.body) if left_out else asked
             return Reading(whole, refusal)
-    named = {name: value for name, value in wire.body.items() if name in _NAMED}
+    fields = wire.body.items()
+    named = {name: value if name in _NAMED else [] for name, value in fields if name in _NAMED or type(value) is list}
     try:
         return Reading(read(replace(wire, body=named)), refusal, is_whole=False)
     except PartstreamError:
@@ -420,8 +421,10 @@ class ForwardedReply(ReplyWriter):
         self._head, self._refusal = None, None
         self._held.clear()
 
-    def leave(self) -> None:
+    def leave(self, error: LanguageModelError | None = None) -> None:
         """Gives an attempt up of which the client has got nothing: parts follow, if anything does."""
+        if error is not None and self._is_whole and self._head is not None:
+            self._refusal = error, RawRefusal(self._head.status, dict(self._head.headers), b"".join(self._held))
         self._is_raw, self._is_translated, self._is_whole, self._head = False, True, False, None
         self._held.clear()
 

@@ -423,9 +423,10 @@ class ResponseRun:
         try:
             return await memory.remembered(state, wire, self.caller.name, self._recall), None
         except (UnsupportedParameterError, UnknownReferenceError) as error:
-            place = error.where if isinstance(error, UnsupportedParameterError) else error.param
+            where = error.where if isinstance(error, UnsupportedParameterError) else error.param or ""
+            is_kept_there = state is not None and where.partition("[")[0] in state.of_upstream
             # Callers who share a key refer to nothing that its upstream keeps.
-            if state is None or place not in state.of_upstream or self._settings.authenticate is not None:
+            if not is_kept_there or self._settings.authenticate is not None:
                 raise
             return Remembered(wire, wire), error
 

@@ -257,8 +257,9 @@ class Passage(Protocol):
         """Begins an attempt, and forgets the one before."""
         ...
 
-    def leave(self) -> None:
-        """Gives the attempt up, or takes none: what follows comes as parts."""
+    def leave(self, error: LanguageModelError | None = None) -> None:
+        """Gives the attempt up, or takes none: what follows comes as parts. The client gets the bytes so far if they
+        are whole and this error, which is in them, ends the answer."""
         ...
 
     def head(self, status: int, headers: Mapping[str, str]) -> None:

@@ -36,6 +36,7 @@ from partstream.errors import (
     EmptyAnswerError,
     ToolArgumentsError,
     UpstreamError,
+    UpstreamFailureError,
     UpstreamHTTPError,
     UpstreamProtocolError,
 )
@@ -50,7 +51,7 @@ from partstream.lm.parts import (
     usage_part,
 )
 from partstream.lm.provider import DrainingProgress, FinishingProgress, WaitingProgress
-from partstream.protocols.errors import Overflow
+from partstream.protocols.errors import ErrorKind, Overflow
 from partstream.protocols.known_servers import KnownServer, server_at
 from partstream.protocols.protocol import PROTOCOLS, CountEndpoint, RequestWriter, asking
 from partstream.tokens import CountSource, TokenCount
@@ -254,11 +255,13 @@ class RequestSender:
             async with tokens.estimated_beside():
                 answered = await send_without_what_is_refused(question, attempt, first, less_of_usage)
                 self._refused.keep(model.id, answered.left_out)
-        except EmptyAnswerError:  # it is whole, and the client may get it
+        except (EmptyAnswerError, ToolArgumentsError):  # it is whole, and the client may get it
             raise
-        except BaseException:
+        except BaseException as error:
             if not passage.has_begun:  # another model or another provider may answer now, in parts
-                passage.leave()
+                failure = error if isinstance(error, UpstreamFailureError) else None
+                is_of_key = failure and self._upstream.errors.kind_of(failure) is ErrorKind.NO_PERMISSION
+                passage.leave(None if is_of_key else failure)
             raise
 
     async def _estimate_first(self, request: _Request, carried: Carried, *, is_counted: bool) -> None:

@@ -394,6 +394,7 @@ class MessagesRequestReader(RequestReader):
         frozenset({"beta"}),
         (("max_tokens",),),
         ("max_tokens",),
+        names_kept=lambda body: body.get("thread") is not None,
     )
 
     def read(self, request: WireRequest) -> InboundRequest:

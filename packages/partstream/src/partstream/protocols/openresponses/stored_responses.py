@@ -407,7 +407,7 @@ _NOT_OFFERED: Final[dict[str, str]] = {
 class _StoredResponses(serve.ServedState):
     routes: tuple[serve.StoredRoute, ...] = ROUTES
     fields = frozenset({"previous_response_id", "store"})
-    of_upstream = frozenset({"previous_response_id", "conversation", "prompt"})
+    of_upstream = frozenset({"previous_response_id", "conversation", "prompt", "input"})
 
     def refuse(self, request: serve.WireRequest) -> None:
         for name, advice in _NOT_OFFERED.items():
