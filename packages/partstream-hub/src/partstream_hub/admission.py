@@ -158,7 +158,7 @@ class HubAdmission:
     def _bound(request: AnswerRequest, price: pricing.ChargedPrice | None) -> pricing.RequestBound:
         asked, information = request.asked, request.model.information
         wanted, most = pricing.asked_output(asked), information.max_output_tokens
-        output = most if wanted is None else min(wanted, most)
+        output = (most if wanted is None else min(wanted, most)) * request.answers
         given = pricing.wide_bound(information.family, asked)
         if asked.unmapped or asked.dropped:  # it may go on as it came, with what was not read
             given = max(given, request.size - pricing.data_size(asked))
@@ -206,7 +206,7 @@ def _within(
     asked, wanted = request.asked, pricing.asked_output(request.asked)
     if output < bound.output_tokens:
         pricing.shrunk(bound, reservation, rules, output)
-        asked = pricing.with_output_limit(asked, output)
+        asked = pricing.with_output_limit(asked, max(1, output // request.answers))
     elif wanted is not None and not pricing.is_plain_limit(asked):
         asked = pricing.with_output_limit(asked, wanted)
 

@@ -14,7 +14,7 @@ from partstream.runtime.translation import read_answer
 from partstream_devtools.testing.faults import Send, Stall, document
 from partstream_hub.directory import BudgetUnit, ModelRoute, Put, Route
 from serving.asgi import Call, ask, call
-from serving.vendors import CHAT, KEY, LIMITS, MESSAGES, MODEL, VENDORS, Vendor, vendor_of
+from serving.vendors import CHAT, GEMINI, KEY, LIMITS, MESSAGES, MODEL, VENDORS, Vendor, vendor_of
 from upstreams.upstreams import run
 
 if TYPE_CHECKING:
@@ -85,6 +85,32 @@ def test_a_spent_budget_ends_a_stream_in_the_words_of_its_wire(
         assert "Hello" in "".join(part.value for part in parts if isinstance(part, TextPart))
         assert row["outcome"] == "incomplete"
         assert row["is_estimated"]
+
+    run(test(), 60)
+
+
+@pytest.mark.parametrize("vendor", [CHAT, GEMINI], ids=lambda vendor: vendor.name)
+def test_several_answers_at_once_are_reserved_and_share_what_a_budget_has_left(
+    hub_database: HubDatabase, tmp_path: Path, vendor: Vendor
+) -> None:
+    async def test() -> None:
+        ana, changes = person("ana")
+        tokens = budget("ana", 3000, BudgetUnit.TOKENS)
+        async with (
+            vendor_of(vendor, vendor.reply(stream=True)) as (provider, requests),
+            hub(hub_database, [*changes, tokens], provider, tmp_path) as application,
+        ):
+            said = json.loads(vendor.request(stream=True)[1])
+            config = said.get("generationConfig", said)
+            config["n" if vendor is CHAT else "candidateCount"] = 4
+            reply = await asked(application, ana, vendor, body=json.dumps(said).encode()).end()
+            assert reply.body == b"".join(vendor.events), reply.body
+            (row,) = await rows_of(hub_database, 1)
+            sent = json.loads(requests[0].body)
+        limit = sent.get("generationConfig", sent)["max_completion_tokens" if vendor is CHAT else "maxOutputTokens"]
+        assert 600 < 4 * limit <= 3000
+        assert sent.get("n", sent.get("generationConfig", {}).get("candidateCount")) == 4
+        assert (row["input_tokens"], row["output_tokens"]) == vendor.tokens
 
     run(test(), 60)
 

@@ -50,6 +50,7 @@ class ForwardingRules:
             the client does not get the event.
         is_for_us: Whether a body asks for what a server of ours does itself.
         names_kept: Whether a body names something by its id alone that the upstream has kept of an earlier answer.
+        answers: The place in the body of the number of answers that it asks for.
     """
 
     headers: frozenset[str] = frozenset()
@@ -60,6 +61,7 @@ class ForwardingRules:
     tells_usage: Callable[[bytes], bool] | None = None
     is_for_us: Callable[[Mapping[str, Any]], bool] = lambda _body: False
     names_kept: Callable[[Mapping[str, Any]], bool] = lambda _body: False
+    answers: tuple[str, ...] = ()
 
 
 class RequestReader(ABC):

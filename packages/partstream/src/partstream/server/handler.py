@@ -46,6 +46,7 @@ from partstream.server.forwarding import (
 from partstream.server.models import CataloguedModel, ForwardingProvider, served_model, unhosted_tools
 from partstream.server.settings import AnswerObservation, AnswerRequest, EndedAnswer, settled
 from partstream.server.state import AnswerMemory, OwnerRequest, OwnerRoute, Remembered, ServerState, asked_of_store
+from partstream.upstream.forwarding import value_at
 
 if TYPE_CHECKING:
     from partstream.protocols.serve import (
@@ -403,7 +404,9 @@ class ResponseRun:
         if self._settings.admission is None or not generates:
             await self._answer(case, deliver, client_leaves, generates=generates)
             return
-        admitted = await self._settings.admission.admit(self._answer_request(model, asked, size=len(body or b"")))
+        admitted = await self._settings.admission.admit(
+            self._answer_request(model, asked, size=len(body or dumps(wire.body)))
+        )
         self._asked = admitted.asked
         self._permit = admitted.permit
         case = replace(case, admitted=admitted.asked, model=admitted.model, is_judged=True)
@@ -648,7 +651,9 @@ class ResponseRun:
         client = self._begin_current().client
         wire, request = self.endpoint.protocol.name, self._request
         known = self.caller, model, asked, wire, client, request.request_id, request.headers
-        return AnswerRequest(*known, is_count, size)
+        rules = self.endpoint.reads.forwarding
+        answers = 1 if rules is None or not rules.answers else value_at(asked.body, rules.answers)
+        return AnswerRequest(*known, is_count, size, answers if type(answers) is int and answers > 1 else 1)
 
     def _settle(self) -> None:
         """Settles the permit, once."""

@@ -232,7 +232,8 @@ class AnswerRequest:
         request_id: The id of the request. It belongs to this request alone; no client can choose it.
         headers: The headers as they came, names in lower case, with the key in them.
         is_count: Whether only the tokens of the request are to be counted, and nothing is generated.
-        size: The bytes of its body, which may go on to an upstream as it came; 0 where it came over a WebSocket.
+        size: The bytes of its body, which may go on to an upstream as it came.
+        answers: How many answers it asks for at once: an upstream of the same wire may give several.
     """
 
     caller: Caller
@@ -244,6 +245,7 @@ class AnswerRequest:
     headers: Mapping[str, str] = field(repr=False)
     is_count: bool = False
     size: int = 0
+    answers: int = 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,7 +97,7 @@ class RawRequest:
 
     def names_a_limit(self) -> bool:
         """Whether it limits its answer."""
-        return any(_at(self.document, place) is not None for place in self.rules.output_limits)
+        return any(value_at(self.document, place) is not None for place in self.rules.output_limits)
 
     def wire(
         self,
@@ -134,14 +134,15 @@ class RawRequest:
         return request, dumps(body) if content is None else content
 
     def _limited(self, body: dict[str, Any], limit: int) -> dict[str, Any]:
-        said = [place for place in self.rules.output_limits if _at(body, place) is not None]
+        said = [place for place in self.rules.output_limits if value_at(body, place) is not None]
         beside = [place for place in self.rules.output_limits if isinstance(body.get(place[0]), Mapping)]
         for place in said or beside[:1] or filter(None, [self.rules.new_limit]):
             body = _put(body, place, limit)
         return body
 
 
-def _at(document: Any, place: Sequence[str]) -> Any:
+def value_at(document: Any, place: Sequence[str]) -> Any:
+    """What an object holds at a place; None for nothing."""
     for name in place:
         document = document.get(name) if isinstance(document, Mapping) else None
     return document

@@ -90,6 +90,7 @@ class ChatRequestReader(RequestReader):
         frozenset({"openai-beta", "openai-organization", "openai-project", "idempotency-key", "x-client-request-id"}),
         tells_usage=lambda frame: bool(_NO_CHOICES.search(frame) and _USAGE.search(frame)),
         output_limits=(("max_completion_tokens",), ("max_tokens",)),  # some servers refuse the one, some the other
+        answers=("n",),
     )
 
     def read(self, request: WireRequest) -> InboundRequest:

@@ -116,6 +116,7 @@ class GeminiRequestReader(RequestReader):
         ),
         new_limit=("generationConfig", "maxOutputTokens"),
         model_prefix="models/",
+        answers=("generationConfig", "candidateCount"),
     )
 
     def read(self, request: WireRequest) -> InboundRequest:
