@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
 __all__ = [
-    "CONTESTANTS", "DIRECT", "FLOOR", "LITELLM", "LITELLM_PASSED", "OURS", "OURS_PASSED", "RESPONSES", "SERVERS",
-    "Contestant", "Server",
+    "CONTESTANTS", "DIRECT", "FLOOR", "LITELLM", "LITELLM_PASSED", "OURS", "OURS_PASSED", "OURS_TRANSLATED",
+    "RESPONSES", "SERVERS", "Contestant", "Server",
 ]  # fmt: skip
 
 _HERE: Final = Path(__file__).resolve().parent
@@ -26,6 +26,8 @@ _KEY: Final = "local-key"
 _CHAT: Final = "/v1/chat/completions"
 _LITELLM: Final = PythonEnvironment("litellm", ROOT / "interop" / "servers" / "litellm" / "requirements.lock")
 _UPSTREAM_PORT: Final = free_port()
+_TRANSLATED: Final = "translated"
+"""The profile of the same upstream with a setting that has its requests written anew."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,9 +105,11 @@ def _ready_made(folder: Path) -> Iterator[Process]:
 @contextmanager
 def _partstream(folder: Path, *what: str) -> Iterator[Process]:
     port = free_port()
-    (folder / "config.toml").write_text(
-        f'[profiles.upstream]\nbaseUrl = "http://127.0.0.1:{_UPSTREAM_PORT}/v1"\nprotocol = "chat-completions"\n'
+    profiles = (
+        f'[profiles.{name}]\nbaseUrl = "http://127.0.0.1:{_UPSTREAM_PORT}/v1"\nprotocol = "chat-completions"\n{more}'
+        for name, more in (("upstream", ""), (_TRANSLATED, 'request.systemAs = "system"\n'))  # how a request is written
     )
+    (folder / "config.toml").write_text("\n".join(profiles))
     command = [sys.executable, "-m", "partstream", "serve", *what, "--port", str(port)]
     environment = {
         "PARTSTREAM_SERVE_TOKEN": _KEY,
@@ -114,7 +118,7 @@ def _partstream(folder: Path, *what: str) -> Iterator[Process]:
         "XDG_STATE_HOME": str(folder),
         "XDG_CACHE_HOME": str(folder),
     }
-    log = folder / f"partstream{'-'.join(what[:1]).replace('/', '_')[-20:]}.log"
+    log = folder / f"partstream{'-'.join(what).replace('/', '_')[-20:]}.log"
     with started(command, port, _ready("/healthz"), ROOT, log, environment) as process:
         yield process
 
@@ -149,9 +153,14 @@ _OWN_SERVER: Final = Server(
 _PASSING_SERVER: Final = Server(
     "partstream --profile", lambda folder: _partstream(folder, "--profile", "upstream"), starts=5, answers=20_000
 )
+_TRANSLATING_SERVER: Final = Server(
+    "partstream --profile, translating", lambda folder: _partstream(folder, "--profile", _TRANSLATED)
+)
 _LITELLM_SERVER: Final = Server("litellm", _litellm, starts=2, answers=2_000, install=_LITELLM.install, is_peer=True)
 
-SERVERS: Final = (_UPSTREAM_SERVER, _FLOOR_SERVER, _OWN_SERVER, _PASSING_SERVER, _LITELLM_SERVER)
+SERVERS: Final = (
+    _UPSTREAM_SERVER, _FLOOR_SERVER, _OWN_SERVER, _PASSING_SERVER, _TRANSLATING_SERVER, _LITELLM_SERVER,
+)  # fmt: skip
 """In the order in which they are started."""
 
 FLOOR: Final = Contestant("ready-made bytes", _FLOOR_SERVER)
@@ -160,6 +169,7 @@ RESPONSES: Final = Contestant("partstream serve, Responses", _OWN_SERVER, path="
 LITELLM: Final = Contestant("LiteLLM's proxy", _LITELLM_SERVER)
 DIRECT: Final = Contestant("the upstream itself", _UPSTREAM_SERVER)
 OURS_PASSED: Final = Contestant("partstream serve --profile", _PASSING_SERVER)
+OURS_TRANSLATED: Final = Contestant("partstream serve --profile, translating", _TRANSLATING_SERVER)
 LITELLM_PASSED: Final = Contestant("LiteLLM's proxy, passing on", _LITELLM_SERVER, model="passed")
 
-CONTESTANTS: Final = (FLOOR, OURS, RESPONSES, LITELLM, DIRECT, OURS_PASSED, LITELLM_PASSED)
+CONTESTANTS: Final = (FLOOR, OURS, RESPONSES, LITELLM, DIRECT, OURS_PASSED, OURS_TRANSLATED, LITELLM_PASSED)

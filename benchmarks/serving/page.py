@@ -14,11 +14,14 @@ from benchmarks.serving.contestants import (
     LITELLM_PASSED,
     OURS,
     OURS_PASSED,
+    OURS_TRANSLATED,
     RESPONSES,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+
+    from benchmarks.serving.contestants import Contestant
 
 __all__ = ["RESULTS", "grids", "page"]
 
@@ -43,7 +46,8 @@ server. It needs Linux, takes about ten minutes, and makes this page. Its exit c
 | partstream serve, Responses | the same over OpenResponses |
 | LiteLLM's proxy | the same words in a custom handler, one worker, no database, no callbacks |
 | the upstream itself | a model server on raw sockets, one event a turn of its event loop |
-| partstream serve --profile | that server behind `partstream serve` |
+| partstream serve --profile | that server behind `partstream serve`, which forwards: both sides speak the same wire |
+| partstream serve --profile, translating | the same with `request.systemAs`, so that all is translated |
 | LiteLLM's proxy, passing on | that server behind LiteLLM's proxy |
 
 All servers run at the same time and are asked in turn over loopback, round by round, by one process that reads raw
@@ -124,14 +128,6 @@ def _held(results: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
 
 def _targets(results: Mapping[str, Any]) -> Iterator[_Target]:
     """What is to be reached: figures of ours, then ratios to LiteLLM's."""
-    added = [
-        through - direct
-        for through, direct in zip(
-            results["firsts"][OURS_PASSED.name]["from_request"],
-            results["firsts"][DIRECT.name]["from_request"],
-            strict=True,
-        )
-    ]
     own, passing = OURS.server.name, OURS_PASSED.server.name
     held = results["answers"][own]["bytes"]
     at_work = f"{_AT_WORK} streams"
@@ -139,13 +135,24 @@ def _targets(results: Mapping[str, Any]) -> Iterator[_Target]:
     yield _Target(f"the same over OpenResponses, {at_work}", _of(results, RESPONSES.name, _AT_WORK), 10.0, "µs a word")
     yield _Target("from the first part to the client", median(results["firsts"][OURS.name]["from_part"]), 1.0, "ms")
     yield _Target(f"upstream to client, {at_work}", _of(results, OURS_PASSED.name, _AT_WORK), 25.0, "µs a word")
-    yield _Target("added to the first word of an upstream", median(added), 1.0, "ms")
+    yield _Target("added to the first word of an upstream", _added(results, OURS_PASSED), 1.0, "ms")
+    if OURS_TRANSLATED.name in results["streams"]:
+        yield _Target("the same, translated", _added(results, OURS_TRANSLATED), 1.5, "ms")
+        used = [results["streams"][one.name][_AT_WORK]["microseconds"] for one in (OURS_PASSED, OURS_TRANSLATED)]
+        ratio = median(passed / translated for passed, translated in zip(*used, strict=True))
+        yield _Target(f"processor time, forwarded / translated, {at_work}", ratio, 1.0, "×")
     yield _Target("start", median(results["start_seconds"][own]), 0.5, "s")
     yield _Target("start with a profile", median(results["start_seconds"][passing]), 0.5, "s")
     yield _Target("memory, idle", results["idle_bytes"][own] / _MEGABYTE, 80.0, "MB")
     yield _Target("memory, second half of the answers", (held[2] - held[1]) / _MEGABYTE, 1.0, "MB more")
     if LITELLM.name in results["streams"]:
         yield from _beside_litellm(results)
+
+
+def _added(results: Mapping[str, Any], way: Contestant) -> float:
+    """The milliseconds until the first word that a way through a server adds to the way to its upstream."""
+    through, direct = (results["firsts"][one.name]["from_request"] for one in (way, DIRECT))
+    return median(one - other for one, other in zip(through, direct, strict=True))
 
 
 def _beside_litellm(results: Mapping[str, Any]) -> Iterator[_Target]:
