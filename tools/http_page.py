@@ -35,8 +35,9 @@ that of a response. What is read with GET has HEAD too: the same head, and no bo
 the end of the connection is the end of a stream.
 
 The header `x-partstream-dropped` of a reply names the fields of the request that
-[reach no model](../serving.md#what-reaches-no-model). Pages of browsers may read replies, and ask with OPTIONS, if
-their origin [is allowed](../serving.md#pages-in-a-browser).
+[reach no model](../serving.md#what-reaches-no-model), and `x-partstream-dropped-answer` those of the answer that the
+client does not get. Pages of browsers may read replies, and ask with OPTIONS, if their origin
+[is allowed](../serving.md#pages-in-a-browser).
 
 ## Who may ask
 

@@ -42,7 +42,7 @@ function in a tool of the type `function`.
 |---|---|
 | carried | The other side says it, in its own word. |
 | refused | The client gets an error that names it. |
-| named | It is left out, and named: the server logs it, and says it in the header `x-partstream-dropped`. |
+| named | It is left out, and named in the log and in [a header of the reply](serving.md#what-reaches-no-model). |
 | text | It arrives as words in a text of the conversation. |
 | lost | It is left out without a word. |
 

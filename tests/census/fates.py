@@ -8,6 +8,7 @@ what was written, in the names of what was dropped, or that one of them is refus
 from __future__ import annotations
 import json
 import re
+from base64 import b64decode
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 from census.fields import fields_of
 from census.wires import WIRES
 from partstream.conversation.preparation import ASKED_IN, prepare
-from partstream.conversation.provider_state import Origin
+from partstream.conversation.provider_state import Origin, decode_state
 from partstream.errors import LanguageModelError, PartstreamError, RequestNotExpressibleError
 from partstream.lm.messages import ChatMessage, RequestOptions
 from partstream.lm.outputs import (
@@ -31,6 +32,7 @@ from partstream.lm.outputs import (
     StreamOptions,
     Unmapped,
 )
+from partstream.lm.parts import ThinkingPart
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.serve import WireRequest
 from partstream.runtime.translation import (
@@ -119,9 +121,10 @@ def _of_one(field: Field, without: _Written, with_it: _Written) -> Fate:
         words = {*re.split(r"[.\[\]: ]+", field.path)} - _PLACES - {""}
         return Fate.REFUSED if any(word in str(with_it.refused) for word in words) else Fate.BROKEN
     is_named = with_it.dropped - without.dropped or any(_is_within(field.path, one) for one in with_it.dropped)
-    if field.probe and field.probe in json.dumps(with_it.said):
+    if field.probe and field.probe in _opened(json.dumps(with_it.said)):
         name = re.split(r"[.\[\]]+", field.path.rstrip("]"))[-1]
-        is_text = name not in _TEXTS and {*_names_of(with_it.said, field.probe)} <= {"text", "content"}
+        names = {*_names_of(with_it.said, field.probe)}
+        is_text = name not in _TEXTS and names and names <= {"text", "content"}
         in_words = Fate.NAMED if is_named else Fate.TEXT
         return in_words if is_text else Fate.CARRIED
     if is_named:
@@ -131,6 +134,20 @@ def _of_one(field: Field, without: _Written, with_it: _Written) -> Fate:
     return Fate.CARRIED if with_it.said != without.said else Fate.SILENT
 
 
+def _opened(text: str) -> str:
+    """A text, and what is sealed in it: state that only we read again."""
+    found = _SEALED.findall(text)
+    return text + json.dumps([*map(decode_state, found), *(decode_state(_unpacked(one)) for one in found)])
+
+
+def _unpacked(text: str) -> str:
+    try:
+        return b64decode(text, validate=True).decode("ascii", "replace")
+    except ValueError:
+        return ""
+
+
+_SEALED: Final = re.compile(r"[A-Za-z0-9+/=_.:-]{24,}")
 _PLACES: Final = frozenset(
     {"messages", "input", "contents", "content", "parts", "tools", "user", "system", "assistant", "model", "message"}
 )
@@ -138,7 +155,7 @@ _PLACES: Final = frozenset(
 _TEXTS: Final = frozenset(
     {
         *("text", "content", "refusal", "thinking", "input", "output", "instructions", "system", "arguments"),
-        *("response", "delta", "args", "stdout", "stderr"),
+        *("response", "delta", "args", "stdout", "stderr", "code", "transcript"),
     }
 )
 """Fields whose words are meant to be text."""
@@ -149,7 +166,15 @@ def _is_within(path: str, dropped: str) -> bool:
     `tools[].web_search`."""
     name = dropped.replace("[]", "")
     forms = (re.sub(r"\[[^\]]*\]", "", path), re.sub(r"\[([^\]:]*)[^\]]*\]", r".\1", path))
+    if name.startswith("citation."):  # the writer's own word, for the fields of every wire
+        word = name.partition(".")[2].replace("url", "uri").lower()
+        return _OF_SOURCES.search(path) is not None and path.replace("_", "").replace("url", "uri").lower().endswith(
+            word
+        )
     return any(f".{name}." in f".{form}." for form in forms)
+
+
+_OF_SOURCES: Final = re.compile(r"citation|annotation|grounding")
 
 
 def _names_of(value: Any, probe: str, name: str = "") -> Iterator[str]:
@@ -197,7 +222,7 @@ def _answer(document: Mapping[str, Any], upstream: str, client: str) -> tuple[An
     """The document that a client gets for an answer of an upstream."""
     outputs = read_document(PROTOCOLS[upstream], json.dumps(document).encode(), _EVERYTHING)
     said = write_document(PROTOCOLS[client], _ASKED, _whole(outputs), _REPLY)
-    return said, {one.type for one in outputs if isinstance(one, Unmapped)}
+    return (said, _remembered(outputs, client)), _lost(outputs, client)
 
 
 def _events(events: Sequence[Mapping[str, Any]], upstream: str, client: str) -> tuple[Any, set[str]]:
@@ -205,7 +230,28 @@ def _events(events: Sequence[Mapping[str, Any]], upstream: str, client: str) -> 
     data = frame_answer(PROTOCOLS[upstream], map(dict, events))
     outputs = read_answer(PROTOCOLS[upstream], data, _EVERYTHING)
     said = write_answer(PROTOCOLS[client], _ASKED, _whole(outputs), _REPLY)
-    return said, {one.type for one in outputs if isinstance(one, Unmapped)}
+    return (said, _remembered(outputs, client)), _lost(outputs, client)
+
+
+def _remembered(outputs: Sequence[StreamOutput], client: str) -> list[Any]:
+    """The state of thinking that a server remembers for a client whose wire has no place for it."""
+    writes = PROTOCOLS[client].write_response
+    if writes is None or not writes().drops_thinking_state:
+        return []
+    return [one.metadata for one in outputs if isinstance(one, ThinkingPart) and one.metadata]
+
+
+def _lost(outputs: Sequence[StreamOutput], client: str) -> set[str]:
+    """What the reader of the upstream's wire and the writer of the client's name as left out."""
+    writes = PROTOCOLS[client].write_response
+    if writes is None:
+        raise AssertionError(f"{client} writes no answers")
+    writer = writes()(_ASKED, _REPLY)
+    for one in outputs:
+        writer.write(one)
+    unread = (one.dropped if isinstance(one, Finish) else () for one in outputs)
+    unmapped = (one.type for one in outputs if isinstance(one, Unmapped))
+    return {*writer.dropped, *unmapped, *(name for names in unread for name in names)}
 
 
 def _whole(outputs: list[StreamOutput]) -> list[StreamOutput]:
@@ -216,7 +262,9 @@ def _whole(outputs: list[StreamOutput]) -> list[StreamOutput]:
     return outputs
 
 
-_ASKED: Final = InboundRequest("model-1", (ChatMessage.user("Hi"),), RequestOptions())
+_ASKED: Final = InboundRequest(
+    "model-1", (ChatMessage.user("Hi"),), RequestOptions(), body={"include": ["reasoning.encrypted_content"]}
+)
 _REPLY: Final = Reply("census", 0)
 _EVERYTHING: Final = StreamOptions(citations=CitationMode.DATA, call_id_prefix="", files=FileMode.ADDRESS)
 

@@ -20,7 +20,12 @@ _WRITER: Final = "the writer of the response does it"
 _PLACE: Final = "a place in the stream, which the writer of the response gives anew"
 _BOOKKEEPING: Final = "bookkeeping of the wire that no model sees"
 _MARK: Final = "a mark for a cache of its own server: the writer sets those of the other"
-_USUAL: Final = "asks for what happens anyway"
+_USUAL: Final = "asks for what happens anyway, or says it"
+_FOLLOWS: Final = "says that something begins or goes on: what it brings follows"
+_LATER: Final = "the last value counts, and a later event has one"
+_PADDING: Final = "hides the length of the event, and says nothing"
+_FAILURE: Final = "a failure, which the client gets as a failure"
+_SUM: Final = "the sum of other counts, which the client gets"
 _CONVERSATION_NAME: Final = "names the conversation for caches, for which other wires have no name"
 _SCHEMA_HOLDS: Final = "a schema has no name on other wires, and always holds"
 _LOADED: Final = "a search for tools by the server: all tools are there from the beginning"
@@ -107,6 +112,9 @@ _COMMON: Final = {
     "output_schema": _SCHEMA,
     "data": _PNG,
     "mimeType": "image/png",
+    # No more than the answer has.
+    "reasoning_tokens": 1,
+    "thinking_tokens": 1,
 }
 
 # ---- OpenResponses ----
@@ -264,6 +272,7 @@ _REPEATS: Final = "repeats the request, as the writer of the response does"
 _ECHOED: Final = dict.fromkeys(
     (
         *(
+            "access_programs*",
             "background",
             "conversation*",
             "instructions*",
@@ -310,6 +319,11 @@ _EVENTS_OF_MESSAGES: Final = (
 
 _CANDIDATE: Final = {"index": 0, "content": {"role": "model", "parts": [{"text": "Hello"}]}}
 _TOKENS_OF_GEMINI: Final = {"promptTokenCount": 3, "candidatesTokenCount": 2, "totalTokenCount": 5}
+_OF_PARTS: Final = {
+    **dict.fromkeys(("*.functionCall.willContinue", "*.partialArgs[].willContinue"), _PLACE),
+    "*.groundingSupports[].segment.text": "repeats words of the answer",
+    "usageMetadata.totalTokenCount": _SUM,
+}
 _LINE: Final = {"model": "model-1", "created_at": "2026-01-01T00:00:00Z", "done": False}
 
 
@@ -348,11 +362,26 @@ WIRES: Final[Mapping[str, Wire]] = {
                 **_ECHOED,
                 **dict.fromkeys(("id", "created_at", "completed_at", "output[*].id", "output[*].status"), _OWN),
                 "model": _MODEL_NAME,
+                "error": _FAILURE,
             },
+            beside={"incomplete_details": {"status": "incomplete"}},
         ),
         Whole(
             events=_EVENTS_OF_RESPONSES,
             served={
+                **dict.fromkeys(
+                    (
+                        *("response.queued", "response.compaction.compacting", "response.image_generation_call.*ing"),
+                        *("response.image_generation_call.in_progress", "response.image_generation_call.completed"),
+                        *("response.reasoning_summary_part.added*", "response.content_part.added.part*"),
+                        *("response.output_item.added.item*", "response.output_text.annotation.added"),
+                        *("response.function_call_arguments.delta", "response.function_call_arguments.done"),
+                    ),
+                    _FOLLOWS,
+                ),
+                **dict.fromkeys(("error", "response.completed.response.error"), _FAILURE),
+                "response.reasoning_summary_part.done.status": _BOOKKEEPING,
+                "response.completed.response.incomplete_details*": "says why a response ended that did not",
                 **dict.fromkeys(("*.sequence_number", "*.output_index", "*.content_index", "*.item_id"), _PLACE),
                 **{f"response.*.response.{name}": reason for name, reason in _ECHOED.items()},
                 **dict.fromkeys(("*.response.id", "*.response.created_at", "*.response.completed_at"), _OWN),
@@ -438,7 +467,12 @@ WIRES: Final[Mapping[str, Wire]] = {
                 {**_CHUNK, "choices": [{"index": 0, "delta": {"content": "Hello"}}]},
                 {**_CHUNK, "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]},
             ),
-            served={**dict.fromkeys(("id", "created", "system_fingerprint"), _OWN), "model": _MODEL_NAME},
+            served={
+                **dict.fromkeys(("id", "created", "system_fingerprint"), _OWN),
+                "model": _MODEL_NAME,
+                "obfuscation": _PADDING,
+                **dict.fromkeys(("choices[].delta.role", "choices[].delta.tool_calls[].type"), _USUAL),
+            },
         ),
         needed={
             "ChatCompletionAssistantMessageParam": ("content",),
@@ -486,14 +520,25 @@ WIRES: Final[Mapping[str, Wire]] = {
             _message_of_messages(),
             frozenset({"content"}),
             _message_of_messages,
-            served={"id": _OWN, "model": _MODEL_NAME},
+            served={"id": _OWN, "model": _MODEL_NAME, "content[tool_use].caller[direct]": _USUAL},
         ),
         Whole(
             events=_EVENTS_OF_MESSAGES,
             last=2,
-            served={"*.index": _PLACE, "message_start.message.id": _OWN, "message_start.message.model": _MODEL_NAME},
+            served={
+                "*.index": _PLACE,
+                "message_start.message.id": _OWN,
+                "message_start.message.model": _MODEL_NAME,
+                "*.caller[direct]": _USUAL,
+                "message_start.message.stop_reason": _LATER,
+                "content_block_delta.delta[input_json_delta]": "a piece of arguments inside of a text",
+            },
         ),
-        needed={"BetaToolParam": ("type",), "BetaSystemMessageParam": ("content",)},
+        needed={
+            "BetaToolParam": ("type",),
+            "BetaSystemMessageParam": ("content",),
+            "BetaCompactionContentBlockDelta": ("content",),
+        },
         kinds={"BetaToolChoiceToolParam.name": _LOOK_UP, "BetaToolParam.input_schema": {"map": "anything"}},
         values={**_COMMON, "tool_use_id": "call_1", "input": {"PROBE": 1}},
         model="claude-opus-4-6",
@@ -534,9 +579,11 @@ WIRES: Final[Mapping[str, Wire]] = {
                 **dict.fromkeys(("createTime", "responseId"), _OWN),
                 "modelVersion": _MODEL_NAME,
                 "candidates[].content.role": _USUAL,
+                **_OF_PARTS,
             },
         ),
         Whole(
+            at=2,
             events=(
                 {"candidates": [_CANDIDATE]},
                 {"candidates": [_CANDIDATE]},
@@ -546,6 +593,7 @@ WIRES: Final[Mapping[str, Wire]] = {
                 **dict.fromkeys(("createTime", "responseId"), _OWN),
                 "modelVersion": _MODEL_NAME,
                 "candidates[].content.role": _USUAL,
+                **_OF_PARTS,
             },
         ),
         needed={
@@ -555,7 +603,16 @@ WIRES: Final[Mapping[str, Wire]] = {
             "FunctionResponseFileData": ("fileUri", "mimeType"),
             "FunctionCall": ("name",),
             "FunctionResponse": ("name", "response"),
-            "PartialArg": ("jsonPath",),
+            "PartialArg": ("jsonPath", "stringValue"),
+            "GenerateContentResponsePromptFeedback": ("blockReason",),
+            "GenerateContentResponseUsageMetadata": ("promptTokenCount", "candidatesTokenCount"),
+            "Citation": ("uri", "endIndex"),
+            "GroundingMetadata": ("groundingChunks", "groundingSupports"),
+            "GroundingChunk": ("web",),
+            "GroundingChunkImage": ("sourceUri",),
+            **dict.fromkeys(("GroundingChunkMaps", "GroundingChunkRetrievedContext", "GroundingChunkWeb"), ("uri",)),
+            "GroundingSupport": ("groundingChunkIndices", "segment"),
+            "Segment": ("endIndex",),
             "FunctionDeclaration": ("name",),
             "SafetySetting": ("category", "threshold"),
             "Candidate": ("content", "index", "finishReason"),
@@ -568,7 +625,9 @@ WIRES: Final[Mapping[str, Wire]] = {
                     *("text", "inlineData", "fileData", "functionCall", "functionResponse", "executableCode"),
                     *("codeExecutionResult", "toolCall", "toolResponse"),
                 }
-            )
+            ),
+            "GroundingChunk": frozenset({"image", "maps", "retrievedContext", "web"}),
+            "PartialArg": frozenset({"stringValue", "boolValue", "nullValue", "numberValue"}),
         },
         kinds={
             "GenerateContentConfig.contents": {"list": {"is": "Content"}},
@@ -579,6 +638,11 @@ WIRES: Final[Mapping[str, Wire]] = {
             "FunctionDeclaration.response": {"map": "anything"},
             "GenerationConfig.responseSchema": {"map": "anything"},
             "Candidate.index": _FIRST,
+            "Citation.startIndex": {"words": [1]},
+            "Citation.endIndex": {"words": [5]},
+            "Segment.startIndex": {"words": [1]},
+            "Segment.endIndex": {"words": [5]},
+            "GroundingSupport.groundingChunkIndices": {"list": _FIRST},
             "FunctionResponse.name": _LOOK_UP,
         },
         values={
@@ -620,6 +684,7 @@ WIRES: Final[Mapping[str, Wire]] = {
             served={"created_at": _OWN, "model": _MODEL_NAME, "message.role": _USUAL},
         ),
         Whole(
+            at=2,
             events=(
                 {**_LINE, "message": {"role": "assistant", "content": "Hello"}},
                 {**_LINE, "message": {"role": "assistant", "content": "Hello"}},

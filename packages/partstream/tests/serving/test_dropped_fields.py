@@ -4,16 +4,17 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from partstream import chat_model
+from listening import deliver, listening
+from partstream import LanguageModelChatInformation, chat_model
 from partstream.errors import UnsupportedParameterError
 from partstream.lm.parts import TextPart
 from partstream.server.application import app
-from partstream.server.dropped import DROPPED_HEADER, DroppedFields, DroppedLog
+from partstream.server.dropped import DROPPED_HEADER, UNSAID_HEADER, DroppedFields, DroppedLog
 from partstream.server.settings import ServingSettings
 from partstream.server.telemetry import ServingMetrics
 from partstream.upstream.context import report_dropped
@@ -21,10 +22,15 @@ from partstream_devtools.bundles.exchange import RecordedAnswer
 from partstream_devtools.capturing.bundling import bundle_of, snapshot_of
 from partstream_devtools.capturing.last_answers import LastAnswers
 from partstream_devtools.inspector.answer_view import view_of_answer
+from partstream_devtools.testing.faults import document
 from serving.asgi import ask
 from serving.hosted import hosted, posted
 from serving.observations import an_answer
 from serving.providers import Driven
+from upstreams.upstreams import gateway_to
+
+if TYPE_CHECKING:
+    from partstream.server.loopback import ServerConnection
 
 STRICT = ServingSettings(strict=True)
 
@@ -209,13 +215,13 @@ def test_the_inspector_names_them_with_the_answer():
     assert note.endswith("field_18 and 11 more.")
 
 
-def _counted(metrics: ServingMetrics) -> dict[tuple[str, str], float]:
+def _counted(metrics: ServingMetrics, name: str = "partstream_dropped_fields_total") -> dict[tuple[str, str], float]:
     _, page = metrics.page()
     return {
         (sample.labels["wire"], sample.labels["field"]): sample.value
         for family in text_string_to_metric_families(page.decode())
         for sample in family.samples
-        if sample.name == "partstream_dropped_fields_total"
+        if sample.name == name
     }
 
 
@@ -237,6 +243,57 @@ def test_names_that_clients_invent_make_no_series():
         metrics.observe(an_answer(dropped=(f"invented_{number}", "%0A" * number, "x" * number)))
     assert len(_counted(metrics)) <= 65
     assert _counted(metrics)[("openresponses", "other")] > 900
+
+
+# ---- What a client does not get of an answer ----
+
+GEMINI = {
+    "candidates": [
+        {"content": {"parts": [{"text": "Hi"}]}, "finishReason": "STOP", "avgLogprobs": -0.5, "tone": "planted-secret"}
+    ],
+    "usageMetadata": {"promptTokenCount": 3, "candidatesTokenCount": 2, "cachedContentTokenCount": 1},
+}
+LOST = {"/v1/chat/completions": "", "/api/chat": ", usage.cached_tokens"}
+MODEL = LanguageModelChatInformation("model-1", "Model", "f", "1", 200_000, 8000)
+
+
+async def _asked_of_gemini(path: str, *, stream: bool, observed: list[Any]) -> Any:
+    """The reply to a client of another wire, of a server of Gemini on loopback."""
+
+    async def serve(connection: ServerConnection) -> None:
+        while (request := await connection.next_request()) is not None:
+            event = b"data: " + json.dumps(GEMINI).encode() + b"\n\n"
+            await deliver(connection, request, document(200, event, "text/event-stream"))
+
+    async with listening(serve) as url, gateway_to(url, protocol="gemini", models=(MODEL,)) as gateway:
+        application = app(gateway)
+        application.on_did_finish_answer(observed.append)
+        body = {"model": "model-1", "messages": [{"role": "user", "content": "Hi"}], "stream": stream}
+        return await ask(application, path, body)
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["document", "stream"])
+@pytest.mark.parametrize(("path", "more"), LOST.items(), ids=LOST)
+def test_fields_of_an_answer_that_no_part_or_no_wire_holds_are_named_without_values(path, more, stream, caplog):
+    observed: list[Any] = []
+    reply = asyncio.run(_asked_of_gemini(path, stream=stream, observed=observed))
+    names = f"candidates[].avgLogprobs, candidates[].tone{more}"
+    assert reply.headers.get(UNSAID_HEADER) == (None if stream else names)
+    assert DROPPED_HEADER not in reply.headers
+    assert [one.unsaid for one in observed] == [tuple(names.split(", "))]
+    (line,) = _logged(caplog)
+    assert line.startswith(f"fields of an answer do not reach the client: {names} (request ")
+    assert "planted-secret" not in caplog.text
+
+
+def test_answers_are_counted_by_the_field_at_the_top():
+    metrics = ServingMetrics(lambda: 0)
+    metrics.observe(an_answer(unsaid=("candidates[].tone", "candidates[].avgLogprobs", "usage.cached_tokens")))
+    metrics.observe(an_answer(dropped=("tools[].mcp",)))
+    assert _counted(metrics, "partstream_unsaid_fields_total") == {
+        ("openresponses", "candidates"): 1,
+        ("openresponses", "usage"): 1,
+    }
 
 
 def test_over_the_real_server_the_header_comes_before_the_first_event():

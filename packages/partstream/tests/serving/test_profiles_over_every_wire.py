@@ -56,7 +56,9 @@ async def serving(settings: Path, data: Path) -> AsyncIterator[str]:
     finally:
         process.terminate()
         _, errors = await process.communicate()
-    assert (process.returncode, errors) == (0, b"")
+    # Wires have no place for some counts and facts, which is said once.
+    wrong = [line for line in errors.splitlines() if not line.startswith(b"fields of an answer do not reach")]
+    assert (process.returncode, wrong) == (0, [])
 
 
 def test_each_server_is_asked_over_another_wire_and_all_state_comes_back(tmp_path: Path) -> None:

@@ -745,11 +745,13 @@ class _Subject:
         if lost is not None:
             notes.append(f"{lost.sentence[0].upper()}{lost.sentence[1:]}.")
         notes += self._left_out()
-        if self.answer is not None and (dropped := self.answer.dropped):
-            more = f" and {len(dropped) - _MOST_DROPPED} more" if len(dropped) > _MOST_DROPPED else ""
-            notes.append(
-                f"The client's request has fields that reached no model: {', '.join(dropped[:_MOST_DROPPED])}{more}."
-            )
+        unread = () if self.read.finish is None else self.read.finish.dropped
+        for said, names in (
+            ("The client's request has fields that reached no model", getattr(self.answer, "dropped", ())),
+            ("The answer has fields that nothing reads", unread),
+        ):
+            more = f" and {len(names) - _MOST_DROPPED} more" if len(names) > _MOST_DROPPED else ""
+            notes += [f"{said}: {', '.join(names[:_MOST_DROPPED])}{more}."] if names else []
         late = sum(event.is_late for event in self.read.events)
         if late:
             notes.append(f"{late} events came behind the end of the answer; nobody reads them.")

@@ -46,6 +46,8 @@ class Finish:
         provider_metadata: The provider's other facts about the whole response, by the provider's name; JSON values.
         edits: The upstream's own cuts to the conversation, a phrase each.
         explanation: The upstream's own sentence for why the model stopped, such as that of a refusal; or None.
+        dropped: What the upstream said and no output holds: the paths of its fields, such as
+            `choices[].logprobs.content`, without values; at most 100. Two ends that differ in it alone are equal.
 
     Example:
         >>> from partstream import Finish, FinishReason, Outcome, UnifiedFinishReason, Usage
@@ -63,6 +65,7 @@ class Finish:
     provider_metadata: Mapping[str, Any] = field(default_factory=dict)
     edits: tuple[str, ...] = ()
     explanation: str | None = None
+    dropped: tuple[str, ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
         check_fields(self, _FINISH)

@@ -9,13 +9,19 @@ A :class:`ResponseReader` holds how far a response has come, and ends it once. A
 subclass is an :class:`EventReader` and adds a table of types: :func:`rows_by_state` combines it with
 :data:`TRANSITIONS` once, so that an event costs one look-up. Where chunks have none, it is a :class:`ChunkReader`.
 
+Nothing is swallowed: each wire has a table of the fields that it reads (:func:`places`), and the Finish names every
+other one that says something (:attr:`partstream.lm.outputs.Finish.dropped`). Events of the fast path equal one that was
+looked at, so they cost nothing.
+
 Below them are the tools of several wires: fields that may be missing, null or of another type; arguments of tool calls;
 :class:`EmittedPrefix`, which recognizes a snapshot of a text that was emitted.
 """
 
 from __future__ import annotations
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from enum import Enum, IntEnum, auto
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, TypeAlias
@@ -165,6 +171,82 @@ class Deltas(NamedTuple):
     counts: tuple[str, ...] = ()
 
 
+# ---- What is not read ----
+
+Places: TypeAlias = Mapping[str, Mapping[str, str | None]]
+"""The fields that are read of each object in an event, each with the place of the objects in it; None for one that is
+read as a whole, or whose objects the reader itself counts. See :func:`places`."""
+
+_MOST_NAMES: Final = 100
+"""How many names of one answer are kept."""
+_LONGEST_NAME: Final = 200
+"""Characters."""
+_NOTHING: Final[tuple[Any, ...]] = (None, False, "", "auto", "default", "standard", "not_available")
+"""Values that say nothing; 0 equals False."""
+
+
+def places(table: Mapping[str, str]) -> Places:
+    """Makes the places of a table whose texts name the fields that are read of the objects at each path.
+
+    The path `choices.delta` is that of the object, or of the objects in the list, in that field; the empty one is that
+    of the event. `content[text|thinking]` is that of objects of these types; one of another type is left out, because
+    its reader counts it. Blanks separate paths of the same row. In its text, `item=output[]` says that the object in a
+    field is like those at another path, and is named so, and `*` that the reader counts the other fields itself.
+    """
+    found: dict[str, dict[str, str | None]] = {}
+    for path, fields in ((path, fields) for paths, fields in table.items() for path in paths.split() or [""]):
+        place, _, types = path.rstrip("]").partition("[")
+        named = [one.partition("=") for one in fields.split()]
+        given = {name: other if equals else None for name, equals, other in named}
+        found |= {f"{place}[{kind}]" if types else place: dict(given) for kind in types.split("|")}
+    heads = {place.partition("[")[0] for place in found}
+    for place, known in found.items():
+        above = place.partition("[")[0]
+        for name, other in known.items():
+            inner = f"{above}.{name}".lstrip(".") if other is None else other
+            known[name] = inner if inner.replace("[]", "") in heads else None
+    return found
+
+
+def find_unread(fields: Mapping[str, Any], read: Places, names: dict[str, None], place: str = "", at: str = "") -> None:
+    """Adds the paths of the fields below an object that say something and are not read, without values.
+
+    Args:
+        fields: The object.
+        read: What is read.
+        names: The paths found so far, in order.
+        place: The place of the object in `read`.
+        at: What is before its fields in a path.
+    """
+    known = read[place]
+    for name, value in fields.items():
+        if name not in known:
+            if "*" not in known and _says_something(value) and len(names) < _MOST_NAMES:
+                names[f"{at}{name}"[:_LONGEST_NAME]] = None
+            continue
+        inner = known[name]
+        if inner is None or not value:
+            continue
+        is_list = value.__class__ is list
+        path = inner.replace("[]", "")
+        shown = inner if path is not inner or not inner else f"{at}{name}[]" if is_list else f"{at}{name}"
+        for one in value if is_list else (value,):
+            if one.__class__ is dict:
+                typed = f"{path}[{_DATE.sub('', str(one['type']))}]" if "type" in one else path
+                where = typed if typed in read else path
+                if where in read:
+                    find_unread(one, read, names, where, f"{shown}." if shown else "")
+
+
+_DATE: Final = re.compile(r"_\d{8}$")
+
+
+def _says_something(value: object) -> bool:
+    if isinstance(value, dict | list):
+        return any(map(_says_something, value.values() if isinstance(value, dict) else value))
+    return value not in _NOTHING
+
+
 class ResponseReader(ABC):
     """Reads one response: takes its events, returns outputs; see :class:`partstream.lm.outputs.ResponseStream`.
 
@@ -176,6 +258,7 @@ class ResponseReader(ABC):
 
     Attributes:
         deltas: The events that come by the thousand.
+        reads: What is read of the events; without a place where nothing is named.
         has_documents: Whether a server may send a document in place of a stream.
         emit_more: The fast path, or None.
         is_untagged: Whether the response has shown that its text holds no thinking in tags: thinking came in a field of
@@ -183,6 +266,7 @@ class ResponseReader(ABC):
     """
 
     deltas: Deltas = Deltas()
+    reads: Places = MappingProxyType({})
     has_documents: bool = False
 
     @classmethod
@@ -207,6 +291,7 @@ class ResponseReader(ABC):
         self._state = LifecycleState.IDLE
         self._error: LanguageModelError | None = None  # what the upstream has reported, and may say more about
         self._counted_once: set[str] = set()
+        self._unread: dict[str, None] = {}
 
     @property
     def finished(self) -> bool:
@@ -286,7 +371,8 @@ class ResponseReader(ABC):
         error: LanguageModelError | None = None,
     ) -> None:
         """Appends the Finish; the response is finished then."""
-        outputs.append(self._make_finish(outcome, reason, error))
+        finish = self._make_finish(outcome, reason, error)
+        outputs.append(replace(finish, dropped=tuple(self._unread)) if self._unread else finish)
         self._enter(LifecycleState.FINISHED)
 
     def _enter(self, state: LifecycleState) -> None:
@@ -360,6 +446,8 @@ class EventReader(ResponseReader):
         except (KeyError, TypeError):
             self._unknown(event, outputs)
             return
+        if self.reads:
+            find_unread(event, self.reads, self._unread)
         try:
             self.emit_more = handler(self, event, outputs)
         except UpstreamProtocolError as error:
@@ -811,6 +899,8 @@ class ChunkReader(ResponseReader):
         is_last = next_state is LifecycleState.FINISHED
         self._state = self._state if is_last else next_state
         self._error = self._error or error
+        if self.reads:
+            find_unread(chunk, self.reads, self._unread)
         self._read_chunk(chunk, outputs)
         if is_last and not self.finished:
             self._complete(outputs)

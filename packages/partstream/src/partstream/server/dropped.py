@@ -1,12 +1,17 @@
-"""The fields of a request that reach no model, and where people read of them.
+"""The fields of a request that reach no model, those of an answer that no client gets, and where people read of them.
 
-Two sides name such fields. The request reader names what has no place in the middle, in the client's own words
-(:attr:`partstream.lm.outputs.InboundRequest.dropped`). What writes the request of an upstream names what the other wire
-has no place for (:func:`partstream.upstream.context.report_dropped`), before the first part of the response.
+Two sides name the fields of a request. The request reader names what has no place in the middle, in the client's own
+words (:attr:`partstream.lm.outputs.InboundRequest.dropped`). What writes the request of an upstream names what the
+other wire has no place for (:func:`partstream.upstream.context.report_dropped`), before the first part of the response.
+Of an answer, the reader of the upstream's wire names what no part holds
+(:attr:`partstream.lm.outputs.Finish.dropped`), and the writer of the client's what that wire has no place for
+(:attr:`partstream.protocols.serve.ResponseWriter.dropped`), at its end; an answer whose own bytes pass loses nothing.
 
-:class:`DroppedFields` has those of one request. A client reads their names in the header :data:`DROPPED_HEADER`, the
-owner of the server in the log and in the metrics, once for each distinct set. A strict server refuses the request
-instead. No value is kept. Clients choose names, so everything here is bounded.
+:class:`DroppedFields` has those of one request, or of one answer. A client reads their names in the header
+:data:`DROPPED_HEADER` or :data:`UNSAID_HEADER`, of which a stream has the second only if it ends before its head is
+sent. The owner of the server reads them in the log and in the metrics, once for each distinct set. A strict server
+refuses the request instead; an answer has been paid for and has perhaps begun, so it is never refused. No value is
+kept. Clients and servers choose names, so everything here is bounded.
 """
 
 from __future__ import annotations
@@ -20,7 +25,9 @@ from urllib.parse import quote
 from partstream.errors import RequestNotExpressibleError, UnsupportedParameterError
 
 DROPPED_HEADER: Final = "x-partstream-dropped"
-"""The header of a reply that names them, separated by commas."""
+"""The header of a reply that names those of the request, separated by commas."""
+UNSAID_HEADER: Final = "x-partstream-dropped-answer"
+"""The same for those of the answer."""
 
 _MOST_NAMES: Final = 20
 """The most names in a header, a line of the log and an error."""
@@ -45,9 +52,14 @@ def _shown(path: str) -> str:
 
 
 class DroppedLog:
-    """Logs each set of names once in the life of a server."""
+    """Logs each set of names once in the life of a server.
 
-    def __init__(self) -> None:
+    Args:
+        header: The header that names them, which says of what they are.
+    """
+
+    def __init__(self, header: str = DROPPED_HEADER) -> None:
+        self.header = header
         self._logged: set[frozenset[str]] = set()
 
     def note(self, names: Collection[str], request_id: str) -> None:
@@ -62,14 +74,17 @@ class DroppedLog:
             return
         self._logged.add(key)
         if len(self._logged) > _MOST_SETS:
-            _logger.warning("further fields that reach no model are named in %s alone", DROPPED_HEADER)
+            _logger.warning("further fields like those are named in %s alone", self.header)
             return
-        said = "fields of a request reach no model: %s (request %s; later ones like it are not logged)"
-        _logger.warning(said, _listed(names), request_id)
+        said = "fields of a request reach no model" if self.header == DROPPED_HEADER else _UNSAID
+        _logger.warning("%s: %s (request %s; later ones like it are not logged)", said, _listed(names), request_id)
+
+
+_UNSAID: Final = "fields of an answer do not reach the client"
 
 
 class DroppedFields:
-    """Those of one request.
+    """Those of one request, or of one answer.
 
     Args:
         request_id: The id of the request.
@@ -77,7 +92,7 @@ class DroppedFields:
         is_strict: Whether the request is refused instead.
     """
 
-    def __init__(self, request_id: str, log: DroppedLog, *, is_strict: bool) -> None:
+    def __init__(self, request_id: str, log: DroppedLog, *, is_strict: bool = False) -> None:
         self._request_id = request_id
         self._log = log
         self._is_strict = is_strict
@@ -121,7 +136,7 @@ class DroppedFields:
     @property
     def headers(self) -> tuple[tuple[str, str], ...]:
         """The header of the reply; none without such fields."""
-        return ((DROPPED_HEADER, _listed(self._paths)),) if self._paths else ()
+        return ((self._log.header, _listed(self._paths)),) if self._paths else ()
 
 
 def _listed(names: Collection[str]) -> str:

@@ -18,7 +18,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -360,6 +360,7 @@ class ResponseRun:
         self._running: ProviderCall | None = None
         self._observed: AnswerObservation | None = None
         self._dropped: DroppedFields | None = None  # most requests lose nothing
+        self._unsaid: DroppedFields | None = None
 
     def begin_trace(self, route: str) -> None:
         """Begins the trace of the response, if the owner of the server wants one; `route` is a pattern of paths."""
@@ -524,6 +525,12 @@ class ResponseRun:
         self._dropped = self._dropped or self._dropped_fields()
         self._dropped.report(paths)
 
+    def _leave_unsaid(self, names: Collection[str]) -> None:
+        """Notes what the client does not get of the answer."""
+        if names:
+            self._unsaid = DroppedFields(self._request.request_id, self._state.unsaid)
+            self._unsaid.add(names)
+
     def _dropped_fields(self) -> DroppedFields:
         return DroppedFields(self._request.request_id, self._state.dropped, is_strict=self._settings.strict)
 
@@ -553,7 +560,7 @@ class ResponseRun:
         usual = Reply(request_id, int(self._time), raw_reasoning=settings.raw_reasoning)
         identity = replace(usual if rules.identify is None else rules.identify(wire), secret=memory.secret)
         kind = replies.StreamReply if asked.stream else replies.DocumentReply
-        make_reply = partial(kind, endpoint.writes, asked, identity, sink, request_id)
+        make_reply = partial(kind, endpoint.writes, asked, identity, sink, request_id, self._leave_unsaid)
         offered = self._offer(case)
         reply: replies.ReplyWriter = (
             make_reply() if offered is None else ForwardedReply(make_reply, offered, endpoint, asked, identity, sink)
@@ -698,6 +705,7 @@ class ResponseRun:
                 is_usage_kept=bool(rows),
                 response_id=None if finish is None else finish.response_id,
                 violations=answer.violations.total(),
+                unsaid=() if self._unsaid is None else self._unsaid.names,
             )
         )
 
@@ -745,8 +753,8 @@ class ResponseRun:
 
     @property
     def reply_headers(self) -> tuple[tuple[str, str], ...]:
-        """The headers that name the upstream, where the provider has named one, and the fields that reach no model."""
-        dropped = () if self._dropped is None else self._dropped.headers
+        """The headers that name the upstream, where the provider has named one, and the fields that reach nobody."""
+        dropped = (header for one in (self._dropped, self._unsaid) if one is not None for header in one.headers)
         return (*(((UPSTREAM_HEADER, self._upstream),) if self._upstream else ()), *dropped)
 
 

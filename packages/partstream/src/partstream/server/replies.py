@@ -20,9 +20,9 @@ response is stored: a client that has the end may name the response in its next 
 from __future__ import annotations
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from partstream.codec.checks import narrow
 from partstream.codec.json_codec import dumps, dumps_text, loads
@@ -50,13 +50,21 @@ class ReplyWriter:
         reply: What identifies the reply.
         sink: Where the bytes go.
         request_id: The id of the request, which a failure holds where its wire has a place for it.
+        leave_unsaid: Takes the names of what the client does not get of the answer, before the head of a document.
     """
 
-    __slots__ = ("_request_id", "_sink", "_writer", "_writes")
+    __slots__ = ("_leave_unsaid", "_request_id", "_sink", "_writer", "_writes")
 
     def __init__(
-        self, writes: type[ResponseWriter], asked: InboundRequest, reply: Reply, sink: ReplySink, request_id: str
+        self,
+        writes: type[ResponseWriter],
+        asked: InboundRequest,
+        reply: Reply,
+        sink: ReplySink,
+        request_id: str,
+        leave_unsaid: Callable[[Collection[str]], object] = lambda _names: None,
     ) -> None:
+        self._leave_unsaid = leave_unsaid
         self._writes = writes
         self._request_id = request_id
         self._writer = writes(asked, reply)
@@ -107,17 +115,18 @@ class ReplyWriter:
 
 
 class StreamReply(ReplyWriter):
-    """Writes a response as events, each as soon as its part comes; the first part decides that the status is 200."""
+    """Writes a response as events, each as soon as its part comes; the first part decides that the status is 200.
+
+    It takes the arguments of :class:`ReplyWriter`.
+    """
 
     __slots__ = ("_begun", "_bytes", "_form", "_send")
 
-    def __init__(
-        self, writes: type[ResponseWriter], asked: InboundRequest, reply: Reply, sink: ReplySink, request_id: str
-    ) -> None:
-        super().__init__(writes, asked, reply, sink, request_id)
+    def __init__(self, writes: type[ResponseWriter], asked: InboundRequest, *about: Any) -> None:
+        super().__init__(writes, asked, *about)
         self._form = writes.stream_form(asked)
         self._bytes = AnswerBytes(self._writer, self._form)
-        self._send = sink.send
+        self._send = self._sink.send
         self._begun = False
 
     @property
@@ -139,6 +148,7 @@ class StreamReply(ReplyWriter):
             self._fail(finish.error)
             return
         data = self._bytes.write(finish)
+        self._leave_unsaid((*finish.dropped, *self._writer.dropped))
         if not self._begun:
             self._begin()
         self._sink.end(data + self._bytes.end())
@@ -172,14 +182,12 @@ class StreamReply(ReplyWriter):
 
 
 class DocumentReply(ReplyWriter):
-    """Writes a response as one document at its end, for which the status waits."""
+    """Writes a response as one document at its end, for which the status waits; see :class:`ReplyWriter`."""
 
     __slots__ = ("_events",)
 
-    def __init__(
-        self, writes: type[ResponseWriter], asked: InboundRequest, reply: Reply, sink: ReplySink, request_id: str
-    ) -> None:
-        super().__init__(writes, asked, reply, sink, request_id)
+    def __init__(self, writes: type[ResponseWriter], asked: InboundRequest, *about: Any) -> None:
+        super().__init__(writes, asked, *about)
         self._events: list[WireEvent] = []
 
     def take(self, part: ResponsePart, /) -> None:
@@ -192,6 +200,7 @@ class DocumentReply(ReplyWriter):
             self._fail(finish.error)
             return
         self._events += self._writer.write(finish)
+        self._leave_unsaid((*finish.dropped, *self._writer.dropped))
         status, document = self._writes.document(self._events)
         body = dumps(document)
         self._sink.start(Head(status, json_headers(body)))

@@ -370,6 +370,7 @@ class AnswerObservation:
             kind of failure, such as `unauthenticated`.
         violations: How often the provider broke a rule of the contract; the parts that did were left out.
         dropped: The names of the fields of the request that reached no model, such as `tools[].web_search`.
+        unsaid: The names of the fields of the answer that the client did not get, such as `choices[].logprobs`.
     """
 
     time: float
@@ -396,6 +397,7 @@ class AnswerObservation:
     response_id: str | None = None
     violations: int = 0
     dropped: tuple[str, ...] = ()
+    unsaid: tuple[str, ...] = ()
 
 
 class AnswerTrace(Protocol):

@@ -26,7 +26,7 @@ from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.protocols.serve import RequestReferences, ResolvedReferences, ServedState, StoredAnswer, WireRequest
 from partstream.server import requests
 from partstream.server.clients import Caller, TokenAuthenticator, key_places, machine_token, nobody_in_particular
-from partstream.server.dropped import DroppedLog
+from partstream.server.dropped import UNSAID_HEADER, DroppedLog
 from partstream.server.models import CataloguedModel, ModelCatalogue
 from partstream.server.origins import AllowedOrigins
 from partstream.server.replies import RecordingReplySink, ReplySink
@@ -63,6 +63,7 @@ class ServerState:
         memory: What it remembers of its responses.
         thinking: The state of thinking that clients of some wires cannot return.
         dropped: Logs the fields of requests that reach no model.
+        unsaid: Logs the fields of answers that no client gets.
         origins: The origins whose pages may read replies; None for none.
         requests: How many requests are being read or answered.
         is_draining: Whether new responses are refused.
@@ -90,7 +91,7 @@ class ServerState:
         self.catalogue = ModelCatalogue(providers, aliases, settings.models_seconds)
         self.memory = AnswerMemory(settings.store, installation_secret(settings.state_folder))
         self.thinking = ThinkingMemory(settings.thinking_bytes)
-        self.dropped = DroppedLog()
+        self.dropped, self.unsaid = DroppedLog(), DroppedLog(UNSAID_HEADER)
         self.origins = AllowedOrigins(settings.allow_origins) if settings.allow_origins else None
         self._authenticate = settings.authenticate or nobody_in_particular
         if settings.authenticate is None and settings.token is not None:

@@ -423,6 +423,12 @@ class ServingMetrics:
             ["wire", "field"],
             registry=self.registry,
         )
+        self._unsaid = Counter(
+            "partstream_unsaid_fields",
+            "Answers with a field that the client did not get, by wire and the field at the top of its path.",
+            ["wire", "field"],
+            registry=self.registry,
+        )
         self._dropped_fields: set[str] = set()
         is_open = Gauge("partstream_open_answers", "Answers that are being given now.", registry=self.registry)
         is_open.set_function(open_answers)
@@ -451,8 +457,9 @@ class ServingMetrics:
         self._bytes.labels(answer.wire).inc(answer.bytes)
         if answer.client.retry:
             self._repeated.labels(client).inc()
-        for field in {self._label_of(name) for name in answer.dropped}:
-            self._dropped.labels(answer.wire, field).inc()
+        for names, counter in ((answer.dropped, self._dropped), (answer.unsaid, self._unsaid)):
+            for field in {self._label_of(name) for name in names}:
+                counter.labels(answer.wire, field).inc()
 
     def _label_of(self, name: str) -> str:
         """The field at the top of a path; `other` where clients invent more of them than there are series."""

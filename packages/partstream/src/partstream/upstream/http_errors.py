@@ -336,6 +336,7 @@ def _redacted_finish(finish: Finish, redactor: Redactor) -> Finish:
         provider_metadata=redactor.redact_values(finish.provider_metadata, names=True),
         edits=redactor.redact_values(finish.edits),
         explanation=redactor.redact_values(finish.explanation),
+        dropped=redactor.redact_values(finish.dropped),
     )
 
 

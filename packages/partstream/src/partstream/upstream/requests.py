@@ -491,6 +491,7 @@ class AttemptReport:
             calls = (RawCallPart.of(self._prefix + call_id, *said) for call_id, *said in finish.error.calls)
             seen = calls if self._state is None else map(self._state.see_call, calls)
             finish.error.calls = tuple((one.call_id, one.name, one.arguments) for one in seen)
+        finish = replace(finish, dropped=(*finish.dropped, *self._unmapped))
         self._progress.attempt_ended(finish)
         reason = finish.reason
         if reason is not None and (cause := _CUTS.get(reason.unified)) is not None:
@@ -499,6 +500,8 @@ class AttemptReport:
             _logger.debug("the answer of %s was cut: %s%s", self._question.shown_model_id, cause, word)
         if self._unmapped:
             _logger.info("the answer held what has no part: %s", dict(self._unmapped))
+        if finish.dropped:
+            _logger.debug("nothing reads these fields of the answer: %s", ", ".join(finish.dropped))
         if finish.error is None and self._state is not None:
             # Before the usage, which consumers take for the last part.
             history = partial(preparation.history_digest, self._question.messages)

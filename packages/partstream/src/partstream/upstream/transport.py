@@ -778,4 +778,10 @@ def _end(finish: Finish) -> str:
         words.append(f"tokens {usage.input_tokens} in, {usage.output_tokens} out")
     if finish.error is not None:
         words.append(type(finish.error).__name__)
+    if finish.dropped:
+        words.append(f"unread {' '.join(finish.dropped[:_MOST_UNREAD])}")
     return " ".join(words)
+
+
+_MOST_UNREAD: Final = 20
+"""The most names of fields in a line."""

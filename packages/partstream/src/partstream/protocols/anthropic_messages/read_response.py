@@ -501,6 +501,22 @@ class MessagesStream(base.EventReader):
         ending: Whether a stop reason came, and nothing of the answer after it: only `message_stop` may still follow.
     """
 
+    reads = base.places(
+        {
+            "": "type index message= content_block=content[] delta usage error id role model content stop_reason"
+            " stop_sequence stop_details container context_management request_id",
+            "delta": "type stop_reason stop_sequence stop_details container text thinking signature partial_json"
+            " citation=content[].citations[] content encrypted_content error",
+            "content[text]": "type text citations",
+            "content[thinking]": "type thinking signature",
+            "content[tool_use]": "type id name input caller toolset_name",
+            "content.citations": "type url title source file_id document_index document_title cited_text",
+            "context_management": "applied_edits",
+            "usage": "input_tokens cache_creation_input_tokens cache_read_input_tokens output_tokens"
+            " output_tokens_details",
+            "usage.output_tokens_details": "thinking_tokens",
+        }
+    )
     deltas = base.Deltas({"content_block_delta": tuple(("delta", DELTAS[kind].field) for kind in _MORE)})
     has_documents = True
     errors = ERRORS

@@ -58,6 +58,7 @@ from partstream.protocols.provider_state import open_state
 from partstream.protocols.read_response import STOP_SEQUENCE
 from partstream.protocols.serve import (
     MODEL,
+    SAID_BY_MOST,
     ForwardingRules,
     RequestReader,
     ResponseWriter,
@@ -825,6 +826,7 @@ class MessagesResponseWriter(ResponseWriter):
     )
     request_id_header = "request-id"
     aliases = (PREFIX,)
+    says = SAID_BY_MOST | {"citation.citedText", "container", "usage.half"}
 
     def __init__(self, asked: InboundRequest, reply: Reply) -> None:
         super().__init__(asked, reply)
@@ -916,11 +918,15 @@ class MessagesResponseWriter(ResponseWriter):
             known = [] if finish.usage is None else [self._delta(None, finish)]
             return [*known, error_event(finish.error)]
         word = stop_word(finish.outcome, finish.reason, called=self._called)
+        if finish.reason is not None and word == finish.reason.raw:
+            self.dropped.pop("finish_reason", None)
         return [self._delta(word, finish), {"type": "message_stop"}]
 
     def _delta(self, word: str | None, finish: Finish) -> dict[str, Any]:
         matched = self._matched(finish)
-        word = _MATCHED if matched is not None and word in _WHOLE else word
+        if matched is not None and word in _WHOLE:
+            word = _MATCHED
+            self.dropped.pop(STOP_SEQUENCE, None)
         delta: dict[str, Any] = {"stop_reason": word, "stop_sequence": matched if word == _MATCHED else None}
         if self._blocks.container is not None:
             delta["container"] = dict(self._blocks.container)

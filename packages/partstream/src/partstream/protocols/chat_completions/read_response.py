@@ -370,7 +370,7 @@ class ChatCompletionsStream(base.ChoicesReader):
             self._read_annotations(message.get("annotations"), outputs)
             self._read_images(message.get("images"), outputs)
         if calls := objects(message, "tool_calls"):
-            self._tool_calls().message(calls)
+            self._tool_calls().message(calls, outputs)
         if not (continues or (self._calls is not None and self._calls.any_open)):
             self._read_function_call(mapping(message, "function_call"), outputs)
 
@@ -598,3 +598,35 @@ _QUIET: Final = frozenset(
 
 _OF_CALLS: Final = frozenset({"id", "type", "extra_content"})
 """The fields of an element that begins a call."""
+
+
+# ---- What is read ----
+
+_OF_A_MESSAGE: Final = " ".join(("role", *DELTA, *_OF_THINKING))
+_OF_USAGE: Final = (
+    *((name,) for name in ("prompt_tokens", "completion_tokens", "total_tokens", "cost", "prompt_cache_miss_tokens")),
+    *(*_CACHED, *_WRITTEN, *_REASONING, *(path for path, _ in _COSTS)),
+)
+
+ChatCompletionsStream.reads = base.places(
+    {
+        "": "id object created model provider choices usage x_groq citations search_results error base_resp"
+        " system_fingerprint obfuscation",
+        "choices": "index delta message text finish_reason native_finish_reason stop_reason matched_stop usage=usage"
+        " error",
+        "choices.delta": f"{_OF_A_MESSAGE} *",  # of the deltas, it counts unknown fields
+        "choices.message": f"{_OF_A_MESSAGE} error",
+        "choices.delta.audio choices.message.audio": "data format transcript",
+        "choices.delta.annotations[url_citation] choices.message.annotations[url_citation]": "type index url_citation",
+        "choices.delta.annotations.url_citation choices.message.annotations.url_citation": "url title start_index"
+        " end_index content",
+        "choices.delta.tool_calls choices.message.tool_calls": "index id type function extra_content",
+        "choices.delta.tool_calls.function choices.message.tool_calls.function": "name arguments",
+        "x_groq": "id usage=usage",
+        "usage": " ".join(first for first, *_ in _OF_USAGE),
+        **{
+            f"usage.{name}": " ".join(one for first, *rest in _OF_USAGE if first == name for one in rest)
+            for name in ("prompt_tokens_details", "prompt_token_details", "completion_tokens_details")
+        },
+    }
+)

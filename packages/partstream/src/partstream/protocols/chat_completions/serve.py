@@ -63,6 +63,7 @@ from partstream.protocols.options import NO_EFFORT
 from partstream.protocols.provider_state import FIELD
 from partstream.protocols.provider_state import MESSAGE_FIELD as ITEM_TYPE
 from partstream.protocols.serve import (
+    SAID_BY_MOST,
     ForwardingRules,
     RequestReader,
     ResponseWriter,
@@ -456,6 +457,7 @@ class ChatCompletionsWriter(ResponseWriter):
     documents = MODEL_DOCUMENTS
     adopts_the_first = True
     drops_thinking_state = True  # the official types have no field for it
+    says = SAID_BY_MOST | {"image", "file", "citation.startIndex", "citation.endIndex", "citation.citedText"}
     text_arguments = True
     failed = staticmethod(common_reply)
 

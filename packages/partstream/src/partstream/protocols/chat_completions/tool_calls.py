@@ -8,7 +8,7 @@ response, in the order of their opening.
 
 from __future__ import annotations
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from partstream.conversation.turns import canonical_json
@@ -128,18 +128,23 @@ class ToolCalls:
 
     def delta(self, wires: Iterable[JSONObject], outputs: list[StreamOutput]) -> None:
         """Reads the elements of one `tool_calls`."""
+        for wire in self._functions(wires, outputs):
+            delta = CallDelta(wire)
+            call, is_another = self._find(delta)
+            if call is None or is_another:
+                self._open(delta, call)
+                continue
+            if delta.id is not None:
+                self._by_id[delta.id] = call
+            call.take(delta)
+
+    def _functions(self, wires: Iterable[JSONObject], outputs: list[StreamOutput]) -> Iterator[JSONObject]:
+        """The calls of functions; one of a tool of another kind is counted: no request of ours offers any."""
         for wire in wires:
             kind = identifier(wire, "type")
             if kind in {None, "function"} or mapping(wire, "function"):
-                delta = CallDelta(wire)
-                call, is_another = self._find(delta)
-                if call is None or is_another:
-                    self._open(delta, call)
-                    continue
-                if delta.id is not None:
-                    self._by_id[delta.id] = call
-                call.take(delta)
-            elif not self._counted:  # a tool that is no function: no request of ours offers any
+                yield wire
+            elif not self._counted:
                 self._counted = True
                 outputs.append(Unmapped(f"tool_calls:{kind}", wire))
 
@@ -147,11 +152,11 @@ class ToolCalls:
         """The call that was opened last under an index, or None."""
         return self._by_index.get(place)
 
-    def message(self, wires: Iterable[JSONObject]) -> None:
+    def message(self, wires: Iterable[JSONObject], outputs: list[StreamOutput]) -> None:
         """Reads the whole calls of a message, except for those that deltas brought."""
         had = list(self._calls)
         said = {_content(call.name, call.json.pieces) for call in had}
-        for wire in wires:
+        for wire in self._functions(wires, outputs):
             delta = CallDelta(wire)
             arguments = [] if delta.arguments is None else [delta.arguments]
             if had and _content(delta.name, arguments) in said:

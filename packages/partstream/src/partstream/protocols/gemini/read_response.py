@@ -648,3 +648,34 @@ MODIFIERS: Final = frozenset(
     | {"speechMetadata", "spreadsheetMetadata", "thought", SIGNATURE, "videoMetadata"}
 )
 """The modifiers of docs/wires/gemini.md#parts."""
+
+
+# ---- What is read ----
+
+_GROUNDING: Final = "candidates.groundingMetadata"
+
+GeminiResponseReader.reads = base.places(
+    {
+        "": "candidates promptFeedback usageMetadata modelVersion responseId createTime error",
+        "promptFeedback": "blockReason blockReasonMessage",
+        "usageMetadata": " ".join((*_SERVED, *(f"{name}TokenCount" for name in (*_COUNTS, "cachedContent")))),
+        "candidates": f"index content finishReason finishMessage error {' '.join(SOURCE_FIELDS)}",
+        "candidates.content": "role parts",
+        "candidates.content.parts": " ".join((*PARTS, "thought", SIGNATURE)),
+        "candidates.content.parts.functionCall": "id name args partialArgs willContinue",
+        "candidates.content.parts.functionCall.partialArgs": "jsonPath stringValue numberValue boolValue nullValue"
+        " willContinue",
+        "candidates.content.parts.inlineData": "mimeType data",
+        "candidates.content.parts.fileData": "fileUri mimeType",
+        _GROUNDING: "groundingChunks groundingSupports webSearchQueries imageSearchQueries searchEntryPoint",
+        f"{_GROUNDING}.groundingChunks": " ".join(_KINDS),
+        " ".join(
+            f"{_GROUNDING}.groundingChunks.{kind}" for kind in _KINDS
+        ): f"uri sourceUri title text {' '.join(_STORES)}",
+        f"{_GROUNDING}.groundingSupports": "groundingChunkIndices segment",
+        f"{_GROUNDING}.groundingSupports.segment": "startIndex endIndex text",
+        "candidates.citationMetadata": "citationSources citations",
+        "candidates.citationMetadata.citationSources candidates.citationMetadata.citations": "uri title startIndex"
+        " endIndex",
+    }
+)

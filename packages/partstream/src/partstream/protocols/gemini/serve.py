@@ -525,6 +525,16 @@ class GeminiResponseWriter(ResponseWriter):
 
     adopts_the_first = True
     base_paths = ("/v1beta", "/v1")
+    says = serve.SAID_BY_MOST - {serve.COUNTS[-1]} | {
+        "citation.citedText",
+        "usage.half",
+        "image",
+        "audio",
+        "video",
+        "application",
+        "text",
+        "file",
+    }
     documents = (
         ServedDocument("GET", "/models", _list, _is_meant),
         ServedDocument("GET", _ONE, _one, _is_meant),
@@ -623,9 +633,12 @@ class GeminiResponseWriter(ResponseWriter):
             self._kept.append(errors.error_event(finish.error))
             return
         grounding = {"groundingMetadata": {"groundingChunks": self._sources}} if self._sources else {}
+        word = finish_word(finish.outcome, finish.reason)
+        if finish.reason is not None and word == finish.reason.raw:
+            self.dropped.pop("finish_reason", None)
         candidate = {
             "content": {"parts": [{"text": ""}], "role": "model"},  # docs/wires/gemini.md#observed-streams
-            "finishReason": finish_word(finish.outcome, finish.reason),
+            "finishReason": word,
             "index": 0,
             **grounding,
         }

@@ -69,6 +69,15 @@ class OllamaStream(base.ChunkReader):
     """
 
     deltas = base.Deltas({"": (("message", "content"), ("message", "thinking"))}, varying=("created_at",))
+    reads = base.places(
+        {
+            "": f"model created_at message done done_reason error {' '.join((*COUNTS, *DURATIONS))}"
+            " remote_model remote_host StatusCode Status signin_url",
+            "message": "tool_calls *",
+            "message.tool_calls": "id type function",
+            "message.tool_calls.function": "index name arguments",
+        }
+    )
     nameless = "a line without a message"
     has_documents = True  # a document is a last line with the whole message (`stream: false`)
 

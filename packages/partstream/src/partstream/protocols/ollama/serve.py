@@ -252,6 +252,8 @@ class OllamaWriter(ResponseWriter):
     greeting = "Ollama is running"  # clients compare the whole text (docs/wires/ollama.md#the-probe)
     adopts_the_first = True
     drops_thinking_state = True
+    # A server remembers the state of thinking.
+    says = frozenset({"thinking.state", "image", "usage.input_tokens", "usage.output_tokens", "usage.half", *DURATIONS})
     documents = (
         ServedDocument("GET", "/tags", _tags),
         ServedDocument("POST", "/show", _show),

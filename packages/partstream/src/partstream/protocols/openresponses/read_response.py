@@ -762,3 +762,28 @@ OpenResponsesStream.deltas = base.Deltas(
 
 
 OpenResponsesStream.rows = base.rows_by_state(EVENTS)
+OpenResponsesStream.reads = base.places(
+    {
+        "": "type sequence_number output_index content_index summary_index annotation_index item_id obfuscation"
+        " response= item=output[] part=output[].content[] annotation=output[].content[].annotations[]"
+        " delta text refusal arguments name code message param"
+        # The response, and what it repeats of the request.
+        " id object created_at completed_at status model output usage error incomplete_details access_programs"
+        " background conversation frequency_penalty instructions max_output_tokens max_tool_calls metadata moderation"
+        " parallel_tool_calls presence_penalty previous_response_id prompt prompt_cache_key prompt_cache_retention"
+        " prompt_cache_options reasoning safety_identifier store temperature tool_choice tools top_logprobs top_p"
+        " truncation user",
+        "output[message]": "type id role status content",
+        "output[reasoning]": "type id status content summary=output[].content[] encrypted_content",
+        "output[function_call]": "type id call_id name arguments status",
+        "output[image_generation_call]": "type id status result output_format",
+        "output[compaction]": "type id encrypted_content",
+        "output.content[output_text|text]": "type text annotations",
+        "output.content[refusal]": "type refusal",
+        "output.content[reasoning_text|summary_text]": "type text",
+        "output.content.annotations": "type url title file_id filename start_index end_index index",
+        "usage": "input_tokens output_tokens total_tokens input_tokens_details output_tokens_details",
+        "usage.input_tokens_details": "cached_tokens cache_write_tokens",
+        "usage.output_tokens_details": "reasoning_tokens",
+    }
+)

@@ -51,6 +51,7 @@ from partstream.protocols.openresponses.output_items import (
 from partstream.protocols.options import NO_EFFORT
 from partstream.protocols.provider_state import beside_items, open_state, seal_state
 from partstream.protocols.serve import (
+    SAID_BY_MOST,
     ForwardingRules,
     FurtherEndpoint,
     RequestReader,
@@ -521,6 +522,7 @@ class OpenResponsesWriter(ResponseWriter):
 
     end_of_stream = b"data: [DONE]\n\n"
     stopped = Outcome.INCOMPLETE
+    says = SAID_BY_MOST | {"citation.startIndex", "citation.endIndex"}
     text_arguments = True
     state = stored.STATE
     documents: tuple[ServedDocument, ...] = (

@@ -1,0 +1,209 @@
+"""What a model server says and no output holds is named once at the end, by its path and without its value."""
+
+from __future__ import annotations
+import json
+from typing import Any
+
+import pytest
+
+from partstream.lm.messages import ChatMessage, RequestOptions
+from partstream.lm.outputs import Finish, InboundRequest, Outcome, Reply
+from partstream.lm.parts import DataPart, FinishReason, TextPart, ThinkingPart, UnifiedFinishReason, Usage
+from partstream.protocols.citations import CITATION_MIME_TYPE
+from partstream.protocols.protocol import PROTOCOLS
+from partstream.protocols.read_response import places
+from partstream.runtime.translation import frame_answer, read_answer, read_document
+from rows import one_test_for
+
+VALUE = "planted-value"
+
+
+def _said_in_chat(**fields: Any) -> dict[str, Any]:
+    return {"id": "c", "model": "m", "choices": [{"index": 0, "delta": {"content": "Hi"}} | fields]}
+
+
+STREAMS: dict[str, tuple[str, list[dict[str, Any]], tuple[str, ...]]] = {
+    "a field of a chunk": (
+        "chat-completions",
+        [_said_in_chat(logprobs={"content": [{"token": VALUE}]}), _said_in_chat(delta={}, finish_reason="stop")],
+        ("choices[].logprobs",),
+    ),
+    "a field of every chunk": (
+        "chat-completions",
+        [
+            *[_said_in_chat() | {"moderation": {"at": number}} for number in range(1, 9)],
+            _said_in_chat(finish_reason="stop"),
+        ],
+        ("moderation",),
+    ),
+    "fields that say nothing": (
+        "chat-completions",
+        [
+            _said_in_chat(logprobs=None, seen=[{"at": None}])
+            | {"service_tier": "default", "moderation": {"flags": {}}},
+            _said_in_chat(delta={}, finish_reason="stop") | {"usage": {"prompt_tokens": 3, "audio_tokens": 0}},
+        ],
+        (),
+    ),
+    "what an item, a part and the response say": (
+        "openresponses",
+        [
+            {"type": "response.output_item.added", "output_index": 0, "item": {"type": "message", "phase": VALUE}},
+            {"type": "response.output_text.delta", "output_index": 0, "delta": "Hi", "logprobs": [{"token": VALUE}]},
+            {
+                "type": "response.output_text.annotation.added",
+                "output_index": 0,
+                "annotation": {"type": "url_citation", "url": "https://a.example/", "tone": VALUE},
+            },
+            {"type": "response.completed", "response": {"status": "completed", "output": [], "speed": VALUE}},
+        ],
+        ("output[].phase", "logprobs", "output[].content[].annotations[].tone", "speed"),
+    ),
+    "what a block, a delta and a message say": (
+        "anthropic-messages",
+        [
+            {"type": "message_start", "message": {"id": "m", "content": [], "usage": {"speed": VALUE}}},
+            {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": "", "tone": VALUE}},
+            {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "Hi"}},
+            {"type": "content_block_stop", "index": 0},
+            {"type": "message_delta", "delta": {"stop_reason": "end_turn", "mood": VALUE}},
+            {"type": "message_stop"},
+        ],
+        ("usage.speed", "content[].tone", "delta.mood"),
+    ),
+    "what sources and parts say": (
+        "gemini",
+        [
+            {"candidates": [{"content": {"parts": [{"text": "Hi", "partMetadata": {"a": VALUE}}]}}]},
+            {
+                "candidates": [
+                    {
+                        "finishReason": "STOP",
+                        "groundingMetadata": {"groundingChunks": [{"web": {"uri": "https://a/", "domain": VALUE}}]},
+                        "avgLogprobs": -0.5,
+                    }
+                ]
+            },
+        ],
+        (
+            "candidates[].content.parts[].partMetadata",
+            "candidates[].groundingMetadata.groundingChunks[].web.domain",
+            "candidates[].avgLogprobs",
+        ),
+    ),
+    "what a line says": (
+        "ollama",
+        [
+            {
+                "model": "m",
+                "created_at": "t",
+                "message": {"content": "Hi"},
+                "done": False,
+                "logprobs": [{"token": VALUE}],
+            },
+            {"model": "m", "created_at": "t", "message": {"content": ""}, "done": True, "done_reason": "stop"},
+        ],
+        ("logprobs",),
+    ),
+}
+
+
+@one_test_for(("wire", "events", "names"), STREAMS.values(), ids=STREAMS)
+def test_the_end_names_them_once_and_no_value(wire, events, names):
+    said = read_answer(PROTOCOLS[wire], frame_answer(PROTOCOLS[wire], events))
+    assert said[-1].outcome is Outcome.COMPLETED
+    assert said[-1].dropped == names
+    assert VALUE not in repr(said[-1].dropped)
+
+
+def test_a_document_names_them_as_they_are_in_it():
+    message = {"role": "assistant", "content": "Hi", "audio": {"data": "", "transcript": "", "id": VALUE}}
+    choice = {"index": 0, "message": message, "finish_reason": "stop", "logprobs": {"content": [{"token": "Hi"}]}}
+    document = {"id": "c", "model": "m", "choices": [choice], "usage": {"prompt_tokens_details": {"audio_tokens": 7}}}
+    said = read_document(PROTOCOLS["chat-completions"], json.dumps(document).encode())
+    assert said[-1].dropped == (
+        "choices[].message.audio.id",
+        "choices[].logprobs",
+        "usage.prompt_tokens_details.audio_tokens",
+    )
+
+
+def test_an_answer_that_says_nothing_else_names_nothing():
+    (_, finish) = read_answer(
+        PROTOCOLS["chat-completions"],
+        frame_answer(PROTOCOLS["chat-completions"], [_said_in_chat(), _said_in_chat(delta={}, finish_reason="stop")]),
+    )
+    assert finish.dropped == ()
+
+
+def test_names_that_a_server_invents_are_few_and_short():
+    invented = {f"{'x' * 10_000}{number}": VALUE for number in range(50)} | {f"f{n}": 1 for n in range(10_000)}
+    events = [_said_in_chat() | invented, _said_in_chat(delta={}, finish_reason="stop")]
+    said = read_answer(PROTOCOLS["chat-completions"], frame_answer(PROTOCOLS["chat-completions"], events))
+    assert len(said[-1].dropped) == 100
+    assert max(map(len, said[-1].dropped)) == 200
+
+
+def test_a_place_of_the_table_that_nothing_leads_to_is_found():
+    for protocol in PROTOCOLS.values():
+        reads = protocol.read_response().reads
+        reached = {""} | {inner.replace("[]", "") for known in reads.values() for inner in known.values() if inner}
+        assert {place.partition("[")[0] for place in reads} <= reached
+
+
+def test_a_row_of_several_paths_and_types_is_a_place_for_each():
+    table = places({"": "a=b.c[] d", "d[x|y] b.c": "e"})
+    assert table == {"": {"a": "b.c[]", "d": "d"}, "d[x]": {"e": None}, "d[y]": {"e": None}, "b.c": {"e": None}}
+
+
+# ---- What the client's wire has no place for ----
+
+
+def _citation(**fields: Any) -> DataPart:
+    return DataPart.json({"type": "citation", "url": "https://a.example/", **fields}, CITATION_MIME_TYPE)
+
+
+STOPPED = FinishReason(UnifiedFinishReason.STOP)
+FACTS: dict[str, tuple[str, Any, set[str]]] = {
+    "a source, where there is no place for sources": (
+        "ollama",
+        _citation(title="A"),
+        {"citation.title", "citation.url"},
+    ),
+    "the words of a source": ("openresponses", _citation(citedText="Hi"), {"citation.citedText"}),
+    "a source without an address": (
+        "gemini",
+        DataPart.json({"type": "citation", "sourceId": "file-1"}, CITATION_MIME_TYPE),
+        {"citation"},
+    ),
+    "a picture": ("anthropic-messages", DataPart(b"\x89PNG", "image/png"), {"image"}),
+    "a mark for programs": ("anthropic-messages", DataPart(b"{}", "usage"), set()),
+    "state that a server remembers": ("ollama", ThinkingPart("Hm", metadata={"signature": "s"}), set()),
+    "counts": ("ollama", Finish(Outcome.COMPLETED, STOPPED, Usage(9, 5, 14, 3)), {"usage.cached_tokens"}),
+    "one side of the usage": ("chat-completions", Finish(Outcome.COMPLETED, STOPPED, Usage(9)), {"usage.half"}),
+    "a text and a plain end": ("chat-completions", Finish(Outcome.COMPLETED, STOPPED, Usage(9, 5, 14)), set()),
+    "a fact of the provider": (
+        "openresponses",
+        Finish(Outcome.COMPLETED, STOPPED, provider_metadata={"ollama": {"load_duration": 3}}),
+        {"load_duration"},
+    ),
+}
+
+
+@one_test_for(("wire", "output", "names"), FACTS.values(), ids=FACTS)
+def test_the_writer_names_what_its_wire_has_no_place_for(wire, output, names):
+    asked = InboundRequest("m", (ChatMessage.user("Hi"),), RequestOptions())
+    writer = PROTOCOLS[wire].write_response()(asked, Reply("r", 0))
+    for one in (TextPart("Hi"), output):
+        writer.write(one)
+    assert {*writer.dropped} == names
+
+
+@pytest.mark.parametrize("wire", ["openresponses", "chat-completions", "anthropic-messages", "gemini", "ollama"])
+def test_what_one_wire_writes_it_reads_whole(wire):
+    asked = InboundRequest("m", (ChatMessage.user("Hi"),), RequestOptions())
+    writer = PROTOCOLS[wire].write_response()(asked, Reply("r", 0))
+    usage = Usage(9, 5, 14, 3, 2, cache_write_tokens=1)
+    outputs = [ThinkingPart("Hm"), TextPart("Hi"), _citation(title="A"), Finish(Outcome.COMPLETED, STOPPED, usage)]
+    events = [event for output in outputs for event in writer.write(output)]
+    assert read_answer(PROTOCOLS[wire], frame_answer(PROTOCOLS[wire], events))[-1].dropped == ()
