@@ -4,10 +4,7 @@ import { copyFileSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ROOT } from "../driver/session.js";
 import { KEY } from "../driver/upstream.js";
-import { patience, until } from "../driver/wait.js";
-
-const BOX_LIMIT = 5000;
-const WALKTHROUGH = ".gettingStartedContainer";
+import { until } from "../driver/wait.js";
 
 const GROUP = "Mine";
 /** Milliseconds for what VS Code does by itself after its start. */
@@ -33,31 +30,12 @@ const STEPS = [
   {
     step: "Say hello",
     button: "Open Chat",
-    shows: ({ panel }) => panel.page.locator(".interactive-session .interactive-input-part:focus-within").waitFor(),
+    // What VS Code opens for the chat meanwhile may take the focus away again.
+    watch: ({ panel }) => panel.watchFocus(),
+    shows: (_session, hadFocus) => until("the box for messages to get the focus", hadFocus),
   },
   { step: "See what it took", button: "Show Token Usage", shows: ({ webviews }) => webviews.frame(/^Token usage$/) },
 ];
-
-/** By the page of help, which VS Code closes when a chat that was just opened takes the focus: then it is opened again. */
-async function openWalkthrough({ palette, wizard, panel }) {
-  await until("the walkthrough to be chosen", async () => {
-    await palette.run("Partstream: Help…");
-    return wizard.choose("Get Started", { timeout: patience(BOX_LIMIT) }).then(
-      () => true,
-      () => false,
-    );
-  });
-  await panel.page.locator(WALKTHROUGH, { hasText: "Connect a model server" }).waitFor();
-}
-
-function stepNamed({ panel }, name) {
-  return panel.page.locator(`${WALKTHROUGH} .getting-started-step`, { hasText: name });
-}
-
-/** Waits until a step has its mark. */
-async function isMarked(session, name) {
-  await stepNamed(session, name).locator(".codicon-getting-started-step-checked").waitFor();
-}
 
 export const FIRST_RUN_CHECKS = [
   {
@@ -81,18 +59,18 @@ export const FIRST_RUN_CHECKS = [
   {
     name: "first run: each step of the walkthrough opens what its button says, and gets its mark",
     async run(session) {
-      const { wizard, screenshot } = session;
-      await openWalkthrough(session);
-      await isMarked(session, "Python is ready");
+      const { walkthrough, wizard, screenshot } = session;
+      await walkthrough.isMarked("Python is ready");
       await screenshot("first-run-3-walkthrough");
-      for (const [index, { step, button, shows }] of STEPS.entries()) {
-        await stepNamed(session, step).click();
-        await stepNamed(session, step).locator(".monaco-button", { hasText: button }).click();
-        await shows(session);
+      for (const [index, { step, button, watch, shows }] of STEPS.entries()) {
+        let watched;
+        await walkthrough.press(step, button, async () => {
+          watched = await watch?.(session);
+        });
+        await shows(session, watched);
         await screenshot(`first-run-${index + 4}-${step.replaceAll(" ", "-").toLowerCase()}`);
         await wizard.close();
-        await openWalkthrough(session);
-        await isMarked(session, step);
+        await walkthrough.isMarked(step);
       }
       await screenshot("first-run-9-all-marks");
     },

@@ -6,7 +6,7 @@
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { bound, until } from "../driver/wait.js";
+import { patience, until } from "../driver/wait.js";
 
 const FILE = "models/harbour.py";
 
@@ -46,7 +46,7 @@ export const NEW_PROVIDER_CHECKS = [
   },
   {
     name: "help: one page leads to what adds models and to what helps",
-    async run({ wizard, palette, panel, screenshot }) {
+    async run({ wizard, palette, panel, walkthrough, screenshot }) {
       await palette.run("Partstream: Help…");
       const page = await wizard.shows("Restart Python Process");
       await screenshot("help");
@@ -54,13 +54,15 @@ export const NEW_PROVIDER_CHECKS = [
         assert.ok(page.includes(label), `${label} is not on the page: ${page}`);
       }
       await wizard.choose("Get Started");
-      await panel.page.locator(".gettingStartedContainer", { hasText: "Python is ready" }).waitFor({ timeout: bound(30_000) });
       // Python runs by then, so the first step has its mark.
-      await panel.page.locator(".gettingStartedContainer .codicon-getting-started-step-checked:visible").first().waitFor();
+      await walkthrough.isMarked("Python is ready");
       await screenshot("help-walkthrough");
-      await panel.page.locator(".gettingStartedContainer .getting-started-step", { hasText: "Say hello" }).first().click();
-      const picture = panel.page.locator(".gettingStartedContainer .getting-started-media img").first();
-      await until("the packed picture", () => picture.evaluate(({ naturalWidth }) => naturalWidth > 0).catch(() => false));
+      const picture = ".getting-started-media img";
+      await until("the packed picture", async () => {
+        await walkthrough.openStep("Say hello", picture);
+        const shown = panel.page.locator(`.gettingStarted.showDetails ${picture}`).first();
+        return shown.evaluate(({ naturalWidth }) => naturalWidth > 0, undefined, { timeout: patience(2000) }).catch(() => false);
+      });
       await screenshot("help-walkthrough-picture");
     },
   },

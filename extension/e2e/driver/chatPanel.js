@@ -361,6 +361,18 @@ export class ChatPanel {
     return performance.now() - begin;
   }
 
+  /** Gives a function that says whether the box for messages has had the focus since, though it may have lost it again. */
+  async watchFocus() {
+    const seen = await this.#page.evaluateHandle((box) => {
+      const watched = { focus: false };
+      document.addEventListener("focusin", ({ target }) => {
+        if (target.closest(box)) watched.focus = true;
+      });
+      return watched;
+    }, `${PANEL} .interactive-input-part`);
+    return () => seen.evaluate(({ focus }) => focus);
+  }
+
   /** Begins a chat, unless one lies there empty: VS Code would set that up anew, over what is written by then. */
   async newChat() {
     if ((await this.#page.locator(ANSWER).count()) === 0) return;
@@ -395,8 +407,13 @@ export class ChatPanel {
     await this.#page.locator(".part.banner a", { hasText: "Manage" }).click();
     await this.#page.locator(".workspace-trust-editor .monaco-button", { hasText: /^Trust$/ }).first().click();
     await this.#page.locator(".workspace-trust-editor", { hasText: "You trust this folder" }).waitFor();
-    await this.#page.locator(".monaco-modal-editor-block .codicon-close:visible").last().click();
-    await this.#page.locator(".monaco-modal-editor-block").waitFor({ state: "detached" });
+    const page = this.#page.locator(".monaco-modal-editor-block");
+    await until("the page of trust to be gone", async () => {
+      if ((await page.count()) === 0) return true;
+      // It may go by itself meanwhile.
+      await page.locator(".codicon-close:visible").last().click({ timeout: patience(CHOICE_LIMIT) }).catch(() => undefined);
+      return false;
+    });
   }
 
   /** Waits until the status bar says that the chat needs no account. */

@@ -11,6 +11,7 @@ import { ownFolders } from "./ownFolders.js";
 import { Palette } from "./palette.js";
 import { Processes } from "./processes.js";
 import { Upstream } from "./upstream.js";
+import { Walkthrough } from "./walkthrough.js";
 import { Webviews } from "./webviews.js";
 import { Wizard } from "./wizard.js";
 
@@ -71,6 +72,7 @@ export class Session {
     this.harness = harness;
     this.palette = new Palette(this.panel.page);
     this.wizard = new Wizard(this.panel.page, this.palette);
+    this.walkthrough = new Walkthrough(this.panel.page, this.palette, this.wizard);
     this.models = new ModelsEditor(this.panel.page, this.palette);
     this.webviews = new Webviews(this.panel.page, PYTHON);
   }

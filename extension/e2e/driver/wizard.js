@@ -82,8 +82,11 @@ export class Wizard {
     await this.#page.locator(`${WIDGET} .quick-input-titlebar .codicon-quick-input-back`).click();
   }
 
+  /** Closes the page, if one is there: Escape means something else to whatever has the focus without it. */
   async close() {
+    const widget = this.#page.locator(WIDGET);
+    if ((await widget.count()) === 0) return;
     await this.#page.keyboard.press("Escape");
-    await this.#page.locator(WIDGET).waitFor({ state: "detached" }).catch(() => undefined);
+    await widget.waitFor({ state: "detached" }).catch(() => undefined);
   }
 }
