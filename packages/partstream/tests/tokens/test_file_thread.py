@@ -1,5 +1,6 @@
 """The thread of a ledger's file: what was submitted is done, and the file is closed, whoever forgets to close it."""
 
+import asyncio
 import gc
 import subprocess
 import sys
@@ -71,6 +72,7 @@ with executors._global_shutdown_lock:  # as submit() of every executor holds it
 @pytest.mark.parametrize("forgotten", FORGOTTEN.values(), ids=FORGOTTEN)
 def test_an_owner_that_is_forgotten_holds_nobody_up_and_its_file_is_closed(tmp_path: Path, forgotten: str):
     code = f"""
+import asyncio
 import gc
 import sys
 from concurrent.futures import thread as executors
@@ -86,3 +88,63 @@ owner = Owner(Path(sys.argv[1]))
     assert (done.returncode, done.stderr) == (0, "")
     assert [one.name for one in tmp_path.iterdir()] == ["ledger"]
     assert samples(path) == [(1.5, 1.0)]
+
+
+class Batches:
+    """Notes what its thread does."""
+
+    def __init__(self, path: Path) -> None:
+        self.done: list[str] = []
+        done = self.done
+        self.thread = FileThread(self, LedgerFile(path), NAME, lambda: done.append("write"))
+
+    def read(self) -> None:
+        """Waits for a read."""
+        self.thread.submit(self.done.append, "read").result(LONGEST)
+
+
+def test_rows_wait_for_others_and_a_read_comes_after_them(tmp_path: Path):
+    batches = Batches(tmp_path / "ledger")
+
+    async def three_answers() -> None:
+        for _ in range(3):
+            batches.thread.write_soon()
+        batches.read()
+        batches.read()
+
+    asyncio.run(three_answers())
+    assert batches.done == ["write", "read", "read"]
+    batches.thread.close()
+    wait_for_threads()
+
+
+def test_rows_that_are_too_many_to_wait_are_written_at_once(tmp_path: Path):
+    batches = Batches(tmp_path / "ledger")
+
+    async def answers() -> None:
+        batches.thread.write_soon()
+        batches.thread.write_soon(is_full=True)
+        batches.read()
+
+    asyncio.run(answers())
+    assert batches.done == ["write", "read"]
+    batches.thread.close()
+    wait_for_threads()
+
+
+@pytest.mark.parametrize("closes", [True, False], ids=["closed", "garbage"])
+def test_rows_that_wait_when_their_event_loop_ends_are_written_at_the_end(tmp_path: Path, *, closes: bool):
+    batches = Batches(tmp_path / "ledger")
+    done = batches.done
+
+    async def answer(thread: FileThread) -> None:
+        thread.write_soon()
+
+    asyncio.run(answer(batches.thread))
+    assert done == []
+    if closes:
+        batches.thread.close()
+    del batches
+    gc.collect()
+    wait_for_threads()
+    assert done == ["write"]

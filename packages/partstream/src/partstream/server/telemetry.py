@@ -26,6 +26,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream._version import __version__
@@ -253,6 +254,9 @@ MOST_DAYS: Final = 400
 
 _MOST_WAITING: Final = 10_000
 """The most answers that wait for the thread; the oldest of more are dropped, and the log says how many."""
+_FULL: Final = 1_000
+"""The answers that wait for others; with more, they are written at once."""
+
 _MOST_BYTES: Final = 2**53
 _DAY: Final = 86_400
 
@@ -266,9 +270,8 @@ class AnswerLedger:
     """Writes responses into the ledger's file, which is made with the first one."""
 
     def __init__(self, path: Path) -> None:
-        self._rows: _Waiting = _Waiting()
-        self._file = LedgerFile(path)
-        self._thread = FileThread(self, self._file, "partstream-answers")
+        self._rows, file = _Waiting(), LedgerFile(path)
+        self._thread = FileThread(self, file, "partstream-answers", partial(_write, self._rows, file))
 
     def observe(self, answer: AnswerObservation) -> None:
         """Enters a response that is over; returns at once.
@@ -279,10 +282,7 @@ class AnswerLedger:
         is_answer = answer.outcome is not None or bool(answer.provider)
         if not (self._thread.is_open and is_answer):
             return
-        self._rows.add(_parameters(answer))
-        if self._rows.is_idle:
-            self._rows.is_idle = False
-            self._thread.submit(_write, self._rows, self._file)
+        self._thread.write_soon(is_full=self._rows.add(_parameters(answer)) >= _FULL)
 
     def close(self) -> None:
         """Writes what waits and closes the file; waits for a limited time, then lets the thread end when it can."""
@@ -293,20 +293,19 @@ class _Waiting:
     """The rows that wait for the thread.
 
     Attributes:
-        is_idle: Whether the thread has no call to come; the thread sets it before it looks for the last time, so that
-            a row either is seen by it or makes a new call.
         tidied_at: When old rows were last deleted, in seconds since 1970.
     """
 
     def __init__(self) -> None:
         self._rows: deque[tuple[Any, ...]] = deque(maxlen=_MOST_WAITING)
         self._dropped = 0
-        self.is_idle = True
         self.tidied_at = 0.0
 
-    def add(self, row: tuple[Any, ...]) -> None:
+    def add(self, row: tuple[Any, ...]) -> int:
+        """Adds a row; returns how many wait."""
         self._dropped += len(self._rows) == _MOST_WAITING
         self._rows.append(row)
+        return len(self._rows)
 
     def take(self) -> list[tuple[Any, ...]]:
         """All rows that wait; the log says if some were dropped."""
@@ -321,21 +320,17 @@ class _Waiting:
 
 
 def _write(waiting: _Waiting, file: LedgerFile) -> None:
-    """Writes until nothing waits; logs its errors, because the thread that runs it has no caller."""
+    """Writes what waits; logs its errors, because the thread that runs it has no caller."""
     try:
-        while True:
-            if not (rows := waiting.take()):
-                waiting.is_idle = True
-                if not (rows := waiting.take()):
-                    return
-            statements: list[Statement] = [(KEEP_ANSWER, rows)]
-            now = time.time()
-            if now - waiting.tidied_at > _DAY:
-                waiting.tidied_at = now
-                statements.append((FORGET_ANSWERS, [(now - MOST_DAYS * _DAY,)]))
-            file.write(statements)
+        if not (rows := waiting.take()):
+            return
+        statements: list[Statement] = [(KEEP_ANSWER, rows)]
+        now = time.time()
+        if now - waiting.tidied_at > _DAY:
+            waiting.tidied_at = now
+            statements.append((FORGET_ANSWERS, [(now - MOST_DAYS * _DAY,)]))
+        file.write(statements)
     except Exception:
-        waiting.is_idle = True
         _logger.exception("answers were not entered into the ledger")
 
 

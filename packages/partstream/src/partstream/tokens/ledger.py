@@ -3,7 +3,8 @@
 `Ledger` is used by one thread, that of the event loop. `LedgerWorker` has a thread of its own for the file, so that a
 slow disk never delays an answer. Callers wait for reads, but never long: a warm lookup of a thousand messages takes a
 few milliseconds; after a read that takes longer than :data:`PATIENCE`, callers do not wait again until it has ended.
-No caller waits for writes: they are collected, and `flush` writes them in one transaction.
+No caller waits for writes: they are collected, and `flush` has them written within a second, all that come until then
+in one transaction.
 
 Callers do not notice problems with the file. Rows that cannot be read in time are unknown and are read again the next
 time; rows that cannot be written stay in memory.
@@ -21,6 +22,7 @@ from concurrent.futures import Future
 from concurrent.futures import TimeoutError as WaitTimeoutError
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
 
 from partstream.codec.checks import LAST_TIME, MOST_DOLLARS, MOST_TOKENS, as_amount, as_count, storable_text
@@ -302,7 +304,7 @@ class Ledger:
     # ---- the file ----
 
     def flush(self) -> None:
-        """Writes new rows in the background, in one transaction."""
+        """Has new rows written in the background soon, together with those of the next flushes."""
         if self._worker is not None:
             self._worker.flush()
 
@@ -373,6 +375,9 @@ class _Memory(Generic[Row]):
 PATIENCE: Final = 0.25
 """The most seconds that a caller waits for a read."""
 
+_FULL: Final = 1_000
+"""The statements that wait at most; more are written at once."""
+
 _DAY: Final = 86_400
 
 Result = TypeVar("Result")
@@ -394,10 +399,10 @@ class LedgerWorker:
     def __init__(self, path: Path) -> None:
         self.name = secrets.token_hex(8)
         self._file = ledger_file.LedgerFile(path)
-        self._thread = ledger_file.FileThread(self, self._file, "partstream-ledger")
         self._new: list[ledger_file.Statement] = []
         self._unwritten: deque[ledger_file.Statement] = deque()
-        self._write: Future[None] | None = None
+        write = partial(_write, self._file, self._unwritten)
+        self._thread = ledger_file.FileThread(self, self._file, "partstream-ledger", write)
         self._late: Future[Any] | None = None
 
     # ---- reading ----
@@ -538,13 +543,11 @@ class LedgerWorker:
         self._new.append((ledger_file.KEEP_USAGE, [parameters]))
 
     def flush(self) -> None:
-        """Writes all new rows in the background, in one transaction."""
+        """Has all new rows written in the background, in one transaction with those of the next flushes."""
         if self._new and self._thread.is_open:
             self._unwritten.extend(self._new)
             self._new = []
-            # A write that has not begun takes these too: one transaction for all, however slow the disk is.
-            if self._write is None or self._write.running() or self._write.done():
-                self._write = self._thread.submit(_write, self._file, self._unwritten)
+            self._thread.write_soon(is_full=len(self._unwritten) >= _FULL)
 
     def close(self) -> None:
         """Writes all new rows and closes the file; waits for a limited time, then lets the thread end when it can."""
@@ -624,7 +627,8 @@ def _write(file: ledger_file.LedgerFile, unwritten: deque[ledger_file.Statement]
     """Writes all rows that wait; runs in the thread, where an error would remain unseen, and so logs it."""
     statements = [unwritten.popleft() for _ in range(len(unwritten))]
     try:
-        file.write(statements)
+        if statements:
+            file.write(statements)
     except Exception:
         _logger.exception("the token ledger was not written")
 
