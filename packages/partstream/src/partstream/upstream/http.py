@@ -28,10 +28,10 @@ from collections.abc import Awaitable, Callable, Container, Iterable, Iterator, 
 from contextlib import AbstractAsyncContextManager, aclosing, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from importlib.util import find_spec
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
@@ -46,13 +46,14 @@ from partstream.settings.kinds import fits_header
 from partstream.upstream import endpoint
 from partstream.upstream.context import CapturedRequest, ExchangeTap
 from partstream.upstream.discovery import FetchResponse
-from partstream.upstream.http_connection import AnswerBody, DirectTransport
+from partstream.upstream.http_connection import AnswerBody, DirectTransport, Origin, PlainRequest
 from partstream.upstream.http_errors import redacted_error
 
 if TYPE_CHECKING:
     from partstream.upstream.configuration import GatewayConfiguration
 
 _logger = logging.getLogger("partstream.upstreams")
+_client_logger = logging.getLogger("httpx2")
 _TRACE_CONTEXT: Final = "opentelemetry.trace.propagation.tracecontext"
 """Loaded with the API of OpenTelemetry; never loaded from here."""
 
@@ -142,35 +143,32 @@ class UpstreamHTTP:
         capture: OpenExchange | None,
     ) -> HTTPAnswer:
         built = self._build(request, key)
-        client = self._connections.client()
         exchange, has_head = None, False
         if capture is not None:
             # In the bodies, as in a list of models, only what is a secret by its name is hidden: people write of the
             # words that other headers hold.
             own_headers = {name.lower() for name in request.own_headers}
-            named = _SentSecrets(built.sent, str(built.request.url), self._keys)
-            hidden = self._secrets | self._keys
-            exchange = begin_exchange(
-                capture, built.request, request.content or b"", hidden, own_headers, named.redactor
-            )
+            named = _SentSecrets(built.sent, built.place.url, self._keys)
+            exchange = begin_exchange(capture, built, self._secrets | self._keys, own_headers, named.redactor)
         _logger.debug("%s %s: sending %d bytes", request.method, request.path, len(request.content or b""))
         failure: errors.UpstreamError | None = None
         try:
             async with limit():
-                with redacted_log(partial(endpoint.redactor_of, built.sent, self._secrets | self._keys)):
-                    response = await client.send(built.request, stream=True)
+                response = await self._connections.send(
+                    built, exchange, partial(endpoint.redactor_of, built.sent, self._secrets | self._keys)
+                )
         except httpx2.ConnectTimeout:
             failure = self._not_connected()
         except TimeoutError:
             raise
         except Exception as error:  # beside its own errors, the client lets out those of addresses and of sockets
             redactor = endpoint.redactor_of(built.sent, self._secrets | self._keys)
-            failure = connection_error(built.shown_url, error, redactor=redactor, proxy=self._connections.proxy)
+            failure = connection_error(built.place.shown, error, redactor=redactor, proxy=self._connections.proxy)
         else:
             if exchange is not None:
                 take_head(exchange, response)
                 has_head = True
-            answer = HTTPAnswer(response, built.sent, self._secrets, self._keys, exchange)
+            answer = HTTPAnswer(response, built.place, built.sent, self._secrets, self._keys, exchange)
             if _logger.isEnabledFor(logging.DEBUG):
                 said = answer.redactor.redact(response.headers.get("content-type", "no content type"))
                 _logger.debug("%s %s: got HTTP %d, %s", request.method, request.path, response.status_code, said)
@@ -182,7 +180,7 @@ class UpstreamHTTP:
 
     def _build(self, request: OutboundHTTPRequest, key: endpoint.Secret | None) -> _BuiltRequest:
         sent = self._own_headers(request, key)
-        url = endpoint.url_on_host(self._configuration.base_url, request.path, request.query)
+        place = _place(self._configuration.base_url, request.path, request.query)
         client = self._connections.client()
         proxy = self._connections.proxy
         if proxy is not None:  # one that the environment names is in no setting
@@ -191,14 +189,16 @@ class UpstreamHTTP:
         if (tracing := sys.modules.get(_TRACE_CONTEXT)) is not None:
             tracing.TraceContextTextMapPropagator().inject(traced)
         # What a server wants by default gives way to what the protocol has chosen for this request.
-        headers, content = {**traced, **self._headers_of_server, **request.headers, **sent}, request.content
+        headers = {**traced, **self._headers_of_server, **request.headers, **sent}
+        content = request.content or b""
         if client.cookies:
-            built = client.build_request(request.method, url, content=content, headers=headers)
-        else:  # the same in half the time: the URL was taken apart before
-            limits = {"timeout": client.timeout.as_dict()}
-            whole = {**client.headers, **headers}
-            built = httpx2.Request(request.method, _parsed_url(url), content=content, headers=whole, extensions=limits)
-        return _BuiltRequest(built, sent, endpoint.without_query(url))
+            asked = client.build_request(request.method, place.parsed, content=request.content, headers=headers)
+            whole = dict(asked.headers)
+        else:
+            whole = {"host": place.host, **self._connections.headers, **headers}
+            if content or request.method in _WITH_BODY:
+                whole["content-length"] = str(len(content))
+        return _BuiltRequest(request.method, place, whole, content, sent)
 
     def _own_headers(self, request: OutboundHTTPRequest, key: endpoint.Secret | None) -> dict[str, str]:
         """The headers of the key, the configured ones, and our user agent; any of them but the last may be secret."""
@@ -225,19 +225,47 @@ class UpstreamHTTP:
         )
 
 
+_WITH_BODY: Final = frozenset({"POST", "PUT", "PATCH"})
+"""Methods whose requests say the length of their body also where it is empty."""
+
+
+class _Place(NamedTuple):
+    """Where a request goes; taken apart once for all requests that go there.
+
+    Attributes:
+        url: The whole URL.
+        shown: The URL without its query, which may hold a secret.
+        host: The value of the header `host`.
+    """
+
+    url: str
+    shown: str
+    parsed: httpx2.URL
+    host: str
+    origin: Origin
+
+
+@lru_cache(maxsize=64)
+def _place(base_url: str, path: str, query: str) -> _Place:
+    url = endpoint.url_on_host(base_url, path, query)
+    parsed = httpx2.URL(url)
+    port = parsed.port or (443 if parsed.scheme == "https" else 80)
+    origin = (parsed.scheme, parsed.raw_host.decode(), port, None)
+    return _Place(url, endpoint.without_query(url), parsed, httpx2.Request("GET", parsed).headers["host"], origin)
+
+
 @dataclass(frozen=True, slots=True)
 class _BuiltRequest:
-    """A request as the HTTP client sends it, with its headers that may hold a secret, and its URL without the query.
+    """A request with all its headers, and with those of them that may hold a secret.
 
     A traceback with local variables shows none of its content.
     """
 
-    request: httpx2.Request = field(repr=False)
+    method: str
+    place: _Place = field(repr=False)
+    headers: Mapping[str, str] = field(repr=False)
+    content: bytes = field(repr=False)
     sent: Mapping[str, str] = field(repr=False)
-    shown_url: str
-
-
-_parsed_url = lru_cache(maxsize=64)(httpx2.URL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,12 +291,13 @@ class OutboundHTTPRequest:
     session: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class HTTPAnswer:
     """An answer whose head has arrived; the caller reads the body and closes it.
 
     Attributes:
         response: The answer itself.
+        place: Where its request went.
         sent: The headers of its request that may hold a secret.
         secrets: Other texts that the upstream was sent and that may be secret.
         keys: Every key that the upstream was sent so far: it may repeat one from before.
@@ -276,6 +305,7 @@ class HTTPAnswer:
     """
 
     response: httpx2.Response = field(repr=False)
+    place: _Place = field(repr=False)
     sent: Mapping[str, str] = field(repr=False)
     secrets: frozenset[str] = field(default=frozenset(), repr=False)
     keys: frozenset[str] = field(default=frozenset(), repr=False)
@@ -284,7 +314,7 @@ class HTTPAnswer:
     @property
     def url(self) -> str:
         """Its URL without the query."""
-        return endpoint.without_query(str(self.response.url))
+        return self.place.shown
 
     @property
     def headers(self) -> dict[str, str]:
@@ -292,7 +322,7 @@ class HTTPAnswer:
         redactor = self.redactor
         return {name.lower(): redactor.redact(text) for name, text in self.response.headers.items()}
 
-    @property
+    @cached_property
     def redactor(self) -> Redactor:
         """Removes the secrets of the request from a text of the upstream."""
         return endpoint.redactor_of(self.sent, self.secrets | self.keys)
@@ -303,7 +333,7 @@ class HTTPAnswer:
 
         A list may hold the words of other headers for good reasons, such as the name of a provider.
         """
-        return _SentSecrets(self.sent, str(self.response.request.url), self.keys).redactor()
+        return _SentSecrets(self.sent, self.place.url, self.keys).redactor()
 
     def broke(self, error: Exception, *, established: bool = False) -> errors.UpstreamConnectionError:
         """The error for the connection of this answer, which failed before or after a part of the answer had come."""
@@ -434,13 +464,19 @@ async def _bounded(answer: HTTPAnswer, path: str) -> bytes:
 
 
 class Connections:
-    """The HTTP client of one upstream; made when it is first needed, and again in another event loop."""
+    """The HTTP client of one upstream; made when it is first needed, and again in another event loop.
+
+    Attributes:
+        headers: The headers that the client adds to each request, names in lower case; known with the client.
+    """
 
     def __init__(self, configuration: GatewayConfiguration) -> None:
         self._configuration = configuration
         self._client: httpx2.AsyncClient | None = None
+        self._direct: DirectTransport | None = None
         self._proxy: Proxy | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
+        self.headers: Mapping[str, str] = MappingProxyType({})
 
     @property
     def proxy(self) -> Proxy | None:
@@ -456,9 +492,51 @@ class Connections:
         loop = asyncio.get_running_loop()
         if self._client is None or self._loop is not loop:
             self._proxy = find_proxy(self._configuration)
-            self._client = make_client(self._configuration, self._proxy)
+            self._direct = DirectTransport(_certificates(self._configuration)) if self._proxy is None else None
+            self._client = make_client(self._configuration, self._proxy, self._direct)
+            self.headers = dict(self._client.headers)
             self._loop = loop
         return self._client
+
+    async def send(
+        self, built: _BuiltRequest, exchange: ExchangeTap | None, redactor: Callable[[], Redactor]
+    ) -> httpx2.Response:
+        """Sends a request and returns its answer when the head has come.
+
+        Where no proxy leads there, the client adds nothing that a request of ours wants but its cookies and its log,
+        and takes a third of the time; so the request goes past it.
+
+        Args:
+            built: The request.
+            exchange: Hears how far the sending is, or None.
+            redactor: Makes what redacts the client's log.
+
+        Raises:
+            httpx2.TransportError: There is no answer.
+        """
+        client, direct, place = self.client(), self._direct, built.place
+        if direct is None:
+            asked = httpx2.Request(
+                built.method,
+                place.parsed,
+                content=built.content or None,
+                headers=built.headers,
+                extensions={"timeout": client.timeout.as_dict(), **({} if exchange is None else _steps_of(exchange))},
+            )
+            with redacted_log(redactor):
+                return await client.send(asked, stream=True)
+        headers = [(name.encode("ascii"), value.encode("ascii")) for name, value in built.headers.items()]
+        steps = () if exchange is None else (exchange.sending, exchange.was_sent)
+        plain = PlainRequest(built.method, place.parsed.raw_path, headers, built.content, *steps)
+        response = await direct.send(place.origin, plain, client.timeout.connect)
+        if "set-cookie" in response.headers:
+            response.request = httpx2.Request(built.method, place.parsed)
+            client.cookies.extract_cookies(response)
+        if _client_logger.isEnabledFor(logging.INFO):
+            status = f"{response.http_version} {response.status_code} {response.reason_phrase}"
+            with redacted_log(redactor):
+                _client_logger.info('HTTP Request: %s %s "%s"', built.method, place.parsed, status)
+        return response
 
     async def aclose(self) -> None:
         """Closes the connections that are kept open for the next request."""
@@ -467,16 +545,22 @@ class Connections:
             await client.aclose()
 
 
-def make_client(configuration: GatewayConfiguration, proxy: Proxy | None) -> httpx2.AsyncClient:
+def make_client(
+    configuration: GatewayConfiguration, proxy: Proxy | None, direct: DirectTransport | None = None
+) -> httpx2.AsyncClient:
     """Makes a client for the running event loop, with a proxy of :func:`find_proxy`; the caller closes it.
+
+    Args:
+        configuration: The upstream.
+        proxy: The proxy, or None.
+        direct: The connections without a proxy; by default new ones.
 
     Raises:
         ConnectionSetupError: The certificates that are trusted cannot be read.
     """
-    log = logging.getLogger("httpx2")
-    if not any(isinstance(one, _RedactedRecords) for one in log.filters):
-        log.addFilter(_RedactedRecords())
-    certificates = _certificates(configuration)
+    if not any(isinstance(one, _RedactedRecords) for one in _client_logger.filters):
+        _client_logger.addFilter(_RedactedRecords())
+    certificates = direct.certificates if direct is not None else _certificates(configuration)
     return httpx2.AsyncClient(
         # The other limits are ours: httpx2 has none for the first event or for the whole answer.
         timeout=httpx2.Timeout(None, connect=configuration.timeouts.connect),
@@ -484,7 +568,7 @@ def make_client(configuration: GatewayConfiguration, proxy: Proxy | None) -> htt
         follow_redirects=False,  # a redirect must not carry the key to another host
         verify=certificates,
         proxy=None if proxy is None else proxy.url,
-        transport=DirectTransport(certificates) if proxy is None else None,
+        transport=(direct or DirectTransport(certificates)) if proxy is None else None,
         trust_env=False,  # the proxies of the environment are looked up before, so that errors can name them
     )
 
@@ -557,38 +641,40 @@ _OF_PACKED_BODIES: Final = frozenset({"content-encoding", "content-length"})
 
 def begin_exchange(
     open_exchange: OpenExchange,
-    request: httpx2.Request,
-    content: bytes,
+    built: _BuiltRequest,
     secrets: Container[str],
     own_headers: Container[str],
     redactor: Callable[[], Redactor],
 ) -> ExchangeTap:
-    """Begins the capture of an exchange, and has the request report to it, by its extensions, when it is sent.
+    """Begins the capture of an exchange.
 
     Args:
+        open_exchange: Begins the capture.
+        built: The request.
         secrets: Texts that no header may show.
         own_headers: The names of headers that were set for this request, in lower case: any may hold a secret.
         redactor: Makes the redactor that removes the secrets of the request from its response.
     """
     headers = [
         (name, HIDDEN if name.lower() in own_headers or value in secrets else value)
-        for name, value in request.headers.multi_items()
+        for name, value in built.headers.items()
     ]
-    shown = without_secrets_by_name(headers)
-    query = query_without_secrets(request.url.query.decode(errors="replace"))
-    kept = CapturedRequest(request.method, request.url.path, query, shown, content)
-    exchange = open_exchange(kept, redactor)
+    url = built.place.parsed
+    query = query_without_secrets(url.query.decode(errors="replace"))
+    kept = CapturedRequest(built.method, url.path, query, without_secrets_by_name(headers), built.content)
+    return open_exchange(kept, redactor)
+
+
+def _steps_of(exchange: ExchangeTap) -> dict[str, Any]:
+    """The extensions of a request that tell its capture when the client sends it through a proxy."""
 
     async def take_step(name: str, _info: Mapping[str, Any]) -> None:
-        # The client calls this at each step of its own connections, which lead through a proxy.
         if name.endswith("send_request_headers.started"):
             exchange.sending()
         elif name.endswith("send_request_body.complete"):
             exchange.was_sent()
 
-    callbacks = {"on_sending": exchange.sending, "on_sent": exchange.was_sent, "trace": take_step}
-    request.extensions = {**request.extensions, **callbacks}
-    return exchange
+    return {"trace": take_step}
 
 
 def take_head(exchange: ExchangeTap, response: httpx2.Response) -> None:

@@ -3,11 +3,12 @@
 `httpx2` remains the client. Where there is a proxy, it uses its own transport; without one it uses `DirectTransport`,
 which takes a fifth of the time for each piece of an answer: docs/decisions/0017-connections-of-our-own.md.
 
-`HTTPConnection` is a protocol of asyncio: a request, its answer, then perhaps the next. `h11` writes the head of a
-request and reads that of an answer. Bodies are read here, sans-IO, because an answer of a model comes in thousands of
-small chunks, and `h11` takes 7 µs for each of them, which is more than all that the reader of its events takes. The
-head says how long a body is (RFC 9112 section 6.3): a length, chunks, or the end of the connection. `dial` opens
-connections: all addresses of a host one after the other, each next one a little later (RFC 8305), then TLS.
+`HTTPConnection` is a protocol of asyncio: a request, its answer, then perhaps the next. A head that is plain, as nearly
+all are, is written and read here with one regular expression (`plain_request`, `plain_answer`); `h11`, which takes ten
+times as long, judges and reads all others. Bodies are read here, sans-IO, because an answer of a model comes in
+thousands of small chunks, and `h11` takes 7 µs for each of them, which is more than all that the reader of its events
+takes. The head says how long a body is (RFC 9112 section 6.3): a length, chunks, or the end of the connection. `dial`
+opens connections: all addresses of a host one after the other, each next one a little later (RFC 8305), then TLS.
 """
 
 from __future__ import annotations
@@ -22,9 +23,8 @@ from contextlib import suppress
 from functools import partial
 from ipaddress import ip_address
 from itertools import chain, zip_longest
-from typing import Final, Protocol, TypeAlias, TypeVar, cast
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias, TypeVar, cast
 
-import h11
 import httpx2
 
 _KEPT: Final = 8
@@ -32,7 +32,28 @@ _KEPT: Final = 8
 
 _KEPT_SECONDS: Final = 5.0
 _PORTS: Final = {"http": 80, "https": 443}
-_Origin: TypeAlias = tuple[str, str, int, str | None]
+Origin: TypeAlias = tuple[str, str, int, str | None]
+"""A server: scheme, host, port, and the name in its certificate where that is not the host."""
+
+
+class PlainRequest(NamedTuple):
+    """A request whose body is known.
+
+    Attributes:
+        method: The method.
+        target: The path with its query.
+        headers: All headers, `host` and those of the body too, as they are sent.
+        content: The body; empty for none.
+        on_sending: Called when its first byte is about to be sent: only here is it known when the connection is open.
+        on_sent: Called when its last byte was sent.
+    """
+
+    method: str
+    target: bytes
+    headers: Sequence[tuple[bytes, bytes]]
+    content: bytes
+    on_sending: Callable[[], object] | None = None
+    on_sent: Callable[[], object] | None = None
 
 
 class DirectTransport(httpx2.AsyncBaseTransport):
@@ -41,7 +62,7 @@ class DirectTransport(httpx2.AsyncBaseTransport):
     def __init__(self, certificates: ssl.SSLContext) -> None:
         certificates.set_alpn_protocols(["http/1.1"])
         self.certificates = certificates
-        self._idle: deque[tuple[_Origin, HTTPConnection]] = deque()
+        self._idle: deque[tuple[Origin, HTTPConnection]] = deque()
         self._all: set[HTTPConnection] = set()
         self._is_closed = False
 
@@ -56,23 +77,43 @@ class DirectTransport(httpx2.AsyncBaseTransport):
             raise httpx2.UnsupportedProtocol(f"got a URL of the kind {scheme!r}, expected http or https and a host")
         name = request.extensions.get("sni_hostname")
         origin = (scheme, request.url.raw_host.decode(), request.url.port or _PORTS[scheme], name)
+        asked = PlainRequest(
+            request.method,
+            request.url.raw_path,
+            request.headers.raw,
+            await request.aread(),
+            request.extensions.get("on_sending"),
+            request.extensions.get("on_sent"),
+        )
+        return await self.send(origin, asked, request.extensions.get("timeout", {}).get("connect"))
+
+    async def send(self, origin: Origin, request: PlainRequest, seconds: float | None) -> httpx2.Response:
+        """Sends a request to a server and returns its answer when the head has come.
+
+        Args:
+            origin: The server.
+            request: The request.
+            seconds: The most seconds until the connection is open; None for any time.
+
+        Raises:
+            httpx2.TransportError: There is no answer.
+        """
         connection = self._take(origin)
         if connection is None:
-            seconds = request.extensions.get("timeout", {}).get("connect")
+            scheme, host, port, name = origin
             certificates = self.certificates if scheme == "https" else None
             make = partial(HTTPConnection, self._all.discard)
-            connection = await dial(make, origin[1], origin[2], certificates, name, seconds)
+            connection = await dial(make, host, port, certificates, name, seconds)
             self._all.add(connection)
+        return await connection.ask(request, partial(self._give_back, origin))
 
-        def give_back(one: HTTPConnection) -> None:
-            one.last_used = asyncio.get_running_loop().time()
-            self._idle.append((origin, one))
-            if len(self._idle) > _KEPT:
-                self._idle.popleft()[1].abort()
-            if self._is_closed:
-                self._drop_idle()
-
-        return await connection.ask(request, give_back)
+    def _give_back(self, origin: Origin, one: HTTPConnection) -> None:
+        one.last_used = asyncio.get_running_loop().time()
+        self._idle.append((origin, one))
+        if len(self._idle) > _KEPT:
+            self._idle.popleft()[1].abort()
+        if self._is_closed:
+            self._drop_idle()
 
     @property
     def open_connections(self) -> int:
@@ -86,7 +127,7 @@ class DirectTransport(httpx2.AsyncBaseTransport):
         for connection in [*self._all]:
             connection.abort()
 
-    def _take(self, origin: _Origin) -> HTTPConnection | None:
+    def _take(self, origin: Origin) -> HTTPConnection | None:
         """An idle connection to a server, the one that was used last; closes those that were idle for too long."""
         now = asyncio.get_running_loop().time()
         while self._idle and now - self._idle[0][1].last_used > _KEPT_SECONDS:
@@ -180,12 +221,11 @@ class HTTPConnection(asyncio.Protocol):
         poll.register(socket.fileno(), select.POLLIN)
         return not poll.poll(0)
 
-    async def ask(self, request: httpx2.Request, give_back: Callable[[HTTPConnection], object]) -> httpx2.Response:
+    async def ask(self, request: PlainRequest, give_back: Callable[[HTTPConnection], object]) -> httpx2.Response:
         """Sends a request and returns its answer when the head has come.
 
         Args:
-            request: The request. Its extension `on_sending` is called when its first byte is about to be sent: only
-                here is it known when the connection is open.
+            request: The request.
             give_back: Called with a connection that can take the next request, when the answer was read to its end.
 
         Raises:
@@ -193,48 +233,51 @@ class HTTPConnection(asyncio.Protocol):
             httpx2.RemoteProtocolError: What came is no answer.
             httpx2.ReadError: The connection broke.
         """
-        content = await request.aread()
         try:
-            conversation = h11.Connection(h11.CLIENT, max_incomplete_event_size=_LARGEST_HEAD)
-            head = conversation.send(
-                h11.Request(method=request.method, target=request.url.raw_path, headers=request.headers.raw)
-            )
-            body = conversation.send(h11.Data(data=content)) if content else b""
-            rest = conversation.send(h11.EndOfMessage())
-            on_sending = request.extensions.get("on_sending")
-            if on_sending is not None:
-                on_sending()
+            conversation: _Conversation | None = None
+            data = plain_request(request)
+            if data is None:
+                conversation = _Conversation(request)
+                data = conversation.sent
+            if request.on_sending is not None:
+                request.on_sending()
             # A lost connection needs no write: an answer may have come before.
             if self._transport is not None and not self._transport.is_closing():
-                self._transport.write(b"".join((head or b"", body or b"", rest or b"")))
-            on_sent = request.extensions.get("on_sent")
-            if on_sent is not None:
-                on_sent()
-            answer = await self._head(conversation)
-        except h11.LocalProtocolError as error:
-            self.abort()
-            raise httpx2.LocalProtocolError(str(error)) from error
-        except h11.RemoteProtocolError as error:
-            self.abort()
-            raise httpx2.RemoteProtocolError(str(error)) from error
+                self._transport.write(data)
+            if request.on_sent is not None:
+                request.on_sent()
+            answer, self._arrived = await self._head(request, conversation)
         except BaseException:
             self.abort()
             raise
-        read = body_of(request.method, answer.status_code, answer.headers)
+        read = body_of(request.method, answer.status, answer.fields)
         # Whether the connection outlives the answer (RFC 9112 section 9.3).
-        said = [value.lower() for name, value in answer.headers if name == b"connection"]
-        said.append(request.headers.get("connection", "").lower().encode())
-        options = {option.strip() for value in said for option in value.split(b",")}
-        is_kept = answer.http_version >= b"1.1" and b"close" not in options
+        said = [value.lower() for name, value in answer.fields if name == b"connection"]
+        said += [value.lower() for name, value in request.headers if name.lower() == b"connection"]
+        is_kept = answer.http_version >= b"1.1" and not (
+            said and any(option.strip() == b"close" for value in said for option in value.split(b","))
+        )
         stream = AnswerBody(self, read, give_back if is_kept else None)
-        begun, _ = conversation.trailing_data
-        self._arrived = begun + self._arrived
         return httpx2.Response(
-            answer.status_code,
-            headers=answer.headers.raw_items(),
+            answer.status,
+            headers=answer.headers,
             stream=stream,
             extensions={"http_version": b"HTTP/" + answer.http_version, "reason_phrase": answer.reason, "body": stream},
         )
+
+    async def _head(self, request: PlainRequest, conversation: _Conversation | None) -> tuple[_AnswerHead, bytes]:
+        """The head of the answer, and the bytes after it."""
+        data = await self.read()
+        if conversation is None:
+            if (plain := plain_answer(data)) is not None:
+                return plain
+            conversation = _Conversation(request)
+        while True:
+            if not data:
+                raise httpx2.RemoteProtocolError("Server disconnected without sending a response.")
+            if (found := conversation.answer(data)) is not None:
+                return found
+            data = await self.read()
 
     async def read(self) -> bytes:
         """Waits for bytes and takes all that are there; none at the end.
@@ -264,19 +307,113 @@ class HTTPConnection(asyncio.Protocol):
         if self._transport is not None:
             self._transport.abort()
 
-    async def _head(self, conversation: h11.Connection) -> h11.Response:
-        while True:
-            event = conversation.next_event()
-            if isinstance(event, h11.Response):
-                return event
-            if isinstance(event, h11.InformationalResponse):
+
+# ---- Heads ----
+
+_TOKEN: Final = rb"[-!#$%&'*+.^_`|~0-9a-zA-Z]++"
+_FIELD: Final = rb"%b:[ \t]*+(?:[^\x00\s]++(?:[ \t]++[^\x00\s]++)*+)?+[ \t]*+\r\n" % _TOKEN
+_PLAIN_REQUEST: Final = re.compile(rb"%b [\x21-\x7e]++ HTTP/1\.1\r\n(?:%b)++\r\n" % (_TOKEN, _FIELD))
+_PLAIN_ANSWER: Final = re.compile(
+    rb"HTTP/(1\.[01]) ([2-5][0-9]{2})(?: ((?:[ \t]|[^\x00\s])*+))?\r\n((?:%b)*+)\r\n" % _FIELD
+)
+_LENGTH: Final = re.compile(rb"[0-9]{1,20}")
+_FRAMING: Final = frozenset({b"content-length", b"transfer-encoding"})
+
+
+class _AnswerHead(NamedTuple):
+    """The head of an answer; `fields` are its headers with names in lower case, `headers` as they came."""
+
+    status: int
+    reason: bytes
+    http_version: bytes
+    headers: list[tuple[bytes, bytes]]
+    fields: Sequence[tuple[bytes, bytes]]
+
+
+def plain_request(request: PlainRequest) -> bytes | None:
+    """The bytes of a request; None for one that has to be judged: it may be none, or its framing is another one."""
+    fields: list[bytes] = []
+    length, hosts = None, 0
+    for name, value in request.headers:
+        match name.lower():
+            case b"host":
+                hosts += 1
+                fields.insert(0, b"%b: %b\r\n" % (name, value))  # the first (RFC 9110 section 7.2)
+                continue
+            case b"content-length" if length is None:
+                length = value
+            case b"content-length" | b"transfer-encoding":
+                return None
+        fields.append(b"%b: %b\r\n" % (name, value))
+    size = b"%d" % len(request.content)
+    if hosts != 1 or (length != size and (request.content or length is not None)):
+        return None
+    head = b"%b %b HTTP/1.1\r\n%b\r\n" % (request.method.encode(), request.target, b"".join(fields))
+    return head + request.content if _PLAIN_REQUEST.fullmatch(head) else None
+
+
+def plain_answer(data: bytes) -> tuple[_AnswerHead, bytes] | None:
+    """The head of an answer and the bytes after it; None where it is not whole, or has to be judged."""
+    found = _PLAIN_ANSWER.match(data)
+    if found is None or found.end() > _LARGEST_HEAD:
+        return None
+    version, status, reason, block = found.groups()
+    headers: list[tuple[bytes, bytes]] = []
+    fields: list[tuple[bytes, bytes]] = []
+    framing: bytes | None = None
+    for line in block.split(b"\r\n")[:-1]:
+        name, _, value = line.partition(b":")
+        value, lowered = value.strip(b" \t"), name.lower()
+        if lowered in _FRAMING:
+            is_sound = _LENGTH.fullmatch(value) if lowered == b"content-length" else value == b"chunked"
+            if framing is not None or not is_sound:
+                return None
+            framing = lowered
+        headers.append((name, value))
+        fields.append((lowered, value))
+    return _AnswerHead(int(status), reason or b"", version, headers, fields), data[found.end() :]
+
+
+class _Conversation:
+    """A request and its answer as `h11` writes and reads them.
+
+    Attributes:
+        sent: The bytes of the request.
+
+    Raises:
+        httpx2.LocalProtocolError: The request cannot be sent.
+    """
+
+    def __init__(self, request: PlainRequest) -> None:
+        import h11  # noqa: PLC0415 - hardly ever used
+
+        self._h11 = h11
+        self._connection = h11.Connection(h11.CLIENT, max_incomplete_event_size=_LARGEST_HEAD)
+        events: list[Any] = [h11.Data(data=request.content)] if request.content else []
+        try:
+            head = h11.Request(method=request.method, target=request.target, headers=list(request.headers))
+            self.sent = b"".join(self._connection.send(one) or b"" for one in (head, *events, h11.EndOfMessage()))
+        except h11.LocalProtocolError as error:
+            raise httpx2.LocalProtocolError(str(error)) from error
+
+    def answer(self, data: bytes) -> tuple[_AnswerHead, bytes] | None:
+        """Takes bytes; gives the head of the answer and what follows it, or None before it is whole.
+
+        Raises:
+            httpx2.RemoteProtocolError: What came is no answer.
+        """
+        try:
+            self._connection.receive_data(data)
+            while isinstance(event := self._connection.next_event(), self._h11.InformationalResponse):
                 if event.status_code == _SWITCHING_PROTOCOLS:
                     raise httpx2.RemoteProtocolError("illegal answer: nobody asked for another protocol")
-                continue
-            data = await self.read()
-            if not data:
-                raise httpx2.RemoteProtocolError("Server disconnected without sending a response.")
-            conversation.receive_data(data)
+        except self._h11.RemoteProtocolError as error:
+            raise httpx2.RemoteProtocolError(str(error)) from error
+        if not isinstance(event, self._h11.Response):
+            return None
+        rest, _ = self._connection.trailing_data
+        headers = event.headers.raw_items()
+        return _AnswerHead(event.status_code, event.reason, event.http_version, headers, [*event.headers]), rest
 
 
 class AnswerBody(httpx2.AsyncByteStream):
