@@ -13,7 +13,15 @@ from typing import Any
 import httpx2
 import pytest
 
-from partstream.upstream.http_connection import AnswerBody, DirectTransport, dial
+from partstream.upstream.http_connection import (
+    AnswerBody,
+    DirectTransport,
+    PlainRequest,
+    _Conversation,
+    dial,
+    plain_answer,
+    plain_request,
+)
 
 SIZED = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok"
 CHUNKED = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"
@@ -426,3 +434,87 @@ def test_a_server_that_accepts_nothing_is_a_timeout(monkeypatch: pytest.MonkeyPa
             await dial(asyncio.Protocol, "127.0.0.1", 9, None, seconds=0.01)
 
     run(test())
+
+
+# ---- Heads: those that are plain are what h11 makes of them, and it judges all others ----
+
+ASKED = PlainRequest("POST", b"/v1/x?a=b", [(b"Host", b"h:1"), (b"content-length", b"2")], b"{}")
+PLAIN_REQUESTS = {
+    "with a body": ASKED,
+    "without one": PlainRequest("GET", b"/", [(b"accept", b"*/*"), (b"host", b"h")], b""),
+    "with an empty one": PlainRequest("POST", b"/", [(b"host", b"h"), (b"content-length", b"0")], b""),
+    "with an empty header": ASKED._replace(headers=[*ASKED.headers, (b"x-none", b"")]),
+    "with a text that is no ASCII": ASKED._replace(headers=[*ASKED.headers, (b"x-name", b"J\xf6rg  K")]),
+}
+JUDGED_REQUESTS = {
+    "a header in a header": ASKED._replace(headers=[*ASKED.headers, (b"x", b"a\r\nevil: 1")]),
+    "a line end": ASKED._replace(headers=[*ASKED.headers, (b"x", b"a\nb")]),
+    "a zero": ASKED._replace(headers=[*ASKED.headers, (b"x", b"a\x00b")]),
+    "a space around": ASKED._replace(headers=[*ASKED.headers, (b"x", b" a")]),
+    "no name": ASKED._replace(headers=[*ASKED.headers, (b"", b"a")]),
+    "a name with a value": ASKED._replace(headers=[*ASKED.headers, (b"x: y", b"a")]),
+    "a header in a name": ASKED._replace(headers=[*ASKED.headers, (b"x: y\r\nevil", b"a")]),
+    "a name with a space": ASKED._replace(headers=[*ASKED.headers, (b"x y", b"a")]),
+    "a target with a space": ASKED._replace(target=b"/a b HTTP/1.1"),
+    "another length": ASKED._replace(headers=[(b"host", b"h"), (b"content-length", b"3")]),
+    "two lengths": ASKED._replace(headers=[*ASKED.headers, (b"Content-Length", b"2")]),
+    "no host": ASKED._replace(headers=ASKED.headers[1:]),
+    "two hosts": ASKED._replace(headers=[*ASKED.headers, (b"host", b"other")]),
+    "chunks": PlainRequest("POST", b"/", [(b"host", b"h"), (b"transfer-encoding", b"chunked")], b"{}"),
+    "a body without a length": PlainRequest("POST", b"/", [(b"host", b"h")], b"{}"),
+}
+PLAIN_ANSWERS = {
+    "chunks": CHUNKED + b"5\r\nhello\r\n",
+    "a length": SIZED,
+    "no headers": b"HTTP/1.1 204 No Content\r\n\r\n",
+    "no reason": b"HTTP/1.1 200\r\nA: b\r\n\r\n",
+    "an empty reason": b"HTTP/1.1 200 \r\nA: b\r\n\r\n",
+    "the version before": b"HTTP/1.0 200 OK\r\nconnection: keep-alive\r\n\r\nrest",
+    "spaces and nothing": b"HTTP/1.1 404 Not Found\r\nA:\t b c \r\nB:\r\nset-cookie: a=b\r\nset-cookie: c=d\r\n\r\n",
+}
+JUDGED_ANSWERS = {
+    "a part of it": SIZED[:20],
+    "another answer first": b"HTTP/1.1 100 Continue\r\n\r\n" + SIZED,
+    "a folded line": b"HTTP/1.1 200 OK\r\nA: b\r\n c\r\n\r\n",
+    "lines with one sign at the end": SIZED.replace(b"\r\n", b"\n"),
+    "two lengths": b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\ncontent-length: 3\r\n\r\nok",
+    "a length of words": b"HTTP/1.1 200 OK\r\ncontent-length: two\r\n\r\nok",
+    "a length and chunks": b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n",
+    "another coding": b"HTTP/1.1 200 OK\r\ntransfer-encoding: gzip, chunked\r\n\r\n",
+    "a zero": b"HTTP/1.1 200 OK\r\nA: b\x00\r\n\r\n",
+    "a space before the colon": b"HTTP/1.1 200 OK\r\nA : b\r\n\r\n",
+    "no HTTP": b"SSH-2.0-OpenSSH\r\n\r\n",
+}
+
+
+@pytest.mark.parametrize("request_", PLAIN_REQUESTS.values(), ids=PLAIN_REQUESTS)
+def test_a_plain_request_is_written_as_h11_writes_it(request_: PlainRequest):
+    assert plain_request(request_) == _Conversation(request_).sent
+
+
+@pytest.mark.parametrize("request_", JUDGED_REQUESTS.values(), ids=JUDGED_REQUESTS)
+def test_a_request_that_is_not_plain_is_left_to_h11(request_: PlainRequest):
+    assert plain_request(request_) is None
+
+
+def test_no_sign_of_a_header_makes_a_plain_request_that_h11_would_not_write_so():
+    for code in range(256):
+        for text in (b"a%cb" % code, b"%cb" % code, b"a%c" % code):
+            for header in ((b"x", text), (text, b"x")):
+                request = ASKED._replace(headers=[*ASKED.headers, header])
+                plain = plain_request(request)
+                assert plain is None or plain == _Conversation(request).sent, header
+
+
+@pytest.mark.parametrize("data", PLAIN_ANSWERS.values(), ids=PLAIN_ANSWERS)
+def test_a_plain_answer_is_read_as_h11_reads_it(data: bytes):
+    plain, read = plain_answer(data), _Conversation(ASKED).answer(data)
+    assert plain is not None
+    assert read is not None
+    assert (plain[0]._replace(fields=()), plain[1]) == (read[0]._replace(fields=()), read[1])
+    assert [*plain[0].fields] == [*read[0].fields]
+
+
+@pytest.mark.parametrize("data", JUDGED_ANSWERS.values(), ids=JUDGED_ANSWERS)
+def test_an_answer_that_is_not_plain_is_left_to_h11(data: bytes):
+    assert plain_answer(data) is None

@@ -311,10 +311,11 @@ class HTTPConnection(asyncio.Protocol):
 # ---- Heads ----
 
 _TOKEN: Final = rb"[-!#$%&'*+.^_`|~0-9a-zA-Z]++"
-_FIELD: Final = rb"%b:[ \t]*+(?:[^\x00\s]++(?:[ \t]++[^\x00\s]++)*+)?+[ \t]*+\r\n" % _TOKEN
-_PLAIN_REQUEST: Final = re.compile(rb"%b [\x21-\x7e]++ HTTP/1\.1\r\n(?:%b)++\r\n" % (_TOKEN, _FIELD))
+_VALUE: Final = rb"(?:[^\x00\s]++(?:[ \t]++[^\x00\s]++)*+)?+"
+_PLAIN_REQUEST: Final = re.compile(rb"%b [\x21-\x7e]++ HTTP/1\.1\r\n(?:%b: %b\r\n)++\r\n" % (_TOKEN, _TOKEN, _VALUE))
 _PLAIN_ANSWER: Final = re.compile(
-    rb"HTTP/(1\.[01]) ([2-5][0-9]{2})(?: ((?:[ \t]|[^\x00\s])*+))?\r\n((?:%b)*+)\r\n" % _FIELD
+    rb"HTTP/(1\.[01]) ([2-5][0-9]{2})(?: ((?:[ \t]|[^\x00\s])*+))?\r\n((?:%b:[ \t]*+%b[ \t]*+\r\n)*+)\r\n"
+    % (_TOKEN, _VALUE)
 )
 _LENGTH: Final = re.compile(rb"[0-9]{1,20}")
 _FRAMING: Final = frozenset({b"content-length", b"transfer-encoding"})
@@ -335,6 +336,8 @@ def plain_request(request: PlainRequest) -> bytes | None:
     fields: list[bytes] = []
     length, hosts = None, 0
     for name, value in request.headers:
+        if b":" in name:
+            return None
         match name.lower():
             case b"host":
                 hosts += 1
@@ -349,7 +352,9 @@ def plain_request(request: PlainRequest) -> bytes | None:
     if hosts != 1 or (length != size and (request.content or length is not None)):
         return None
     head = b"%b %b HTTP/1.1\r\n%b\r\n" % (request.method.encode(), request.target, b"".join(fields))
-    return head + request.content if _PLAIN_REQUEST.fullmatch(head) else None
+    # A line for each header, so that no header holds another.
+    is_plain = _PLAIN_REQUEST.fullmatch(head) is not None and head.count(b"\r\n") == len(request.headers) + 2
+    return head + request.content if is_plain else None
 
 
 def plain_answer(data: bytes) -> tuple[_AnswerHead, bytes] | None:
