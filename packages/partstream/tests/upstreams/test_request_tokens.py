@@ -1,5 +1,6 @@
 """What the end of an answer says of its tokens, for the host, the ledger and the log."""
 
+import asyncio
 import logging
 from dataclasses import replace
 from decimal import Decimal
@@ -10,6 +11,7 @@ from partstream import ChatMessage, RequestOptions
 from partstream.codec.json_codec import loads
 from partstream.lm.outputs import Finish, Outcome
 from partstream.lm.parts import Usage
+from partstream.tokens import accounting
 from partstream.tokens.accounting import TokenAccounting
 from partstream.tokens.ledger import Ledger, open_ledger
 from partstream.tokens.ledger_file import LedgerFile
@@ -22,8 +24,8 @@ PRICING = Pricing(Decimal("0.001"), Decimal("0.002"))
 
 
 def _tokens(ledger=None, pricing=None, **options):
-    accounting = TokenAccounting("upstream", ledger or Ledger())
-    return RequestTokens(accounting, MODEL, [ChatMessage.user("Hello")], RequestOptions(**options), pricing)
+    counting = TokenAccounting("upstream", ledger or Ledger())
+    return RequestTokens(counting, MODEL, [ChatMessage.user("Hello")], RequestOptions(**options), pricing)
 
 
 def _finish(usage=None, **changes):
@@ -70,3 +72,42 @@ def test_the_log_says_what_is_expected_and_where_the_number_comes_from(caplog):
     (record,) = caplog.records
     assert record.levelno == logging.INFO
     assert "(estimated, factor 1.000)" in record.getMessage()
+
+
+@pytest.fixture
+def no_more_lessons(monkeypatch):
+    monkeypatch.setattr(accounting, "_LESSONS", 0)
+
+
+async def _beside(tokens, finish):
+    async with tokens.estimated_beside():
+        await tokens.settled()
+        return tokens.answered(finish)
+
+
+@pytest.mark.parametrize(("lessons", "is_taught"), [(0, False), (1, True)])
+def test_an_answer_beyond_those_that_teach_is_only_kept(tmp_path, monkeypatch, lessons, is_taught):
+    monkeypatch.setattr(accounting, "_LESSONS", lessons)
+    ledger = open_ledger(tmp_path)
+    part = asyncio.run(_beside(_tokens(ledger), _finish(Usage(10, 5, 15))))
+    assert loads(part.data)["prompt_tokens"] == 10
+    ledger.close()
+    file = LedgerFile(tmp_path / "tokens.sqlite3")
+    used, totals = file.read("SELECT count(*) FROM usage"), file.read("SELECT count(*) FROM totals")
+    file.close()
+    assert (used, totals) == ([(1,)], [(int(is_taught),)])
+
+
+@pytest.mark.usefixtures("no_more_lessons")
+def test_a_request_that_may_fill_the_model_is_named_however_many_answers_there_are(caplog):
+    model = replace(MODEL, max_input_tokens=1)
+    tokens = RequestTokens(TokenAccounting("upstream"), model, [ChatMessage.user("Hello there")], RequestOptions())
+    asyncio.run(_beside(tokens, _finish()))
+    assert "sent all the same" in caplog.text
+
+
+@pytest.mark.usefixtures("no_more_lessons")
+def test_the_log_says_how_good_the_estimate_was_however_many_answers_there_are(caplog):
+    with caplog.at_level(logging.INFO):
+        asyncio.run(_beside(_tokens(), _finish(Usage(10, 5, 15))))
+    assert "took 10 tokens where" in caplog.text

@@ -35,6 +35,10 @@ from partstream.tokens.ledger import Ledger
 LIMIT_SECONDS: Final = 7 * 86_400.0
 """The seconds for which a limit is valid that an upstream reported when it refused a request."""
 
+_LESSONS: Final = 20
+"""Answers of a second that teach. The factors come from the newest dozen of answers, so that more teach nothing; the
+totals of a few conversations are estimated in place of reported ones."""
+
 _LONG_TEXT: Final = 2_000
 """The characters of a text from which looking up a count is faster than counting again."""
 
@@ -124,6 +128,7 @@ class TokenAccounting:
         self._ledger = ledger if ledger is not None else Ledger()
         self._counters = counters
         self._clock = clock
+        self._second = self._lessons = 0
         self._scopes: dict[str, _Scope] = {}
         self._messages = records.KnownMessages()
         self._corrections = Corrections(self._ledger, upstream)
@@ -246,6 +251,14 @@ class TokenAccounting:
 
     # ---- learning ----
 
+    def may_learn(self) -> bool:
+        """Whether another answer may teach now; each that is told so counts among :data:`_LESSONS`."""
+        second = int(time.monotonic())
+        if second != self._second:
+            self._second, self._lessons = second, 0
+        self._lessons += 1
+        return self._lessons <= _LESSONS
+
     def answered(
         self,
         estimate: RequestEstimate,
@@ -316,6 +329,10 @@ class TokenAccounting:
         )
         self._ledger.keep_usage(row)
         records.note_usage(row)
+
+    def flush(self) -> None:
+        """Has what was recorded written soon."""
+        self._ledger.flush()
 
     def close(self) -> None:
         """Closes a ledger that is not shared; waits a limited time for unwritten rows."""

@@ -55,7 +55,13 @@ from partstream.protocols.errors import ErrorKind, Overflow
 from partstream.protocols.known_servers import KnownServer, server_at
 from partstream.protocols.protocol import PROTOCOLS, CountEndpoint, RequestWriter, asking
 from partstream.tokens import CountSource, TokenCount
-from partstream.tokens.accounting import LIMIT_SECONDS, RequestEstimate, TokenAccounting
+from partstream.tokens.accounting import (
+    LIMIT_SECONDS,
+    RequestEstimate,
+    TokenAccounting,
+    size_of_message,
+    size_of_tools,
+)
 from partstream.upstream.context import report_dropped
 from partstream.upstream.forwarding import Obstacle, PassingProgress, obstacle_at
 from partstream.upstream.http import DocumentFetcher, UpstreamHTTP
@@ -103,6 +109,8 @@ class ModelCall:
 
 
 _MAX_SAID: Final = 1000
+_MOST_KEPT: Final = 256
+"""The models whose completed settings are kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +173,7 @@ class RequestSender:
         self._server = server or server_at(configuration.base_url)
         self._capabilities = capabilities
         self._said: set[str] = set()
+        self._completed_settings: dict[str, tuple[object, preparation.RequestSettings]] = {}
 
     async def send(self, model: LanguageModelChatInformation, question: ModelCall) -> None:
         """Asks a model and reports its answer.
@@ -293,8 +302,15 @@ class RequestSender:
     def _completed(
         self, settings: preparation.RequestSettings, model: LanguageModelChatInformation
     ) -> preparation.RequestSettings:
-        known = replace(settings, capabilities=self._capabilities(model.id))
-        return self._upstream.complete_settings(known, self._configuration.base_url, model, self._server)
+        made_of = settings, self._capabilities(model.id), model
+        known = self._completed_settings.get(model.id)
+        if known is None or known[0] != made_of:
+            whole = replace(settings, capabilities=made_of[1])
+            completed = self._upstream.complete_settings(whole, self._configuration.base_url, model, self._server)
+            if len(self._completed_settings) >= _MOST_KEPT:
+                self._completed_settings.clear()
+            known = self._completed_settings[model.id] = (made_of, completed)
+        return known[1]
 
     async def _attempt(self, request: _Request, sending: Sending) -> None:
         """Sends the request once, in the given way.
@@ -324,7 +340,7 @@ class RequestSender:
         try:
             await self._stream(exchange, report, question, tokens)
         except UpstreamError as error:
-            await tokens.settled()
+            await tokens.estimated()
             overflow = self._upstream.errors.overflow(error)
             is_wordless = isinstance(error, UpstreamHTTPError) and error.http_status == 400 and not error.body
             if overflow is None and is_wordless and tokens.is_nearly_full:
@@ -765,7 +781,8 @@ class RequestTokens:
     """The known tokens of one request.
 
     The sender makes the estimate with :meth:`estimate`, or beside the request with :meth:`estimated_beside`, so that no
-    answer waits for the ledger's file. Otherwise it is made when it is first needed.
+    answer waits for the ledger's file. Otherwise it is made when it is first needed: nobody needs it where the log does
+    not show it, where the request is far from the model's limit, and where enough answers teach of it anyway.
 
     Args:
         accounting: Counts and learns.
@@ -802,8 +819,9 @@ class RequestTokens:
 
     @asynccontextmanager
     async def estimated_beside(self) -> AsyncIterator[None]:
-        """Estimates the tokens beside the block, unless they are estimated: a request need not wait for the number."""
-        if self._estimate is not None:
+        """Estimates the tokens beside the block, if anybody needs them: a request need not wait for the number."""
+        is_wanted = self._accounting.may_learn() or _logger.isEnabledFor(logging.INFO) or self._may_be_full()
+        if self._estimate is not None or not is_wanted:
             yield
             return
 
@@ -819,10 +837,24 @@ class RequestTokens:
             if estimating.done() and not estimating.cancelled():
                 estimating.exception()  # raised by `settled`, unless the request failed before that
 
-    async def settled(self) -> None:
-        """Waits for the estimate that is made beside the request."""
+    async def estimated(self) -> None:
+        """Has the tokens estimated, or waits until they are."""
         if self._estimating is not None:
             await self._estimating
+        elif self._estimate is None:
+            await self.estimate()
+
+    async def settled(self) -> None:
+        """Waits for the estimate that is made beside the request, if one is."""
+        if self._estimating is not None:
+            await self._estimating
+
+    def _may_be_full(self) -> bool:
+        """Whether :attr:`is_nearly_full` is possible. A token has a byte or more; a file that the request names has
+        tokens and hardly any bytes, for which there is room in the rest."""
+        sizes = [size_of_message(one) for one in self._messages]
+        bytes_in_all = sum(size or 0 for size in sizes) + size_of_tools(self._tools)
+        return None in sizes or bytes_in_all >= self._model.max_input_tokens / 2
 
     @property
     def _made(self) -> RequestEstimate:
@@ -875,13 +907,21 @@ class RequestTokens:
         if finish.error is None and finish.usage is not None:
             used = finish.usage
             self._check_limit((used.input_tokens if used.context_tokens is None else used.context_tokens) or 0)
-        before = self._accounting.factor(self._model.family)
-        self._accounting.answered(self._made, finish.usage, conversation=self._conversation, cost=cost)
-        self._say_how_good(finish.usage, before)
+        self._learn(finish.usage, cost)
         return None if finish.usage is None else usage_part(finish.usage, cost, finish.edits)
 
-    def _say_how_good(self, usage: Usage | None, factor: float) -> None:
-        """Logs the reported beside the expected tokens, and what that taught."""
+    def _learn(self, usage: Usage | None, cost: float | None) -> None:
+        """Learns from the tokens of an answer; the log has the reported beside the expected ones, and what they taught.
+
+        An answer whose request nobody has estimated teaches nothing; its usage is kept all the same.
+        """
+        if self._estimate is None and self._estimating is None and not _logger.isEnabledFor(logging.INFO):
+            if usage is not None:
+                self._accounting.record_usage(self._model.id, usage, conversation=self._conversation, cost=cost)
+            self._accounting.flush()
+            return
+        factor = self._accounting.factor(self._model.family)
+        self._accounting.answered(self._made, usage, conversation=self._conversation, cost=cost)
         if usage is None or usage.input_tokens is None:
             _logger.info("%s reported no tokens of the request", self._model.id)
             return
