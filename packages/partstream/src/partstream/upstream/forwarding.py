@@ -19,8 +19,8 @@ before the first part of the answer, so that another attempt may follow until th
 
 from __future__ import annotations
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Container, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from enum import Enum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, runtime_checkable
@@ -217,9 +217,10 @@ def obstacle_at(
     if asked[0] is not raw.messages or asked[1] is not raw.options:
         return Obstacle.ASKED
     settings = configuration.request_settings(model_id)
-    shown = replace(configuration.stream, call_id_prefix="")
-    written = replace(settings, **_ADDED)
-    if shown != StreamOptions() or written != RequestSettings() or configuration.errors is not ErrorMode.REJECT:
+    is_usual = all(getattr(configuration.stream, name) == value for name, value in _USUAL_STREAM) and all(
+        getattr(settings, name) == value for name, value in _USUAL_SETTINGS
+    )
+    if not is_usual or configuration.errors is not ErrorMode.REJECT:
         return Obstacle.SETTING
     # The limit of a setting is one for requests without a limit of their own.
     is_default = settings.max_output_tokens is not None
@@ -228,11 +229,15 @@ def obstacle_at(
     return None
 
 
-_ADDED: Final[Mapping[str, Any]] = {
-    name: getattr(RequestSettings(), name)
-    for name in ("max_output_tokens", "extra_body", "extra_headers", "capabilities")
-}
+def _defaults(value: object, without: Container[str]) -> tuple[tuple[str, Any], ...]:
+    return tuple((one.name, getattr(value, one.name)) for one in fields(value) if one.name not in without)  # type: ignore[arg-type]
+
+
+_ADDED: Final = frozenset({"max_output_tokens", "extra_body", "extra_headers", "capabilities"})
 """The settings that hold for a request as it came too, and those that are none."""
+
+_USUAL_SETTINGS: Final = _defaults(RequestSettings(), _ADDED)
+_USUAL_STREAM: Final = _defaults(StreamOptions(), {"call_id_prefix"})
 
 
 # ---- The way of the bytes ----

@@ -326,18 +326,21 @@ def _without_quoted(text: Any, quoted: dict[str, str], redactor: Redactor) -> An
 
 def _redacted_finish(finish: Finish, redactor: Redactor) -> Finish:
     reason, usage = finish.reason, finish.usage
-    return replace(
-        finish,
-        reason=None if reason is None else replace(reason, raw=redactor.redact_values(reason.raw)),
-        usage=None if usage is None else replace(usage, raw=redactor.redact_values(usage.raw, names=True)),
-        response_id=redactor.redact_values(finish.response_id),
-        model=redactor.redact_values(finish.model),
-        error=None if finish.error is None else redacted_error(finish.error, redactor),
-        provider_metadata=redactor.redact_values(finish.provider_metadata, names=True),
-        edits=redactor.redact_values(finish.edits),
-        explanation=redactor.redact_values(finish.explanation),
-        dropped=redactor.redact_values(finish.dropped),
-    )
+    redacted: dict[str, Any] = {
+        "response_id": redactor.redact_values(finish.response_id),
+        "model": redactor.redact_values(finish.model),
+        "error": None if finish.error is None else redacted_error(finish.error, redactor),
+        "provider_metadata": redactor.redact_values(finish.provider_metadata, names=True),
+        "edits": redactor.redact_values(finish.edits),
+        "explanation": redactor.redact_values(finish.explanation),
+        "dropped": redactor.redact_values(finish.dropped),
+    }
+    if reason is not None and (raw := redactor.redact_values(reason.raw)) != reason.raw:
+        redacted["reason"] = replace(reason, raw=raw)
+    if usage is not None and (report := redactor.redact_values(usage.raw, names=True)) != usage.raw:
+        redacted["usage"] = replace(usage, raw=report)
+    changed = {name: value for name, value in redacted.items() if value != getattr(finish, name)}
+    return replace(finish, **changed) if changed else finish  # nearly always the same
 
 
 _REDACTED: Final[Mapping[type, Callable[[Any, Redactor], StreamOutput]]] = {
