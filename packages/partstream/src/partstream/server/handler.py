@@ -557,17 +557,19 @@ class ResponseRun:
         if served_state is not None and self._is_recorded(remembered):
             recorded = memory.recorded(served_state, remembered, self.caller.name, buffered, is_stream=asked.stream)
         sink: replies.ReplySink = recorded or buffered
-        usual = Reply(request_id, int(self._time), raw_reasoning=settings.raw_reasoning)
-        identity = replace(usual if rules.identify is None else rules.identify(wire), secret=memory.secret)
+        if rules.identify is None:
+            identity = Reply(request_id, int(self._time), raw_reasoning=settings.raw_reasoning, secret=memory.secret)
+        else:
+            identity = replace(rules.identify(wire), secret=memory.secret)
         kind = replies.StreamReply if asked.stream else replies.DocumentReply
         make_reply = partial(kind, endpoint.writes, asked, identity, sink, request_id, self._leave_unsaid)
         offered = self._offer(case)
         reply: replies.ReplyWriter = (
             make_reply() if offered is None else ForwardedReply(make_reply, offered, endpoint, asked, identity, sink)
         )
-        capture = None
+        capture, current = None, self._current or self._begin_current()
         if generates and self._state.taps is not None:
-            client = self._client()
+            client = current.client
             capture = self._state.taps.begin(f"serve, for {client.name}" if client.name else "serve", model.id)
         # The wire in whose words the options are, for servers that speak another one.
         options = {**asked.options.model_options, **asked.said_beside, ASKED_IN: endpoint.protocol.name}
@@ -586,7 +588,7 @@ class ResponseRun:
             if endpoint.writes.drops_thinking_state or asked.asks_to_think is False
             else None,
             capture=capture,
-            current=self._current or self._begin_current(),
+            current=current,
             reported=None if self._permit is None else self._permit.reported,
         )
         if recorded is not None:

@@ -71,13 +71,13 @@ class ToolHost(Protocol):
     hosts_tools: bool
 
 
-def unhosted_tools(provider: LanguageModelChatProvider, tools: Iterable[HostedTool]) -> tuple[str, ...]:
+def unhosted_tools(provider: LanguageModelChatProvider, tools: Sequence[HostedTool]) -> tuple[str, ...]:
     """The paths of the tools that a server is to run, where the provider runs none.
 
     Raises:
         UnsupportedParameterError: The client demands one of them.
     """
-    if isinstance(provider, ToolHost):
+    if not tools or isinstance(provider, ToolHost):
         return ()
     paths = []
     for tool in tools:
