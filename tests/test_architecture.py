@@ -359,7 +359,7 @@ MAY_NAME_PROTOCOLS = {
 # A server or a family of models that is called like a protocol: titles, hosts and names of models hold the word.
 _GEMINI, _OLLAMA = {"gemini"}, {"ollama"}
 CALLED_LIKE_PROTOCOLS = {
-    "partstream.protocols.known_servers": {"ai-gateway", *_GEMINI, *_OLLAMA},
+    "partstream.settings.known_servers": {"ai-gateway", *_GEMINI, *_OLLAMA},
     "partstream.protocols.openresponses": {"ai-gateway", *_OLLAMA},
     "partstream.protocols.chat_completions": {"ai-gateway", *_GEMINI, *_OLLAMA},
     "partstream.protocols.chat_completions.models": _GEMINI | _OLLAMA,

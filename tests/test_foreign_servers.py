@@ -14,8 +14,8 @@ from interop.servers.foreign import FOREIGN_SERVERS, Fault
 from interop.servers.processes import NotStartedError, free_port, running
 from interop.servers.results import Seen, ServerResult, Verdict, judged, merged
 from interop.servers.trials import TRIALS, Target, UnexpectedError, prove
-from partstream.protocols.known_servers import KNOWN_SERVERS
 from partstream.protocols.protocol import spoken_at
+from partstream.settings.known_servers import KNOWN_SERVERS
 from partstream_devtools.testing.upstream import ReplayUpstream
 
 FAULT = Fault("usage", "no usage", "it never says what an answer took")

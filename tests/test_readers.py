@@ -40,7 +40,7 @@ def _literals(path: Path) -> frozenset[str]:
 @one_test_for("server", SERVER_QUIRKS)
 def test_a_server_with_a_quirk_is_in_three_modules_at_most(server: str) -> None:
     """Its row among all servers, its address on this wire, and its quirk."""
-    modules = [*sorted(WIRE.glob("*.py")), PACKAGE / "protocols/known_servers.py"]
+    modules = [*sorted(WIRE.glob("*.py")), PACKAGE / "settings/known_servers.py"]
     named = {path.name for path in modules if server in _literals(path)}
     assert "models.py" in named
     assert named <= {"__init__.py", "models.py", "known_servers.py"}

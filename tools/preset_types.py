@@ -4,7 +4,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.protocols.known_servers import KeyRequirement
+from partstream.settings.known_servers import KeyRequirement
 from partstream.upstream.endpoint import ANOTHER_ADDRESS, presets
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 from tried_table import row, tried_table
 
 from partstream.protocols.chat_completions.models import SERVER_QUIRKS, Quirks, ReasoningBack
-from partstream.protocols.known_servers import KNOWN_SERVERS
 from partstream.protocols.protocol import PROTOCOLS, spoken_at
+from partstream.settings.known_servers import KNOWN_SERVERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

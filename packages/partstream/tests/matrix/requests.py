@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream import ChatMessage, LanguageModelChatInformation, RequestOptions, Tool
 from partstream.conversation.preparation import ASKED_IN, Preparation, RequestSettings, prepare
 from partstream.conversation.provider_state import Carried, Origin
-from partstream.protocols.known_servers import server_at
 from partstream.protocols.protocol import PROTOCOLS, RequestWriter
+from partstream.settings.known_servers import server_at
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

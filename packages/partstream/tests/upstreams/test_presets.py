@@ -2,7 +2,7 @@
 
 import pytest
 
-from partstream.protocols.known_servers import KeyRequirement, server_at
+from partstream.settings.known_servers import KeyRequirement, server_at
 from partstream.upstream.endpoint import ANOTHER_ADDRESS, UnknownPresetError, preset_named, presets
 from rows import one_test_for
 

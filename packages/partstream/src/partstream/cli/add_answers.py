@@ -15,8 +15,8 @@ import click
 
 from partstream.config.editing import KeyFile, KeyPlace, KeyringEntry, keyring_fault
 from partstream.config.table import SETTINGS
-from partstream.protocols.known_servers import KeyRequirement, server_at
 from partstream.settings.kinds import ConfigurationError, PlainHttpError, shown_name
+from partstream.settings.known_servers import KeyRequirement, server_at
 from partstream.settings.row import shown_variable
 from partstream.upstream import endpoint
 

@@ -30,13 +30,13 @@ from partstream.lm.messages import ChatMessage, RequestOptions
 from partstream.lm.outputs import Finish
 from partstream.lm.parts import ResponsePart, TextPart, ToolCallPart, UnifiedFinishReason
 from partstream.lm.provider import LanguageModelChatInformation, LanguageModelChatProvider, ModelFields
-from partstream.protocols.known_servers import KeyRequirement, server_at
 from partstream.protocols.protocol import asking, loadable_protocols
 from partstream.runtime.consumer import LanguageModelChat, LanguageModels
 from partstream.runtime.progress import failing_place, fault_of
 from partstream.runtime.provider_files import ProviderNotFoundError, SourceLoader, default_name
 from partstream.runtime.requests import LanguageModelChatResponse
 from partstream.settings.kinds import ConfigurationError, closest_name
+from partstream.settings.known_servers import KeyRequirement, server_at
 from partstream.settings.row import hidden_url
 from partstream.upstream import http_errors
 from partstream.upstream.configuration import GatewayConfiguration, RetryPolicy

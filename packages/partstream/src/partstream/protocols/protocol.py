@@ -47,8 +47,8 @@ if TYPE_CHECKING:
 
     from partstream.conversation.turns import Note
     from partstream.lm.provider import LanguageModelChatInformation
-    from partstream.protocols.known_servers import KnownServer
     from partstream.protocols.read_response import ResponseReader
+    from partstream.settings.known_servers import KnownServer
     from partstream.settings.row import Setting
 
 
@@ -364,7 +364,7 @@ class ServerProtocol:
     """A known server that speaks a protocol.
 
     Attributes:
-        server: Its :attr:`partstream.protocols.known_servers.KnownServer.name`.
+        server: Its :attr:`partstream.settings.known_servers.KnownServer.name`.
         base_url: The base URL at the server's first host, or where it listens by default; an example for a server with
             another address at each place.
         is_complete: Whether answers, thinking, calls and usage come whole in this protocol there, and provider state
@@ -682,7 +682,7 @@ def spoken_at(server: str) -> tuple[tuple[str, ServerProtocol], ...]:
     among equals the order of the names decides.
 
     Args:
-        server: The :attr:`partstream.protocols.known_servers.KnownServer.name`.
+        server: The :attr:`partstream.settings.known_servers.KnownServer.name`.
     """
     rows = [
         (name, row)

@@ -30,8 +30,8 @@ import httpx2
 from partstream._version import __version__
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads
 from partstream.errors import UpstreamConnectionError, UpstreamError
-from partstream.protocols.known_servers import KNOWN_SERVERS, server_at
 from partstream.protocols.protocol import asked_protocols
+from partstream.settings.known_servers import KNOWN_SERVERS, server_at
 from partstream.upstream import detection_rules
 from partstream.upstream.discovery import FetchResponse
 from partstream.upstream.endpoint import without_query

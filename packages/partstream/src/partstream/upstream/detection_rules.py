@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit, urlunsplit
 
 from partstream.codec.json_codec import JSONDecodeError, loads
-from partstream.protocols.known_servers import KnownServer, known_server, server_at
 from partstream.protocols.protocol import PROTOCOLS, ServerProtocol, asked_protocols
 from partstream.protocols.serve import MODEL, path_for_model
+from partstream.settings.known_servers import KnownServer, known_server, server_at
 from partstream.settings.row import hidden_url
 from partstream.upstream.http_errors import GENERAL_ADVICE, http_error, is_about_the_key, says_path_is_missing
 

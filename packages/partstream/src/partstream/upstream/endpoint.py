@@ -4,7 +4,7 @@ A `Secret` shows its key only on an explicit call. A `CredentialSource` is asked
 once more after a refusal; no class here knows a place where keys are kept. A hub is recognised by the form of the keys
 that it gives, wherever it is. The functions on addresses resolve no name.
 
-The presets are made of two tables: the servers (:mod:`partstream.protocols.known_servers`) and the rows in the folder
+The presets are made of two tables: the servers (:mod:`partstream.settings.known_servers`) and the rows in the folder
 of each protocol (:attr:`partstream.protocols.protocol.Protocol.spoken_at`). A server that no protocol of this version
 speaks to is no preset. `partstream add` and the extension's *Add Models* offer the same list.
 """
@@ -21,9 +21,9 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 
 from partstream.codec.redaction import NotPickled, Redactor, names_a_secret, secrets_in_header
 from partstream.errors import CallerError, LanguageModelError, LanguageModelErrorCode
-from partstream.protocols.known_servers import KNOWN_SERVERS, KeyRequirement
 from partstream.protocols.protocol import KeyKind, spoken_at
 from partstream.settings.kinds import closest_name, shown_name
+from partstream.settings.known_servers import KNOWN_SERVERS, KeyRequirement
 from partstream.settings.row import SHORTEST_KEY
 
 _JWT: Final = re.compile(r"eyJ[\w-]+\.[\w-]+\.[\w-]+", re.ASCII)

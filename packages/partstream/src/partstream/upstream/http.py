@@ -40,9 +40,9 @@ import httpx2
 from partstream import errors
 from partstream._version import __version__
 from partstream.codec.redaction import HIDDEN, Redactor, names_a_secret, query_without_secrets, without_secrets_by_name
-from partstream.protocols.known_servers import server_at
 from partstream.protocols.protocol import DEFAULT_PROTOCOL, asking
 from partstream.settings.kinds import fits_header
+from partstream.settings.known_servers import server_at
 from partstream.upstream import endpoint
 from partstream.upstream.context import CapturedRequest, ExchangeTap
 from partstream.upstream.discovery import FetchResponse

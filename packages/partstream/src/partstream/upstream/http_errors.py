@@ -34,8 +34,8 @@ from partstream.codec.text import bare_media_type
 from partstream.errors import LanguageModelError, UpstreamError, UpstreamHTTPError, UpstreamProtocolError
 from partstream.lm.outputs import Finish, StreamOutput, Unmapped
 from partstream.protocols.errors import COMMON_ERRORS, Errors, seconds_of, wait_in_sentence
-from partstream.protocols.known_servers import server_at
 from partstream.protocols.protocol import asking
+from partstream.settings.known_servers import server_at
 
 if TYPE_CHECKING:
     from partstream.upstream.configuration import GatewayConfiguration

@@ -39,8 +39,8 @@ from partstream.lm.messages import ChatMessage, RequestOptions
 from partstream.lm.outputs import ErrorMode, error_text
 from partstream.lm.provider import LanguageModelChatInformation, LanguageModelChatProvider, Progress
 from partstream.protocols.errors import Errors
-from partstream.protocols.known_servers import known_server
 from partstream.protocols.protocol import DEFAULT_PROTOCOL, WindowSource, asking
+from partstream.settings.known_servers import known_server
 from partstream.tokens import Counters, TokenCount
 from partstream.tokens.accounting import TokenAccounting
 from partstream.tokens.ledger import Ledger

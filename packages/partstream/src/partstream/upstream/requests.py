@@ -52,8 +52,8 @@ from partstream.lm.parts import (
 )
 from partstream.lm.provider import DrainingProgress, FinishingProgress, WaitingProgress
 from partstream.protocols.errors import ErrorKind, Overflow
-from partstream.protocols.known_servers import KnownServer, server_at
 from partstream.protocols.protocol import PROTOCOLS, CountEndpoint, RequestWriter, asking
+from partstream.settings.known_servers import KnownServer, server_at
 from partstream.tokens import CountSource, TokenCount
 from partstream.tokens.accounting import (
     LIMIT_SECONDS,

@@ -13,9 +13,9 @@ from partstream.protocols.anthropic_messages.models import AnthropicMessagesSett
 from partstream.protocols.anthropic_messages.provider_state import block_item
 from partstream.protocols.anthropic_messages.serve import READ_REQUEST
 from partstream.protocols.anthropic_messages.write_request import WRITE_REQUEST
-from partstream.protocols.known_servers import server_at
 from partstream.protocols.serve import WireRequest
 from partstream.settings.kinds import Choice
+from partstream.settings.known_servers import server_at
 from partstream_devtools.testing.vendors.anthropic_messages import VENDOR
 
 ANTHROPIC = "https://api.anthropic.com/v1"

@@ -25,8 +25,8 @@ from partstream.protocols.anthropic_messages.models import (
     abilities_of,
 )
 from partstream.protocols.anthropic_messages.write_request import WRITE_REQUEST
-from partstream.protocols.known_servers import server_at
 from partstream.protocols.protocol import KeyKind
+from partstream.settings.known_servers import server_at
 from protocols.anthropic_messages.requests import (
     HAIKU,
     OPUS_5,

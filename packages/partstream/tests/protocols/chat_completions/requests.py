@@ -10,8 +10,8 @@ from partstream.conversation.preparation import RequestSettings, prepare
 from partstream.conversation.provider_state import Carried
 from partstream.protocols.chat_completions.models import ChatCompletionsSettings
 from partstream.protocols.chat_completions.write_request import WRITE_REQUEST
-from partstream.protocols.known_servers import server_at
 from partstream.protocols.serve import WireRequest
+from partstream.settings.known_servers import server_at
 
 NOWHERE = "https://models.example/v1"
 """The base URL of a server that nobody knows."""

@@ -23,7 +23,7 @@ from partstream.protocols.chat_completions.models import (
     ReasoningBack,
     quirks_of,
 )
-from partstream.protocols.known_servers import KNOWN_SERVERS
+from partstream.settings.known_servers import KNOWN_SERVERS
 from protocols.chat_completions.requests import body_of, call, calls, gave, messages_of, said, written
 from rows import one_test_for
 

@@ -48,7 +48,7 @@ from partstream.protocols.serve import WireRequest
 
 if TYPE_CHECKING:
     from partstream.lm.provider import LanguageModelChatInformation
-    from partstream.protocols.known_servers import KnownServer
+    from partstream.settings.known_servers import KnownServer
 
 # ---- Errors ----
 # The gateway passes on the messages of its providers and has no codes of its own for them, so a refusal of reasoning is

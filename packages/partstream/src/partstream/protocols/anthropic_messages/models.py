@@ -24,10 +24,10 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from partstream.conversation.preparation import UNKNOWN_CAPABILITIES, ContextEdit, ModelCapabilities, ThinkingForm
 from partstream.conversation.turns import CallIdRule, IdForm
-from partstream.protocols.known_servers import server_setting
 from partstream.protocols.protocol import OwnSettings
 from partstream.protocols.schemas import IN_WORDS, MOONSHOT, PLAIN, PLAIN_PATTERNS, SchemaForm
 from partstream.settings.kinds import STRINGS, Choice, choice, whole
+from partstream.settings.known_servers import server_setting
 from partstream.settings.row import Setting
 
 # ---- Models ----
@@ -394,7 +394,7 @@ SERVER_RULES: Final[Mapping[str, ServerRules]] = MappingProxyType(
         "minimax": ServerRules(takes_documents=False, wants_bearer=True, thinking=ThinkingForm.ADAPTIVE),
     }
 )
-"""By the names of :data:`partstream.protocols.known_servers.KNOWN_SERVERS`."""
+"""By the names of :data:`partstream.settings.known_servers.KNOWN_SERVERS`."""
 
 _KIMI: Final = re.compile(r"(?:.*/)?kimi", re.IGNORECASE)
 """Models that want their ids of calls back, whatever their server is."""

@@ -72,7 +72,7 @@ from partstream.protocols.serve import WireRequest
 if TYPE_CHECKING:
     from partstream.conversation.turns import MergedTurn, Piece, Result, ResultContent, Turn
     from partstream.lm.provider import LanguageModelChatInformation
-    from partstream.protocols.known_servers import KnownServer
+    from partstream.settings.known_servers import KnownServer
 
 # ---- Input: what a user says, or a tool gives ----
 

@@ -19,7 +19,6 @@ from partstream.conversation.media import MediaKind, data_url
 from partstream.conversation.turns import ANY_NAME, Attachment, CallIdRule, IdForm, NameForm, TurnRole
 from partstream.errors import RequestNotExpressibleError
 from partstream.protocols.chat_completions.provider_state import CONTENT, REASONING_DETAILS, THINKING_BLOCKS
-from partstream.protocols.known_servers import server_setting
 from partstream.protocols.options import Option
 from partstream.protocols.protocol import OwnSettings
 from partstream.protocols.schemas import (
@@ -34,6 +33,7 @@ from partstream.protocols.schemas import (
     SchemaForm,
 )
 from partstream.settings.kinds import Choice, choice
+from partstream.settings.known_servers import server_setting
 from partstream.settings.row import Setting
 
 if TYPE_CHECKING:
@@ -501,7 +501,7 @@ SERVER_QUIRKS: Final[Mapping[str, Quirks]] = MappingProxyType(
         "baseten": Quirks(effort=Effort(lambda word: {"chat_template_args": _template(word)})),
     }
 )
-"""By the names of :data:`partstream.protocols.known_servers.KNOWN_SERVERS`."""
+"""By the names of :data:`partstream.settings.known_servers.KNOWN_SERVERS`."""
 
 
 class ModelQuirks(NamedTuple):

@@ -30,7 +30,6 @@ from partstream.lm.provider import LanguageModelChatInformation
 from partstream.protocols.chat_completions import models
 from partstream.protocols.chat_completions.errors import ERRORS, LEAVE_OUT
 from partstream.protocols.chat_completions.provider_state import CarriedMessage, joined_items
-from partstream.protocols.known_servers import KnownServer
 from partstream.protocols.options import (
     NO_FIELD,
     AnswerFormat,
@@ -47,6 +46,7 @@ from partstream.protocols.protocol import NO_FIELDS, RequestWriter
 from partstream.protocols.schemas import for_model
 from partstream.protocols.serve import WireRequest
 from partstream.settings.kinds import fits_header
+from partstream.settings.known_servers import KnownServer
 
 
 class ChatRequests(RequestWriter):

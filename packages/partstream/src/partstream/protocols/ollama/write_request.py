@@ -29,7 +29,7 @@ from partstream.protocols.serve import WireRequest
 
 if TYPE_CHECKING:
     from partstream.lm.provider import LanguageModelChatInformation
-    from partstream.protocols.known_servers import KnownServer
+    from partstream.settings.known_servers import KnownServer
 
 _Wire: TypeAlias = dict[str, Any]
 
