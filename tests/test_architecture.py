@@ -369,6 +369,7 @@ CALLED_LIKE_PROTOCOLS = {
     "partstream.upstream.detection_rules": _OLLAMA,
     "partstream_agents.langchain.messages": _OLLAMA,
     "partstream.tokens.families": _GEMINI,
+    "partstream.runtime.translation": {"ai-sdk"},  # ModelMessages
     # Clients that are called like a protocol, or like the library of one.
     "partstream.server.clients": {"ai-sdk", *_GEMINI, *_OLLAMA},
     # Another wire of the same servers, with the same errors and files.

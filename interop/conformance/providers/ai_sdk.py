@@ -20,7 +20,7 @@ from partstream import (
     ToolCallPart,
 )
 from partstream.lm.provider import FinishingProgress
-from partstream.protocols.ai_sdk.write_request import to_model_messages
+from partstream.runtime.translation import to_model_messages
 from partstream.tokens import estimate_tokens
 from partstream.upstream.context import run_until_cancelled
 

@@ -9,8 +9,9 @@ from partstream.conversation.preparation import RequestSettings, ToolImages
 from partstream.conversation.turns import read_turns
 from partstream.lm.messages import ChatMessage
 from partstream.lm.parts import DataPart, TextPart, ToolCallPart, ToolResultPart
-from partstream.protocols.ai_sdk.write_request import PROMPT_FORMS, prompt_messages, to_model_messages
+from partstream.protocols.ai_sdk.write_request import PROMPT_FORMS, prompt_messages
 from partstream.protocols.openresponses.write_request import input_items
+from partstream.runtime.translation import to_model_messages
 from partstream.tokens.counting import MessageCounter
 
 IMAGE, PAPER = "https://example.org/cat.png?size=1", "https://example.org/a.pdf"

@@ -13,7 +13,7 @@ from conversation.strategies import FILES
 from partstream import ChatMessage, DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.conversation.turns import MISSING_RESULT
 from partstream.errors import CallerError, RequestNotExpressibleError
-from partstream.protocols.ai_sdk.write_request import VERSIONS, to_model_messages
+from partstream.runtime.translation import VERSIONS, to_model_messages
 from protocols.ai_sdk.messages import (
     CONVERSATIONS,
     HIDDEN,

@@ -14,7 +14,7 @@ from conversation.samples import PDF, PNG, assistant, called, gave, system, user
 from conversation.strategies import LINKED
 from copilot_requests import copilot_requests
 from partstream import ChatMessage, DataPart, TextPart
-from partstream.protocols.ai_sdk.write_request import ModelMessages, to_model_messages
+from partstream.runtime.translation import ModelMessages, to_model_messages
 from protocols.ai_sdk.messages import CONVERSATIONS, HIDDEN, SIGNED, SIGNED_CALL, listed
 
 pytestmark = needs_ai_sdk

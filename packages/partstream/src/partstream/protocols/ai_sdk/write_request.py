@@ -1,9 +1,7 @@
 """Writes turns as messages of the AI SDK: ModelMessages as `streamText` takes them, and prompts of the wire protocol.
 
 They differ in the form of images and files: a row of :class:`MediaForms` for each version. Every value is one of JSON,
-so that a Node program can be handed it as it is. Thinking comes in two forms. A response as it streamed has many parts,
-and the metadata of the last of a block lists all items so far. Hosts keep one part, with the text joined and the last
-metadata, whose items hold their places.
+so that a Node program can be handed it as it is.
 
 Source: `ai` 5.0.277, 6.0.322 and 7.0.173, `modelMessageSchema`; `ModelMessage` of `@ai-sdk/provider-utils` 3.0.41,
 4.0.64 and 5.0.81; `LanguageModelV2Prompt`, `V3` and `V4` of `@ai-sdk/provider` 2.0.5, 3.0.19 and 4.0.38.
@@ -12,18 +10,12 @@ Source: `ai` 5.0.277, 6.0.322 and 7.0.173, `modelMessageSchema`; `ModelMessage` 
 from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from partstream.codec.json_codec import is_json, loads_or_none
 from partstream.conversation import turns as conversation
 from partstream.conversation.media import MediaKind, file_name
-from partstream.conversation.preparation import RequestSettings, prepare
-from partstream.conversation.provider_state import ITEMS, PLACE, AnswerPlace, Carried, Origin, usable_items
-from partstream.errors import CallerError
-from partstream.lm.messages import ChatMessage, RequestOptions, Role
-from partstream.lm.parts import MessagePart, TextPart, ThinkingPart, ToolCallPart
-from partstream.protocols.ai_sdk.provider_state import REASONING, RULES, is_own_part, options_by_call
+from partstream.protocols.ai_sdk.provider_state import is_own_part, options_by_call
 from partstream.protocols.options import call_arguments
 
 # ---- Messages ----
@@ -164,114 +156,3 @@ MESSAGE_FORMS: Final[Mapping[int, MediaForms]] = {
 }
 """By the major version of the package `ai`. Version 7 rewrites `image` to `file` and calls it deprecated; versions 6
 and 7 have no `media`, which 7 would pass on as it is."""
-
-
-# ---- Thinking as reasoning items: the shown text and the provider metadata ----
-
-_OPTIONS: Final = "providerOptions"
-
-
-class _ThinkingItems:
-    """The items of one message of the assistant, in order, each with its place."""
-
-    def __init__(self, parts: Iterable[MessagePart]) -> None:
-        self.items: list[Mapping[str, Any]] = []
-        self._place = AnswerPlace()
-        self._shown: dict[str | None, str] = {}
-        self._taken: dict[str | None, list[Mapping[str, Any]]] = {}
-        self._last_id: str | None = None
-        self._listed = 0
-        for part in parts:
-            self._read(part)
-        self._close()
-
-    def _read(self, part: MessagePart) -> None:
-        if isinstance(part, ThinkingPart):
-            block = self._last_id if part.id is None else part.id
-            self._last_id = block
-            self._shown[block] = self._shown.get(block, "") + part.value
-            listed = part.metadata.get(ITEMS) if part.metadata else None
-            if isinstance(listed, list | tuple):
-                new = listed[self._listed :]
-                self._listed = len(listed)
-                for item in usable_items(new):
-                    if isinstance(item.get(_OPTIONS), Mapping):
-                        self._take(item)
-            return
-        if isinstance(part, TextPart) and part.value:
-            self._close()
-            self._place.add_text(part.value)
-        elif isinstance(part, ToolCallPart):
-            self._close()
-            self._place.add_call()
-
-    def _close(self) -> None:
-        """Ends the open blocks: shown text without an item is reasoning without options."""
-        for block, shown in self._shown.items():
-            self.items += self._taken.get(block, ())
-            if text := conversation.well_formed(shown):
-                self.items.append({"type": REASONING, "text": text, PLACE: self._place.value})
-        self._shown, self._taken = {}, {}
-
-    def _take(self, item: Mapping[str, Any]) -> None:
-        """Takes a listed item; its shown text is not repeated."""
-        said = item.get("text")
-        block = self._last_id
-        if item.get("type") == REASONING and isinstance(said, str) and said:
-            # The block that says exactly this, else one that hosts have joined with others.
-            blocks = [block for block, shown in self._shown.items() if said in shown]
-            block = min(blocks, key=lambda block: self._shown[block] != said, default=block)
-            self._shown[block] = self._shown[block].replace(said, "", 1)
-        self._taken.setdefault(block, []).append({PLACE: self._place.value, **item})
-
-
-# ---- ModelMessages ----
-
-VERSIONS: Final = tuple(MESSAGE_FORMS)
-"""The major versions of the package `ai` that there are forms for."""
-
-
-@dataclass(frozen=True, slots=True)
-class ModelMessages:
-    """A conversation as the AI SDK takes it.
-
-    Attributes:
-        system: The instructions, empty for none: the option `system` of versions 5 and 6, `instructions` of version 7,
-            which refuses them among the messages.
-        messages: The messages: `user`, `assistant` and `tool`, every value one of JSON.
-    """
-
-    system: str
-    messages: list[dict[str, Any]]
-
-
-def to_model_messages(
-    messages: Sequence[ChatMessage], version: int = 6, *, call_id_prefix: str = "gw-"
-) -> ModelMessages:
-    """Converts a conversation.
-
-    Neighbouring texts of the assistant are one message, results follow their calls at once, and every call has one:
-    where it is missing, one that says so. Thinking becomes reasoning parts, with the provider options that its
-    metadata lists; thinking that nothing follows is left out, as are the marks of the host (`cache_control`,
-    `stateful_marker`, usage). Bytes are base64; the first bytes of images and files tell their type.
-
-    Args:
-        messages: The conversation.
-        version: The major version of the package `ai`, one of :data:`VERSIONS`.
-        call_id_prefix: What was put before the call ids of this upstream
-            (:attr:`partstream.lm.outputs.StreamOptions.call_id_prefix`); taken off again, other ids stay.
-
-    Raises:
-        CallerError: There is no such version.
-        RequestNotExpressibleError: The arguments of a call hold what JSON has no form for.
-    """
-    if version not in MESSAGE_FORMS:
-        raise CallerError(f"version: got {version!r}, expected one of {', '.join(map(str, VERSIONS))}")
-    prepared = prepare(Origin("", ""), messages, RequestOptions(), RequestSettings(), call_id_prefix, RULES)
-    reasoning = {
-        number: items
-        for number, message in enumerate(messages)
-        if message.role is Role.ASSISTANT and (items := tuple(_ThinkingItems(message.content).items))
-    }
-    request = replace(prepared, reasoning=reasoning).request(Carried.ALL_REASONING)
-    return ModelMessages(request.instructions, prompt_messages(request.turns, MESSAGE_FORMS[version]))
