@@ -45,16 +45,7 @@ from partstream.lm.provider import DrainingProgress, FinishingProgress, Progress
 from partstream.runtime.answer_files import BoundedFolder, FileLimits
 from partstream.runtime.client_failures import AgentFailedError, AgentSaidNothingError, FailureKind, failure_of
 from partstream.runtime.simple import text_of, user_request
-from partstream_agents.adapter import (
-    AgentAdapter,
-    AgentPairing,
-    AgentRequest,
-    Approval,
-    Decision,
-    InnerToolsAdapter,
-    Question,
-    ToolMakingAdapter,
-)
+from partstream_agents import adapter as adapters
 from partstream_agents.answer import AgentAnswer, ExternalTools, decided_by, question_of, read_reply, selected
 
 if TYPE_CHECKING:
@@ -68,7 +59,7 @@ if TYPE_CHECKING:
 
 def read_agent_request(
     messages: Sequence[ChatMessage], options: RequestOptions, host_tools: HostTools, inner_tools: Collection[str]
-) -> tuple[AgentRequest, ExternalTools]:
+) -> tuple[adapters.AgentRequest, ExternalTools]:
     """The request, rebuilt from the conversation alone, and the host's tools of it."""
     given, _ = conversation.read_turns(messages)
     called = (piece.name for turn in given for piece in turn.content if isinstance(piece, conversation.Call))
@@ -80,7 +71,7 @@ def read_agent_request(
         for turn in turns
         if turn.role is conversation.TurnRole.SYSTEM
     )
-    return AgentRequest(
+    return adapters.AgentRequest(
         turns=tuple(turn for turn in turns if turn.role is not conversation.TurnRole.SYSTEM),
         messages=tuple(messages),
         instructions="\n\n".join(filter(None, instructions)),
@@ -127,14 +118,14 @@ class PausedRun:
     framework: str
     state: Mapping[str, Any] = field(repr=False)
     calls: tuple[ToolCallPart, ...] = ()
-    approvals: tuple[Approval, ...] = ()
-    decisions: Mapping[str, Decision] = field(default_factory=dict)
+    approvals: tuple[adapters.Approval, ...] = ()
+    decisions: Mapping[str, adapters.Decision] = field(default_factory=dict)
     question: bool = False
     history: str = ""
     answer: str = ""
     had_tools: bool = False
 
-    def decided(self, decisions: Mapping[str, Decision]) -> PausedRun:
+    def decided(self, decisions: Mapping[str, adapters.Decision]) -> PausedRun:
         """The run after the approvals were decided."""
         return replace(self, approvals=(), decisions={**self.decisions, **decisions}, history="", answer="")
 
@@ -176,8 +167,8 @@ def paused_run_of(record: Any) -> PausedRun | None:
             framework=record["framework"],
             state=dict(record["state"]),
             calls=tuple(ToolCallPart(call_id, name, given) for call_id, name, given in record["calls"]),
-            approvals=tuple(Approval(*one) for one in record["approvals"]),
-            decisions={call_id: Decision(*one) for call_id, one in record["decisions"].items()},
+            approvals=tuple(adapters.Approval(*one) for one in record["approvals"]),
+            decisions={call_id: adapters.Decision(*one) for call_id, one in record["decisions"].items()},
             question=record["question"] is True,
             history=record["history"],
             answer=record["answer"],
@@ -252,7 +243,7 @@ class AgentSpec:
         origin: The agent and the model that kept states belong to.
     """
 
-    pairing: AgentPairing
+    pairing: adapters.AgentPairing
     factory: Callable[[Sequence[Any]], Any] | None
     options: AgentOptions
     origin: Origin
@@ -260,23 +251,23 @@ class AgentSpec:
     states: RunStates
 
     @property
-    def adapter(self) -> AgentAdapter:
+    def adapter(self) -> adapters.AgentAdapter:
         """The adapter of the agent's framework."""
         return self.pairing.adapter
 
     @property
     def inner_tools(self) -> frozenset[str]:
         """The names of the agent's own tools, as far as they are known before a run."""
-        adapter = narrow(self.adapter, InnerToolsAdapter)
+        adapter = narrow(self.adapter, adapters.InnerToolsAdapter)
         return frozenset() if adapter is None else frozenset(adapter.inner_tools(self.pairing.agent))
 
-    def agent_for(self, request: AgentRequest) -> Any:
+    def agent_for(self, request: adapters.AgentRequest) -> Any:
         """The agent that runs a request."""
         if self.factory is None:
             return self.pairing.agent
-        maker = narrow(self.adapter, ToolMakingAdapter)
+        maker = narrow(self.adapter, adapters.ToolMakingAdapter)
         made = self.factory(request.tools if maker is None else maker.make_tools(request))
-        return made.agent if isinstance(made, AgentPairing) else made
+        return made.agent if isinstance(made, adapters.AgentPairing) else made
 
 
 class AgentRun:
@@ -354,7 +345,7 @@ class AgentRun:
         )
         await self._run(request)
 
-    async def _run(self, request: AgentRequest) -> None:
+    async def _run(self, request: adapters.AgentRequest) -> None:
         """Runs the agent until it ends, or stops with calls of the host or a question to the person."""
         agent = self._asking.agent_for(request)
         for _ in range(_MOST_RUNS):
@@ -380,7 +371,7 @@ class AgentRun:
             if stopped is None:
                 raise self._failed(_NO_STATE)
             if decisions is None:
-                await self._report(self._answer.take(Question(question_of(stopped.approvals))))
+                await self._report(self._answer.take(adapters.Question(question_of(stopped.approvals))))
                 await self._keep(replace(stopped, question=False))
                 return
             if stopped.calls:

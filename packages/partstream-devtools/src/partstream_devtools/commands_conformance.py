@@ -40,32 +40,12 @@ from partstream.codec.system import CACHE
 from partstream.codec.text import visible
 from partstream.errors import CallerError, LanguageModelError, LanguageModelErrorCode
 from partstream.runtime.progress import fault_of
-from partstream_devtools.conformance import report_formats
+from partstream_devtools.conformance import fuzzing, report_formats
+from partstream_devtools.conformance import report as reports
 from partstream_devtools.conformance.checks import HINTS, LATEST, REQUIREMENTS
 from partstream_devtools.conformance.driver import Capabilities, Provocation, Target, TimeLimits
 from partstream_devtools.conformance.exercises import GENERATED
-from partstream_devtools.conformance.fuzzing import (
-    FOLDER,
-    FuzzSettings,
-    Opening,
-    VirtualTimeLoop,
-    check_can_generate,
-    replay,
-    search,
-    with_baseline,
-    with_generated,
-    with_minimal_failures,
-    without_secrets,
-)
 from partstream_devtools.conformance.parsing import Takes
-from partstream_devtools.conformance.report import (
-    ReportCode,
-    Verdict,
-    baseline_text,
-    read_baseline,
-    read_report,
-    secrets_of,
-)
 from partstream_devtools.conformance.running import replay_exchanges, run
 from partstream_devtools.conformance.scenarios import SCENARIOS, all_rows, selected
 from partstream_devtools.conformance.stdio_target import StdioTarget
@@ -124,7 +104,7 @@ _REPORT_OPTIONS: Final = (
     click.option(
         "--failures",
         type=_PATH,
-        default=Path(FOLDER),
+        default=Path(fuzzing.FOLDER),
         show_default=True,
         metavar="FOLDER",
         help="Where the smallest failures are kept.",
@@ -182,10 +162,10 @@ def secrets_of_command(target: str, key_env: str | None) -> Redactor:
     except ValueError:  # a quotation that does not end
         words = target.split()
     key = [] if key_env is None else [os.environ.get(key_env, "")]
-    return Redactor({*secrets_of(command=words, environment=os.environ), *key})
+    return Redactor({*reports.secrets_of(command=words, environment=os.environ), *key})
 
 
-def generated(opening: Opening, options: Mapping[str, Any], redactor: Redactor) -> Report:
+def generated(opening: fuzzing.Opening, options: Mapping[str, Any], redactor: Redactor) -> Report:
     """Repeats a kept failure, or generates conversations, as the options say.
 
     Raises:
@@ -200,11 +180,11 @@ def generated(opening: Opening, options: Mapping[str, Any], redactor: Redactor) 
         seed = 0 if os.environ.get("CI") else randbelow(_SEEDS)
     seconds = options["fuzz"]
     examples = max(_EXAMPLES, math.ceil(_EXAMPLES * seconds / _EXAMPLE_SECONDS))
-    settings = FuzzSettings(seconds, examples, seed)
-    return _completed(search(opening, settings, options["failures"], redactor), options)
+    settings = fuzzing.FuzzSettings(seconds, examples, seed)
+    return _completed(fuzzing.search(opening, settings, options["failures"], redactor), options)
 
 
-def _replaying(opening: Opening, file: str, pace: float) -> Coroutine[Any, Any, Report]:
+def _replaying(opening: fuzzing.Opening, file: str, pace: float) -> Coroutine[Any, Any, Report]:
     """Repeats a kept failure, which is JSON, or replays recorded exchanges.
 
     Raises:
@@ -216,7 +196,7 @@ def _replaying(opening: Opening, file: str, pace: float) -> Coroutine[Any, Any, 
         raise CallerError(f"--replay: {error}") from error
     exchanges = tuple(one.exchange for one in recordings if one.exchange is not None)
     if not exchanges:
-        return replay(opening, Path(file))
+        return fuzzing.replay(opening, Path(file))
     spoken = next((one.protocol for one in recordings if one.protocol is not None), None)
     if opening.protocol is None and spoken in BASE_PATHS:
         opening = replace(opening, protocol=spoken)
@@ -224,7 +204,11 @@ def _replaying(opening: Opening, file: str, pace: float) -> Coroutine[Any, Any, 
 
 
 def finished(
-    report: Report, opening: Opening, options: Mapping[str, Any], redactor: Redactor, further: Report | None = None
+    report: Report,
+    opening: fuzzing.Opening,
+    options: Mapping[str, Any],
+    redactor: Redactor,
+    further: Report | None = None,
 ) -> Report:
     """The report with its failures made smaller, with further results, the baseline, and without secrets.
 
@@ -233,12 +217,12 @@ def finished(
     """
     whole = report
     if not options["no_shrink"] and "://" not in options["target"] and options["replay"] is None:
-        whole = _completed(with_minimal_failures(report, opening, options["failures"], redactor), options)
+        whole = _completed(fuzzing.with_minimal_failures(report, opening, options["failures"], redactor), options)
     if further is not None:
-        whole = with_generated(whole, further)
+        whole = fuzzing.with_generated(whole, further)
     if options["baseline"] is not None:
-        whole = with_baseline(whole, read_baseline(options["baseline"]))
-    return without_secrets(whole, redactor)
+        whole = fuzzing.with_baseline(whole, reports.read_baseline(options["baseline"]))
+    return fuzzing.without_secrets(whole, redactor)
 
 
 def write_files(report: Report, options: Mapping[str, Any]) -> None:
@@ -251,7 +235,7 @@ def write_files(report: Report, options: Mapping[str, Any]) -> None:
     files: list[tuple[Path | None, Callable[[], str]]] = [
         (options["junit"], lambda: report_formats.junit_xml(said)),
         (options["markdown"], lambda: report_formats.markdown_summary(said)),
-        (options["write_baseline"], lambda: baseline_text(report.checks)),
+        (options["write_baseline"], lambda: reports.baseline_text(report.checks)),
     ]
     badges = {
         True: lambda: json.dumps(report_formats.badge_json(said, day)) + "\n",
@@ -278,7 +262,7 @@ def _completed(work: Coroutine[Any, Any, Report], options: Mapping[str, Any]) ->
     Raises:
         CallerError: A file cannot be written, or what the work itself raises.
     """
-    with asyncio.Runner(loop_factory=VirtualTimeLoop if _is_in_process(options) else None) as runner:
+    with asyncio.Runner(loop_factory=fuzzing.VirtualTimeLoop if _is_in_process(options) else None) as runner:
         try:
             return runner.run(work)
         except OSError as error:
@@ -288,25 +272,25 @@ def _completed(work: Coroutine[Any, Any, Report], options: Mapping[str, Any]) ->
 # ---- The screen ----
 
 _MARKS: Final = {
-    Verdict.ERROR: ("✗", "ERROR", "bold red"),
-    Verdict.FAILED: ("✗", "FAIL", "bold red"),
-    Verdict.UNTESTABLE: ("✗", "UNTESTABLE", "bold red"),
-    Verdict.WARNING: ("!", "WARN", "yellow"),
-    Verdict.PASSED: ("✓", "ok", "green"),
-    Verdict.NOT_JUDGED: ("–", "-", "dim"),
-    Verdict.NOT_APPLICABLE: ("–", "-", "dim"),
+    reports.Verdict.ERROR: ("✗", "ERROR", "bold red"),
+    reports.Verdict.FAILED: ("✗", "FAIL", "bold red"),
+    reports.Verdict.UNTESTABLE: ("✗", "UNTESTABLE", "bold red"),
+    reports.Verdict.WARNING: ("!", "WARN", "yellow"),
+    reports.Verdict.PASSED: ("✓", "ok", "green"),
+    reports.Verdict.NOT_JUDGED: ("–", "-", "dim"),
+    reports.Verdict.NOT_APPLICABLE: ("–", "-", "dim"),
 }
 """The mark of a verdict in a terminal, its word for a pipe, and its style; the worst first."""
 
 _WORST: Final = tuple(_MARKS)
 _SAID: Final = {
-    Verdict.PASSED: "checks passed",
-    Verdict.FAILED: "failed",
-    Verdict.UNTESTABLE: "untestable",
-    Verdict.WARNING: "warnings",
-    Verdict.NOT_APPLICABLE: "not applicable",
-    Verdict.NOT_JUDGED: "not judged",
-    Verdict.ERROR: "errors of the kit",
+    reports.Verdict.PASSED: "checks passed",
+    reports.Verdict.FAILED: "failed",
+    reports.Verdict.UNTESTABLE: "untestable",
+    reports.Verdict.WARNING: "warnings",
+    reports.Verdict.NOT_APPLICABLE: "not applicable",
+    reports.Verdict.NOT_JUDGED: "not judged",
+    reports.Verdict.ERROR: "errors of the kit",
 }
 _INDENT: Final = "    "
 _REPEAT: Final = "repeat:"
@@ -342,10 +326,10 @@ class ReportScreen:
     def scenario(self, slug: str, results: Sequence[CheckResult]) -> None:
         """Shows one scenario."""
         counts = Counter(one.verdict for one in results)
-        worst = min(counts, key=_WORST.index, default=Verdict.NOT_JUDGED)
-        judged = len(results) - counts[Verdict.NOT_APPLICABLE] - counts[Verdict.NOT_JUDGED]
+        worst = min(counts, key=_WORST.index, default=reports.Verdict.NOT_JUDGED)
+        judged = len(results) - counts[reports.Verdict.NOT_APPLICABLE] - counts[reports.Verdict.NOT_JUDGED]
         if judged:
-            said = f"{counts[Verdict.PASSED]} of {judged} checks" if worst in _WORST[:4] else f"{judged} checks"
+            said = f"{counts[reports.Verdict.PASSED]} of {judged} checks" if worst in _WORST[:4] else f"{judged} checks"
         else:
             said = f"{results[0].verdict.value}: {results[0].got}" if results else ""
         self._print(Text.assemble(self._mark(worst), f"{slug:<24} ", (visible(said), "dim")))
@@ -383,12 +367,12 @@ class ReportScreen:
         for line in _lines(one, report.transcripts.get(one.transcript or "")):
             self._print(Text(f"    {visible(line)}"))
         hint = HINTS.get(one.rule)
-        if hint is not None and one.verdict is not Verdict.UNTESTABLE:
+        if hint is not None and one.verdict is not reports.Verdict.UNTESTABLE:
             self._print(Text(f"    {hint.seen} Often: {'; or '.join(hint.causes)}.", "dim"))
         if one.repeat:
             self._print(Text(f"{_INDENT}{_REPEAT} {visible(one.repeat)}", "dim"))
 
-    def _mark(self, verdict: Verdict) -> tuple[str, str]:
+    def _mark(self, verdict: reports.Verdict) -> tuple[str, str]:
         mark, word, style = _MARKS[verdict]
         return (f"{mark} " if self._has_marks else f"{word:<4} "), style
 
@@ -428,7 +412,7 @@ def _lines(one: CheckResult, transcript: Transcript | None) -> Iterator[str]:
 
 def _ways_to_more(report: Report) -> str:
     """How more checks are judged, for a provider that was told by the prompt; empty where nothing is left."""
-    left = sum(one.verdict is Verdict.NOT_JUDGED and "make(upstream)" in one.got for one in report.checks)
+    left = sum(one.verdict is reports.Verdict.NOT_JUDGED and "make(upstream)" in one.got for one in report.checks)
     if not left or report.target.kind != "provider" or Provocation.DIRECTED.value not in report.ways:
         return ""
     return (
@@ -553,7 +537,7 @@ def _refused(reason: str, options: dict[str, Any]) -> int:
     _say_that_it_has_ended()
     told = secrets_of_command(options["target"] or "", options["key_env"]).redact(reason)
     make_console(stderr=True).print(f"error: {visible(told)}", style="bold red", markup=False)
-    return ReportCode.NOT_USABLE
+    return reports.ReportCode.NOT_USABLE
 
 
 def _run(options: dict[str, Any]) -> int:
@@ -565,19 +549,19 @@ def _run(options: dict[str, Any]) -> int:
     if options["lists"]:
         checks = [*([options["target"]] if options["target"] else []), *options["checks"]]
         _list(tuple(checks), options)
-        return ReportCode.KEPT
+        return reports.ReportCode.KEPT
     if options["matrix"]:
         files = [one for one in (options["target"], *options["checks"]) if one]
         if not files:
             raise CallerError("--matrix: got no file, expected the files of `partstream conformance --json`")
-        click.echo(report_formats.matrix_html([read_report(Path(file)) for file in files]), nl=False)
-        return ReportCode.KEPT
+        click.echo(report_formats.matrix_html([reports.read_report(Path(file)) for file in files]), nl=False)
+        return reports.ReportCode.KEPT
     if not options["target"]:
         raise click.UsageError("Missing argument 'TARGET'.")
     # Before the target starts, which says whether it is a parser.
     selected(options["checks"], options["section"], all_rows() if options["checks"] else SCENARIOS)
     if options["fuzz"] is not None and options["replay"] is None:
-        check_can_generate()
+        fuzzing.check_can_generate()
     if options["isolated"] and not options["is_command"]:
         return _in_a_process_of_its_own()
     json_file = options["json_file"]
@@ -601,7 +585,7 @@ def _tested(options: dict[str, Any], redactor: Redactor, screen: ReportScreen | 
     capabilities = _capabilities(options["capabilities"], options["prompts"], options["model"])
     limits = TimeLimits(options["seconds"])
     target = _target(options)
-    opening = Opening(
+    opening = fuzzing.Opening(
         target, capabilities, limits, options["requirements"], options["protocol"], options["other_protocol"]
     )
     if options["replay"] is not None:

@@ -33,22 +33,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from partstream.lm.cancellation import Disposable, EventEmitter
+from partstream_hub import journal as journals
 from partstream_hub.amounts import BudgetsUnreachableError, JournalError, Need
-from partstream_hub.journal import (
-    Adopt,
-    ExpireLease,
-    Heartbeat,
-    JournalAdopter,
-    JournalFolder,
-    Leave,
-    OpenWindows,
-    ReadDirectory,
-    RequestRecall,
-    ReturnLease,
-    TakeLease,
-    Tools,
-    Upload,
-)
 from partstream_hub.leases import BudgetGrant, BudgetRequest, DatabaseClock, WindowLeases, WorkerSettings, lease_asks
 from partstream_hub.reservations import Reservation, WaitingAnswers
 from partstream_hub.store import values
@@ -102,8 +88,8 @@ class HubWorker:
         self._store = store
         self._settings = settings or WorkerSettings()
         self._clock = clock
-        self._folder = JournalFolder(folder)
-        self._adopter = JournalAdopter(self._folder)
+        self._folder = journals.JournalFolder(folder)
+        self._adopter = journals.JournalAdopter(self._folder)
         self._manager = BudgetManager(self.name, self._settings, clock())
         self._owned: OwnedJournal | None = None
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="partstream-hub")
@@ -384,8 +370,8 @@ class HubWorker:
     def _run(self, operation: Operation, store: HubStore) -> Any:
         """In the thread: carries an operation out, and keeps the journal's file small."""
         journal = self._journal
-        result = operation.run(Tools(store, journal, self._adopter))
-        if isinstance(operation, Heartbeat):
+        result = operation.run(journals.Tools(store, journal, self._adopter))
+        if isinstance(operation, journals.Heartbeat):
             journal.tidy()
         return result
 
@@ -393,16 +379,16 @@ class HubWorker:
         if self._failures:
             _logger.info("the hub's database answers again")
         self._failures = 0
-        if isinstance(operation, Heartbeat) and self._journal.hub != result.hub:
+        if isinstance(operation, journals.Heartbeat) and self._journal.hub != result.hub:
             self._adopter.hub = result.hub
             try:
                 self._journal.belongs_to(result.hub)
             except JournalError as error:
                 _logger.error("%s", error)  # noqa: TRY400 - the error says it all
-        if isinstance(operation, Upload):
+        if isinstance(operation, journals.Upload):
             self._journal.removed(result.rows, result.content_bytes)
         self._manager.done(operation, result, self._clock())
-        if isinstance(operation, ReadDirectory) and result is not None:
+        if isinstance(operation, journals.ReadDirectory) and result is not None:
             self._changed.fire(result)
 
     def _failed(self, operation: Operation, error: Exception) -> None:
@@ -557,7 +543,7 @@ class BudgetManager:
         self._waiting.serve(now)
         self._began = now
         if now >= self._beat_at:
-            return Heartbeat(self.worker, self._waiting.windows())
+            return journals.Heartbeat(self.worker, self._waiting.windows())
         if not self.is_connected:
             return None
         decisions = (
@@ -576,15 +562,15 @@ class BudgetManager:
     def done(self, operation: Operation, result: Any, now: float) -> None:
         """Takes in what an operation has brought."""
         taken_in: dict[type, Callable[..., None]] = {
-            Heartbeat: self._heartbeat_answered,
-            ReadDirectory: self._directory_read,
-            OpenWindows: self._opened,
-            TakeLease: self._leased,
-            RequestRecall: self._recalled,
-            ReturnLease: self._given_back,
-            Upload: self._uploaded,
-            Adopt: self._adopted,
-            Leave: self._left,
+            journals.Heartbeat: self._heartbeat_answered,
+            journals.ReadDirectory: self._directory_read,
+            journals.OpenWindows: self._opened,
+            journals.TakeLease: self._leased,
+            journals.RequestRecall: self._recalled,
+            journals.ReturnLease: self._given_back,
+            journals.Upload: self._uploaded,
+            journals.Adopt: self._adopted,
+            journals.Leave: self._left,
         }
         if (take_in := taken_in.get(type(operation))) is not None:
             take_in(operation, result, now)
@@ -603,57 +589,57 @@ class BudgetManager:
 
     def postponed(self, operation: Operation, seconds: float, now: float) -> None:
         """Takes in that an upload or an adoption failed at the journal; it is tried again later."""
-        if isinstance(operation, Upload):
+        if isinstance(operation, journals.Upload):
             self._upload_at = now + seconds
-        elif isinstance(operation, Adopt):
+        elif isinstance(operation, journals.Adopt):
             self._adopt_at = now + seconds
 
     # ---- decisions ----
 
     def _directory_to_read(self, _: float) -> Operation | None:
         known = None if self.directory is None else self.directory.version
-        return None if self._version in {None, known} else ReadDirectory(known)
+        return None if self._version in {None, known} else journals.ReadDirectory(known)
 
     def _windows_to_open(self, now: float) -> Operation | None:
         rules = tuple(self._leases.to_open.values())
-        return OpenWindows(rules) if rules and now >= self._open_at else None
+        return journals.OpenWindows(rules) if rules and now >= self._open_at else None
 
     def _to_give_back(self, now: float) -> Operation | None:
         amounts, recalls = self._leases.returns(now)
-        return ReturnLease(self.worker, self._counter, amounts, recalls) if amounts else None
+        return journals.ReturnLease(self.worker, self._counter, amounts, recalls) if amounts else None
 
     def _to_lease(self, now: float) -> Operation | None:
         asks = lease_asks(self._leases, self._waiting, self.live_workers, now)
-        return TakeLease(self.worker, asks) if asks and not self._leases.is_closing else None
+        return journals.TakeLease(self.worker, asks) if asks and not self._leases.is_closing else None
 
     def _to_recall(self, now: float) -> Operation | None:
         windows = self._waiting.recalls(now)
-        return RequestRecall(windows) if windows else None
+        return journals.RequestRecall(windows) if windows else None
 
     def _to_upload(self, now: float) -> Operation | None:
         is_due = now >= self._upload_at or self._rows >= self._settings.upload_rows
-        return Upload(self.worker, self._settings.upload_rows) if self._rows and is_due else None
+        return journals.Upload(self.worker, self._settings.upload_rows) if self._rows and is_due else None
 
     def _to_expire(self, _: float) -> Operation | None:
         for name, counter in self._liveness.silent(self._settings.silent_seconds):
             if self._expired.get(name) != counter:
                 self._expired[name] = counter
-                return ExpireLease(name, counter)
+                return journals.ExpireLease(name, counter)
         return None
 
     def _to_adopt(self, now: float) -> Operation | None:
         is_due = now >= self._adopt_at and not self._leases.is_closing
-        return Adopt(self._settings.upload_rows) if is_due else None
+        return journals.Adopt(self._settings.upload_rows) if is_due else None
 
     def _to_leave(self, _: float) -> Operation | None:
         if not self._leases.is_closing or self._rows or self.has_left:
             return None
         is_settled = all(not (lease.reserved or lease.unsettled) for _, lease in self.table)
-        return Leave(self.worker) if is_settled else None
+        return journals.Leave(self.worker) if is_settled else None
 
     # ---- results ----
 
-    def _heartbeat_answered(self, _: Heartbeat, heartbeat: values.HeartbeatResult, now: float) -> None:
+    def _heartbeat_answered(self, _: journals.Heartbeat, heartbeat: values.HeartbeatResult, now: float) -> None:
         self._clock.answered(heartbeat.time, now)
         self._beat_at = now + self._settings.heartbeat_seconds
         self._counter = heartbeat.workers[self.worker].counter
@@ -666,17 +652,17 @@ class BudgetManager:
             self._tidy_at = now + _TIDY
             self._leases.tidy(now)
 
-    def _directory_read(self, _: ReadDirectory, directory: Directory | None, _now: float) -> None:
+    def _directory_read(self, _: journals.ReadDirectory, directory: Directory | None, _now: float) -> None:
         if directory is not None:
             self.directory = directory
         self._version = None if self.directory is None else self.directory.version
 
-    def _opened(self, operation: OpenWindows, windows: Mapping[str, values.Window], now: float) -> None:
+    def _opened(self, operation: journals.OpenWindows, windows: Mapping[str, values.Window], now: float) -> None:
         for rule in operation.rules:
             if not self._leases.opened(rule, windows[rule.id], now):
                 self._open_at = now + _MOMENT
 
-    def _leased(self, operation: TakeLease, grants: Mapping[int, values.LeaseGrant], now: float) -> None:
+    def _leased(self, operation: journals.TakeLease, grants: Mapping[int, values.LeaseGrant], now: float) -> None:
         silent = {name for name, _ in self._liveness.silent(self._alive_seconds)}
         for ask in operation.asks:
             grant, view = grants[ask.window], self._leases.views[ask.window]
@@ -700,7 +686,7 @@ class BudgetManager:
             else:  # others took the worker for gone; its heartbeat shows that it is not
                 self._beat_at = now
 
-    def _recalled(self, operation: RequestRecall, recalls: Mapping[int, int], now: float) -> None:
+    def _recalled(self, operation: journals.RequestRecall, recalls: Mapping[int, int], now: float) -> None:
         for number in operation.windows:
             view = self._leases.views[number]
             view.window = replace(view.window, recall=recalls[number])
@@ -708,7 +694,7 @@ class BudgetManager:
             view.lease_at = now + _POLL
             self._leases.surplus.add(number)
 
-    def _given_back(self, operation: ReturnLease, given: values.GivenBack, now: float) -> None:
+    def _given_back(self, operation: journals.ReturnLease, given: values.GivenBack, now: float) -> None:
         if not given.is_done:
             self._beat_at = now
             return
@@ -717,16 +703,16 @@ class BudgetManager:
             if (view := self._leases.views.get(window)) is not None:
                 view.answered = max(view.answered, recall)
 
-    def _uploaded(self, _: Upload, uploaded: Uploaded, now: float) -> None:
+    def _uploaded(self, _: journals.Upload, uploaded: Uploaded, now: float) -> None:
         self.table.settled(uploaded.charges)
         self.table.leased(uploaded.held)
         self._rows = self._rows - uploaded.rows if uploaded.rows else 0
         self._upload_at = now if self._leases.is_closing else now + self._settings.upload_seconds
 
-    def _adopted(self, _: Adopt, is_more: bool, now: float) -> None:
+    def _adopted(self, _: journals.Adopt, is_more: bool, now: float) -> None:
         self._adopt_at = now if is_more else now + self._settings.journals_seconds
 
-    def _left(self, _: Leave, _none: None, _now: float) -> None:
+    def _left(self, _: journals.Leave, _none: None, _now: float) -> None:
         self.has_left = True
 
 

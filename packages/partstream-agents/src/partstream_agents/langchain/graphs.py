@@ -25,16 +25,7 @@ from partstream.lm.messages import Tool, ToolMode
 from partstream.lm.outputs import Unmapped
 from partstream_agents.adapter import AgentOutput, AgentRequest, ApprovalAsked, KeptState, Question
 from partstream_agents.langchain import AnsweringGraph, conversation
-from partstream_agents.langchain.events import (
-    CONFIG_KEY,
-    PLACEHOLDER,
-    STREAM_MODES,
-    GraphEvents,
-    HostCallsPending,
-    HostRun,
-    is_placeholder,
-    resume_values,
-)
+from partstream_agents.langchain import events as graph_events
 
 # ---- Parts of a graph ----
 
@@ -135,7 +126,7 @@ def resumed_from_messages(graph: AnsweringGraph, request: AgentRequest, *, takes
     if messages is None:
         return None
     own = [message for message in messages if message.id != conversation.INSTRUCTIONS_ID]
-    placed = conversation.with_results(own, request.results, is_placeholder)
+    placed = conversation.with_results(own, request.results, graph_events.is_placeholder)
     placed = [*([] if takes_instructions else conversation.system_message(request)), *placed]
     return RunInput(_input(graph, placed), thread_config(graph, request, uuid4().hex))
 
@@ -151,11 +142,13 @@ def continued(graph: AnsweringGraph, request: AgentRequest, snapshot: Any) -> Ru
         return None
     config = thread_config(graph, request, kept[_THREAD])
     if "asked" in kept:
-        answers = resume_values(kept["asked"], request.decisions, request.reply)
+        answers = graph_events.resume_values(kept["asked"], request.decisions, request.reply)
         return RunInput(Command(resume=answers) if answers else None, config, is_new=False)
     # The host's results go under the ids of their placeholders, whose places they take.
     messages = snapshot.values.get("messages") if isinstance(snapshot.values, dict) else None
-    places = {one.tool_call_id: one.id for one in messages or () if is_placeholder(one) and one.type == "tool"}
+    places = {
+        one.tool_call_id: one.id for one in messages or () if graph_events.is_placeholder(one) and one.type == "tool"
+    }
     if not request.results or not places.keys() >= request.results.keys():
         return None
     update = {
@@ -171,8 +164,8 @@ def continued(graph: AnsweringGraph, request: AgentRequest, snapshot: Any) -> Ru
 def thread_config(graph: AnsweringGraph, request: AgentRequest, thread_id: str) -> dict[str, Any]:
     """The configuration of a run: the thread and the host's side of the run, beside what the person has set."""
     must_call = request.tool_mode is ToolMode.REQUIRED
-    run = HostRun(request.tools, request.instructions, must_call, request.model_options)
-    ours = {_THREAD: thread_id, CONFIG_KEY: run}
+    run = graph_events.HostRun(request.tools, request.instructions, must_call, request.model_options)
+    ours = {_THREAD: thread_id, graph_events.CONFIG_KEY: run}
     given = (getattr(graph.graph, "config", None) or {}, graph.config)
     own = {name: value for config in given for name, value in (config.get("configurable") or {}).items()}
     return {"configurable": {**own, **ours}}
@@ -199,8 +192,8 @@ class HostTool(BaseTool):
         """The placeholder, as a message where the whole call is given."""
         del config, kwargs
         if isinstance(input, dict) and input.get("type") == "tool_call":
-            return ToolMessage(content=PLACEHOLDER, tool_call_id=input["id"], name=self.name)
-        return PLACEHOLDER
+            return ToolMessage(content=graph_events.PLACEHOLDER, tool_call_id=input["id"], name=self.name)
+        return graph_events.PLACEHOLDER
 
     async def ainvoke(self, input: Any, config: Any = None, **kwargs: Any) -> Any:  # noqa: A002 - LangChain's name
         """As :meth:`invoke`."""
@@ -208,7 +201,7 @@ class HostTool(BaseTool):
 
     def _run(self, *args: Any, **kwargs: Any) -> str:
         del args, kwargs
-        return PLACEHOLDER
+        return graph_events.PLACEHOLDER
 
 
 def host_tool(tool: Tool) -> HostTool:
@@ -263,7 +256,7 @@ class _GraphRun:
         found = getattr(graph.graph, "checkpointer", None)
         self._has_thread = found is not None and not isinstance(found, bool)
         names = [tool.name for tool in request.tools]
-        self._events = GraphEvents(names, graph.answer_nodes, tool_nodes_of(graph.graph), graph.output)
+        self._events = graph_events.GraphEvents(names, graph.answer_nodes, tool_nodes_of(graph.graph), graph.output)
 
     async def outputs(self) -> AsyncGenerator[AgentOutput, None]:
         # `with_config` joins callbacks; before LangGraph 1.1, those given to a run took the place of the graph's own.
@@ -280,7 +273,7 @@ class _GraphRun:
                             yield output
                 finally:
                     self._guard.close()  # before the stream is closed, which waits for the model
-        except HostCallsPending:
+        except graph_events.HostCallsPending:
             self._events.stop()
         except BaseException as error:
             if start.is_new or isinstance(error, Exception):  # a stopped run that is cancelled may be tried again
@@ -317,7 +310,7 @@ class _GraphRun:
         options: dict[str, Any] = {"version": "v2"} if "version" in known else {}
         if self._graph.context is not None:
             options["context"] = self._graph.context
-        modes = list(STREAM_MODES)
+        modes = list(graph_events.STREAM_MODES)
         return compiled.astream(start.value, start.config, stream_mode=modes, subgraphs=True, **options)
 
     async def _forget(self, config: dict[str, Any]) -> None:

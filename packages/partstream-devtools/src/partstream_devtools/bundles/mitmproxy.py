@@ -15,19 +15,8 @@ from typing import Any, Final
 
 from partstream._version import __version__
 from partstream.codec.checks import as_amount
+from partstream_devtools.bundles import exchange as exchanges
 from partstream_devtools.bundles.documents import BrokenFlowError, BundleTooLargeError
-from partstream_devtools.bundles.exchange import (
-    Bundle,
-    Chunk,
-    ExchangeEnd,
-    HowEnded,
-    RecordedAnswer,
-    RecordedError,
-    RecordedExchange,
-    RecordedRequest,
-    ResponseHead,
-    wall_time_of,
-)
 
 # ---- Netstrings ----
 
@@ -137,7 +126,7 @@ def looks_like_flows(data: bytes) -> bool:
     return _BEGINS.match(data) is not None
 
 
-def read_flows(data: bytes) -> Bundle:
+def read_flows(data: bytes) -> exchanges.Bundle:
     """The exchanges over HTTP of a file of flows; flows of other kinds are left out, and counted in the notes.
 
     Raises:
@@ -162,7 +151,7 @@ def read_flows(data: bytes) -> Bundle:
     if others:
         notes.append(f"left out {others} flows that are no plain exchanges over HTTP")
     first = min((flow.started for flow in flows if flow.started is not None), default=0)
-    return Bundle(
+    return exchanges.Bundle(
         "mitmproxy",
         f"partstream {__version__}",
         exchanges=tuple(flow.exchange(number) for number, flow in enumerate(flows, 1)),
@@ -188,32 +177,34 @@ class _Flow:
         if self._response is not None and self._response.get("content") is None:
             yield f"exchange {number}: mitmproxy kept no body"
 
-    def answer(self, number: int, first: int) -> RecordedAnswer:
+    def answer(self, number: int, first: int) -> exchanges.RecordedAnswer:
         """The answer of the exchange, which only says when it began."""
         if self.started is None:
-            return RecordedAnswer(number)
-        return RecordedAnswer(number, started_at=wall_time_of(self.started), offset=self.started - first)
+            return exchanges.RecordedAnswer(number)
+        return exchanges.RecordedAnswer(
+            number, started_at=exchanges.wall_time_of(self.started), offset=self.started - first
+        )
 
-    def exchange(self, number: int) -> RecordedExchange:
+    def exchange(self, number: int) -> exchanges.RecordedExchange:
         """The exchange."""
         response = self._response
         body = b"" if response is None else self._bytes(response, "content", is_optional=True)
-        return RecordedExchange(
+        return exchanges.RecordedExchange(
             number,
             number,
             None,
-            None if self.started is None else wall_time_of(self.started),
+            None if self.started is None else exchanges.wall_time_of(self.started),
             self._asked(),
             self._head(),
-            (Chunk(None, body),) if body else (),
+            (exchanges.Chunk(None, body),) if body else (),
             self._end(),
             offset=None if self.started is None else 0,
         )
 
-    def _asked(self) -> RecordedRequest:
+    def _asked(self) -> exchanges.RecordedRequest:
         request = self._request or {}
         path, _, query = self._text(request, "path").partition("?")
-        return RecordedRequest(
+        return exchanges.RecordedRequest(
             self._text(request, "method"),
             path,
             query,
@@ -222,7 +213,7 @@ class _Flow:
             self._since_start(request.get("timestamp_end")),
         )
 
-    def _head(self) -> ResponseHead | None:
+    def _head(self) -> exchanges.ResponseHead | None:
         response = self._response
         if response is None:
             return None
@@ -230,18 +221,18 @@ class _Flow:
         if not isinstance(status, int) or not 100 <= status <= 999:
             raise BrokenFlowError(self._place("status_code"), repr(status)[:40], "a status of HTTP")
         at = self._since_start(response.get("timestamp_start"))
-        return ResponseHead(at, status, self._text(response, "reason"), self._headers(response))
+        return exchanges.ResponseHead(at, status, self._text(response, "reason"), self._headers(response))
 
-    def _end(self) -> ExchangeEnd:
+    def _end(self) -> exchanges.ExchangeEnd:
         response, error = self._response, self._error
         if error is not None:
-            said = RecordedError("MitmproxyError", self._text(error, "msg"))
-            how = HowEnded.NO_RESPONSE if response is None else HowEnded.CUT
-            return ExchangeEnd(self._since_start(error.get("timestamp")), how, said)
+            said = exchanges.RecordedError("MitmproxyError", self._text(error, "msg"))
+            how = exchanges.HowEnded.NO_RESPONSE if response is None else exchanges.HowEnded.CUT
+            return exchanges.ExchangeEnd(self._since_start(error.get("timestamp")), how, said)
         if response is None:
-            return ExchangeEnd(None, HowEnded.NO_RESPONSE)
+            return exchanges.ExchangeEnd(None, exchanges.HowEnded.NO_RESPONSE)
         at = self._since_start(response.get("timestamp_end"))
-        return ExchangeEnd(at, HowEnded.CUT if at is None else HowEnded.WHOLE)
+        return exchanges.ExchangeEnd(at, exchanges.HowEnded.CUT if at is None else exchanges.HowEnded.WHOLE)
 
     def _since_start(self, value: object) -> int | None:
         at = _seconds(value)

@@ -22,20 +22,7 @@ from partstream.codec.redaction import Redactor
 from partstream.codec.system import DATA
 from partstream.lm.outputs import StreamOptions
 from partstream.runtime.answer_files import BoundedFolder, FileLimits
-from partstream_devtools.bundles.exchange import (
-    Bundle,
-    Chunk,
-    ExchangeEnd,
-    HowEnded,
-    LeftOut,
-    RecordedAnswer,
-    RecordedExchange,
-    RecordedRequest,
-    RedactionLevel,
-    ReportedPart,
-    ResponseHead,
-    cut_like,
-)
+from partstream_devtools.bundles import exchange as bundle
 from partstream_devtools.capturing.capture import PART, AnswerCapture, Entry, ExchangeCapture
 
 # ---- Bundles ----
@@ -73,24 +60,24 @@ def snapshot_of(answers: Sequence[AnswerCapture]) -> Snapshot:
     return Snapshot(kept, answers[0].clock())
 
 
-def bundle_of(snapshot: Snapshot, source: str, versions: Mapping[str, str] | None = None) -> Bundle:
+def bundle_of(snapshot: Snapshot, source: str, versions: Mapping[str, str] | None = None) -> bundle.Bundle:
     """The bundle of a snapshot. It may take a second for the largest, which are searched for secrets.
 
     `source` says where the answers were captured, such as `vscode`; `versions` adds those of what took part.
     """
     first = snapshot.answers[0].answer.started
-    answers: list[RecordedAnswer] = []
-    exchanges: list[RecordedExchange] = []
+    answers: list[bundle.RecordedAnswer] = []
+    exchanges: list[bundle.RecordedExchange] = []
     for number, captured in enumerate(snapshot.answers, 1):
         answer = captured.answer
         reported = tuple(
-            ReportedPart(at - answer.started, content)
+            bundle.ReportedPart(at - answer.started, content)
             for index, at, content in captured.entries
             if index == PART and not isinstance(content, bytes)
         )
         started_at = _wall_time(answer.started_at, 0)
         answers.append(
-            RecordedAnswer(
+            bundle.RecordedAnswer(
                 number,
                 answer.host,
                 answer.model,
@@ -108,7 +95,7 @@ def bundle_of(snapshot: Snapshot, source: str, versions: Mapping[str, str] | Non
             ]
             offset = exchange.started - answer.started
             exchanges.append(
-                RecordedExchange(
+                bundle.RecordedExchange(
                     len(exchanges) + 1,
                     number,
                     exchange.protocol,
@@ -121,16 +108,16 @@ def bundle_of(snapshot: Snapshot, source: str, versions: Mapping[str, str] | Non
                 )
             )
     known = {**versions_here(), **(versions or {})}
-    return Bundle(source, f"partstream {__version__}", known, None, tuple(exchanges), tuple(answers))
+    return bundle.Bundle(source, f"partstream {__version__}", known, None, tuple(exchanges), tuple(answers))
 
 
-def redacted_bundle(snapshot: Snapshot, source: str, versions: Mapping[str, str] | None = None) -> Bundle:
+def redacted_bundle(snapshot: Snapshot, source: str, versions: Mapping[str, str] | None = None) -> bundle.Bundle:
     """The bundle as files hold it: also without what looks like a key, and without ids of people."""
     from partstream_devtools.redaction.redacting import redact  # noqa: PLC0415 - a capture socket does without
 
     captured = [exchange for one in snapshot.answers for exchange in one.exchanges]
     secrets = frozenset().union(*(exchange.redactor().secrets for exchange in captured))
-    return redact(bundle_of(snapshot, source, versions), RedactionLevel.KEYS, secrets=secrets)[0]
+    return redact(bundle_of(snapshot, source, versions), bundle.RedactionLevel.KEYS, secrets=secrets)[0]
 
 
 def versions_here() -> dict[str, str]:
@@ -144,12 +131,12 @@ def versions_here() -> dict[str, str]:
 
 def _sides_of(
     exchange: ExchangeCapture, reads: Sequence[tuple[int, bytes]]
-) -> tuple[RecordedRequest, ResponseHead | None, tuple[Chunk, ...]]:
+) -> tuple[bundle.RecordedRequest, bundle.ResponseHead | None, tuple[bundle.Chunk, ...]]:
     """The request and the response of an exchange, without the secrets of the request."""
     redactor, started = exchange.redactor(), exchange.started
     request = exchange.request
     sent = None if exchange.sent is None else exchange.sent - started
-    asked = RecordedRequest(
+    asked = bundle.RecordedRequest(
         request.method,
         redactor.redact(request.path),
         redactor.redact(request.query),
@@ -161,39 +148,39 @@ def _sides_of(
     answered = (
         None
         if head is None
-        else ResponseHead(
+        else bundle.ResponseHead(
             head.at - started, head.status, redactor.redact(head.reason), _without_secrets(head.headers, redactor)
         )
     )
-    return asked, answered, tuple(masked_chunks([Chunk(at - started, data) for at, data in reads], redactor))
+    return asked, answered, tuple(masked_chunks([bundle.Chunk(at - started, data) for at, data in reads], redactor))
 
 
-def masked_chunks(chunks: Sequence[Chunk], redactor: Redactor) -> list[Chunk]:
+def masked_chunks(chunks: Sequence[bundle.Chunk], redactor: Redactor) -> list[bundle.Chunk]:
     """The reads of a body with its secrets masked; they are found in all reads together."""
     body = b"".join(chunk.data for chunk in chunks)
     masked = redactor.mask_bytes(body)
     if masked == body:
         return [*chunks]
-    return [*cut_like(chunks, masked)]
+    return [*bundle.cut_like(chunks, masked)]
 
 
 def _without_secrets(headers: Iterable[tuple[str, str]], redactor: Redactor) -> tuple[tuple[str, str], ...]:
     return tuple((name, redactor.redact(value)) for name, value in headers)
 
 
-def _end_of(exchange: ExchangeCapture, now: int) -> ExchangeEnd:
+def _end_of(exchange: ExchangeCapture, now: int) -> bundle.ExchangeEnd:
     """The end of an exchange; that of one that goes on is the moment in which it is looked at."""
     end = exchange.end
     if end is None:
-        return ExchangeEnd(now - exchange.started, HowEnded.CUT)
-    return ExchangeEnd(end.at - exchange.started, end.how, end.error)
+        return bundle.ExchangeEnd(now - exchange.started, bundle.HowEnded.CUT)
+    return bundle.ExchangeEnd(end.at - exchange.started, end.how, end.error)
 
 
-def _left_out_of(exchange: ExchangeCapture, index: int, before: Sequence[Entry]) -> LeftOut | None:
+def _left_out_of(exchange: ExchangeCapture, index: int, before: Sequence[Entry]) -> bundle.LeftOut | None:
     if not (exchange.left_out_reads or exchange.request.left_out):
         return None
     after = sum(1 for one, _, _ in before if one == index)
-    return LeftOut(exchange.left_out_reads, exchange.left_out_bytes, after, exchange.request.left_out)
+    return bundle.LeftOut(exchange.left_out_reads, exchange.left_out_bytes, after, exchange.request.left_out)
 
 
 def _wall_time(start: datetime, nanoseconds: int) -> str:

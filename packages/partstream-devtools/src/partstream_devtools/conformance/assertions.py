@@ -18,17 +18,11 @@ from typing import Any, Final
 
 from partstream.codec.text import visible
 from partstream.errors import CallerError, LanguageModelError
+from partstream.lm import provider as providers
 from partstream.lm.cancellation import CancellationToken
 from partstream.lm.contract import CheckMode, ContractChecker, Level, Rule
 from partstream.lm.messages import ChatMessage, RequestOptions, Tool
 from partstream.lm.parts import TextPart, ToolCallPart, Usage, usage_part
-from partstream.lm.provider import (
-    FinishingProgress,
-    LanguageModelChatCapabilities,
-    LanguageModelChatInformation,
-    LanguageModelChatProvider,
-    Progress,
-)
 from partstream.tokens import estimate_tokens
 from partstream.upstream.context import run_until_cancelled
 from partstream_devtools.conformance.checks import HINTS, Breach, judge_answer
@@ -91,7 +85,7 @@ def assert_contract(
 
 
 async def recorded_answer(
-    provider: LanguageModelChatProvider,
+    provider: providers.LanguageModelChatProvider,
     text: str,
     *,
     tools: Sequence[Tool] = (),
@@ -123,7 +117,7 @@ async def recorded_answer(
     return answer
 
 
-def recorded_answer_sync(provider: LanguageModelChatProvider, text: str, **options: Any) -> Answer:
+def recorded_answer_sync(provider: providers.LanguageModelChatProvider, text: str, **options: Any) -> Answer:
     """The same for a test without an event loop.
 
     Args:
@@ -189,18 +183,18 @@ def _told(parts: Sequence[Any], broken: Sequence[tuple[Rule, Breach]]) -> str:
 NAMESPACE: Final = "reference-"
 """The prefix of its call ids."""
 
-_MODEL: Final = LanguageModelChatInformation(
+_MODEL: Final = providers.LanguageModelChatInformation(
     id="reference",
     name="Reference",
     family="reference",
     version="1",
     max_input_tokens=128_000,
     max_output_tokens=16_000,
-    capabilities=LanguageModelChatCapabilities(image_input=True, tool_calling=True),
+    capabilities=providers.LanguageModelChatCapabilities(image_input=True, tool_calling=True),
 )
 
 
-class ReferenceProvider(LanguageModelChatProvider):
+class ReferenceProvider(providers.LanguageModelChatProvider):
     """Offers one model, which says what a script says."""
 
     def __init__(self, script: Script) -> None:
@@ -208,17 +202,17 @@ class ReferenceProvider(LanguageModelChatProvider):
 
     async def provide_language_model_chat_information(
         self, silent: bool, token: CancellationToken
-    ) -> Sequence[LanguageModelChatInformation]:
+    ) -> Sequence[providers.LanguageModelChatInformation]:
         """The one model."""
         del silent, token
         return [_MODEL]
 
     async def provide_language_model_chat_response(
         self,
-        model: LanguageModelChatInformation,
+        model: providers.LanguageModelChatInformation,
         messages: Sequence[ChatMessage],
         options: RequestOptions,
-        progress: Progress,
+        progress: providers.Progress,
         token: CancellationToken,
     ) -> None:
         """Plays the answer of the script.
@@ -230,14 +224,14 @@ class ReferenceProvider(LanguageModelChatProvider):
         await run_until_cancelled(self._play(messages, progress), token)
 
     async def provide_token_count(
-        self, model: LanguageModelChatInformation, text: str | ChatMessage, token: CancellationToken
+        self, model: providers.LanguageModelChatInformation, text: str | ChatMessage, token: CancellationToken
     ) -> int:
         """An estimate."""
         del model, token
         said = text if isinstance(text, str) else "".join(p.value for p in text.content if isinstance(p, TextPart))
         return estimate_tokens(said)
 
-    async def _play(self, messages: Sequence[ChatMessage], progress: Progress) -> None:
+    async def _play(self, messages: Sequence[ChatMessage], progress: providers.Progress) -> None:
         answer = self._script.answer_to(messages)
         finish, is_visible = answer.finish(), False
         for part in answer.parts(messages):
@@ -248,7 +242,7 @@ class ReferenceProvider(LanguageModelChatProvider):
             finish = replace(finish, error=LanguageModelError("The model has only thought."))
         elif finish.error is None and (used := usage_part(finish.usage or Usage())) is not None:
             progress.report(used)
-        if isinstance(progress, FinishingProgress):
+        if isinstance(progress, providers.FinishingProgress):
             progress.finish(finish)
         if finish.error is not None:
             raise finish.error

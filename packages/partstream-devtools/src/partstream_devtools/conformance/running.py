@@ -31,32 +31,8 @@ from partstream.lm.outputs import Finish
 from partstream_devtools.bundles.content import asked_of, content_of
 from partstream_devtools.bundles.exchange import RecordedExchange
 from partstream_devtools.bundles.recorded import recorded_outputs
-from partstream_devtools.conformance.checks import (
-    CONTRACT_VERSION,
-    HINTS,
-    LATEST,
-    REQUIREMENTS,
-    Breach,
-    Case,
-    NotJudged,
-    Probe,
-    Requirement,
-    Scenario,
-    check,
-    judge_transcript,
-    unfit_for_parsers,
-)
-from partstream_devtools.conformance.driver import (
-    Capabilities,
-    Capability,
-    Provocation,
-    Request,
-    TimeLimits,
-    UnusableTargetError,
-    drive,
-    last_number,
-    upstream_replies,
-)
+from partstream_devtools.conformance import checks as rules
+from partstream_devtools.conformance import driver
 from partstream_devtools.conformance.exercises import hint_of, judged_requirements, requirement_of
 from partstream_devtools.conformance.fuzzing import GeneratedResults, Opening
 from partstream_devtools.conformance.report import Blame, CheckResult, Report, Verdict, facts_of
@@ -93,7 +69,7 @@ class ScenarioResults:
         got = why if error is None else f"{why}: the answer was rejected with {error!r}"
         # One fault is one failure: the other checks of the scenario have nothing to judge because of it.
         is_told = any(one.verdict is Verdict.FAILED for one in results) or not has_declared
-        of = Blame.ENVIRONMENT if self._tested.way is Provocation.DIRECTED else Blame.TARGET
+        of = Blame.ENVIRONMENT if self._tested.way is driver.Provocation.DIRECTED else Blame.TARGET
         verdict, blame = (Verdict.NOT_JUDGED, None) if is_told else (Verdict.UNTESTABLE, of)
         return [
             one
@@ -102,34 +78,34 @@ class ScenarioResults:
             for one in results
         ]
 
-    def of_findings(self, found: Mapping[str, list[Breach]], milliseconds: float) -> list[CheckResult]:
+    def of_findings(self, found: Mapping[str, list[rules.Breach]], milliseconds: float) -> list[CheckResult]:
         """The results of a probe."""
         return [self._judged(one, found.get(one.partition("/")[0], []), milliseconds, None) for one in self._ids]
 
     def of_transcripts(self, transcripts: Sequence[Transcript], milliseconds: float) -> list[CheckResult]:
         """The results of conversations, with the rules that were broken beside those of the scenario."""
         namespace = self._tested.capabilities.call_id_namespace
-        judged = [judge_transcript(one, namespace) for one in transcripts]
-        case = Case(transcripts, judged, self._tested.capabilities, self._tested.way)
+        judged = [rules.judge_transcript(one, namespace) for one in transcripts]
+        case = rules.Case(transcripts, judged, self._tested.capabilities, self._tested.way)
         broken = {rule.id for answers in judged for answer in answers for rule, _ in answer.broken}
         others = [f"{one}/{self._slug}" for one in RULES if one in broken and f"{one}/{self._slug}" not in self._ids]
         is_whole = set(check_ids()[self._slug]) == set(self._ids)
         return [self._of(one, case, milliseconds) for one in (*self._ids, *(others if is_whole else ()))]
 
-    def _of(self, check_id: str, case: Case, milliseconds: float) -> CheckResult:
+    def _of(self, check_id: str, case: rules.Case, milliseconds: float) -> CheckResult:
         try:
-            findings = check(check_id.partition("/")[0], case)
-        except NotJudged as reason:
+            findings = rules.check(check_id.partition("/")[0], case)
+        except rules.NotJudged as reason:
             return self._result(check_id, Verdict.NOT_JUDGED, got=str(reason), duration_ms=milliseconds)
         return self._judged(check_id, findings, milliseconds, self._slug)
 
     def _judged(
-        self, check_id: str, findings: Sequence[Breach], milliseconds: float, transcript: str | None
+        self, check_id: str, findings: Sequence[rules.Breach], milliseconds: float, transcript: str | None
     ) -> CheckResult:
         if not findings:
             return self._result(check_id, Verdict.PASSED, duration_ms=milliseconds, transcript=transcript)
         first = findings[0]
-        requirement = REQUIREMENTS[check_id.partition("/")[0]]
+        requirement = rules.REQUIREMENTS[check_id.partition("/")[0]]
         verdict = Verdict.FAILED if requirement.level is Level.MUST else Verdict.WARNING
         if first.is_environment:
             verdict = Verdict.UNTESTABLE
@@ -145,11 +121,11 @@ class ScenarioResults:
         rule = check_id.partition("/")[0]
         has_failed = verdict in {Verdict.FAILED, Verdict.WARNING}
         return CheckResult.of(
-            REQUIREMENTS[rule],
+            rules.REQUIREMENTS[rule],
             self._slug,
             verdict,
             scored=check_id in self._tested.scored or (rule in RULES and check_id not in self._ids),
-            hints=HINTS[rule].causes if has_failed and rule in HINTS else (),
+            hints=rules.HINTS[rule].causes if has_failed and rule in rules.HINTS else (),
             repeat=f"partstream conformance {self._tested.target.description.name} {check_id}",
             **facts,
         )
@@ -176,9 +152,9 @@ async def run(
     *,
     select: Collection[str] = (),
     section: str | None = None,
-    capabilities: Capabilities | Mapping[str, Any] | None = None,
-    limits: TimeLimits | None = None,
-    requirements: str = LATEST,
+    capabilities: driver.Capabilities | Mapping[str, Any] | None = None,
+    limits: driver.TimeLimits | None = None,
+    requirements: str = rules.LATEST,
     protocol: str | None = None,
     on_open: Callable[[Tested], object] | None = None,
     on_scenario: Callable[[str, Sequence[CheckResult]], object] | None = None,
@@ -206,9 +182,11 @@ async def run(
     began, date = time.monotonic(), datetime.now(UTC).isoformat(timespec="seconds")
     # In a thread: a file may run an event loop of its own when it is loaded.
     found = await asyncio.to_thread(target_of, target, protocol)
-    if protocol is not None and isinstance(found, ProviderTarget) and Provocation.SANDWICH not in found.ways:
+    if protocol is not None and isinstance(found, ProviderTarget) and driver.Provocation.SANDWICH not in found.ways:
         got = f"got the protocol {protocol}, expected none"
-        raise UnusableTargetError(found.description.name, f"{got}: it is no function of the parameter `upstream`")
+        raise driver.UnusableTargetError(
+            found.description.name, f"{got}: it is no function of the parameter `upstream`"
+        )
     wanted = selected(select, section, rows_of(found))
     run = _Run()
     async with open_target(found, capabilities, limits, requirements) as tested:
@@ -227,7 +205,7 @@ async def run(
             ways=tuple(sorted(way.value for way in found.ways)),
             checks=tuple(run.checks),
             transcripts=run.transcripts,
-            contract=CONTRACT_VERSION,
+            contract=rules.CONTRACT_VERSION,
             requirements=requirements,
             environment={
                 "python": platform.python_version(),
@@ -253,7 +231,7 @@ async def run_scenario(
     try:
         if unfit := _unfit(row, tested):
             return judge.all(*unfit), {}
-        if isinstance(row, Probe):
+        if isinstance(row, rules.Probe):
             found = await row.ask(tested.session.provider(any_script()), tested.model, tested.limits.answer_seconds)
             return judge.of_findings(found, _ms(began)), {}
         transcripts, unprovoked = await _conversations(tested, row)
@@ -262,40 +240,41 @@ async def run_scenario(
             has_declared = tested.has_declared(row.needs)
             return judge.unprovoked(transcripts, unprovoked, _ms(began), has_declared=has_declared), named
         return judge.of_transcripts(transcripts, _ms(began)), named
-    except UnusableTargetError:
+    except driver.UnusableTargetError:
         raise
-    except NotJudged as reason:
+    except rules.NotJudged as reason:
         return judge.all(Verdict.NOT_JUDGED, str(reason)), {}
     except Exception as error:  # a bug of the kit must not look like one of the target
         return judge.all(Verdict.ERROR, f"the kit failed: {error!r}", Blame.KIT), {}
 
 
 _TARGETS: Final = {
-    Provocation.SANDWICH: "a function `make(upstream)` that returns the provider, FILE:make; the kit is its server",
-    Provocation.SCRIPTED: "a file with `conformance(script)`",
+    driver.Provocation.SANDWICH: "a function `make(upstream)` that returns the provider, FILE:make; the kit is its "
+    "server",
+    driver.Provocation.SCRIPTED: "a file with `conformance(script)`",
 }
 """What has to be tested for a scenario that needs a certain way."""
 
 
-def _unfit(row: Scenario | Probe, tested: Tested) -> tuple[Verdict, str] | None:
+def _unfit(row: rules.Scenario | rules.Probe, tested: Tested) -> tuple[Verdict, str] | None:
     """The verdict without asking the target, and why; None where it is asked."""
-    if tested.way is Provocation.PARSER and (reason := unfit_for_parsers(row)):
+    if tested.way is driver.Provocation.PARSER and (reason := rules.unfit_for_parsers(row)):
         return Verdict.NOT_JUDGED, reason
-    if isinstance(row, Probe):
+    if isinstance(row, rules.Probe):
         return None
     if missing := sorted(one.value for one in row.needs if not tested.capabilities.has(one)):
         return Verdict.NOT_APPLICABLE, f"not declared: {', '.join(missing)}"
-    if tested.way is Provocation.PARSER or tested.way in row.ways or row.slug in tested.capabilities.prompts:
+    if tested.way is driver.Provocation.PARSER or tested.way in row.ways or row.slug in tested.capabilities.prompts:
         return None
     # What the prompt cannot bring about, another kind of target can: docs/conformance-kit.md, "What can be tested".
     ways = " or ".join(said for way, said in _TARGETS.items() if way in row.ways)
     return Verdict.NOT_JUDGED, f"no prompt brings this about; name {ways}"
 
 
-async def _conversations(tested: Tested, row: Scenario) -> tuple[list[Transcript], str]:
+async def _conversations(tested: Tested, row: rules.Scenario) -> tuple[list[Transcript], str]:
     """The conversations of a scenario, and why they do not show what it is about; empty if they do."""
     unprovoked, transcripts = "", []
-    is_probable = tested.way is Provocation.DIRECTED and tested.has_declared(row.needs)
+    is_probable = tested.way is driver.Provocation.DIRECTED and tested.has_declared(row.needs)
     for _ in range(_TRIES if is_probable else 1):
         transcripts = await _together(tested, row)
         unprovoked = _unprovoked(tested, row, transcripts)
@@ -307,46 +286,46 @@ async def _conversations(tested: Tested, row: Scenario) -> tuple[list[Transcript
     return transcripts, unprovoked
 
 
-def _unprovoked(tested: Tested, row: Scenario, transcripts: Sequence[Transcript]) -> str:
+def _unprovoked(tested: Tested, row: rules.Scenario, transcripts: Sequence[Transcript]) -> str:
     """Why the conversations do not show what the scenario is about; empty if they do.
 
     A target that plays a script is judged by the script: what it leaves out is its own fault. Only thinking may be left
     out, unless the target itself has declared it.
     """
-    has_declared = Capability.THINKING in row.needs and tested.declared.has(Capability.THINKING)
-    if tested.way is Provocation.DIRECTED or has_declared:
+    has_declared = driver.Capability.THINKING in row.needs and tested.declared.has(driver.Capability.THINKING)
+    if tested.way is driver.Provocation.DIRECTED or has_declared:
         return next(filter(None, (row.provoked(transcript.answers) for transcript in transcripts)), "")
-    if tested.way is Provocation.SANDWICH and not transcripts[0].upstream and row.asks_upstream:
+    if tested.way is driver.Provocation.SANDWICH and not transcripts[0].upstream and row.asks_upstream:
         return "the target asked the model server behind it nothing"
     return ""
 
 
-async def _together(tested: Tested, row: Scenario) -> list[Transcript]:
+async def _together(tested: Tested, row: rules.Scenario) -> list[Transcript]:
     session, upstream, began = tested.session, tested.session.upstream, time.monotonic()
     provider = session.provider(row.script)
-    before = last_number(upstream)
-    script = None if tested.way is Provocation.DIRECTED else row.script
+    before = driver.last_number(upstream)
+    script = None if tested.way is driver.Provocation.DIRECTED else row.script
     prompts = [_prompt(tested, row, number) for number in range(row.copies)]
     transcripts = [Transcript(row.slug, row.actions, script, prompt) for prompt in prompts]
 
     async def one(transcript: Transcript) -> None:
         request = replace(row.request, prompt=transcript.prompt)
-        transcript.answers = await drive(provider, tested.model, request, row.actions, tested.limits, upstream)
+        transcript.answers = await driver.drive(provider, tested.model, request, row.actions, tested.limits, upstream)
 
     await asyncio.gather(*map(one, transcripts))
     if upstream is not None:
         # A target that leaves is seen a moment later; one that does not is what a check is there to find.
         with suppress(TimeoutError):
             await upstream.until(lambda: upstream.open_streams == 0, _UPSTREAM_SHARE * tested.limits.answer_seconds)
-        transcripts[0].upstream = upstream_replies(upstream, before, began)
+        transcripts[0].upstream = driver.upstream_replies(upstream, before, began)
     return transcripts
 
 
-def _prompt(tested: Tested, row: Scenario, number: int) -> str:
+def _prompt(tested: Tested, row: rules.Scenario, number: int) -> str:
     prompt = tested.capabilities.prompts.get(row.slug)
     if prompt is None:
         prompt = row.request.prompt
-        if tested.way is Provocation.DIRECTED and row.directive:
+        if tested.way is driver.Provocation.DIRECTED and row.directive:
             prompt = f"{prompt} ({row.directive})"
     return f"{prompt} mark-{number:03}-{row.slug}" if row.copies > 1 else prompt
 
@@ -391,10 +370,12 @@ async def _replayed(tested: Tested, exchanges: Sequence[RecordedExchange], file:
     transcript = Transcript(RECORDED, (Action("send"),) * len(answers), None, _PROMPT)
     for group in answers:
         upstream.replay(group, pace)
-        request = Request(_PROMPT, tools=_tools_of(group, tested))
-        transcript.answers += await drive(provider, tested.model, request, (Action("send"),), tested.limits, upstream)
+        request = driver.Request(_PROMPT, tools=_tools_of(group, tested))
+        transcript.answers += await driver.drive(
+            provider, tested.model, request, (Action("send"),), tested.limits, upstream
+        )
     upstream.replay(None)
-    transcript.upstream = upstream_replies(upstream, 0, began)
+    transcript.upstream = driver.upstream_replies(upstream, 0, began)
     findings = {**judged_requirements(tested, transcript), **_compare_ends(transcript, answers, file)}
     repeat = shlex.join(["partstream", "conformance", tested.target.description.name, "--replay", file])
     milliseconds = (time.monotonic() - began) * 1000 / len(_JUDGED)
@@ -423,9 +404,9 @@ def _tools_of(exchanges: Sequence[RecordedExchange], tested: Tested) -> tuple[To
 
 def _compare_ends(
     transcript: Transcript, answers: Sequence[Sequence[RecordedExchange]], file: str
-) -> dict[str, list[Breach]]:
+) -> dict[str, list[rules.Breach]]:
     """The findings against what the end of an answer promises: it failed where the recorded one failed, else not."""
-    findings: dict[str, list[Breach]] = {}
+    findings: dict[str, list[rules.Breach]] = {}
     for place, (answer, exchanges) in enumerate(zip(transcript.answers, answers, strict=True)):
         try:
             *_, last = recorded_outputs(exchanges[-1], file)
@@ -443,12 +424,12 @@ def _compare_ends(
             said = (
                 f"it was rejected: {end.value}" if error is None else f"it resolved, though the answer failed: {error}"
             )
-            found.append(Breach(said, place, None, end.at_ms))
+            found.append(rules.Breach(said, place, None, end.at_ms))
     return findings
 
 
 def _result(
-    requirement: Requirement | Rule, found: list[Breach] | None, repeat: str, milliseconds: float
+    requirement: rules.Requirement | Rule, found: list[rules.Breach] | None, repeat: str, milliseconds: float
 ) -> CheckResult:
     facts: dict[str, Any] = {"verdict": Verdict.PASSED}
     if found is None:

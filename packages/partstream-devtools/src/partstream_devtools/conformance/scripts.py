@@ -14,20 +14,9 @@ from enum import StrEnum
 from typing import Any, Final, TypeAlias
 
 from partstream.errors import CallerError, LanguageModelError, UpstreamFailureError
+from partstream.lm import parts as values
 from partstream.lm.messages import ChatMessage, Role
 from partstream.lm.outputs import Finish, InboundRequest, Outcome
-from partstream.lm.parts import (
-    DataPart,
-    FinishReason,
-    ResponsePart,
-    TextPart,
-    ThinkingPart,
-    ToolCallPart,
-    ToolResultContent,
-    ToolResultPart,
-    UnifiedFinishReason,
-    Usage,
-)
 from partstream_devtools.testing.admission import ScriptedReply
 from partstream_devtools.testing.directives import parse_choices, user_text
 from partstream_devtools.testing.scripted_model import pieces
@@ -78,7 +67,7 @@ class Ending(StrEnum):
     """The upstream reports an error after what it has said."""
 
 
-USAGE: Final = Usage(210, 21, 231)
+USAGE: Final = values.Usage(210, 21, 231)
 """The tokens that every answer of a script reports."""
 
 FAILURE: Final = "The model broke while it was answering."
@@ -88,9 +77,9 @@ _HARMLESS_FAULTS: Final = frozenset({"split", "keep_open"})
 """Faults of the upstream that lose nothing."""
 
 _REASONS: Final = {
-    Ending.DONE: FinishReason(UnifiedFinishReason.STOP),
-    Ending.LENGTH: FinishReason(UnifiedFinishReason.LENGTH, "max_output_tokens"),
-    Ending.FILTERED: FinishReason(UnifiedFinishReason.CONTENT_FILTER, "content_filter"),
+    Ending.DONE: values.FinishReason(values.UnifiedFinishReason.STOP),
+    Ending.LENGTH: values.FinishReason(values.UnifiedFinishReason.LENGTH, "max_output_tokens"),
+    Ending.FILTERED: values.FinishReason(values.UnifiedFinishReason.CONTENT_FILTER, "content_filter"),
 }
 
 
@@ -132,26 +121,28 @@ class ScriptedAnswer:
         faults = {choice.name for choice in parse_choices(self.fault)}
         return bool(faults - _HARMLESS_FAULTS) or self.ending is Ending.FAILED
 
-    def parts(self, messages: Sequence[ChatMessage]) -> Iterator[ResponsePart]:
+    def parts(self, messages: Sequence[ChatMessage]) -> Iterator[values.ResponsePart]:
         """The answer as parts, with call ids that are unique within the conversation."""
         turn = _answers_in(messages)
         for number, block in enumerate(self.blocks):
             if isinstance(block, Call):
-                yield ToolCallPart(f"call_{turn}_{number}", block.name, dict(block.arguments))
+                yield values.ToolCallPart(f"call_{turn}_{number}", block.name, dict(block.arguments))
             elif isinstance(block, Think):
-                yield from map(ThinkingPart, pieces(block.text))
+                yield from map(values.ThinkingPart, pieces(block.text))
             else:
                 text = user_text(messages) if isinstance(block, Echo) else block.text
-                yield from map(TextPart, pieces(text))
+                yield from map(values.TextPart, pieces(text))
 
     def finish(self) -> Finish:
         """The end of the answer."""
         if self.ending is Ending.FAILED:
-            return Finish(Outcome.FAILED, FinishReason(UnifiedFinishReason.ERROR), USAGE, error=self.error())
+            return Finish(
+                Outcome.FAILED, values.FinishReason(values.UnifiedFinishReason.ERROR), USAGE, error=self.error()
+            )
         outcome = Outcome.COMPLETED if self.ending is Ending.DONE else Outcome.INCOMPLETE
         reason = _REASONS[self.ending]
         if self.ending is Ending.DONE and self.calls:
-            reason = FinishReason(UnifiedFinishReason.TOOL_CALLS)
+            reason = values.FinishReason(values.UnifiedFinishReason.TOOL_CALLS)
         return Finish(outcome, reason, USAGE)
 
     def error(self) -> LanguageModelError:
@@ -319,7 +310,7 @@ def read_actions(*texts: str) -> tuple[Action, ...]:
 
 # ---- Results of tools ----
 
-PIXEL: Final = DataPart.image(
+PIXEL: Final = values.DataPart.image(
     b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="),
     "image/png",
 )
@@ -329,22 +320,22 @@ RESULT_WORD: Final = "seventeen"
 """The word that every result with text holds: where it goes can be seen."""
 
 
-def _text(call: ToolCallPart) -> tuple[ToolResultContent, ...]:
-    return (TextPart(f"{call.name}: {RESULT_WORD} degrees"),)
+def _text(call: values.ToolCallPart) -> tuple[values.ToolResultContent, ...]:
+    return (values.TextPart(f"{call.name}: {RESULT_WORD} degrees"),)
 
 
-_CONTENT: Final[Mapping[str, Callable[[ToolCallPart], tuple[ToolResultContent, ...]]]] = {
+_CONTENT: Final[Mapping[str, Callable[[values.ToolCallPart], tuple[values.ToolResultContent, ...]]]] = {
     "": _text,
     "text": _text,
-    "image": lambda _: (TextPart(f"A picture of {RESULT_WORD}."), PIXEL),
-    "error": lambda call: (TextPart(f"{call.name} failed: {RESULT_WORD} is no place"),),
+    "image": lambda _: (values.TextPart(f"A picture of {RESULT_WORD}."), PIXEL),
+    "error": lambda call: (values.TextPart(f"{call.name} failed: {RESULT_WORD} is no place"),),
     "empty": lambda _: (),
 }
 RESULT_KINDS: Final = tuple(_CONTENT)
 """The kinds of results; the empty one is text."""
 
 
-def result_of(call: ToolCallPart, kind: str = "") -> ToolResultPart:
+def result_of(call: values.ToolCallPart, kind: str = "") -> values.ToolResultPart:
     """A result of a kind for a call.
 
     Raises:
@@ -352,4 +343,4 @@ def result_of(call: ToolCallPart, kind: str = "") -> ToolResultPart:
     """
     if kind not in _CONTENT:
         raise CallerError(f"result: got {kind!r}, expected one of {', '.join(filter(None, RESULT_KINDS))}")
-    return ToolResultPart(call.call_id, _CONTENT[kind](call), is_error=kind == "error")
+    return values.ToolResultPart(call.call_id, _CONTENT[kind](call), is_error=kind == "error")

@@ -22,19 +22,7 @@ from urllib.parse import unquote
 from partstream.codec.redaction import names_a_secret, secrets_in_header
 from partstream.conversation.media import is_address
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, text_part, thinking_part, tool_call_part
-from partstream_devtools.bundles.exchange import (
-    Bundle,
-    Headers,
-    RecordedAnswer,
-    RecordedError,
-    RecordedExchange,
-    RecordedRequest,
-    Redaction,
-    RedactionLevel,
-    ReportedPart,
-    ResponseHead,
-    cut_like,
-)
+from partstream_devtools.bundles import exchange as exchanges
 from partstream_devtools.redaction import rules
 from partstream_devtools.redaction.fragments import Meaning
 from partstream_devtools.redaction.json_places import Body, FieldPath
@@ -66,7 +54,7 @@ _UNSAID: Final = re.compile(r"%[0-9A-Fa-f]{2}(?:%[0-9A-Fa-f]{2})*")
 _NUMBER: Final = re.compile(r"-?[\d.,]+(?:ms|[smhd%])?(?:\d+(?:\.\d+)?(?:ms|[smh]))*")
 
 
-def known_in_headers(headers: Headers) -> Iterator[str]:
+def known_in_headers(headers: exchanges.Headers) -> Iterator[str]:
     """Keys and ids of people in header fields."""
     for name, value in headers:
         if _holds_secret(name):
@@ -86,7 +74,7 @@ def known_in_query(query: str) -> Iterator[str]:
             yield unquote(value)
 
 
-def replaced_headers(headers: Headers, replacement: Replacement, *, whole: bool) -> Headers:
+def replaced_headers(headers: exchanges.Headers, replacement: Replacement, *, whole: bool) -> exchanges.Headers:
     """Header fields with stand-ins; `whole` replaces unknown values too, not only keys and ids of people."""
     return tuple(
         (_header_name(name, replacement, whole=whole), _header(name, value, replacement, whole=whole))
@@ -229,7 +217,7 @@ class RedactionReport:
         kept: The places of texts that people, models and tools wrote and that stayed, with how many there are.
     """
 
-    level: RedactionLevel
+    level: exchanges.RedactionLevel
     counts: Mapping[str, int] = field(default_factory=dict)
     samples: tuple[Sample, ...] = ()
     kept: Mapping[str, int] = field(default_factory=dict)
@@ -350,13 +338,13 @@ _PACKED: Final = (b"\x1f\x8b\x08", b"\x28\xb5\x2f\xfd")
 
 
 def redact(
-    bundle: Bundle,
-    level: RedactionLevel = RedactionLevel.STRUCTURE,
+    bundle: exchanges.Bundle,
+    level: exchanges.RedactionLevel = exchanges.RedactionLevel.STRUCTURE,
     keep: Collection[str] = (),
     *,
     secrets: Iterable[str] = (),
     hides_names: bool = False,
-) -> tuple[Bundle, RedactionReport]:
+) -> tuple[exchanges.Bundle, RedactionReport]:
     """Redacts a bundle, which stays as it is; returns the redacted one, and what was done.
 
     Args:
@@ -366,20 +354,20 @@ def redact(
         secrets: Keys that are known from elsewhere, such as those of the configuration.
         hides_names: Whether the names of a call's arguments are replaced too.
     """
-    if level is RedactionLevel.NONE:
-        return replace(bundle, redaction=Redaction(level)), RedactionReport(level)
+    if level is exchanges.RedactionLevel.NONE:
+        return replace(bundle, redaction=exchanges.Redaction(level)), RedactionReport(level)
     collected = CollectedBundle(bundle)
     replacement = Replacement(level, rules.Search((*secrets, *collected.known)), keep, hides_names=hides_names)
     redacted = collected.replaced(replacement)
     counts = {rule: count for rule, count in sorted(replacement.counts.items()) if count}
     report = RedactionReport(level, counts, _samples(collected.texts), dict(sorted(collected.texts.kept.items())))
-    return replace(redacted, redaction=Redaction(level, counts, tuple(sorted(keep)))), report
+    return replace(redacted, redaction=exchanges.Redaction(level, counts, tuple(sorted(keep)))), report
 
 
 class CollectedBundle:
     """All texts of a bundle, the keys and ids of people in fields for them, and the way back to the bundle."""
 
-    def __init__(self, bundle: Bundle) -> None:
+    def __init__(self, bundle: exchanges.Bundle) -> None:
         self._bundle = bundle
         self.texts = BundleTexts()
         self._exchanges = [_ExchangeTexts(one, self.texts) for one in bundle.exchanges]
@@ -387,7 +375,7 @@ class CollectedBundle:
         heads = (known for one in self._exchanges for known in one.known)
         self.known = {*self.texts.known, *heads}
 
-    def replaced(self, replacement: Replacement) -> Bundle:
+    def replaced(self, replacement: Replacement) -> exchanges.Bundle:
         """The bundle with stand-ins for its texts."""
         replacement.learn(self.texts.links, self.texts.tools, self.texts.ids)
         self.texts.replace(replacement)
@@ -408,7 +396,7 @@ class CollectedBundle:
 class _ExchangeTexts:
     """The texts of an exchange."""
 
-    def __init__(self, exchange: RecordedExchange, texts: BundleTexts) -> None:
+    def __init__(self, exchange: exchanges.RecordedExchange, texts: BundleTexts) -> None:
         self._exchange = exchange
         number, request, head = exchange.number, exchange.request, exchange.head
         self._request = None
@@ -430,7 +418,7 @@ class _ExchangeTexts:
         if head is not None:
             yield from known_in_headers(head.headers)
 
-    def replaced(self, replacement: Replacement, *, whole: bool) -> RecordedExchange:
+    def replaced(self, replacement: Replacement, *, whole: bool) -> exchanges.RecordedExchange:
         exchange = self._exchange
         return replace(
             exchange,
@@ -438,11 +426,13 @@ class _ExchangeTexts:
             started_at=None if whole else exchange.started_at and replacement.word(exchange.started_at),
             request=None if exchange.request is None else self._replaced_request(exchange.request, replacement, whole),
             head=None if exchange.head is None else _replaced_head(exchange.head, replacement, whole=whole),
-            chunks=cut_like(exchange.chunks, self._written(self._response, exchange.body)),
+            chunks=exchanges.cut_like(exchange.chunks, self._written(self._response, exchange.body)),
             end=replace(exchange.end, error=self._error.replaced(replacement)),
         )
 
-    def _replaced_request(self, request: RecordedRequest, replacement: Replacement, whole: bool) -> RecordedRequest:
+    def _replaced_request(
+        self, request: exchanges.RecordedRequest, replacement: Replacement, whole: bool
+    ) -> exchanges.RecordedRequest:
         return replace(
             request,
             method=replacement.word(request.method),
@@ -461,12 +451,12 @@ class _ExchangeTexts:
 class _AnswerTexts:
     """The texts of an answer as its host saw it."""
 
-    def __init__(self, answer: RecordedAnswer, texts: BundleTexts) -> None:
+    def __init__(self, answer: exchanges.RecordedAnswer, texts: BundleTexts) -> None:
         self._answer = answer
         self._parts = PartTexts((one.part for one in answer.reported), texts, f"answer {answer.number}")
         self._error = _ErrorTexts(answer.error, texts, f"answer {answer.number}")
 
-    def replaced(self, replacement: Replacement, *, whole: bool) -> RecordedAnswer:
+    def replaced(self, replacement: Replacement, *, whole: bool) -> exchanges.RecordedAnswer:
         answer = self._answer
         parts = self._parts.replaced(whole=whole)
         return replace(
@@ -475,7 +465,9 @@ class _AnswerTexts:
             model=answer.model and replacement.word(answer.model),
             outcome=answer.outcome and replacement.word(answer.outcome),
             started_at=None if whole else answer.started_at and replacement.word(answer.started_at),
-            reported=tuple(ReportedPart(old.at, new) for old, new in zip(answer.reported, parts, strict=True)),
+            reported=tuple(
+                exchanges.ReportedPart(old.at, new) for old, new in zip(answer.reported, parts, strict=True)
+            ),
             error=self._error.replaced(replacement),
             dropped=tuple(map(replacement.word, answer.dropped)),
         )
@@ -484,7 +476,7 @@ class _AnswerTexts:
 class _ErrorTexts:
     """The texts of an error."""
 
-    def __init__(self, error: RecordedError | None, texts: BundleTexts, name: str) -> None:
+    def __init__(self, error: exchanges.RecordedError | None, texts: BundleTexts, name: str) -> None:
         self._error = error
         self._message = ValuePiece("" if error is None else error.message)
         self._fields = bytearray(b"{}" if error is None else json.dumps(dict(error.fields)).encode())
@@ -492,7 +484,7 @@ class _ErrorTexts:
             texts.add(Meaning.ERROR, f"{name}: error", self._message)
             collect_value(texts, self._fields, f"{name}: error")
 
-    def replaced(self, replacement: Replacement) -> RecordedError | None:
+    def replaced(self, replacement: Replacement) -> exchanges.RecordedError | None:
         if self._error is None:
             return None
         fields: dict[str, Any] = json.loads(self._fields)
@@ -500,7 +492,7 @@ class _ErrorTexts:
         return replace(self._error, type=kind, message=self._message.text, fields=tuple(fields.items()))
 
 
-def _replaced_head(head: ResponseHead, replacement: Replacement, *, whole: bool) -> ResponseHead:
+def _replaced_head(head: exchanges.ResponseHead, replacement: Replacement, *, whole: bool) -> exchanges.ResponseHead:
     reason = replacement.replaced(Meaning.ERROR, head.reason, replacement.search.find(head.reason))
     return replace(head, reason=reason, headers=replaced_headers(head.headers, replacement, whole=whole))
 
@@ -526,7 +518,7 @@ _CONTENTS_SHORTEST: Final = 9
 """Characters: every distinct text longer than eight is shown (docs/wires/practice.md#preview-before-saving)."""
 
 
-def what_is_in_it(bundle: Bundle) -> tuple[tuple[str, int], ...]:
+def what_is_in_it(bundle: exchanges.Bundle) -> tuple[tuple[str, int], ...]:
     """Every distinct text of a bundle that is longer than eight characters, and how often it is there.
 
     The pieces of a text are joined, because a secret may be cut over them. The names of fields are texts too.
@@ -535,7 +527,7 @@ def what_is_in_it(bundle: Bundle) -> tuple[tuple[str, int], ...]:
     return tuple(counts.items())
 
 
-def _texts(bundle: Bundle) -> Iterator[str]:
+def _texts(bundle: exchanges.Bundle) -> Iterator[str]:
     yield from (bundle.source, bundle.made_by, *bundle.versions.values(), *bundle.notes)
     for exchange in bundle.exchanges:
         request, head = exchange.request, exchange.head

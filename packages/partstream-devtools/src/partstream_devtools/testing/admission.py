@@ -34,23 +34,7 @@ from partstream_devtools.bundles.exchange import HowEnded, RecordedExchange
 from partstream_devtools.bundles.forms import form_of, read_any
 from partstream_devtools.recorded_stream import RecordingError, as_stream
 from partstream_devtools.testing import directives
-from partstream_devtools.testing.faults import (
-    END_OF_STREAM,
-    UNNAMED,
-    End,
-    EndKind,
-    Head,
-    ReplyContext,
-    Send,
-    Stall,
-    Step,
-    Until,
-    apply_faults,
-    event_stream,
-    kind_of_frame,
-    kind_of_line,
-    marked_by,
-)
+from partstream_devtools.testing import faults as causes
 from partstream_devtools.testing.replaying import CURRENT, Plan, noting_bugs
 from partstream_devtools.testing.scripted_model import PromptTokens, choose_scenario, dressed, find_choice, play
 from partstream_devtools.testing.vendors import VENDORS
@@ -70,20 +54,20 @@ _OUR_LIMIT: Final = "UpstreamTimeoutError"
 """The error of a client that waited no longer: its server said nothing."""
 
 
-def steps_of(exchange: RecordedExchange, pace: float) -> tuple[Step, ...]:
+def steps_of(exchange: RecordedExchange, pace: float) -> tuple[causes.Step, ...]:
     """The steps of the reply of an exchange, `pace` times as fast as it was recorded; 0 and no time mean at once."""
     return tuple(_steps(exchange, pace))
 
 
 _END: Final = {
-    HowEnded.WHOLE: End(),
-    HowEnded.CUT: End(EndKind.CLOSED),
-    HowEnded.CANCELLED: End(EndKind.CLOSED),
-    HowEnded.NO_RESPONSE: End(EndKind.RESET),
+    HowEnded.WHOLE: causes.End(),
+    HowEnded.CUT: causes.End(causes.EndKind.CLOSED),
+    HowEnded.CANCELLED: causes.End(causes.EndKind.CLOSED),
+    HowEnded.NO_RESPONSE: causes.End(causes.EndKind.RESET),
 }
 
 
-def _steps(exchange: RecordedExchange, pace: float) -> Iterator[Step]:
+def _steps(exchange: RecordedExchange, pace: float) -> Iterator[causes.Step]:
     start = 0 if exchange.request is None else exchange.request.sent_at or 0
     head, end = exchange.head, exchange.end
     if end.how is not HowEnded.NO_RESPONSE:
@@ -93,22 +77,22 @@ def _steps(exchange: RecordedExchange, pace: float) -> Iterator[Step]:
             for name, value in (() if head is None else head.headers)
             if name.lower() not in _OF_THE_CONNECTION and _is_sendable(name) and _is_sendable(value)
         )
-        yield Head(200 if head is None else head.status, headers)
+        yield causes.Head(200 if head is None else head.status, headers)
     content = _content_of(exchange)
     framing = None if content is None else content.framing  # tells the events of a stream apart, to count them
     decoder = None if framing is None else framing.make_decoder()
     for chunk in exchange.chunks:
         yield from _until(chunk.at, start, pace)
-        yield Send(chunk.data, whole=0 if decoder is None else len(list(decoder.feed(chunk.data))))
+        yield causes.Send(chunk.data, whole=0 if decoder is None else len(list(decoder.feed(chunk.data))))
     if end.error is not None and end.error.type == _OUR_LIMIT:
-        yield Stall()
+        yield causes.Stall()
     yield from _until(end.at, start, pace)
     yield _END[end.how]
 
 
-def _until(at: int | None, start: int, pace: float) -> Iterator[Step]:
+def _until(at: int | None, start: int, pace: float) -> Iterator[causes.Step]:
     if at is not None and pace and at > start:
-        yield Until((at - start) / _NANOSECONDS / pace)
+        yield causes.Until((at - start) / _NANOSECONDS / pace)
 
 
 def _is_sendable(text: str) -> bool:
@@ -133,7 +117,9 @@ class NotARecordingError(CallerError):
 _AFTER_EVENT: Final = re.compile(rb"(?:(?<=\n\n)|(?<=\r\r)|(?<=\r\n\r\n))(?=[^\r\n])")
 
 
-def read_recording(path: Path, content: bytes, protocol: Protocol, writes: type[ResponseWriter]) -> tuple[Send, ...]:
+def read_recording(
+    path: Path, content: bytes, protocol: Protocol, writes: type[ResponseWriter]
+) -> tuple[causes.Send, ...]:
     """The recorded events; those of `.jsonl` and `.json` files get the protocol's framing and its mark of the end.
 
     A piece of the answer is an event from which `protocol`, that of the path that replays the recording, reads a part.
@@ -144,12 +130,12 @@ def read_recording(path: Path, content: bytes, protocol: Protocol, writes: type[
     """
     if path.suffix == ".sse":
         pieces = [piece for piece in _AFTER_EVENT.split(content) if piece]
-        sends = (Send(piece, kind_of_frame(piece, protocol)) for piece in pieces)
-        return tuple(marked_by(StreamReader(protocol, framing=SSE), sends))
+        sends = (causes.Send(piece, causes.kind_of_frame(piece, protocol)) for piece in pieces)
+        return tuple(causes.marked_by(StreamReader(protocol, framing=SSE), sends))
     if path.suffix == ".ndjson":
         lines = content.splitlines(keepends=True)
-        sends = (Send(line, kind_of_line(line, protocol)) for line in lines)
-        return tuple(marked_by(StreamReader(protocol, framing=JSON_LINES), sends))
+        sends = (causes.Send(line, causes.kind_of_line(line, protocol)) for line in lines)
+        return tuple(causes.marked_by(StreamReader(protocol, framing=JSON_LINES), sends))
     if path.suffix not in {".jsonl", ".json"}:
         raise NotARecordingError(
             path, 0, f"a file that ends in {path.suffix or 'nothing'!r}", ".json, .ndjson, .jsonl or .sse"
@@ -159,9 +145,9 @@ def read_recording(path: Path, content: bytes, protocol: Protocol, writes: type[
     events = [
         _read_line(path, number, line) for number, line in enumerate(content.splitlines(), start=1) if line.strip()
     ]
-    sends = (Send(writes.frame(event), protocol.kind(event) or UNNAMED) for event in events)
-    framed = marked_by(StreamReader(protocol), sends)
-    return (*framed, *([Send(writes.end_of_stream, END_OF_STREAM)] if writes.end_of_stream else []))
+    sends = (causes.Send(writes.frame(event), protocol.kind(event) or causes.UNNAMED) for event in events)
+    framed = causes.marked_by(StreamReader(protocol), sends)
+    return (*framed, *([causes.Send(writes.end_of_stream, causes.END_OF_STREAM)] if writes.end_of_stream else []))
 
 
 def _read_line(path: Path, number: int, line: bytes) -> dict[str, Any]:
@@ -247,8 +233,8 @@ class _Recording:
     """
 
     name: str
-    events: Callable[[Endpoint], tuple[Send, ...]]
-    steps: tuple[Step, ...] | None = None
+    events: Callable[[Endpoint], tuple[causes.Send, ...]]
+    steps: tuple[causes.Step, ...] | None = None
     protocol: str | None = None
 
 
@@ -431,7 +417,7 @@ def _vendor(endpoint: Endpoint) -> Vendor:
 
 def _checked(faults: tuple[directives.NamedValue, ...]) -> tuple[directives.NamedValue, ...]:
     """The faults, applied to an empty reply, so that a mistake raises before the reply begins."""
-    apply_faults(event_stream(()), faults, ReplyContext(1, 0.0, lambda *_: b"{}"))
+    causes.apply_faults(causes.event_stream(()), faults, causes.ReplyContext(1, 0.0, lambda *_: b"{}"))
     return faults
 
 
@@ -446,7 +432,7 @@ def _read(replay: Path | Sequence[RecordedExchange], pace: float) -> tuple[_Reco
 
 
 def _exchange(exchange: RecordedExchange, pace: float) -> _Recording:
-    def events(endpoint: Endpoint) -> tuple[Send, ...]:
+    def events(endpoint: Endpoint) -> tuple[causes.Send, ...]:
         ending = ".ndjson" if media_type_of(exchange) == JSON_LINES.media_type else ".sse"
         return read_recording(Path(f"body{ending}"), exchange.body, endpoint.protocol, endpoint.writes)
 

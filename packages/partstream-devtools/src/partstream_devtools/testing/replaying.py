@@ -26,21 +26,8 @@ from partstream.protocols.serve import StreamForm
 from partstream.server.loopback import BREAK_OFF, receiving
 from partstream.server.requests import Application, Message, Receive, Scope
 from partstream.server.requests import Send as SendMessage
+from partstream_devtools.testing import faults as causes
 from partstream_devtools.testing.directives import NamedValue
-from partstream_devtools.testing.faults import (
-    End,
-    EndKind,
-    EventCutter,
-    Head,
-    Pace,
-    ReplyContext,
-    Send,
-    Stall,
-    Step,
-    Until,
-    apply_faults,
-    event_stream,
-)
 from partstream_devtools.testing.scripted_model import Outputs
 
 # ---- Exchanges ----
@@ -233,7 +220,7 @@ class ReplyStream:
         self._on_end = on_end
         self._start = asyncio.get_running_loop().time()
 
-    async def perform(self, steps: Iterable[Step]) -> None:
+    async def perform(self, steps: Iterable[causes.Step]) -> None:
         """Carries out the steps until they end or the client leaves."""
         for step in steps:
             if self._left.is_set() or self._delivery.outcome is not None:
@@ -244,27 +231,27 @@ class ReplyStream:
                 await self._left.wait()
             self._on_progress()
 
-    async def _take(self, step: Step) -> None:
+    async def _take(self, step: causes.Step) -> None:
         match step:
-            case Send(data):
+            case causes.Send(data):
                 self._delivery.events_sent += step.events
                 await self._send({"type": "http.response.body", "body": data, "more_body": True})
-            case Head(status, headers):
+            case causes.Head(status, headers):
                 self._delivery.status = status
                 raw = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers]
                 await self._send({"type": "http.response.start", "status": status, "headers": raw})
-            case Stall(seconds):
+            case causes.Stall(seconds):
                 await self._stall(seconds)
-            case Until(seconds):
+            case causes.Until(seconds):
                 rest = self._start + seconds - asyncio.get_running_loop().time()
                 if rest > 0:
                     await self._stall(rest)
-            case End(EndKind.WHOLE):
+            case causes.End(causes.EndKind.WHOLE):
                 await self._send({"type": "http.response.body", "body": b"", "more_body": False})
                 if not self._left.is_set():
                     self._on_end(Outcome.WHOLE)
-            case End(kind):
-                await self._send({"type": BREAK_OFF, "reset": kind is EndKind.RESET})
+            case causes.End(kind):
+                await self._send({"type": BREAK_OFF, "reset": kind is causes.EndKind.RESET})
                 self._on_end(Outcome.CUT)
 
     async def _stall(self, seconds: float | None) -> None:
@@ -309,8 +296,8 @@ class Plan:
     error_body: Callable[[int, str], bytes]
     faults: tuple[NamedValue, ...] = ()
     pace: float = 0.0
-    recorded: tuple[Send, ...] | None = None
-    replayed: tuple[Step, ...] | None = None
+    recorded: tuple[causes.Send, ...] | None = None
+    replayed: tuple[causes.Step, ...] | None = None
 
 
 @dataclass(slots=True)
@@ -386,9 +373,9 @@ class _Reply:
         self._stream = stream
         self._current = current
         self._exchanges = exchanges
-        self._pace = Pace(0.0)
-        self._cutter: EventCutter | None = None
-        self._held: list[Step] | None = None
+        self._pace = causes.Pace(0.0)
+        self._cutter: causes.EventCutter | None = None
+        self._held: list[causes.Step] | None = None
 
     async def take(self, message: Message) -> None:
         """Takes the next message of the application."""
@@ -407,40 +394,40 @@ class _Reply:
     async def _start(self, message: Message, plan: Plan | None) -> None:
         # The body comes in chunks: what becomes of the reply may change its length.
         headers = ((name.decode("latin-1"), value.decode("latin-1")) for name, value in message.get("headers", ()))
-        head = Head(message["status"], tuple(one for one in headers if one[0].lower() != "content-length"))
+        head = causes.Head(message["status"], tuple(one for one in headers if one[0].lower() != "content-length"))
         if plan is None:
             await self._stream.perform([head])
             return
         if plan.replayed is not None:
             await self._stream.perform(plan.replayed)
             return
-        self._pace = Pace(plan.pace)
+        self._pace = causes.Pace(plan.pace)
         if plan.recorded is not None:
-            await self._perform(plan, event_stream(plan.recorded, plan.content_type))
+            await self._perform(plan, causes.event_stream(plan.recorded, plan.content_type))
             return
         if plan.form is not None and head.status == 200:
             kinds, pieces = bool(plan.faults), bool(plan.pace)
-            self._cutter = EventCutter(plan.protocol, plan.form, has_kinds=kinds, has_pieces=pieces)
+            self._cutter = causes.EventCutter(plan.protocol, plan.form, has_kinds=kinds, has_pieces=pieces)
         if plan.faults:
             self._held = [head]
         else:
             await self._stream.perform([head])
 
-    async def _perform(self, plan: Plan, steps: Iterable[Step]) -> None:
+    async def _perform(self, plan: Plan, steps: Iterable[causes.Step]) -> None:
         if plan.faults:
             attempt = self._exchanges.attempts(self._current.exchange.request)
-            context = ReplyContext(attempt, self._current.now, plan.error_body)
-            steps = apply_faults(steps, plan.faults, context)
+            context = causes.ReplyContext(attempt, self._current.now, plan.error_body)
+            steps = causes.apply_faults(steps, plan.faults, context)
         await self._stream.perform(self._pace.over(steps))
 
-    def _body(self, message: Message) -> Iterator[Step]:
+    def _body(self, message: Message) -> Iterator[causes.Step]:
         data, is_last = message.get("body", b""), not message.get("more_body", False)
         if self._cutter is not None:
             yield from self._cutter.cut(data, is_last=is_last)
         elif data:
-            yield Send(data)
+            yield causes.Send(data)
         if is_last:
-            yield End()
+            yield causes.End()
 
 
 async def _whole_body(receive: Receive) -> bytes:

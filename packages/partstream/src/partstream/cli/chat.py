@@ -25,18 +25,10 @@ from partstream.codec.system import CACHE
 from partstream.codec.text import visible
 from partstream.config.examination import explained
 from partstream.errors import LanguageModelError, LanguageModelErrorCode, PartstreamError, UpstreamError
+from partstream.lm import parts as values
 from partstream.lm.inner_activity import ACTIVITY_MIME_TYPE
 from partstream.lm.messages import ChatMessage, Role
 from partstream.lm.outputs import ThinkingMode
-from partstream.lm.parts import (
-    STATEFUL_MARKER_MIME_TYPE,
-    USAGE_MIME_TYPE,
-    DataPart,
-    TextPart,
-    ThinkingPart,
-    ToolCallPart,
-    UnifiedFinishReason,
-)
 from partstream.lm.provider import LanguageModelChatInformation
 from partstream.runtime.answer_files import AnswerFiles, FileNotKeptError, described, is_file
 from partstream.runtime.consumer import LanguageModelChat, LanguageModels, choose_model
@@ -71,8 +63,8 @@ _SAID_OTHERWISE: Final = frozenset({"stream.visible-part", "failure.language-mod
 """The rules that an answer without text and calls, and a bug, break; the chat says both in plain words."""
 
 _CUTS: Final = {
-    UnifiedFinishReason.LENGTH: "it reached its token limit",
-    UnifiedFinishReason.CONTENT_FILTER: "a content filter stopped it",
+    values.UnifiedFinishReason.LENGTH: "it reached its token limit",
+    values.UnifiedFinishReason.CONTENT_FILTER: "a content filter stopped it",
 }
 """Why an answer ends before the model has finished it; the extension has the same words in `answerEnd.ts`."""
 
@@ -114,13 +106,13 @@ class _Answer:
 
     @property
     def has_text(self) -> bool:
-        return any(isinstance(part, TextPart) and part.value for part in self.parts)
+        return any(isinstance(part, values.TextPart) and part.value for part in self.parts)
 
     def take(self, part: ResponsePart, *, keeps_state: bool) -> None:
-        is_state = isinstance(part, DataPart) and part.mime_type == STATEFUL_MARKER_MIME_TYPE
-        if isinstance(part, TextPart) or (keeps_state and is_state):
+        is_state = isinstance(part, values.DataPart) and part.mime_type == values.STATEFUL_MARKER_MIME_TYPE
+        if isinstance(part, values.TextPart) or (keeps_state and is_state):
             self.parts.append(part)
-        self.is_seen = self.is_seen or isinstance(part, ToolCallPart)
+        self.is_seen = self.is_seen or isinstance(part, values.ToolCallPart)
 
 
 @dataclass(slots=True)
@@ -261,20 +253,20 @@ class ChatSession:
         return model
 
     def _show(self, part: ResponsePart, renderer: StreamRenderer, answer: _Answer) -> None:
-        if isinstance(part, ThinkingPart) and not self.shows_thinking:
+        if isinstance(part, values.ThinkingPart) and not self.shows_thinking:
             return
-        if isinstance(part, DataPart) and part.mime_type == ACTIVITY_MIME_TYPE:
+        if isinstance(part, values.DataPart) and part.mime_type == ACTIVITY_MIME_TYPE:
             return  # for programs; the thinking beside it says the same
-        if isinstance(part, DataPart) and part.mime_type == USAGE_MIME_TYPE:
+        if isinstance(part, values.DataPart) and part.mime_type == values.USAGE_MIME_TYPE:
             renderer.end_line()
             self.screens.say(f"── {usage_line(read_usage(part))}")
-        elif isinstance(part, DataPart) and is_file(part):
+        elif isinstance(part, values.DataPart) and is_file(part):
             renderer.end_line()
             answer.is_seen |= self._keep(part)
         else:
             renderer.show(part)
 
-    def _keep(self, part: DataPart) -> bool:
+    def _keep(self, part: values.DataPart) -> bool:
         """Keeps a file of the answer and says where it is; returns whether that could be done."""
         try:
             kept = self._files.keep(part)

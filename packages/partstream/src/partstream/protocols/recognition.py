@@ -21,15 +21,7 @@ from partstream import errors
 from partstream.codec.json_codec import begun_object, loads_or_none
 from partstream.codec.sse import DEFAULT_MAX_EVENT_SIZE, BareJSONDecoder, EventDecoder, ServerSentEvent
 from partstream.lm.outputs import Finish, StreamOptions, StreamOutput, Unmapped
-from partstream.protocols.protocol import (
-    JSON_LINES,
-    LENIENT_SSE,
-    SSE,
-    Framing,
-    Protocol,
-    known_framings,
-    loadable_protocols,
-)
+from partstream.protocols import protocol
 from partstream.protocols.read_response import LifecycleState, MatchConfidence
 from partstream.protocols.serve import WireEvent
 
@@ -64,7 +56,7 @@ class Claims(NamedTuple):
         return bool(self.sure or self.possible)
 
 
-def claims_of(row: Protocol, events: Iterable[NamedEvent]) -> Claims:
+def claims_of(row: protocol.Protocol, events: Iterable[NamedEvent]) -> Claims:
     """What a protocol claims of events."""
     claimed = [_claim(row, one) for one in events]
     return Claims(claimed.count(MatchConfidence.SURE), claimed.count(MatchConfidence.POSSIBLE), len(claimed))
@@ -81,13 +73,13 @@ class ProtocolMatcher:
         seen: How many events were looked at until then.
     """
 
-    def __init__(self, rows: Sequence[Protocol]) -> None:
-        self.sure: Protocol | None = None
+    def __init__(self, rows: Sequence[protocol.Protocol]) -> None:
+        self.sure: protocol.Protocol | None = None
         self.seen = 0
         self._rows = rows
         self._possible = [0] * len(rows)
 
-    def add(self, event: NamedEvent) -> Protocol | None:
+    def add(self, event: NamedEvent) -> protocol.Protocol | None:
         """Looks at the next event; returns the protocol that is sure of one."""
         if self.sure is not None:
             return self.sure
@@ -101,7 +93,7 @@ class ProtocolMatcher:
         return None
 
     @property
-    def told(self) -> Protocol | None:
+    def told(self) -> protocol.Protocol | None:
         """The protocol that is sure of an event; else the one that may have most of them, half of them at least."""
         if self.sure is not None or not self._rows:
             return self.sure
@@ -109,7 +101,7 @@ class ProtocolMatcher:
         return self._rows[self._possible.index(most)] if most and most * 2 >= self.seen else None
 
 
-def _claim(row: Protocol, named: NamedEvent) -> MatchConfidence:
+def _claim(row: protocol.Protocol, named: NamedEvent) -> MatchConfidence:
     return row.read_response().claim(row.kind(named.event) or named.name or None, named.event)
 
 
@@ -152,15 +144,15 @@ class WireFinder:
             for everything else.
     """
 
-    def __init__(self, framing: Framing | None = None) -> None:
+    def __init__(self, framing: protocol.Framing | None = None) -> None:
         self.data = bytearray()
-        self.row: Protocol | None = None
+        self.row: protocol.Protocol | None = None
         self.framing = framing
         self.is_json = False
         self.events: list[NamedEvent] = []
         self.document: bytes | None = None
         self._head: bytes | None = b""  # the first bytes that are no blank, until they tell the framing
-        self._rows: list[Protocol] = []
+        self._rows: list[protocol.Protocol] = []
         self._decoder: EventDecoder | None = None
         self._telling = ProtocolMatcher(())
         self._is_over = False
@@ -204,17 +196,19 @@ class WireFinder:
     def _choose_framing(self, head: bytes) -> None:
         self._head = None
         start = head[:_TELLS_FRAMING].partition(b"\n")[0]
-        rows = list(loadable_protocols()[0].values())
+        rows = list(protocol.loadable_protocols()[0].values())
         self.is_json = start.startswith((b"{", b"["))
         if self.framing is not None:
             name = self.framing.name
             self._decoder = self.framing.make_decoder()
         else:
-            lines = [one for one in known_framings().values() if one.looks is not None and not one.looks.match(b"{")]
+            lines = [
+                one for one in protocol.known_framings().values() if one.looks is not None and not one.looks.match(b"{")
+            ]
             other = next((one for one in lines if one.looks is not None and one.looks.match(start)), None)
-            name = SSE.name if other is None else other.name
+            name = protocol.SSE.name if other is None else other.name
             self._decoder = BareJSONDecoder() if other is None else other.make_decoder()
-        names = {SSE.name, JSON_LINES.name} if self.is_json and self.framing is None else {name}
+        names = {protocol.SSE.name, protocol.JSON_LINES.name} if self.is_json and self.framing is None else {name}
         self._rows = [row for row in rows if not names.isdisjoint({framing.name for framing in row.framings})]
         self._telling = ProtocolMatcher(self._rows)
         self._look(head)
@@ -260,13 +254,13 @@ class WireFinder:
         first = self.row.framings[0]  # as on the wire of the protocol, wherever that fits
         if self.is_json:
             fits = first.looks is not None or first.make_decoder is BareJSONDecoder
-            self.framing = first if fits else LENIENT_SSE
+            self.framing = first if fits else protocol.LENIENT_SSE
         else:
-            self.framing = next((one for one in self.row.framings if one.name == SSE.name), first)
+            self.framing = next((one for one in self.row.framings if one.name == protocol.SSE.name), first)
 
 
 def explanation(
-    error: errors.LanguageModelError | None, head: bytes, begun: Sequence[ServerSentEvent], row: Protocol
+    error: errors.LanguageModelError | None, head: bytes, begun: Sequence[ServerSentEvent], row: protocol.Protocol
 ) -> errors.LanguageModelError | None:
     """What the bytes of an answer are of which a protocol has understood nothing.
 
@@ -299,12 +293,12 @@ def explanation(
     first = begun[0][1] if begun else b""
     if error is not None and not events and first:
         return _error_of_no_events(first, expected) or _error_of_other_framing(first, row, expected)
-    telling = ProtocolMatcher(list(loadable_protocols()[0].values()))
+    telling = ProtocolMatcher(list(protocol.loadable_protocols()[0].values()))
     like = next((sure for one in events if (sure := telling.add(one)) is not None), None)
     return _error_of_another(events, like, row, first, expected)
 
 
-def _error_of_other_framing(first: bytes, row: Protocol, expected: str) -> errors.LanguageModelError | None:
+def _error_of_other_framing(first: bytes, row: protocol.Protocol, expected: str) -> errors.LanguageModelError | None:
     """The error of a first event that is framed as another protocol's; None where it is like no protocol's."""
     finder = WireFinder()
     finder.feed(first + b"\n\n")
@@ -321,7 +315,7 @@ def _error_of_other_framing(first: bytes, row: Protocol, expected: str) -> error
 
 
 def _error_of_document(
-    finder: WireFinder, row: Protocol, head: bytes, expected: str
+    finder: WireFinder, row: protocol.Protocol, head: bytes, expected: str
 ) -> errors.LanguageModelError | None:
     """The error of a JSON document where a stream was expected."""
     if not finder.is_json or not finder.events or claims_of(row, finder.events).any:
@@ -338,7 +332,7 @@ def _error_of_document(
 
 
 def _error_of_another(
-    events: Sequence[NamedEvent], like: Protocol | None, row: Protocol, head: bytes, expected: str
+    events: Sequence[NamedEvent], like: protocol.Protocol | None, row: protocol.Protocol, head: bytes, expected: str
 ) -> errors.LanguageModelError | None:
     """The error of events of another protocol; None where that one is not sure of one, or this one may be meant."""
     if claims_of(row, events).any:
@@ -350,7 +344,7 @@ def _error_of_another(
 
 
 def _unreadable(
-    got: str, expected: str, head: bytes, advice: str = "", like: Protocol | None = None
+    got: str, expected: str, head: bytes, advice: str = "", like: protocol.Protocol | None = None
 ) -> errors.UnreadableStreamError:
     if like is not None:
         advice = f'give protocol="{like.name}", or no protocol: the first events show it'
@@ -374,8 +368,8 @@ def _error_of_no_events(head: bytes, expected: str) -> errors.LanguageModelError
     if all(line.startswith(b":") or not line.strip() for line in begins.splitlines()):
         return errors.EmptyStreamError("comments alone", expected)
     if (
-        not begins.startswith((*SSE.begins, b"{", b"["))
-        and not any(one.startswith(begins) for one in SSE.begins)
+        not begins.startswith((*protocol.SSE.begins, b"{", b"["))
+        and not any(one.startswith(begins) for one in protocol.SSE.begins)
         and not _BEGINS_LINE.match(begins)
     ):
         advice = "did the server answer with success, and with a stream?"
@@ -401,7 +395,7 @@ def _error_of_foreign(events: Sequence[NamedEvent], head: bytes, expected: str) 
     return _unreadable(f"a stream of {name}, which this version does not read", expected, head)
 
 
-def _outputs_of(document: WireEvent, row: Protocol) -> list[StreamOutput]:
+def _outputs_of(document: WireEvent, row: protocol.Protocol) -> list[StreamOutput]:
     """The outputs of a document in a protocol; none where the protocol has no documents."""
     reader = row.read_response()
     if not reader.has_documents:

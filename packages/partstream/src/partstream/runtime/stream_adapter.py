@@ -42,13 +42,7 @@ from partstream.lm.outputs import (
     error_text,
 )
 from partstream.lm.provider import FinishingProgress, Progress
-from partstream.protocols.protocol import (
-    DEFAULT_CHUNK_PROTOCOL,
-    PROTOCOLS,
-    UnknownProtocolError,
-    chunk_protocols,
-    loadable_protocols,
-)
+from partstream.protocols import protocol
 from partstream.protocols.read_response import MatchConfidence
 from partstream.protocols.recognition import name_of_stream, understood_nothing
 from partstream.protocols.thinking import open_response
@@ -305,7 +299,7 @@ class ChunkMapper:
         like, dialect = _likeness(events), self._settings.dialect
         if like is None or like == dialect:
             return finish
-        advice = f"; for those, give StreamAdapter dialect={like!r}" if like in chunk_protocols() else ""
+        advice = f"; for those, give StreamAdapter dialect={like!r}" if like in protocol.chunk_protocols() else ""
         wrong = UpstreamProtocolError(
             event_type=next(iter(self._unmapped), None),
             field=None,
@@ -320,7 +314,7 @@ def _likeness(events: Sequence[dict[str, Any]]) -> str | None:
 
     None if no event shows one.
     """
-    for name, row in loadable_protocols()[0].items():
+    for name, row in protocol.loadable_protocols()[0].items():
         claim = row.read_response().claim
         if any(claim(row.kind(event), event) is MatchConfidence.SURE for event in events):
             return name
@@ -379,7 +373,7 @@ class StreamAdapter:
         on_unknown_chunk: Callable[[Mapping[str, Any]], object] | None = None,
         logger: logging.Logger | None = None,
         *,
-        dialect: ProtocolName = DEFAULT_CHUNK_PROTOCOL,
+        dialect: ProtocolName = protocol.DEFAULT_CHUNK_PROTOCOL,
         thinking: ThinkingMode | None = None,
         citations: CitationMode = CitationMode.INLINE,
         call_id_prefix: str = "",
@@ -387,17 +381,17 @@ class StreamAdapter:
         errors: ErrorMode = ErrorMode.REJECT,
         waits_for_outcomes: bool = False,
     ) -> None:
-        name = PROTOCOLS[dialect].name if dialect in PROTOCOLS else dialect
-        if name not in chunk_protocols():
-            meant = UnknownProtocolError(name, chunk_protocols()).meant
-            hint = f"; did you mean {meant!r}?" if meant in chunk_protocols() else ""
-            raise ValueError(f"dialect: got {dialect!r}, expected one of {', '.join(chunk_protocols())}{hint}")
+        name = protocol.PROTOCOLS[dialect].name if dialect in protocol.PROTOCOLS else dialect
+        if name not in protocol.chunk_protocols():
+            meant = protocol.UnknownProtocolError(name, protocol.chunk_protocols()).meant
+            hint = f"; did you mean {meant!r}?" if meant in protocol.chunk_protocols() else ""
+            raise ValueError(f"dialect: got {dialect!r}, expected one of {', '.join(protocol.chunk_protocols())}{hint}")
         if files is FileMode.FETCH:
             refuse("files", files, "FileMode.LINK or FileMode.ADDRESS: a stream adapter fetches nothing")
         if thinking is None:
             thinking = ThinkingMode.PART if enable_reasoning else ThinkingMode.OFF
         self._options = StreamOptions(thinking, citations, call_id_prefix, files, waits_for_outcomes=waits_for_outcomes)
-        row = PROTOCOLS[name]
+        row = protocol.PROTOCOLS[name]
         self._settings = MappingSettings(name, errors, logger or _logger, on_unknown_chunk, row.text_event)
         self._reader = row.read_response()
         self._last: ChunkMapper | None = None

@@ -26,17 +26,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from partstream.conversation.turns import add_fields, canonical_json
-from partstream.lm.parts import (
-    DataPart,
-    MessagePart,
-    TextPart,
-    ThinkingPart,
-    ToolCallPart,
-    ToolResultPart,
-    is_for_assistant,
-    is_mark,
-    row_of_class,
-)
+from partstream.lm import parts as values
 
 if TYPE_CHECKING:
     from partstream.lm.messages import ChatMessage, Tool
@@ -214,16 +204,16 @@ def _bytes(text: str) -> bytes:
     return text.encode(errors="surrogatepass")
 
 
-def _pieces(parts: Iterable[MessagePart]) -> Iterator[tuple[bytes, ...]]:
+def _pieces(parts: Iterable[values.MessagePart]) -> Iterator[tuple[bytes, ...]]:
     """The fields of each part; consecutive texts together."""
     texts: list[str] = []
     for part in parts:
-        if isinstance(part, TextPart | DataPart) and not is_for_assistant(part):
+        if isinstance(part, values.TextPart | values.DataPart) and not values.is_for_assistant(part):
             continue
-        if isinstance(part, TextPart):
+        if isinstance(part, values.TextPart):
             texts.append(part.value)
             continue
-        piece = row_of_class(_PIECES, part)(part)
+        piece = values.row_of_class(_PIECES, part)(part)
         if not piece:
             continue
         if joined := "".join(texts):
@@ -234,21 +224,23 @@ def _pieces(parts: Iterable[MessagePart]) -> Iterator[tuple[bytes, ...]]:
         yield b"text", _bytes(joined)
 
 
-def _thinking(part: ThinkingPart) -> tuple[bytes, ...]:
+def _thinking(part: values.ThinkingPart) -> tuple[bytes, ...]:
     metadata = canonical_json(part.metadata) if part.metadata else b""
     return (b"thinking", _bytes(part.value), metadata) if part.value or metadata else ()
 
 
-def _result(part: ToolResultPart) -> tuple[bytes, ...]:
+def _result(part: values.ToolResultPart) -> tuple[bytes, ...]:
     content = [field for piece in _pieces(part.content) for field in piece]
     return (b"result", b"%d" % part.is_error, b"%d" % len(content), *content)
 
 
-_PIECES: Final[dict[type[MessagePart], Callable[..., tuple[bytes, ...]]]] = {
-    DataPart: lambda part: () if is_mark(part.mime_type) else (b"data", _bytes(part.mime_type), part.data),
-    ThinkingPart: _thinking,
-    ToolCallPart: lambda part: (b"call", _bytes(part.name), canonical_json(part.input)),
-    ToolResultPart: _result,
+_PIECES: Final[dict[type[values.MessagePart], Callable[..., tuple[bytes, ...]]]] = {
+    values.DataPart: lambda part: (
+        () if values.is_mark(part.mime_type) else (b"data", _bytes(part.mime_type), part.data)
+    ),
+    values.ThinkingPart: _thinking,
+    values.ToolCallPart: lambda part: (b"call", _bytes(part.name), canonical_json(part.input)),
+    values.ToolResultPart: _result,
 }
 
 _KEPT_DIGESTS: Final = 20_000

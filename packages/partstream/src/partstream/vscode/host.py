@@ -21,21 +21,11 @@ from partstream.errors import LanguageModelError, UnknownModelError
 from partstream.runtime.answer_files import AnswerFiles
 from partstream.runtime.provider_files import ProviderLoader, SourceLoader, default_name
 from partstream.tokens.usage import DAYS, AnswerUsage, UsageBook
+from partstream.vscode import hosted as hosting
 from partstream.vscode import methods
 from partstream.vscode import rpc_types as wire
 from partstream.vscode.failures import ProviderFailedError, provider_error, run_in_thread
 from partstream.vscode.gateway import PROVIDER_KEY, GatewayLoader, GatewaySurroundings
-from partstream.vscode.hosted import (
-    NO_CONFIGURATION,
-    Generation,
-    HostedProvider,
-    answer_usage,
-    conversation_of,
-    count_all,
-    counting_of,
-    estimate,
-    is_copilots_own,
-)
 from partstream.vscode.hubs import hub_of, join_hub, standing_of
 
 if TYPE_CHECKING:
@@ -68,7 +58,7 @@ class _HostedGroup:
     """A group as it last came, and its provider; a changed configuration makes a new provider."""
 
     configuration: Mapping[str, Any]
-    provider: HostedProvider
+    provider: hosting.HostedProvider
 
     def __repr__(self) -> str:
         return f"<group served by {self.provider.name}>"  # never the configuration: it holds keys
@@ -182,7 +172,7 @@ class ProviderHost:
         messages = restored(messages, self._files, takes_images=bool(model.capabilities.image_input))
         opaque = OpaqueStateProgress(progress, self._thinking) if carries_state else None
         async with hosted.using(generation):
-            with self._recordings().capture(model.id, is_of_chat=not is_copilots_own(options)) as tap:
+            with self._recordings().capture(model.id, is_of_chat=not hosting.is_copilots_own(options)) as tap:
                 own = opaque or progress
                 shown = own if tap is None else CapturedProgress(own, tap)
                 files = self._files if is_shown_to_person(params["options"]) else None
@@ -196,9 +186,9 @@ class ProviderHost:
                     self._ends.appendleft(end)
                     if tap is not None:
                         tap.end(end["outcome"], answer.error)
-            used = answer_usage(answer.usage, model, time.time())
+            used = hosting.answer_usage(answer.usage, model, time.time())
             if used is not None:
-                conversation = conversation_of(options)
+                conversation = hosting.conversation_of(options)
                 self._book.add(used, conversation)
                 telling = asyncio.create_task(self._tell_usage(used, conversation))  # the answer must not wait for it
                 self._telling.add(telling)
@@ -211,9 +201,9 @@ class ProviderHost:
         try:
             hosted, generation, model = await self._find(params["group"], params["model"], token)
         except ProviderFailedError:
-            return {"counts": [_encoded(estimate(item)) for item in items]}
+            return {"counts": [_encoded(hosting.estimate(item)) for item in items]}
         async with hosted.using(generation):
-            counts, failure = await count_all(generation.provider, model, items, token)
+            counts, failure = await hosting.count_all(generation.provider, model, items, token)
         if failure is not None:  # logged once for all texts
             hosted.failed(failure, "could not count tokens: they are estimated")
         return {"counts": [_encoded(count) for count in counts]}
@@ -240,7 +230,7 @@ class ProviderHost:
             if (generation := one.loaded) is not None:
                 models += [
                     {**how, "group": group_id, "model": _qualified(prefix, how["model"])}
-                    for how in counting_of(generation.provider, generation.models.values())
+                    for how in hosting.counting_of(generation.provider, generation.models.values())
                 ]
         return {"models": models}
 
@@ -272,17 +262,17 @@ class ProviderHost:
         if (await asyncio.wait([writing], timeout=seconds / 2))[1]:
             _logger.warning("the token ledger was not written within %g s", seconds / 2)
 
-    def _hosted(self) -> list[HostedProvider]:
+    def _hosted(self) -> list[hosting.HostedProvider]:
         return [*self._own.values(), *(group.provider for group in self._groups.values())]
 
-    def _host_source(self, name: str, source: wire.ProviderSource) -> HostedProvider:
-        given = {"apiKey": source["apiKey"]} if source.get("apiKey") else NO_CONFIGURATION
+    def _host_source(self, name: str, source: wire.ProviderSource) -> hosting.HostedProvider:
+        given = {"apiKey": source["apiKey"]} if source.get("apiKey") else hosting.NO_CONFIGURATION
         return self._host(None, name, name, self._loader_of(source["source"]), given, source["source"])
 
     def _loader_of(self, source: str) -> SourceLoader:
         return SourceLoader(source, lambda: self._surroundings.tokens.open()[0])
 
-    def _host_group(self, group: wire.Group) -> HostedProvider:
+    def _host_group(self, group: wire.Group) -> hosting.HostedProvider:
         configuration = group["configuration"]
         source = configuration.get(PROVIDER_KEY)
         if isinstance(source, str) and source:
@@ -298,9 +288,9 @@ class ProviderHost:
         prefix: str,
         name: str,
         loader: ProviderLoader,
-        configuration: Mapping[str, Any] = NO_CONFIGURATION,
+        configuration: Mapping[str, Any] = hosting.NO_CONFIGURATION,
         source: str = "",
-    ) -> HostedProvider:
+    ) -> hosting.HostedProvider:
         loads = count()
 
         def did_load(problem: wire.LoadProblem | None) -> None:
@@ -312,7 +302,7 @@ class ProviderHost:
             file = None if loader.file is None else str(loader.file)
             self._announcements.provider_did_load({"group": group, "provider": name, "file": file, "problem": problem})
 
-        return HostedProvider(
+        return hosting.HostedProvider(
             name,
             loader,
             lambda: self._announcements.models_did_change(group),
@@ -331,7 +321,7 @@ class ProviderHost:
         self._collects_soon = False
         gc.collect()
 
-    def _of_group(self, group: wire.Group) -> HostedProvider:
+    def _of_group(self, group: wire.Group) -> hosting.HostedProvider:
         group_id, configuration = group["id"], group["configuration"]
         known = self._groups.get(group_id)
         if known is not None and known.configuration == configuration:
@@ -343,7 +333,7 @@ class ProviderHost:
             self._close_in_background(known.provider)
         return hosted
 
-    def _close_in_background(self, hosted: HostedProvider) -> None:
+    def _close_in_background(self, hosted: hosting.HostedProvider) -> None:
         task = asyncio.create_task(hosted.aclose())
         self._closing.add(task)
         task.add_done_callback(self._closing.discard)
@@ -358,7 +348,7 @@ class ProviderHost:
         self._book.remember(await self._surroundings.tokens.usage_of_others(DAYS))
 
     async def _list(
-        self, hosted: HostedProvider, silent: bool, token: CancellationToken
+        self, hosted: hosting.HostedProvider, silent: bool, token: CancellationToken
     ) -> tuple[list[wire.LanguageModelChatInformation], list[wire.ProviderError]]:
         models: list[wire.LanguageModelChatInformation] = []
         failures: list[ProviderFailedError | None] = []
@@ -385,7 +375,7 @@ class ProviderHost:
 
     async def _find(
         self, group: wire.Group | None, model_id: str, token: CancellationToken
-    ) -> tuple[HostedProvider, Generation, LanguageModelChatInformation]:
+    ) -> tuple[hosting.HostedProvider, hosting.Generation, LanguageModelChatInformation]:
         if group is not None:
             hosted, own_id = self._of_group(group), model_id
         else:

@@ -22,16 +22,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.conversation.provider_state import ITEMS, decode_state, encode_state, marker_part, read_marker
+from partstream.lm import parts as values
 from partstream.lm.messages import ChatMessage, RequestOptions, Role
-from partstream.lm.parts import (
-    STATEFUL_MARKER_MIME_TYPE,
-    USAGE_MIME_TYPE,
-    DataPart,
-    TextPart,
-    ThinkingPart,
-    ToolCallPart,
-    usage_part,
-)
 from partstream.runtime.answer_files import AnswerFiles, FileNotKeptError, described, is_file
 from partstream.runtime.progress import CheckedProgress
 from partstream.upstream.context import AnswerTap, run_to_the_last_report
@@ -86,14 +78,14 @@ class ShownFiles(ForwardingProgress):
     def report(self, part: ResponsePart) -> None:
         """Passes on a part."""
         self._progress.report(part)
-        if isinstance(part, TextPart):
+        if isinstance(part, values.TextPart):
             self._is_begun = True
-        elif isinstance(part, DataPart) and is_file(part):
+        elif isinstance(part, values.DataPart) and is_file(part):
             before = _BLANK_LINE if self._is_begun else ""
-            self._progress.report(TextPart(f"{before}{self._line(part)}{_BLANK_LINE}"))
+            self._progress.report(values.TextPart(f"{before}{self._line(part)}{_BLANK_LINE}"))
             self._is_begun = False
 
-    def _line(self, part: DataPart) -> str:
+    def _line(self, part: values.DataPart) -> str:
         try:
             return self._files.keep(part).link
         except FileNotKeptError as error:
@@ -190,13 +182,13 @@ class HostedAnswer:
         self._checked.complete()
         if self._watch.usage is None and not self._token.is_cancellation_requested:
             usage_of_finish = None if self.finish is None else self.finish.usage
-            part = None if usage_of_finish is None else usage_part(usage_of_finish)
+            part = None if usage_of_finish is None else values.usage_part(usage_of_finish)
             if part is None:
                 messages = [*self._messages, self._watch.answer()]
                 provider = self._generation.provider
                 [*prompt, counted], _ = await count_all(provider, self._model, messages, self._token)
                 usage = counted_usage(prompt, counted, self._watch.length, self._model, self._options)
-                part = DataPart.json(usage, USAGE_MIME_TYPE)
+                part = values.DataPart.json(usage, values.USAGE_MIME_TYPE)
             await self._watch.drain()  # the provider may have left more than the backlog takes
             self._watch.report(part)
 
@@ -243,7 +235,7 @@ def _restored_message(message: ChatMessage, files: AnswerFiles, room: _Room) -> 
         return message
     parts: list[MessagePart] = []
     for part in reversed(message.content):
-        pieces = [*_pieces(part.value, files, room)] if isinstance(part, TextPart) else [part]
+        pieces = [*_pieces(part.value, files, room)] if isinstance(part, values.TextPart) else [part]
         parts += reversed(pieces)
     return replace(message, content=tuple(reversed(parts)))
 
@@ -255,13 +247,13 @@ def _pieces(text: str, files: AnswerFiles, room: _Room) -> Iterator[MessagePart]
         if not files.owns(line["url"]):
             continue
         if line.start() > begin:
-            yield TextPart(text[begin : line.start()])
+            yield values.TextPart(text[begin : line.start()])
         data = files.find(line["url"], room.left)
         room.left -= len(data or b"")
-        yield TextPart(f"[{line['type']}]") if data is None else DataPart(data, line["type"])
+        yield values.TextPart(f"[{line['type']}]") if data is None else values.DataPart(data, line["type"])
         begin = line.end()
     if begin < len(text) or not text:
-        yield TextPart(text[begin:])
+        yield values.TextPart(text[begin:])
 
 
 # ---- Sealed state ----
@@ -293,26 +285,26 @@ class OpaqueStateProgress(ForwardingProgress):
     def __init__(self, progress: DrainingProgress, memory: CallersMemory) -> None:
         super().__init__(progress)
         self._memory = memory
-        self._said: list[TextPart | ToolCallPart] = []
+        self._said: list[values.TextPart | values.ToolCallPart] = []
         self._metadata: Mapping[str, Any] | None = None
-        self._marker: DataPart | None = None
+        self._marker: values.DataPart | None = None
         self._held: list[ResponsePart] = []
 
     def report(self, part: ResponsePart) -> None:
         """Passes on a part, keeps the state in it, or holds it back until the end."""
-        if isinstance(part, ThinkingPart) and part.metadata is not None:
+        if isinstance(part, values.ThinkingPart) and part.metadata is not None:
             # The chat keeps the last metadata of an answer, so a provider puts all that it needs into it.
             self._metadata = part.metadata
             part = replace(part, metadata=None)
             if not part.value:
                 return
-        elif isinstance(part, DataPart) and part.mime_type == STATEFUL_MARKER_MIME_TYPE:
+        elif isinstance(part, values.DataPart) and part.mime_type == values.STATEFUL_MARKER_MIME_TYPE:
             self._marker = part
             return
-        if isinstance(part, TextPart | ToolCallPart):
+        if isinstance(part, values.TextPart | values.ToolCallPart):
             self._said.append(part)
-        is_usage = isinstance(part, DataPart) and part.mime_type == USAGE_MIME_TYPE
-        if self._held or isinstance(part, ToolCallPart) or is_usage:
+        is_usage = isinstance(part, values.DataPart) and part.mime_type == values.USAGE_MIME_TYPE
+        if self._held or isinstance(part, values.ToolCallPart) or is_usage:
             self._held.append(part)
         else:
             self._progress.report(part)
@@ -323,7 +315,7 @@ class OpaqueStateProgress(ForwardingProgress):
         if opaque is not None:
             state = {_CARRIER: opaque}
             self._memory.remember(self._said, state)
-            self._progress.report(ThinkingPart("", None, state))
+            self._progress.report(values.ThinkingPart("", None, state))
         for part in self._held:
             self._progress.report(part)
         self._held.clear()
@@ -346,7 +338,7 @@ class OpaqueStateProgress(ForwardingProgress):
         return None
 
 
-def _without_repetition(marker: DataPart | None, metadata: Mapping[str, Any]) -> DataPart | None:
+def _without_repetition(marker: values.DataPart | None, metadata: Mapping[str, Any]) -> values.DataPart | None:
     """The marker without the reasoning that the metadata of thinking lists too; as it is where that lists none."""
     ours = None if marker is None or ITEMS not in metadata else read_marker(marker)
     if marker is None or ours is None or not ours.reasoning:
@@ -371,12 +363,12 @@ def with_decoded_state(messages: Sequence[ChatMessage], memory: CallersMemory) -
 
 
 def _opened(part: MessagePart) -> Iterator[MessagePart]:
-    opaque = part.metadata.get(_CARRIER) if isinstance(part, ThinkingPart) and part.metadata else None
+    opaque = part.metadata.get(_CARRIER) if isinstance(part, values.ThinkingPart) and part.metadata else None
     state = decode_state(opaque) if isinstance(opaque, str) else None
-    if not isinstance(part, ThinkingPart) or not isinstance(state, dict):
+    if not isinstance(part, values.ThinkingPart) or not isinstance(state, dict):
         yield part
         return
     marker, metadata = state.get(_MARKER), state.get(_METADATA)
     if isinstance(marker, str):
-        yield DataPart.text(marker, STATEFUL_MARKER_MIME_TYPE)
+        yield values.DataPart.text(marker, values.STATEFUL_MARKER_MIME_TYPE)
     yield replace(part, metadata=metadata if isinstance(metadata, dict) else None)

@@ -22,19 +22,10 @@ from partstream.lm.cancellation import CancellationTokenSource
 from partstream.plugins import MissingPackageError
 from partstream.runtime.progress import said_by
 from partstream.upstream.context import LogLevel, logging_from
+from partstream.vscode import methods
 from partstream.vscode.failures import GroupSecrets, ProviderFailedError, end_forked, error_data, is_forked
 from partstream.vscode.gateway import GatewaySurroundings, editor_settings
 from partstream.vscode.host import ProviderHost
-from partstream.vscode.methods import (
-    METHODS,
-    PROTOCOL_VERSION,
-    Announcements,
-    Direction,
-    ErrorCode,
-    InvalidParamsError,
-    check,
-    encode_response_part,
-)
 from partstream.vscode.recordings import Recordings, open_recordings
 from partstream.vscode.rpc import Connection, Malformed, Notification, Request, Response, encode_error, encode_result
 
@@ -76,7 +67,7 @@ class StreamProgress:
             TypeError: `part` is not a part, is a part for messages only, or holds a value that JSON cannot represent.
             BacklogError: The provider never waits for a slow reader.
         """
-        item = dumps(encode_response_part(part))
+        item = dumps(methods.encode_response_part(part))
         if get_ident() != self._thread:
             self._loop.call_soon_threadsafe(self._put, item)
         # The parts of a request that was cancelled while its usage was counted have no reader.
@@ -124,11 +115,11 @@ class _State(StrEnum):
     SHUT_DOWN = "shut down"
 
 
-_REFUSALS: Mapping[tuple[_State, bool], tuple[ErrorCode, str]] = {
-    (_State.NEW, False): (ErrorCode.SERVER_NOT_INITIALIZED, "expected `initialize` first"),
-    (_State.READY, True): (ErrorCode.INVALID_REQUEST, "expected `initialize` only once"),
-    (_State.SHUT_DOWN, True): (ErrorCode.INVALID_REQUEST, "expected only `exit` after `shutdown`"),
-    (_State.SHUT_DOWN, False): (ErrorCode.INVALID_REQUEST, "expected only `exit` after `shutdown`"),
+_REFUSALS: Mapping[tuple[_State, bool], tuple[methods.ErrorCode, str]] = {
+    (_State.NEW, False): (methods.ErrorCode.SERVER_NOT_INITIALIZED, "expected `initialize` first"),
+    (_State.READY, True): (methods.ErrorCode.INVALID_REQUEST, "expected `initialize` only once"),
+    (_State.SHUT_DOWN, True): (methods.ErrorCode.INVALID_REQUEST, "expected only `exit` after `shutdown`"),
+    (_State.SHUT_DOWN, False): (methods.ErrorCode.INVALID_REQUEST, "expected only `exit` after `shutdown`"),
 }
 """The refusal of a request, by the state and by whether it is `initialize`; a request without a row is served."""
 
@@ -136,7 +127,7 @@ _REFUSALS: Mapping[tuple[_State, bool], tuple[ErrorCode, str]] = {
 class RefusedError(CallerError):
     """The session refuses a request."""
 
-    def __init__(self, code: ErrorCode, message: str, data: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, code: methods.ErrorCode, message: str, data: Mapping[str, Any] | None = None) -> None:
         super().__init__(message)
         self.code = code  # the code of the error response
         self.data = data  # the data of the error response, or None
@@ -185,7 +176,7 @@ class Session:
         self._connection = connection or Connection()
         self._loop = asyncio.get_running_loop()
         self._state = _State.NEW
-        self._announcements = Announcements(self._loop, outbox, redactor)
+        self._announcements = methods.Announcements(self._loop, outbox, redactor)
         self._host = ProviderHost((), self._announcements, lambda: self._recordings)
         self._vscode_version = ""
         self._timer: asyncio.TimerHandle | None = None
@@ -264,13 +255,13 @@ class Session:
         refusal = _REFUSALS.get((self._state, request.method == "initialize"))
         if refusal is not None:
             raise RefusedError(refusal[0], f"got {request.method!r}, {refusal[1]}")
-        method = METHODS.get(request.method)
-        if method is None or not method.is_request or method.direction is not Direction.TO_SIDECAR:
-            raise RefusedError(ErrorCode.METHOD_NOT_FOUND, f"unknown request {request.method!r}")
+        method = methods.METHODS.get(request.method)
+        if method is None or not method.is_request or method.direction is not methods.Direction.TO_SIDECAR:
+            raise RefusedError(methods.ErrorCode.METHOD_NOT_FOUND, f"unknown request {request.method!r}")
         if request.id in self._running:
-            raise RefusedError(ErrorCode.INVALID_REQUEST, f"got the id {request.id!r} of a running request")
+            raise RefusedError(methods.ErrorCode.INVALID_REQUEST, f"got the id {request.id!r} of a running request")
         if method.params is not None:
-            check(request.params, method.params, "params")
+            methods.check(request.params, method.params, "params")
         if request.method == "initialize":
             # At once and not in a task: further requests may follow in the same bytes.
             self._outbox.post(encode_result(request.id, self._initialize(request.params)))
@@ -306,29 +297,29 @@ class Session:
             message = self._redactor.redact(said_by(error))
             if isinstance(error, ProviderFailedError):
                 data = self._redactor.redact_values(error_data(error))
-                return encode_error(request_id, ErrorCode.LANGUAGE_MODEL_FAILED, message, data)
+                return encode_error(request_id, methods.ErrorCode.LANGUAGE_MODEL_FAILED, message, data)
             if isinstance(error, MissingPackageError):
-                return encode_error(request_id, ErrorCode.METHOD_NOT_FOUND, message)
+                return encode_error(request_id, methods.ErrorCode.METHOD_NOT_FOUND, message)
             if isinstance(error, RefusedError):
                 return encode_error(request_id, error.code, message, error.data)
-            if isinstance(error, InvalidParamsError):
-                return encode_error(request_id, ErrorCode.INVALID_PARAMS, message)
+            if isinstance(error, methods.InvalidParamsError):
+                return encode_error(request_id, methods.ErrorCode.INVALID_PARAMS, message)
             _logger.error("a request failed in the sidecar itself", exc_info=error)
-            return encode_error(request_id, ErrorCode.INTERNAL_ERROR, f"{type(error).__name__}: {message}")
+            return encode_error(request_id, methods.ErrorCode.INTERNAL_ERROR, f"{type(error).__name__}: {message}")
         except BaseException as failure:
             _logger.exception("an error of the class %s could not be described", type(error).__name__)
             message = f"{type(error).__name__}, and describing it failed with {type(failure).__name__}"
-            return encode_error(request_id, ErrorCode.INTERNAL_ERROR, message)
+            return encode_error(request_id, methods.ErrorCode.INTERNAL_ERROR, message)
 
     def _initialize(self, params: wire.InitializeParams) -> wire.InitializeResult:
-        if params["protocolVersion"] != PROTOCOL_VERSION:
+        if params["protocolVersion"] != methods.PROTOCOL_VERSION:
             versions: wire.VersionMismatchData = {
                 "clientProtocolVersion": params["protocolVersion"],
-                "serverProtocolVersion": PROTOCOL_VERSION,
+                "serverProtocolVersion": methods.PROTOCOL_VERSION,
             }
             raise RefusedError(
-                ErrorCode.PROTOCOL_VERSION_MISMATCH,
-                f"got protocol version {params['protocolVersion']}, expected {PROTOCOL_VERSION} "
+                methods.ErrorCode.PROTOCOL_VERSION_MISMATCH,
+                f"got protocol version {params['protocolVersion']}, expected {methods.PROTOCOL_VERSION} "
                 f"(this is partstream {__version__})",
                 versions,
             )
@@ -344,7 +335,7 @@ class Session:
         self._state = _State.READY
         self._on_ready()
         return {
-            "protocolVersion": PROTOCOL_VERSION,
+            "protocolVersion": methods.PROTOCOL_VERSION,
             "serverInfo": {
                 "name": "partstream",
                 "version": __version__,
@@ -442,11 +433,11 @@ class Session:
             if not notification.method.startswith("$/"):
                 _logger.warning("ignored the unknown notification %r", notification.method[:80])
             return
-        shape = METHODS[notification.method].params
+        shape = methods.METHODS[notification.method].params
         try:
             if shape is not None:
-                check(notification.params, shape, "params")
-        except InvalidParamsError as error:
+                methods.check(notification.params, shape, "params")
+        except methods.InvalidParamsError as error:
             _logger.warning("ignored the notification %r: %s", notification.method, error)
             return
         handler(notification.params)
@@ -500,7 +491,7 @@ def _name(request: Request) -> str:
 
 
 def _cancelled(request_id: RequestId) -> bytes:
-    return encode_error(request_id, ErrorCode.REQUEST_CANCELLED, "the request was cancelled")
+    return encode_error(request_id, methods.ErrorCode.REQUEST_CANCELLED, "the request was cancelled")
 
 
 def _policy_of(params: wire.PageParams | wire.InspectParams | wire.FindingsPageParams) -> Nonces:
@@ -514,4 +505,4 @@ def _policy_of(params: wire.PageParams | wire.InspectParams | wire.FindingsPageP
     try:
         return Nonces(params["nonce"], params["source"])
     except UnexpectedValueError as error:
-        raise InvalidParamsError(f"params.{error.where}", error.got, error.expected) from error
+        raise methods.InvalidParamsError(f"params.{error.where}", error.got, error.expected) from error

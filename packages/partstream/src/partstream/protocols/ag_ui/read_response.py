@@ -27,20 +27,7 @@ from partstream.errors import LanguageModelError
 from partstream.lm.inner_activity import handover_line
 from partstream.lm.outputs import EmitText, Finish, Outcome, StreamOptions, StreamOutput, Unmapped
 from partstream.lm.parts import FinishReason, UnifiedFinishReason, Usage, text_part
-from partstream.protocols.ag_ui.tool_calls import (
-    ENCRYPTED,
-    ENTITY,
-    INTERRUPTED,
-    ON_INTERRUPT,
-    TOOL_CALL_ID,
-    Carrying,
-    FinalOutput,
-    Thinking,
-    ToolCalls,
-    interrupt_of,
-    interrupted_fields,
-    question,
-)
+from partstream.protocols.ag_ui import tool_calls
 from partstream.protocols.errors import ErrorBody, Errors, read_error_body
 from partstream.protocols.read_response import (
     Deltas,
@@ -72,7 +59,7 @@ _ASSISTANT: Final = "assistant"
 class Texts:
     """The messages of one run."""
 
-    def __init__(self, thinking: Thinking, carrying: Carrying) -> None:
+    def __init__(self, thinking: tool_calls.Thinking, carrying: tool_calls.Carrying) -> None:
         self.any_shown = False
         self._thinking = thinking
         self._carrying = carrying
@@ -320,11 +307,11 @@ class AGUIReader(EventReader):
         self._model: str | None = None
         self._reason: UnifiedFinishReason | None = None
         self._is_cut = False
-        self._carrying = Carrying(options)
-        self._thinking = Thinking(options, self._carrying)
+        self._carrying = tool_calls.Carrying(options)
+        self._thinking = tool_calls.Thinking(options, self._carrying)
         self._texts = Texts(self._thinking, self._carrying)
-        self._final_output = FinalOutput()
-        self._calls = ToolCalls(options.call_id_prefix, self._thinking, self._carrying, self._final_output)
+        self._final_output = tool_calls.FinalOutput()
+        self._calls = tool_calls.ToolCalls(options.call_id_prefix, self._thinking, self._carrying, self._final_output)
         self._sub_agents: dict[str, str] = {}
         self._custom_interrupts: list[JSONObject] = []
 
@@ -396,9 +383,14 @@ class AGUIReader(EventReader):
         self._thinking.settle()
         if interrupts:
             # The run waits for the person, whose next message is the answer.
-            said = question(interrupts, self._calls)
+            said = tool_calls.question(interrupts, self._calls)
             self._calls.keep(outputs)
-            self._carrying.add({TOOL_CALL_ID: "", INTERRUPTED: interrupted_fields(interrupts, self._thread_id)})
+            self._carrying.add(
+                {
+                    tool_calls.TOOL_CALL_ID: "",
+                    tool_calls.INTERRUPTED: tool_calls.interrupted_fields(interrupts, self._thread_id),
+                }
+            )
             self._texts.part(outputs)
             self._texts.show(said, outputs)
         elif self._outcome == _CANCELLED:
@@ -419,12 +411,12 @@ class AGUIReader(EventReader):
     # What it says
 
     def _encrypted(self, event: JSONObject, outputs: _Outputs) -> None:
-        entity, value = identifier(event, "entityId"), identifier(event, ENCRYPTED)
+        entity, value = identifier(event, "entityId"), identifier(event, tool_calls.ENCRYPTED)
         if entity is None or value is None:
             outputs.append(Unmapped(f"{event['type']} (without a value)", event))
         elif not self._thinking.encrypted(entity, value) and not self._calls.encrypted(entity, value):
             # Of a message that went out before, or that is no reasoning.
-            self._carrying.add({ENTITY: entity, ENCRYPTED: value})
+            self._carrying.add({tool_calls.ENTITY: entity, tool_calls.ENCRYPTED: value})
 
     # What it does
 
@@ -454,8 +446,8 @@ class AGUIReader(EventReader):
         self._count_once(" ".join(filter(None, (event["type"], said and said[:80]))), event, outputs)
 
     def _custom(self, event: JSONObject, outputs: _Outputs) -> None:
-        if event.get("name") == ON_INTERRUPT:
-            self._custom_interrupts.append(interrupt_of(event))
+        if event.get("name") == tool_calls.ON_INTERRUPT:
+            self._custom_interrupts.append(tool_calls.interrupt_of(event))
         else:
             self._count(event, outputs)
 
@@ -486,8 +478,8 @@ SAID: Final[dict[str, Row]] = {
         _apart(lambda stream, event, outputs: stream._thinking.content(event, outputs)),
         "REASONING_MESSAGE_CONTENT REASONING_MESSAGE_CHUNK THINKING_TEXT_MESSAGE_CONTENT",
     ),
-    **_content(_apart(of_part("_calls", ToolCalls.start)), "TOOL_CALL_START"),
-    **_content(_apart(of_part("_calls", ToolCalls.chunk)), "TOOL_CALL_CHUNK"),
+    **_content(_apart(of_part("_calls", tool_calls.ToolCalls.start)), "TOOL_CALL_START"),
+    **_content(_apart(of_part("_calls", tool_calls.ToolCalls.chunk)), "TOOL_CALL_CHUNK"),
 }
 """The events that the agent's model says: after the end of a step, they begin the next one."""
 
@@ -498,8 +490,8 @@ EVENTS: Final[dict[str, Row]] = {
     **_content(nothing, "REASONING_START REASONING_MESSAGE_END REASONING_END"),
     **_content(nothing, "THINKING_START THINKING_TEXT_MESSAGE_END THINKING_END"),
     **_content(AGUIReader._encrypted, "REASONING_ENCRYPTED_VALUE"),
-    **_content(of_part("_calls", ToolCalls.arguments), "TOOL_CALL_ARGS"),
-    **_content(of_part("_calls", ToolCalls.end), "TOOL_CALL_END"),
+    **_content(of_part("_calls", tool_calls.ToolCalls.arguments), "TOOL_CALL_ARGS"),
+    **_content(of_part("_calls", tool_calls.ToolCalls.end), "TOOL_CALL_END"),
     **_content(AGUIReader._result, "TOOL_CALL_RESULT"),
     **_content(AGUIReader._sub_agent_start, "SUBAGENT_STARTED"),
     **_content(lambda stream, _event, outputs: stream._texts.part(outputs), "SUBAGENT_FINISHED"),

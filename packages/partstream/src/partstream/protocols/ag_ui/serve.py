@@ -21,15 +21,7 @@ from partstream.lm.messages import ChatMessage, RequestOptions
 from partstream.lm.outputs import Finish, InboundRequest, Outcome, Repeated, Reply, StreamOutput
 from partstream.lm.parts import DataPart, MessagePart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 from partstream.protocols import read_request
-from partstream.protocols.ag_ui.read_response import (
-    FINISH_REASON,
-    IS_CUT,
-    MODEL,
-    OURS,
-    RUN_ERROR,
-    SUCCESS,
-    written_usage,
-)
+from partstream.protocols.ag_ui import read_response as wire
 from partstream.protocols.ag_ui.write_request import EFFORT, PROTOCOL_VERSION, chosen_options, digest_of
 from partstream.protocols.failures import STATUSES, FailedReply, ServedFailure, retry_headers, sentence_of
 from partstream.protocols.model_documents import MODEL_DOCUMENTS
@@ -171,7 +163,8 @@ class AGUIRequests(RequestReader):
         if forwarded and not isinstance(forwarded, dict):
             unmapped["forwardedProps"] = forwarded
         return InboundRequest(
-            model=model_in_path(_OF_MODEL, request.path) or read_request.optional_text(fields, MODEL, "forwardedProps"),
+            model=model_in_path(_OF_MODEL, request.path)
+            or read_request.optional_text(fields, wire.MODEL, "forwardedProps"),
             messages=messages if context is None else (context, *messages),
             options=RequestOptions(
                 tuple(tools.tools.values()),
@@ -281,37 +274,39 @@ class AGUIWriter(ResponseWriter):
         ]
 
     def _finish(self, finish: Finish) -> list[_Event]:
-        usage = written_usage(finish.usage, finish.model)
+        usage = wire.written_usage(finish.usage, finish.model)
         ours: _Event = {}  # facts without a field on the wire; the model, where no usage names it
         if finish.outcome in {Outcome.FAILED, Outcome.TRUNCATED}:
             code = finish.error.provider_code if isinstance(finish.error, UpstreamError) else None
-            end: _Event = {"type": RUN_ERROR, "message": sentence_of(finish.error)} | ({"code": code} if code else {})
+            end: _Event = {"type": wire.RUN_ERROR, "message": sentence_of(finish.error)} | (
+                {"code": code} if code else {}
+            )
         else:
-            ours |= {} if finish.reason is None else {FINISH_REASON: finish.reason.unified.value}
-            ours |= {IS_CUT: True} if finish.outcome is Outcome.INCOMPLETE else {}
+            ours |= {} if finish.reason is None else {wire.FINISH_REASON: finish.reason.unified.value}
+            ours |= {wire.IS_CUT: True} if finish.outcome is Outcome.INCOMPLETE else {}
             # Frontends before 1.0 refuse the list; without an outcome, the run was a success for every one of them.
             pending = {"pendingToolCallIds": self._calls} if self._calls else {}
-            outcome = {"outcome": {"type": SUCCESS, **pending}} if self._speaks_1_0 else {}
+            outcome = {"outcome": {"type": wire.SUCCESS, **pending}} if self._speaks_1_0 else {}
             end = {"type": "RUN_FINISHED", **self._run, **outcome}
-        ours |= {MODEL: finish.model} if finish.model and not usage else {}
-        return [*self._closed(), {**end, **usage, **({"metadata": {OURS: ours}} if ours else {})}]
+        ours |= {wire.MODEL: finish.model} if finish.model and not usage else {}
+        return [*self._closed(), {**end, **usage, **({"metadata": {wire.OURS: ours}} if ours else {})}]
 
     @staticmethod
     def document(events: Sequence[Mapping[str, Any]]) -> tuple[int, _Event]:
         """The events of a run in one document; of a run that failed, its error."""
         last = dict(events[-1])
-        return (500, last) if last["type"] == RUN_ERROR else (200, {"events": [dict(event) for event in events]})
+        return (500, last) if last["type"] == wire.RUN_ERROR else (200, {"events": [dict(event) for event in events]})
 
     @staticmethod
     def error(_status: int, message: str) -> _Event:
         """The event with which a run fails."""
-        return {"type": RUN_ERROR, "message": message}
+        return {"type": wire.RUN_ERROR, "message": message}
 
     @classmethod
     def failed(cls, failure: ServedFailure) -> FailedReply:
         """A failure before the run, as the event that the run would have ended with: frontends show its message."""
         code = failure.code or failure.kind.value.replace(" ", "_")
-        body = {"type": RUN_ERROR, "message": failure.message, "code": code}
+        body = {"type": wire.RUN_ERROR, "message": failure.message, "code": code}
         return FailedReply(STATUSES[failure.kind], retry_headers(failure), body)
 
 

@@ -38,18 +38,8 @@ from partstream.conversation.turns import (
     merged_turns,
     shown_by_user,
 )
+from partstream.protocols.ag_ui import tool_calls
 from partstream.protocols.ag_ui.read_response import ERRORS
-from partstream.protocols.ag_ui.tool_calls import (
-    CALL,
-    ENCRYPTED,
-    ENTITY,
-    INTERRUPTED,
-    ITEM_TYPE,
-    MESSAGE,
-    PARENT,
-    TOOL_CALL_ID,
-    resume_entries,
-)
 from partstream.protocols.options import text_of_arguments, with_extra_fields
 from partstream.protocols.protocol import OwnSettings, RequestWriter
 from partstream.protocols.read_response import identifier, mapping, objects
@@ -187,8 +177,8 @@ class Answer:
                 self._goes_on = False
                 said = self._of_calls.get(piece.call_id, {})
                 wire = _function(piece.call_id, piece.name, text_of_arguments(piece), said)
-                self._place_call(piece.call_id, wire, identifier(said, PARENT))
-            case Reasoning(item) if item.get("type") == ITEM_TYPE:
+                self._place_call(piece.call_id, wire, identifier(said, tool_calls.PARENT))
+            case Reasoning(item) if item.get("type") == tool_calls.ITEM_TYPE:
                 self._item(item)
 
     def give(self, call_id: str, result: _Wire) -> bool:
@@ -254,19 +244,19 @@ class Answer:
 
     def _item(self, item: Mapping[str, Any]) -> None:
         """Takes an item by the field that tells its form; the order decides where there are several."""
-        if MESSAGE in item:
+        if tool_calls.MESSAGE in item:
             self._carried_message(item)
-        elif CALL in item:
+        elif tool_calls.CALL in item:
             self._inner_call(item)
-        elif ENTITY in item:
+        elif tool_calls.ENTITY in item:
             self._late_value(item)
-        elif INTERRUPTED in item:
-            self.asked = mapping(item, INTERRUPTED)
-        elif TOOL_CALL_ID in item:
-            self._of_calls[str(item[TOOL_CALL_ID])] = item
+        elif tool_calls.INTERRUPTED in item:
+            self.asked = mapping(item, tool_calls.INTERRUPTED)
+        elif tool_calls.TOOL_CALL_ID in item:
+            self._of_calls[str(item[tool_calls.TOOL_CALL_ID])] = item
 
     def _carried_message(self, item: Mapping[str, Any]) -> None:
-        message = mapping(item, MESSAGE)
+        message = mapping(item, tool_calls.MESSAGE)
         if message.get("role") == "reasoning":
             step = self._steps[-1]
             # A thought between two calls of a batch goes before it: nothing separates a call from its result.
@@ -274,31 +264,31 @@ class Answer:
                 step = self._next()
             step.thoughts.append(dict(message))
             return
-        call_id = identifier(message, TOOL_CALL_ID) or ""
-        result = {name: value for name, value in message.items() if name not in {"role", TOOL_CALL_ID}}
+        call_id = identifier(message, tool_calls.TOOL_CALL_ID) or ""
+        result = {name: value for name, value in message.items() if name not in {"role", tool_calls.TOOL_CALL_ID}}
         if not self.give(call_id, result):
             any(one.give(call_id, result) for one in self._before)
 
     def _inner_call(self, item: Mapping[str, Any]) -> None:
-        call = mapping(item, CALL)
+        call = mapping(item, tool_calls.CALL)
         call_id = identifier(call, "id")
         # A run that goes on after a question may say its call again: it is the one that waited for the answer.
         if call_id is not None and not any(one.has_call(call_id, with_result=False) for one in self._before):
             wire = _function(call_id, str(call.get("name", "")), str(call.get("arguments", "{}")), call)
-            self._place_call(call_id, wire, identifier(item, PARENT))
+            self._place_call(call_id, wire, identifier(item, tool_calls.PARENT))
 
     def _late_value(self, item: Mapping[str, Any]) -> None:
-        entity, value = identifier(item, ENTITY), identifier(item, ENCRYPTED)
+        entity, value = identifier(item, tool_calls.ENTITY), identifier(item, tool_calls.ENCRYPTED)
         for step in self._steps:
             for message in (*step.thoughts, *step.results.values()):
                 if value is not None and message.get("id") == entity:
-                    message[ENCRYPTED] = value
+                    message[tool_calls.ENCRYPTED] = value
 
 
 def _function(call_id: str, name: str, arguments: str, carried: Mapping[str, Any]) -> _Wire:
     wire = {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
-    encrypted = identifier(carried, ENCRYPTED)
-    return wire | ({ENCRYPTED: encrypted} if encrypted else {})
+    encrypted = identifier(carried, tool_calls.ENCRYPTED)
+    return wire | ({tool_calls.ENCRYPTED: encrypted} if encrypted else {})
 
 
 # ---- The messages of a conversation ----
@@ -346,7 +336,9 @@ class _Conversation:
     def _user(self, turn: MergedTurn, *, is_last: bool) -> None:
         said = [piece for piece in turn.content if isinstance(piece, Text | Attachment)]
         if self._asked is not None and is_last:
-            self.resume = resume_entries(self._asked, joined_texts(one.value for one in said if isinstance(one, Text)))
+            self.resume = tool_calls.resume_entries(
+                self._asked, joined_texts(one.value for one in said if isinstance(one, Text))
+            )
             self.thread_id = identifier(self._asked, "threadId")
             said = [one for one in said if isinstance(one, Attachment)]
         elif self._asked is not None:

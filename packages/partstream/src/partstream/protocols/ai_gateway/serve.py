@@ -40,15 +40,7 @@ from partstream.lm.parts import (
     tool_call_part,
     unchecked_part,
 )
-from partstream.protocols.ai_gateway.models import (
-    LATEST,
-    MODEL_HEADER,
-    PROTOCOL_VERSION,
-    PROTOCOL_VERSION_HEADER,
-    SPECIFICATION_VERSIONS,
-    STREAMING_HEADER,
-    VERSION_HEADER,
-)
+from partstream.protocols.ai_gateway import models as gateway
 from partstream.protocols.ai_sdk.blocks import file_part
 from partstream.protocols.ai_sdk.errors import Chunk, error_value, is_summary, take_metadata
 from partstream.protocols.ai_sdk.provider_state import GATEWAY, REASONING, SUMMARY, TOOL_CALL, unwrap, wrap
@@ -316,7 +308,7 @@ def type_name(value: object) -> str:
 
 # ---- The shapes of prompts in each version ----
 
-VERSIONS: Final = tuple(map(str, SPECIFICATION_VERSIONS))
+VERSIONS: Final = tuple(map(str, gateway.SPECIFICATION_VERSIONS))
 
 _PROVIDER_OPTIONS: Final[dict[str, Check]] = {"providerOptions": object_of(object_of(any_json))}
 """An object for each provider."""
@@ -466,17 +458,19 @@ class GatewayRequests(RequestReader):
         for name, values in _HEADERS.items():
             if headers.get(name) not in values:
                 raise InvalidRequestError(f"header {name}", _got(headers.get(name)), f"one of {', '.join(values)}")
-        if not headers.get(MODEL_HEADER):
-            raise InvalidRequestError(f"header {MODEL_HEADER}", _got(headers.get(MODEL_HEADER)), "the id of a model")
+        if not headers.get(gateway.MODEL_HEADER):
+            raise InvalidRequestError(
+                f"header {gateway.MODEL_HEADER}", _got(headers.get(gateway.MODEL_HEADER)), "the id of a model"
+            )
         unmapped: dict[str, Any] = {}
-        check_object(body, "", _BODY[headers[VERSION_HEADER]], unmapped)
+        check_object(body, "", _BODY[headers[gateway.VERSION_HEADER]], unmapped)
         tools = body.get("tools") or []
         left, mode = _choose(tools, body.get("toolChoice"), unmapped)
         effort = body.get("reasoning")
         if body.get("includeRawChunks"):
             unmapped["includeRawChunks"] = True
         return InboundRequest(
-            model=headers[MODEL_HEADER],
+            model=headers[gateway.MODEL_HEADER],
             messages=_Prompt(unmapped).read(body["prompt"]),
             options=RequestOptions(
                 left,
@@ -484,9 +478,9 @@ class GatewayRequests(RequestReader):
                 {name: value for name, value in body.items() if name in _OPTIONS},
                 {} if effort in (None, "provider-default") else {"reasoningEffort": effort},
             ),
-            stream=headers[STREAMING_HEADER] == "true",
+            stream=headers[gateway.STREAMING_HEADER] == "true",
             unmapped=unmapped,
-            dialect=headers[VERSION_HEADER],
+            dialect=headers[gateway.VERSION_HEADER],
             body=body,
         )
 
@@ -495,9 +489,9 @@ READ_REQUEST: Final = GatewayRequests()
 
 
 _HEADERS: Final[dict[str, tuple[str, ...]]] = {
-    PROTOCOL_VERSION_HEADER: (PROTOCOL_VERSION,),
-    VERSION_HEADER: VERSIONS,
-    STREAMING_HEADER: ("true", "false"),
+    gateway.PROTOCOL_VERSION_HEADER: (gateway.PROTOCOL_VERSION,),
+    gateway.VERSION_HEADER: VERSIONS,
+    gateway.STREAMING_HEADER: ("true", "false"),
 }
 
 
@@ -583,7 +577,7 @@ _VERSIONS: Final = {"/v3/ai": 3, "/v1/ai": 2, "/v4/ai": 4}
 
 
 def _configuration(request: WireRequest, models: Sequence[ServedModel], _tokens: int) -> tuple[int, dict[str, Any]]:
-    version = f"v{_VERSIONS.get(request.base_path, LATEST)}"
+    version = f"v{_VERSIONS.get(request.base_path, gateway.LATEST)}"
     entries = [
         {
             "id": model.id,
@@ -616,7 +610,7 @@ class GatewayWriter(ChunkWriter):
     def __init__(self, asked: InboundRequest, reply: Reply) -> None:
         super().__init__(asked, reply)
         # A client of another protocol gets the latest version.
-        self._version = int(asked.dialect) if asked.dialect in VERSIONS else LATEST
+        self._version = int(asked.dialect) if asked.dialect in VERSIONS else gateway.LATEST
         self._nests = self._version >= _NESTS_USAGE
 
     def _begin(self, _output: StreamOutput) -> list[Chunk]:
