@@ -937,7 +937,9 @@ class PydanticAI:
         asking = [name for name, asks in own_tools(agent).items() if asks]
         reader = EventReader(external, asking, () if paused is None else paused.answered_calls(request))
         arguments = run_arguments(request) if paused is None else paused.arguments(request)
-        run = FrameworkRun(agent, {**arguments, **self._settings(request)})
+        settings = model_settings_of(request, self._model_settings)
+        arguments = {**arguments, "deps": self._deps, "usage_limits": self._usage_limits, "model_settings": settings}
+        run = FrameworkRun(agent, arguments)
         async with aclosing(run.events()) as events:
             async for event in events:
                 for output in reader.read(event):
@@ -950,14 +952,6 @@ class PydanticAI:
             outputs += PausedRun(dumped(reader.ended.messages), calls).outputs()
         for output in outputs:
             yield output
-
-    def _settings(self, request: adapter.AgentRequest) -> dict[str, Any]:
-        """The arguments of a run that the person and the caller have chosen."""
-        return {
-            "deps": self._deps,
-            "usage_limits": self._usage_limits,
-            "model_settings": model_settings_of(request, self._model_settings),
-        }
 
 
 ADAPTER: Final = PydanticAI()

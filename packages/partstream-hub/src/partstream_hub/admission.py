@@ -465,7 +465,9 @@ class HubPermit:
         self.rate.end(taken.tokens)
         row = ended_row(self.reservation.answer, ended, taken)
         content = content_of(row, ended) if self.is_content_kept else None
-        self.reservation.settle({rule.id: _charge(rule, taken) for rule in self.rules}, row, content)
+        paid = {BudgetUnit.TOKENS: taken.tokens}
+        charges = {rule.id: paid.get(rule.unit, taken.nanodollars or 0) for rule in self.rules}
+        self.reservation.settle(charges, row, content)
         self.on_end(row)
 
 
@@ -479,10 +481,6 @@ class CountPermit:
     def settle(self, _ended: EndedAnswer) -> None:
         """Makes room for others."""
         self.rate.end(0)
-
-
-def _charge(rule: BudgetRule, taken: pricing.AnswerCharge) -> int:
-    return taken.tokens if rule.unit is BudgetUnit.TOKENS else taken.nanodollars or 0
 
 
 # ---- What is kept of an answer ----

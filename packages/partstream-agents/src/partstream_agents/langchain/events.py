@@ -108,7 +108,8 @@ class RunCalls:
             if message.type == "tool":
                 outputs += self._result(message, silent)
             else:
-                outputs += [self._shown(call) for call in self._open(message, step) if self._is_shown(call, silent)]
+                opened = (call for call in self._open(message, step) if call.name not in self._host_tools)
+                outputs += [self._shown(call) for call in opened if call.call_id not in silent]
         return outputs
 
     def pending(self) -> tuple[ToolCallPart, ...]:
@@ -147,9 +148,6 @@ class RunCalls:
         calls = [_Call(str(one.get("id") or ""), one["name"], one["args"], step, self._messages) for one in found]
         self._calls |= {call.call_id: call for call in calls}
         return calls
-
-    def _is_shown(self, call: _Call, silent: Collection[str]) -> bool:
-        return call.name not in self._host_tools and call.call_id not in silent
 
     def _shown(self, call: _Call) -> AgentOutput:
         for prefix in _HANDOVERS:

@@ -75,10 +75,6 @@ class AnswerJudgement:
         """The findings against one rule."""
         return [finding for rule, finding in self.broken if rule.id == rule_id]
 
-    def breaks_subject(self, subject: str) -> bool:
-        """Whether a MUST of a subject is broken, such as `tool-call`."""
-        return any(rule.level is Level.MUST and rule.id.startswith(f"{subject}.") for rule, _ in self.broken)
-
     def shows(self, rule: Rule) -> bool:
         """Whether the answer holds what it takes to judge the rule: a rule about calls says nothing without a call."""
         if not self.checker.judges(rule):
@@ -237,11 +233,6 @@ _NOT_JUDGED: Final[Mapping[str, str]] = {
 """Why requirements are not judged, by the beginning of their ids."""
 
 
-def not_of_parsers(requirement_id: str) -> str:
-    """Why a requirement is not judged of a parser; empty if it is."""
-    return next((why for prefix, why in _NOT_JUDGED.items() if requirement_id.startswith(prefix)), "")
-
-
 def unfit_for_parsers(row: Scenario | Probe) -> str:
     """Why a scenario cannot be shown to a parser; empty if it can."""
     if isinstance(row, Probe):
@@ -287,7 +278,8 @@ def check(requirement_id: str, case: Case) -> Outcome:
     Raises:
         NotJudged: The transcripts do not hold what it takes to judge it.
     """
-    if case.way is Provocation.PARSER and (reason := not_of_parsers(requirement_id)):
+    reasons = (why for prefix, why in _NOT_JUDGED.items() if requirement_id.startswith(prefix))
+    if case.way is Provocation.PARSER and (reason := next(reasons, "")):
         raise NotJudged(reason)
     if requirement_id not in RULES:
         return CHECKS[requirement_id](case)
@@ -352,7 +344,8 @@ def _scripted(case: Case, subject: str) -> list[tuple[int, AnswerJudgement, Scri
     whole = [row for row in found if row[1].answer.error is None or row[2].ending is not Ending.DONE]
     if not whole:
         raise NotJudged("the answer was rejected")
-    kept = [row for row in whole if not row[1].breaks_subject(subject)]
+    of_subject = {rule.id for rule in RULES.values() if rule.level is Level.MUST and rule.id.startswith(f"{subject}.")}
+    kept = [row for row in whole if of_subject.isdisjoint(rule.id for rule, _ in row[1].broken)]
     if not kept:
         raise NotJudged(f"the parts break other rules of {subject}")
     return kept

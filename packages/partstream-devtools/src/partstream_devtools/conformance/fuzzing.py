@@ -221,11 +221,6 @@ class FailureFileError(KitFileError):
     _kind = "failure"
 
 
-def failure_path(folder: Path, requirement: str) -> Path:
-    """The file of a broken requirement."""
-    return folder / f"{requirement}.json"
-
-
 def failure_json(tested: Tested, failure: Failure) -> dict[str, Any]:
     """A failure as JSON values."""
     finding = failure.finding
@@ -251,7 +246,7 @@ def write_failure(folder: Path, tested: Tested, failure: Failure, redactor: Reda
         OSError: The file cannot be written.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    path = failure_path(folder, failure.requirement)
+    path = folder / f"{failure.requirement}.json"
     said = redactor.redact_values(failure_json(tested, failure), names=True)
     path.write_text(json.dumps(said, indent=1) + "\n", encoding="utf-8")
     return path

@@ -46,11 +46,6 @@ def _safe_fields(said: dict[str, Any]) -> dict[str, Any]:
     return {name: _safe(value) for name, value in said.items()}
 
 
-def message_json(message: ChatMessage) -> dict[str, Any]:
-    """A message as JSON values."""
-    return {"role": message.role.name.lower(), "content": [part_json(part) for part in message.content]}
-
-
 def shown_part(part: object) -> str:
     """A part in one line for a person."""
     match part:
@@ -191,7 +186,10 @@ class Answer:
         return {
             "request": {
                 "model": self.model,
-                "messages": [message_json(message) for message in self.messages],
+                "messages": [
+                    {"role": message.role.name.lower(), "content": [part_json(part) for part in message.content]}
+                    for message in self.messages
+                ],
                 "tools": [tool.name for tool in self.options.tools],
                 "options": dict(self.options.model_options),
             },

@@ -152,11 +152,6 @@ def _is_model(word: str) -> bool:
     )
 
 
-def replaced_query(query: str, replacement: Replacement, *, whole: bool) -> str:
-    """A query with stand-ins for its values."""
-    return "&".join(_pair(one, replacement, whole=whole) for one in query.split("&"))
-
-
 def _pair(pair: str, replacement: Replacement, *, whole: bool) -> str:
     name, equals, value = pair.partition("=")
     holds_key = not _is_harmless(name) and bool(replacement.search.find(name))
@@ -437,7 +432,7 @@ class _ExchangeTexts:
             request,
             method=replacement.word(request.method),
             path=replaced_path(request.path, replacement, whole=whole),
-            query=replaced_query(request.query, replacement, whole=whole) if request.query else "",
+            query="&".join(_pair(one, replacement, whole=whole) for one in request.query.split("&") if request.query),
             headers=replaced_headers(request.headers, replacement, whole=whole),
             body=self._written(self._request, request.body),
         )

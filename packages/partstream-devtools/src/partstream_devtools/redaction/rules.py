@@ -422,7 +422,7 @@ def meaning_by_name(place: FieldPath) -> Meaning:
 
 def _meaning_by_name(place: FieldPath) -> Meaning:
     name = _snake(place.name)
-    if names_secret(name):
+    if _SECRETS.search(name):
         return Meaning.SECRET
     if is_free(place):
         return Meaning.SECRET if name == "token" else Meaning.TEXT
@@ -434,11 +434,6 @@ def _meaning_by_name(place: FieldPath) -> Meaning:
     if name in _TIMES:
         return Meaning.TIME
     return Meaning.ID if _IDS.search(name) else Meaning.TEXT
-
-
-def names_secret(name: str) -> bool:
-    """Whether a field of this name, in small letters with underscores, holds a key."""
-    return _SECRETS.search(name) is not None
 
 
 def is_free(place: FieldPath) -> bool:
