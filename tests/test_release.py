@@ -212,7 +212,7 @@ def test_the_extension_gets_every_module_that_the_sidecar_imports_and_no_other(p
 @pytest.mark.parametrize(
     ("lost", "importer"),
     [
-        ("partstream/vscode/hubs.py", "partstream.vscode."),
+        ("partstream/vscode/host.py", "partstream.vscode."),
         ("partstream_agents/pydantic_ai.py", "partstream_agents.detection"),
         ("partstream_devtools/capturing/capture_socket.py", "partstream_devtools.sidecar"),
     ],

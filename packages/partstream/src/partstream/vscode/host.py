@@ -11,6 +11,7 @@ import logging
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import chain, count
@@ -20,13 +21,14 @@ from partstream.conversation.provider_state import ThinkingMemory
 from partstream.errors import LanguageModelError, UnknownModelError
 from partstream.runtime.answer_files import AnswerFiles
 from partstream.runtime.provider_files import ProviderLoader, SourceLoader, default_name
+from partstream.settings.kinds import ConfigurationError
+from partstream.settings.row import hidden_url
 from partstream.tokens.usage import DAYS, AnswerUsage, UsageBook
 from partstream.vscode import hosted as hosting
 from partstream.vscode import methods
 from partstream.vscode import rpc_types as wire
 from partstream.vscode.failures import ProviderFailedError, provider_error, run_in_thread
 from partstream.vscode.gateway import PROVIDER_KEY, GatewayLoader, GatewaySurroundings
-from partstream.vscode.hubs import hub_of, join_hub, standing_of
 
 if TYPE_CHECKING:
     from partstream.lm.cancellation import CancellationToken
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
     from partstream.lm.provider import DrainingProgress, LanguageModelChatInformation
     from partstream.server.pages.document import ContentPolicy
     from partstream.tokens import TokenCount
+    from partstream.upstream.configuration import GatewayConfiguration
+    from partstream.upstream.hub import HubStanding
     from partstream.vscode.recordings import Recordings
 
 COLLECT_SECONDS: Final = 0.1
@@ -413,3 +417,71 @@ def _countable(item: wire.TokenCountItem, where: str) -> str | ChatMessage:
 
 def _encoded(count: TokenCount) -> wire.TokenCount:
     return {"count": count.tokens, "source": count.source.value}
+
+
+# ---- Hubs ----
+# Where no group has the key of a hub, no hub is asked.
+
+
+async def join_hub(params: wire.JoinHubParams, surroundings: GatewaySurroundings) -> wire.JoinHubResult:
+    """Gives a join code for a key, at the address that the person has confirmed and at no other.
+
+    Args:
+        params: The address and the code, both checked again: a link may come from anybody.
+        surroundings: The other things that a gateway needs; learns the code and the key, so that no log shows them.
+    """
+    from partstream.upstream.hub import (  # noqa: PLC0415 - with httpx2, which a loaded gateway has imported
+        base_url_of,
+        hub_address,
+        join,
+        join_code,
+    )
+
+    surroundings.learn(params["code"])
+    try:
+        base_url = base_url_of(hub_address(params["hub"]))
+        code = join_code(params["code"])
+        joined = await join(GatewayLoader({"baseUrl": base_url}, surroundings).configuration(), code)
+    except (LanguageModelError, ConfigurationError) as error:
+        return {"problem": str(error)}
+    key = joined.key.reveal()
+    surroundings.learn(key)
+    return {"joined": {"baseUrl": base_url, "apiKey": key, "person": joined.person}}
+
+
+async def hub_of(hosted: hosting.HostedProvider) -> GatewayConfiguration | None:
+    """The hub that a group asks, if its provider is loaded and its key is one that a hub gave; None for all others."""
+    from partstream.upstream.hub import is_of_hub  # noqa: PLC0415 - as above
+    from partstream.upstream.provider import GatewayProvider  # noqa: PLC0415 - as above
+
+    generation = hosted.loaded
+    if generation is None or not isinstance(generation.provider, GatewayProvider):
+        return None
+    configuration = generation.provider.configuration
+    with suppress(LanguageModelError):  # the list of its models says that there is no key
+        return configuration if await is_of_hub(configuration) else None
+    return None
+
+
+async def standing_of(hub: GatewayConfiguration) -> wire.HubStanding:
+    """The standing of the person whose key a hub gave, or why it is unknown."""
+    from partstream.upstream.hub import fetch_standing  # noqa: PLC0415 - as above
+
+    address = hidden_url(hub.base_url).partition("?")[0].rstrip("/").removesuffix("/v1")
+    shown: wire.HubStanding = {"hub": address, "page": f"{address}/hub", "person": "", "budgets": []}
+    try:
+        standing = await fetch_standing(hub)
+    except (LanguageModelError, ConfigurationError) as error:
+        _logger.info("nothing is known of the budgets at %s: %s", address, error)
+        return {**shown, "problem": str(error)}
+    for problem in standing.problems:
+        _logger.warning("the budgets at %s: %s", address, problem)
+    return {**shown, "person": standing.person, "budgets": _budgets(standing)}
+
+
+def _budgets(standing: HubStanding) -> list[wire.HubBudget]:
+    from partstream.upstream.hub import left_text  # noqa: PLC0415 - as above
+
+    return [
+        {"text": left_text(one), "shareLeft": one.share_left, "resetsAt": one.resets_at} for one in standing.budgets
+    ]

@@ -8,7 +8,7 @@ import pytest
 
 from models.server import ModelServer, serving
 from partstream.vscode.gateway import GatewaySurroundings
-from partstream.vscode.hubs import join_hub
+from partstream.vscode.host import join_hub
 
 from .in_process import serving as session
 
