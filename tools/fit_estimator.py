@@ -11,6 +11,7 @@ it leaves out every seventh training text in turn and shows the errors of the es
 """
 
 from __future__ import annotations
+import json
 import random
 import re
 import sys
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent.parent
 CORPUS = ROOT / "tests" / "fixtures" / "token_corpus" / "train"
-TABLE = ROOT / "packages/partstream/src/partstream" / "tokens" / "counting" / "estimator_table.py"
+TABLE = ROOT / "packages/partstream/src/partstream/tokens/estimator.json"
 SEED = 7
 WINDOW_LENGTHS = (60, 100, 150, 250, 400, 700, 1200)
 WINDOWS_PER_TEXT = 25
@@ -335,68 +336,30 @@ def cross_validate() -> None:
         print(f"{vocabulary} mean of all kinds {fmean(fmean(errors[name, vocabulary]) for name in by_file):.1%}")
 
 
-HEAD = '''"""The weights of the token estimator. Written by tools/fit_estimator.py; do not edit.
-
-Ridge regression on the training half of tests/fixtures/token_corpus, against the counts of bpe-openai.
-docs/tokens.md has its accuracy on the held-out half.
-"""
-
-from __future__ import annotations
-
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
-
-from partstream.tokens.families import Vocabulary
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-__all__ = ["COMMON_HAN", "MODELS", "Model"]
-
-
-@dataclass(frozen=True, slots=True)
-class Model:
-    """The weights for the texts of one alphabet in one vocabulary.
-
-    Attributes:
-        start: The tokens that every text takes.
-        weights: The weight of each pair of classes, in parts of a token; the index is 16 times the first class plus
-            the second.
-        parts: The number of parts in a token.
-        common_han: The additional tokens (or fewer, if negative) of each common Han character.
-    """
-
-    start: float
-    weights: bytes
-    parts: int
-    common_han: float = 0.0
-
-
-'''
-
-
-def _literal(rows: Iterable[str], indent: str) -> list[str]:
-    return [f'{indent}"{row}"' for row in rows]
+ABOUT = (
+    "The weights of the token estimator. Written by tools/fit_estimator.py: ridge regression on the training half of "
+    "tests/fixtures/token_corpus, against the counts of bpe-openai. docs/tokens.md has its accuracy on the other half."
+)
 
 
 def render(models: Mapping[Vocabulary, Mapping[Alphabet, Sequence[float]]]) -> str:
-    """The module."""
+    """The table."""
     frequent = frequencies()
-    lines = ["# fmt: off", "MODELS: Final[Mapping[Vocabulary, tuple[Model, ...]]] = {"]
-    for vocabulary, fitted in models.items():
-        lines.append(f"    Vocabulary.{vocabulary.name}: (")
-        for alphabet, weights in fitted.items():
-            hexadecimal = in_units(weights, UNITS[alphabet], frequent[alphabet]).hex()
-            rows = (hexadecimal[start : start + 4 * CLASSES] for start in range(0, 2 * PAIRS, 4 * CLASSES))
-            common = f", {weights[COMMON]:.4f}" if alphabet is Alphabet.THREE_BYTES else ""
-            lines.append(f"        Model({weights[START]:.4f}, bytes.fromhex(  # {alphabet.name}")
-            lines += [*_literal(rows, " " * 12), f"        ), {UNITS[alphabet]}{common}),"]
-        lines.append("    ),")
-    lines += ["}", '"""The models by the number of the alphabet."""', "", "COMMON_HAN: Final = frozenset("]
-    han = common_characters()
-    lines += [*_literal((han[start : start + 40] for start in range(0, len(han), 40)), "    "), ")", "# fmt: on"]
-    lines.append('"""The most common Han characters: those that have a token in cl100k."""')
-    return HEAD + "\n".join(lines) + "\n"
+    fitted = {
+        vocabulary.name: [
+            {
+                "alphabet": alphabet.name,
+                "start": round(weights[START], 4),
+                "weights": in_units(weights, UNITS[alphabet], frequent[alphabet]).hex(),
+                "parts": UNITS[alphabet],
+                "common_han": round(weights[COMMON], 4) if alphabet is Alphabet.THREE_BYTES else 0.0,
+            }
+            for alphabet, weights in of_alphabets.items()
+        ]
+        for vocabulary, of_alphabets in models.items()
+    }
+    table = {"about": ABOUT, "models": fitted, "common_han": common_characters()}
+    return json.dumps(table, ensure_ascii=False, indent=1) + "\n"
 
 
 def main() -> None:

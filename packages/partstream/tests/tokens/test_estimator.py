@@ -8,7 +8,6 @@ from partstream import ChatMessage, DataPart, TextPart, ThinkingPart, ToolCallPa
 from partstream.tokens import Vocabulary, estimate_text, estimate_tokens
 from partstream.tokens import counting as estimator
 from partstream.tokens.counting import CLASSES, Alphabet, alphabet_of, classes_of, common_han, pairs_of
-from partstream.tokens.estimator_table import MODELS
 
 vocabularies = pytest.mark.parametrize("vocabulary", Vocabulary)
 
@@ -103,8 +102,8 @@ def test_as_many_of_the_heaviest_pairs_as_are_weighed_at_once_do_not_overflow():
 
 
 def test_no_weight_is_too_heavy_to_be_added_up_so():
-    assert set(MODELS) == set(Vocabulary)
-    for models in MODELS.values():
+    assert set(estimator._MODELS) == set(Vocabulary)
+    for models in estimator._MODELS.values():
         assert len(models) == len(Alphabet)
         for model in models:
             assert len(model.weights) == CLASSES**2

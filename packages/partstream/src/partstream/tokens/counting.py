@@ -3,7 +3,7 @@
 A count needs a tokenizer with the vocabulary of the model's family: one that a user registers, or that of an installed
 package. All other text is estimated. Every character becomes a hexadecimal digit, its class in the alphabet of the
 text. Read as hexadecimal, two digits are one byte: a pair of neighbours. Every pair has a weight by the classes of the
-two (:mod:`partstream.tokens.estimator_table`), and the estimate is the sum of the weights. Everything runs at the speed
+two (`estimator.json`), and the estimate is the sum of the weights. Everything runs at the speed
 of C: a text takes a few nanoseconds per character. A long one takes less, because only evenly spread samples are read.
 
 `MessageCounter` counts messages, tools and whole requests; a table holds the counting functions of the part classes.
@@ -23,15 +23,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import IntEnum
 from fnmatch import fnmatchcase
 from importlib.machinery import EXTENSION_SUFFIXES, ExtensionFileLoader
+from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, runtime_checkable
 from zlib import adler32
 
-from partstream.codec.json_codec import dumps
+from partstream.codec.json_codec import dumps, loads
 from partstream.conversation.media import MediaKind, read_media
 from partstream.lm import parts
 from partstream.tokens import families
-from partstream.tokens.estimator_table import COMMON_HAN, MODELS
 
 if TYPE_CHECKING:
     from partstream.lm.cancellation import Event
@@ -398,7 +398,7 @@ def _estimate(text: str, vocabulary: families.Vocabulary) -> float:
     length = len(text)
     encoded = text.encode("utf-8", "surrogatepass")
     alphabet = alphabet_of(length, encoded)
-    model = MODELS[vocabulary][alphabet]
+    model = _MODELS[vocabulary][alphabet]
     tokens = model.start + _weigh(classes_of(encoded, alphabet), model.weights) / model.parts
     if model.common_han:
         tokens += model.common_han * common_han(text)
@@ -422,7 +422,37 @@ _HAN_READ: Final = 64
 def common_han(text: str) -> float:
     """The estimated number of common Han characters in a text, from some evenly spread characters."""
     looked_at = text[:: max(1, len(text) // _HAN_READ)]
-    return sum(map(COMMON_HAN.__contains__, looked_at)) * len(text) / len(looked_at)
+    return sum(map(_COMMON_HAN.__contains__, looked_at)) * len(text) / len(looked_at)
+
+
+class _Model(NamedTuple):
+    """The weights for the texts of one alphabet in one vocabulary.
+
+    Attributes:
+        start: The tokens that every text takes.
+        weights: The weight of each pair of classes, in parts of a token; the index is 16 times the first class plus
+            the second.
+        parts: The number of parts in a token.
+        common_han: The additional tokens (or fewer, if negative) of each common Han character.
+    """
+
+    start: float
+    weights: bytes
+    parts: int
+    common_han: float
+
+
+_FITTED: Final = loads(files("partstream.tokens").joinpath("estimator.json").read_bytes())
+"""What tools/fit_estimator.py has written."""
+_MODELS: Final[Mapping[families.Vocabulary, tuple[_Model, ...]]] = {
+    families.Vocabulary[name]: tuple(
+        _Model(one["start"], bytes.fromhex(one["weights"]), one["parts"], one["common_han"]) for one in fitted
+    )
+    for name, fitted in _FITTED["models"].items()
+}
+"""The models by the number of the alphabet."""
+_COMMON_HAN: Final = frozenset(_FITTED["common_han"])
+"""The most common Han characters: those that have a token in cl100k."""
 
 
 class Alphabet(IntEnum):
