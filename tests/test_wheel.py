@@ -10,7 +10,7 @@ import pytest
 
 from clean_environment import SECONDS, install, run
 from partstream.errors import to_install
-from partstream.vscode.methods import ErrorCode
+from partstream.vscode.rpc import ErrorCode
 from tools.release.jobs import JOBS, Installed
 from tools.release.sidecar import initialize_params
 

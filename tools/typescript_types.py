@@ -6,7 +6,8 @@ from typing import Any
 from typescript_spelling import Spelling, comment
 
 from partstream.vscode import rpc_types as wire
-from partstream.vscode.methods import METHODS, PROTOCOL_VERSION, Direction, ErrorCode, Method
+from partstream.vscode.methods import METHODS, PROTOCOL_VERSION, Direction, Method
+from partstream.vscode.rpc import ErrorCode
 
 _HEAD = """\
 // Written by tools/generate.py from partstream/vscode/{methods,rpc_types}.py: edit those and run it again.

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from interop.clients.agents.isolation import bring_up_loopback
-from partstream.vscode.methods import ErrorCode
+from partstream.vscode.rpc import ErrorCode
 from tools.build_vsix import BUNDLED
 from tools.release.jobs import JOBS, Installed, JobError
 from tools.release.pythons import found_pythons

@@ -30,8 +30,8 @@ from partstream.lm.provider import (
     LanguageModelChatProvider,
     Progress,
 )
-from partstream.vscode.methods import PROTOCOL_VERSION, ErrorCode, encode_part
-from partstream.vscode.rpc import Connection, Notification, Response, encode_frame
+from partstream.vscode.methods import PROTOCOL_VERSION, encode_part
+from partstream.vscode.rpc import Connection, ErrorCode, Notification, Response, encode_frame
 from partstream_devtools.conformance.driver import Capabilities, Provocation, TargetDescription, UnusableTargetError
 from partstream_devtools.conformance.scripts import Script
 from partstream_devtools.testing.upstream import ReplayUpstream

@@ -15,7 +15,7 @@ import logging
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from enum import IntEnum, StrEnum
+from enum import StrEnum
 from functools import cache
 from types import NoneType, UnionType
 from typing import (
@@ -70,22 +70,6 @@ class Direction(StrEnum):
 
     TO_SIDECAR = "to sidecar"
     TO_EXTENSION = "to extension"
-
-
-class ErrorCode(IntEnum):
-    """The codes of error responses: JSON-RPC 2.0 section 5.1, LSP 3.17 `ErrorCodes`, and our own from -32000."""
-
-    PARSE_ERROR = -32700
-    INVALID_REQUEST = -32600
-    METHOD_NOT_FOUND = -32601
-    INVALID_PARAMS = -32602
-    INTERNAL_ERROR = -32603
-    SERVER_NOT_INITIALIZED = -32002
-    REQUEST_CANCELLED = -32800
-    LANGUAGE_MODEL_FAILED = -32010
-    """The model or its provider failed; the data is a :class:`partstream.vscode.rpc_types.ErrorData`."""
-    PROTOCOL_VERSION_MISMATCH = -32011
-    """The data is a :class:`partstream.vscode.rpc_types.VersionMismatchData`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -161,14 +161,20 @@ RequestId: TypeAlias = int | str
 """The id that connects a request with its response."""
 
 
-class StandardErrorCode(IntEnum):
-    """The error codes of JSON-RPC 2.0 section 5.1."""
+class ErrorCode(IntEnum):
+    """The codes of error responses: JSON-RPC 2.0 section 5.1, LSP 3.17 `ErrorCodes`, and our own from -32000."""
 
     PARSE_ERROR = -32700
     INVALID_REQUEST = -32600
     METHOD_NOT_FOUND = -32601
     INVALID_PARAMS = -32602
     INTERNAL_ERROR = -32603
+    SERVER_NOT_INITIALIZED = -32002
+    REQUEST_CANCELLED = -32800
+    LANGUAGE_MODEL_FAILED = -32010
+    """The model or its provider failed; the data is a :class:`partstream.vscode.rpc_types.ErrorData`."""
+    PROTOCOL_VERSION_MISMATCH = -32011
+    """The data is a :class:`partstream.vscode.rpc_types.VersionMismatchData`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +208,7 @@ class Malformed:
     """The peer sent an invalid message, and gets an error response with these fields."""
 
     id: RequestId | None  # the request's id, or None if it could not be read
-    code: StandardErrorCode
+    code: ErrorCode
     message: str  # what was got and what was expected
     is_fatal: bool = False  # whether no further message can be read from the connection
 
@@ -247,9 +253,9 @@ def encode_notification(method: str, params: object) -> bytes:
 def _unreadable(frame: FrameTooLarge | MalformedHeader) -> Malformed:
     if isinstance(frame, FrameTooLarge):
         message = f"got a message of {frame.size:,} bytes, expected at most {frame.limit:,}"
-        return Malformed(_id_in(frame.beginning), StandardErrorCode.INVALID_REQUEST, message)
+        return Malformed(_id_in(frame.beginning), ErrorCode.INVALID_REQUEST, message)
     message = f"got the header {frame.got!r}: {frame.reason}; expected `Content-Length: N` and an empty line"
-    return Malformed(None, StandardErrorCode.PARSE_ERROR, message, is_fatal=True)
+    return Malformed(None, ErrorCode.PARSE_ERROR, message, is_fatal=True)
 
 
 def _id_in(beginning: bytes) -> RequestId | None:
@@ -274,7 +280,7 @@ def _read_body(body: bytes) -> Incoming:
         message = loads(body)
     except JSONDecodeError as error:
         text = f"got {body[:80]!r}, expected JSON: {error}"
-        return Malformed(_id_in(body[:BEGINNING_SIZE]), StandardErrorCode.PARSE_ERROR, text)
+        return Malformed(_id_in(body[:BEGINNING_SIZE]), ErrorCode.PARSE_ERROR, text)
     if not isinstance(message, dict):
         return _invalid(None, f"got {type(message).__name__}, expected an object (batches are not supported)")
     request_id = message.get("id")
@@ -299,7 +305,7 @@ def _read_valid(message: Mapping[str, Any], request_id: RequestId | None) -> Inc
 
 
 def _invalid(request_id: RequestId | None, text: str) -> Malformed:
-    return Malformed(request_id, StandardErrorCode.INVALID_REQUEST, text)
+    return Malformed(request_id, ErrorCode.INVALID_REQUEST, text)
 
 
 # ---- Outbox ----

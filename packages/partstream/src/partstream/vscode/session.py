@@ -22,12 +22,11 @@ from partstream.lm.cancellation import CancellationTokenSource
 from partstream.plugins import MissingPackageError
 from partstream.runtime.progress import said_by
 from partstream.upstream.context import LogLevel, logging_from
-from partstream.vscode import methods
+from partstream.vscode import methods, rpc
 from partstream.vscode.failures import GroupSecrets, ProviderFailedError, end_forked, error_data, is_forked
 from partstream.vscode.gateway import GatewaySurroundings, editor_settings
 from partstream.vscode.host import ProviderHost
 from partstream.vscode.recordings import Recordings, open_recordings
-from partstream.vscode.rpc import Connection, Malformed, Notification, Request, Response, encode_error, encode_result
 
 if TYPE_CHECKING:
     from partstream.lm.parts import ResponsePart
@@ -115,11 +114,11 @@ class _State(StrEnum):
     SHUT_DOWN = "shut down"
 
 
-_REFUSALS: Mapping[tuple[_State, bool], tuple[methods.ErrorCode, str]] = {
-    (_State.NEW, False): (methods.ErrorCode.SERVER_NOT_INITIALIZED, "expected `initialize` first"),
-    (_State.READY, True): (methods.ErrorCode.INVALID_REQUEST, "expected `initialize` only once"),
-    (_State.SHUT_DOWN, True): (methods.ErrorCode.INVALID_REQUEST, "expected only `exit` after `shutdown`"),
-    (_State.SHUT_DOWN, False): (methods.ErrorCode.INVALID_REQUEST, "expected only `exit` after `shutdown`"),
+_REFUSALS: Mapping[tuple[_State, bool], tuple[rpc.ErrorCode, str]] = {
+    (_State.NEW, False): (rpc.ErrorCode.SERVER_NOT_INITIALIZED, "expected `initialize` first"),
+    (_State.READY, True): (rpc.ErrorCode.INVALID_REQUEST, "expected `initialize` only once"),
+    (_State.SHUT_DOWN, True): (rpc.ErrorCode.INVALID_REQUEST, "expected only `exit` after `shutdown`"),
+    (_State.SHUT_DOWN, False): (rpc.ErrorCode.INVALID_REQUEST, "expected only `exit` after `shutdown`"),
 }
 """The refusal of a request, by the state and by whether it is `initialize`; a request without a row is served."""
 
@@ -127,7 +126,7 @@ _REFUSALS: Mapping[tuple[_State, bool], tuple[methods.ErrorCode, str]] = {
 class RefusedError(CallerError):
     """The session refuses a request."""
 
-    def __init__(self, code: methods.ErrorCode, message: str, data: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, code: rpc.ErrorCode, message: str, data: Mapping[str, Any] | None = None) -> None:
         super().__init__(message)
         self.code = code  # the code of the error response
         self.data = data  # the data of the error response, or None
@@ -165,7 +164,7 @@ class Session:
         on_ready: Callable[[], None],
         on_exit: Callable[[int], None],
         on_log_level: Callable[[LogLevel], None] = lambda level: None,
-        connection: Connection | None = None,
+        connection: rpc.Connection | None = None,
     ) -> None:
         self._outbox = outbox
         self._redactor = redactor
@@ -173,7 +172,7 @@ class Session:
         self._on_exit = on_exit
         self._on_log_level = on_log_level
         self._log_level = LogLevel.INFO
-        self._connection = connection or Connection()
+        self._connection = connection or rpc.Connection()
         self._loop = asyncio.get_running_loop()
         self._state = _State.NEW
         self._announcements = methods.Announcements(self._loop, outbox, redactor)
@@ -183,10 +182,10 @@ class Session:
         self._running: dict[RequestId, _Running] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._receivers: Mapping[type, Callable[[Any], None]] = {
-            Request: self._on_request,
-            Notification: self._on_notification,
-            Response: self._on_response,
-            Malformed: self._on_malformed,
+            rpc.Request: self._on_request,
+            rpc.Notification: self._on_notification,
+            rpc.Response: self._on_response,
+            rpc.Malformed: self._on_malformed,
         }
         self._handlers: Mapping[str, Callable[[Any, _Running], Awaitable[object]]] = {
             "languageModels/information": self._information,
@@ -245,26 +244,26 @@ class Session:
             await self._recordings.aclose()
         await self._host.aclose(seconds)
 
-    def _on_request(self, request: Request) -> None:
+    def _on_request(self, request: rpc.Request) -> None:
         try:
             self._begin(request)
         except Exception as error:
             self._outbox.post(self._failure(request.id, error))
 
-    def _begin(self, request: Request) -> None:
+    def _begin(self, request: rpc.Request) -> None:
         refusal = _REFUSALS.get((self._state, request.method == "initialize"))
         if refusal is not None:
             raise RefusedError(refusal[0], f"got {request.method!r}, {refusal[1]}")
         method = methods.METHODS.get(request.method)
         if method is None or not method.is_request or method.direction is not methods.Direction.TO_SIDECAR:
-            raise RefusedError(methods.ErrorCode.METHOD_NOT_FOUND, f"unknown request {request.method!r}")
+            raise RefusedError(rpc.ErrorCode.METHOD_NOT_FOUND, f"unknown request {request.method!r}")
         if request.id in self._running:
-            raise RefusedError(methods.ErrorCode.INVALID_REQUEST, f"got the id {request.id!r} of a running request")
+            raise RefusedError(rpc.ErrorCode.INVALID_REQUEST, f"got the id {request.id!r} of a running request")
         if method.params is not None:
             methods.check(request.params, method.params, "params")
         if request.method == "initialize":
             # At once and not in a task: further requests may follow in the same bytes.
-            self._outbox.post(encode_result(request.id, self._initialize(request.params)))
+            self._outbox.post(rpc.encode_result(request.id, self._initialize(request.params)))
             return
         if request.method == "shutdown":
             self._state = _State.SHUT_DOWN
@@ -275,9 +274,9 @@ class Session:
         self._tasks.add(running.task)
         running.task.add_done_callback(self._tasks.discard)
 
-    async def _serve(self, running: _Running, request: Request) -> None:
+    async def _serve(self, running: _Running, request: rpc.Request) -> None:
         try:
-            answer = encode_result(request.id, await self._handlers[request.method](request.params, running))
+            answer = rpc.encode_result(request.id, await self._handlers[request.method](request.params, running))
         except BaseException as error:  # a task that raises SystemExit ends the loop, and one without answer a request
             if is_forked() and isinstance(error, SystemExit):
                 end_forked(error)
@@ -297,19 +296,19 @@ class Session:
             message = self._redactor.redact(said_by(error))
             if isinstance(error, ProviderFailedError):
                 data = self._redactor.redact_values(error_data(error))
-                return encode_error(request_id, methods.ErrorCode.LANGUAGE_MODEL_FAILED, message, data)
+                return rpc.encode_error(request_id, rpc.ErrorCode.LANGUAGE_MODEL_FAILED, message, data)
             if isinstance(error, MissingPackageError):
-                return encode_error(request_id, methods.ErrorCode.METHOD_NOT_FOUND, message)
+                return rpc.encode_error(request_id, rpc.ErrorCode.METHOD_NOT_FOUND, message)
             if isinstance(error, RefusedError):
-                return encode_error(request_id, error.code, message, error.data)
+                return rpc.encode_error(request_id, error.code, message, error.data)
             if isinstance(error, methods.InvalidParamsError):
-                return encode_error(request_id, methods.ErrorCode.INVALID_PARAMS, message)
+                return rpc.encode_error(request_id, rpc.ErrorCode.INVALID_PARAMS, message)
             _logger.error("a request failed in the sidecar itself", exc_info=error)
-            return encode_error(request_id, methods.ErrorCode.INTERNAL_ERROR, f"{type(error).__name__}: {message}")
+            return rpc.encode_error(request_id, rpc.ErrorCode.INTERNAL_ERROR, f"{type(error).__name__}: {message}")
         except BaseException as failure:
             _logger.exception("an error of the class %s could not be described", type(error).__name__)
             message = f"{type(error).__name__}, and describing it failed with {type(failure).__name__}"
-            return encode_error(request_id, methods.ErrorCode.INTERNAL_ERROR, message)
+            return rpc.encode_error(request_id, rpc.ErrorCode.INTERNAL_ERROR, message)
 
     def _initialize(self, params: wire.InitializeParams) -> wire.InitializeResult:
         if params["protocolVersion"] != methods.PROTOCOL_VERSION:
@@ -318,7 +317,7 @@ class Session:
                 "serverProtocolVersion": methods.PROTOCOL_VERSION,
             }
             raise RefusedError(
-                methods.ErrorCode.PROTOCOL_VERSION_MISMATCH,
+                rpc.ErrorCode.PROTOCOL_VERSION_MISMATCH,
                 f"got protocol version {params['protocolVersion']}, expected {methods.PROTOCOL_VERSION} "
                 f"(this is partstream {__version__})",
                 versions,
@@ -426,7 +425,7 @@ class Session:
         finally:
             self._running[running.id] = running
 
-    def _on_notification(self, notification: Notification) -> None:
+    def _on_notification(self, notification: rpc.Notification) -> None:
         handler = self._notification_handlers.get(notification.method)
         if handler is None:
             # LSP: `$/` marks what a peer may ignore.
@@ -473,25 +472,25 @@ class Session:
     def _exit(self, _: None) -> None:
         self._on_exit(0 if self._state is _State.SHUT_DOWN else 1)
 
-    def _on_response(self, response: Response) -> None:
+    def _on_response(self, response: rpc.Response) -> None:
         _logger.warning("ignored a response with the id %r: the sidecar sends no requests", response.id)
 
-    def _on_malformed(self, malformed: Malformed) -> None:
+    def _on_malformed(self, malformed: rpc.Malformed) -> None:
         message = self._redactor.redact(malformed.message)
-        self._outbox.post(encode_error(malformed.id, malformed.code, message))
+        self._outbox.post(rpc.encode_error(malformed.id, malformed.code, message))
         if malformed.is_fatal:
             _logger.error("the connection cannot continue: %s", message)
             self._on_exit(1)
 
 
-def _name(request: Request) -> str:
+def _name(request: rpc.Request) -> str:
     """The name of a request's task: its method, and the model that it is about."""
     model = request.params.get("model") if isinstance(request.params, dict) else None
     return request.method if model is None else f"{request.method} of {model:.100}"
 
 
 def _cancelled(request_id: RequestId) -> bytes:
-    return encode_error(request_id, methods.ErrorCode.REQUEST_CANCELLED, "the request was cancelled")
+    return rpc.encode_error(request_id, rpc.ErrorCode.REQUEST_CANCELLED, "the request was cancelled")
 
 
 def _policy_of(params: wire.PageParams | wire.InspectParams | wire.FindingsPageParams) -> Nonces:

@@ -7,8 +7,8 @@ from typing import is_typeddict
 from partstream.vscode import rpc_types as wire
 from partstream.vscode import session
 from partstream.vscode.failures import GroupSecrets
-from partstream.vscode.methods import METHODS, Direction, ErrorCode
-from partstream.vscode.rpc import Outbox, StandardErrorCode
+from partstream.vscode.methods import METHODS, Direction
+from partstream.vscode.rpc import Outbox
 
 # Served before any other request, at once.
 IMMEDIATE = {"initialize"}
@@ -41,8 +41,3 @@ def test_every_shape_is_a_typed_dict_of_the_wire_with_a_description():
 
 def test_notifications_have_no_result():
     assert [row.name for row in METHODS.values() if not row.is_request and row.result is not None] == []
-
-
-def test_the_standard_error_codes_are_the_same_in_both_tables():
-    for code in StandardErrorCode:
-        assert ErrorCode[code.name] == code
