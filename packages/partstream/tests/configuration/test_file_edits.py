@@ -18,7 +18,7 @@ TABLE = """\
 baseUrl = "https://h.example/v1"
 apiKeyEnv = "MY_KEY"
 discover = false
-models = ["a","b"]
+models = ["a", "b"]
 """
 
 
@@ -123,7 +123,7 @@ DEFAULTS = {
     "a file without tables": ("thinking = 'off'", "thinking = 'off'\ndefaultProfile = \"work\"\n"),
     "a file with tables": (
         "# Mine.\nthinking = 'off'\n\n# Of time.\n[timeouts]\nidle = 5\n",
-        "# Mine.\nthinking = 'off'\n\ndefaultProfile = \"work\"\n\n# Of time.\n[timeouts]\nidle = 5\n",
+        "# Mine.\nthinking = 'off'\ndefaultProfile = \"work\"\n\n# Of time.\n[timeouts]\nidle = 5\n",
     ),
     "a file with another default": (
         "defaultProfile = 'home'\n[timeouts]\nidle = 5\n",

@@ -3,23 +3,25 @@
 The file is changed as text, so that everything else in it stays as it is, its comments too. A change counts only if
 TOML reads the new text as the old document with the change in it. If no text does, for a file of an unusual form,
 nothing is written (docs/decisions/0014-the-file-is-changed-as-text.md). The key goes into the system's keyring or a
-file before the settings are written; a later failure puts back what was there.
+file before the settings are written; a later failure puts back what was there. :class:`TomlFile` changes
+the files of clients in the same way.
 """
 
 from __future__ import annotations
 import asyncio
+import json
 import os
 import re
 import tempfile
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar, Final, TypeAlias
 
-from partstream.codec.json_codec import dumps
+from partstream.codec.settings_files import Key, Splice, UnusableTextError, applied, newline_of
 from partstream.codec.system import DATA
 from partstream.config.loading import load_configuration
 from partstream.config.table import DEFAULT_PROFILE, PROFILES, read_document
@@ -27,10 +29,6 @@ from partstream.errors import CallerError
 from partstream.settings.kinds import ConfigurationError, shown_name
 from partstream.upstream.configuration import GatewayConfiguration
 from partstream.upstream.endpoint import Secret
-
-_BARE_KEY: Final = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
-_TABLE: Final = re.compile(r"\s*\[", re.ASCII)
-_COMMENT: Final = re.compile(r"\s*(#.*)?", re.ASCII)
 
 
 class FileChangedError(ConfigurationError):
@@ -40,17 +38,6 @@ class FileChangedError(ConfigurationError):
         super().__init__(str(path), "a change by another program meanwhile", "nobody else who writes it; try again")
 
 
-def profile_table(name: str, settings: Mapping[str, Any]) -> str:
-    """The table of a profile in TOML.
-
-    Args:
-        name: The name of the profile.
-        settings: Texts, numbers, true or false, and lists of them, by the names of settings.
-    """
-    lines = [f"[{PROFILES}.{_key(name)}]", *(f"{_key(one)} = {_value(value)}" for one, value in settings.items())]
-    return "\n".join(lines) + "\n"
-
-
 def with_profile(path: Path, text: str, name: str, settings: Mapping[str, Any]) -> str:
     """The text of the file with a profile, instead of one that has the same name.
 
@@ -58,20 +45,15 @@ def with_profile(path: Path, text: str, name: str, settings: Mapping[str, Any]) 
         path: The file, for errors.
         text: What it holds.
         name: The name of the profile.
-        settings: As for :func:`profile_table`.
+        settings: Texts, numbers, true or false, and lists of them, by the names of settings.
 
     Raises:
         ConfigurationError: The file has a form in which the change cannot be made safely; it says what to write by
             hand.
     """
-    document = _read(path, text)
-    wanted = {**document, PROFILES: {**document.get(PROFILES, {}), name: dict(settings)}}
-    table = profile_table(name, settings)
-    old = _table_lines(text, name) if name in document.get(PROFILES, {}) else None
-    found = next((one for one in _with_table(text, table, old) if _holds(one, wanted)), None)
-    if found is None:
-        raise ConfigurationError(str(path), "a form that is not changed by a program", f"this by hand:\n{table}")
-    return found
+    key = (PROFILES, name)
+    by_hand = f"this by hand:\n{_written_table(key, settings)}"
+    return _edited(path, text, lambda: _TOML.with_value(text, key, dict(settings)), by_hand)
 
 
 def without_profile(path: Path, text: str, name: str) -> str:
@@ -80,22 +62,15 @@ def without_profile(path: Path, text: str, name: str) -> str:
     Raises:
         ConfigurationError: The file has a form in which the change cannot be made safely; it says what to remove.
     """
-    document = _read(path, text)
-    profiles = {one: settings for one, settings in document[PROFILES].items() if one != name}
-    wanted = {one: value for one, value in document.items() if (one, value) != (DEFAULT_PROFILE, name)}
-    wanted = {**wanted, PROFILES: profiles} if profiles else {one: wanted[one] for one in wanted if one != PROFILES}
-    lines = text.splitlines(keepends=True)
-    while (old := _table_lines("".join(lines), name)) is not None:
-        is_before_gap = old.stop < len(lines) and not lines[old.stop].strip()
-        is_after_gap = old.start == 0 or not lines[old.start - 1].strip()
-        del lines[old.start : old.stop + (is_before_gap and is_after_gap)]  # one empty line stays between neighbours
-    if DEFAULT_PROFILE not in wanted and (line := _default_line(lines)) is not None:
-        del lines[line]
-    changed = "".join(lines).rstrip("\r\n") + _newline(text) if any(map(str.strip, lines)) else ""
-    if not _holds(changed, wanted):
-        table = f"[{PROFILES}.{_key(name)}]"
-        raise ConfigurationError(str(path), "a form that is not changed by a program", f"{table} removed by hand")
-    return changed
+
+    def removed() -> tuple[Splice, ...]:
+        splices = _TOML.without(text, (PROFILES, name))
+        if not _TOML.means(text, (DEFAULT_PROFILE,), name):
+            return splices
+        return (*splices, *_TOML.without(applied(text, splices), (DEFAULT_PROFILE,)))
+
+    changed = _edited(path, text, removed, f"[{PROFILES}.{_name(name)}] removed by hand")
+    return changed.rstrip("\r\n") + newline_of(text) if changed.strip() else ""
 
 
 def with_default_profile(path: Path, text: str, name: str) -> str:
@@ -104,12 +79,19 @@ def with_default_profile(path: Path, text: str, name: str) -> str:
     Raises:
         ConfigurationError: As for :func:`with_profile`.
     """
-    wanted = {**_read(path, text), DEFAULT_PROFILE: name}
-    line = f"{DEFAULT_PROFILE} = {_value(name)}"
-    found = next((one for one in _with_line(text, line) if _holds(one, wanted)), None)
-    if found is None:
-        raise ConfigurationError(str(path), "a form that is not changed by a program", f"this by hand: {line}")
-    return found
+    by_hand = f"this by hand: {DEFAULT_PROFILE} = {_written(name)}"
+    return _edited(path, text, lambda: _TOML.with_value(text, (DEFAULT_PROFILE,), name), by_hand)
+
+
+def _edited(path: Path, text: str, change: Callable[[], Iterable[Splice]], by_hand: str) -> str:
+    try:
+        _read(text)
+    except UnusableTextError as error:
+        raise ConfigurationError(str(path), error.got, error.expected) from None
+    try:
+        return applied(text, change())
+    except UnusableTextError:
+        raise ConfigurationError(str(path), "a form that is not changed by a program", by_hand) from None
 
 
 def edit_file(path: Path, old: bytes, text: str) -> None:
@@ -147,84 +129,161 @@ def _check_unchanged(path: Path, target: Path, old: bytes) -> None:
         raise FileChangedError(path)
 
 
-def _read(path: Path, text: str) -> dict[str, Any]:
+# ---- TOML files ----
+
+_BARE: Final = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
+_TABLE: Final = re.compile(r"[ \t]*\[")
+_NOTHING: Final = re.compile(r"[ \t]*(#.*)?")
+_VALUE: Final = r"""("(?:[^"\\]|\\.)*"|'[^']*'|[^\s#"'\[{][^\s#]*)(?=[ \t]*(?:#.*)?$)"""
+"""A value that is on one line, whatever comment follows it."""
+
+
+class TomlFile:
+    """TOML 1.0. A key of one name is one of the head, a longer one is a table of values.
+
+    See :class:`~partstream.codec.settings_files.FileForm`.
+    """
+
+    def found(self, text: str, key: Key) -> str | None:
+        """See the protocol."""
+        if _value(_read(text), key) is None:
+            return None
+        start, end = _place(text, key)
+        return text[start:end]
+
+    def means(self, text: str, key: Key, value: Any) -> bool:
+        """See the protocol."""
+        return bool(_value(_read(text), key) == value)
+
+    def with_value(self, text: str, key: Key, value: Any) -> tuple[Splice, ...]:
+        """See the protocol."""
+        is_table = isinstance(value, dict)
+        written = _written_table(key, value).replace("\n", newline_of(text)) if is_table else _written(value)
+        splices = self.with_written(text, key, written)
+        wanted = _changed(_read(text), key, value)
+        if len(key) == 1 and not _makes(text, splices, wanted):
+            splices = (Splice(0, "", f"{_name(key[0])} = {written}{newline_of(text)}"),)
+        return _checked(text, splices, wanted, written)
+
+    def with_written(self, text: str, key: Key, written: str) -> tuple[Splice, ...]:
+        """See the protocol."""
+        newline = newline_of(text)
+        if _value(_read(text), key) is not None:
+            start, end = _place(text, key)
+            return (Splice(start, text[start:end], written),)
+        if len(key) > 1:
+            gap = "" if not text.strip() else newline if text.endswith("\n") else newline * 2
+            return (Splice(len(text), "", gap + written),)
+        # A new line of the head: after its last key, before the comments of the first table.
+        lines = text.splitlines(keepends=True)
+        head = next((number for number, one in enumerate(lines) if _TABLE.match(one)), len(lines))
+        while head and _NOTHING.fullmatch(lines[head - 1].rstrip("\r\n")):
+            head -= 1
+        at = sum(map(len, lines[:head]))
+        before = "" if not at or text[:at].endswith("\n") else newline
+        after = newline if at == 0 and text.strip() else ""
+        return (Splice(at, "", f"{before}{_name(key[0])} = {written}{newline}{after}"),)
+
+    def without(self, text: str, key: Key) -> tuple[Splice, ...]:
+        """See the protocol."""
+        new, splices = text, []
+        while _value(_read(new), key) is not None:  # the tables in a table may be apart from it
+            start, end = _place(new, key)
+            if len(key) == 1:
+                start = new.rfind("\n", 0, start) + 1
+                end = new.find("\n", end) + 1 or len(new)
+            else:
+                before = new[:start].rstrip("\r\n")
+                start = len(before) + len(newline_of(text)) if before else 0
+            splices.append(Splice(start, new[start:end], ""))
+            new = new[:start] + new[end:]
+        return _checked(text, tuple(splices), _changed(_read(text), key, None), "") if splices else ()
+
+
+def _read(text: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise ConfigurationError(str(path), f"invalid TOML: {error}", "TOML 1.0 in UTF-8") from None
+        raise UnusableTextError(f"invalid TOML: {error}", "TOML 1.0 in UTF-8") from None
+    except RecursionError:
+        raise UnusableTextError("tables or lists nested too deeply", "fewer levels") from None
 
 
-def _holds(text: str, wanted: Mapping[str, Any]) -> bool:
+def _value(document: Mapping[str, Any], key: Key) -> Any:
+    value: Any = document
+    for name in key:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
+
+
+def _changed(document: dict[str, Any], key: Key, value: Any) -> dict[str, Any]:
+    """The document with a value for a key; without the key, and the tables that are empty then, for None."""
+    name, *rest = key
+    inner = document.get(name)
+    new = _changed(inner if isinstance(inner, dict) else {}, tuple(rest), value) if rest else value
+    others = {one: kept for one, kept in document.items() if one != name}
+    return others if new is None or (rest and not new) else {**document, name: new}
+
+
+def _checked(text: str, splices: tuple[Splice, ...], wanted: dict[str, Any], written: str) -> tuple[Splice, ...]:
+    """The changes, if they make what is wanted; they make something else where the text has an unusual form."""
+    if _makes(text, splices, wanted):
+        return splices
+    raise UnusableTextError("a form that is not changed by a program", f"this by hand:\n{written}".rstrip("\n"))
+
+
+def _makes(text: str, splices: tuple[Splice, ...], wanted: dict[str, Any]) -> bool:
     try:
-        return tomllib.loads(text) == wanted
+        return tomllib.loads(applied(text, splices)) == wanted
     except tomllib.TOMLDecodeError:
         return False
 
 
-def _with_table(text: str, table: str, old: range | None) -> Iterator[str]:
-    """The text with a table: instead of the lines of an old one, or at the end."""
-    newline = _newline(text)
-    table = table.replace("\n", newline)
-    if old is not None:
-        lines = text.splitlines(keepends=True)
-        yield "".join((*lines[: old.start], table, *lines[old.stop :]))
-    elif text.strip():
-        yield text.rstrip("\r\n") + newline * 2 + table
+def _place(text: str, key: Key) -> tuple[int, int]:
+    """Where the value of a key of the head is, or the lines of a table; an error for a form that is not changed."""
+    if len(key) == 1:
+        head = re.search(r"^[ \t]*\[", text, re.MULTILINE)
+        own = re.compile(rf"^[ \t]*{_key_pattern(key[0])}[ \t]*=[ \t]*{_VALUE}", re.MULTILINE)
+        found = own.search(text.replace("\r\n", " \n"), 0, len(text) if head is None else head.start())
+        if found is not None:
+            return found.span(1)
     else:
-        yield table
+        lines = text.splitlines(keepends=True)
+        own = re.compile(r"[ \t]*\[[ \t]*" + r"[ \t]*\.[ \t]*".join(map(_key_pattern, key)) + r"[ \t]*(\.|\])")
+        start = next((number for number, line in enumerate(lines) if own.match(line)), None)
+        if start is not None:
+            others = (n for n in range(start, len(lines)) if _TABLE.match(lines[n]) and not own.match(lines[n]))
+            end = next(others, len(lines))
+            while _NOTHING.fullmatch(lines[end - 1].rstrip("\r\n")):
+                end -= 1
+            return sum(map(len, lines[:start])), sum(map(len, lines[:end]))
+    raise UnusableTextError(f"{'.'.join(key)} in a form that is not changed by a program", "that it is removed by hand")
 
 
-def _table_lines(text: str, name: str) -> range | None:
-    """The lines of a profile and of the tables within it; comments after them belong to what follows."""
-    key = rf"(?:{re.escape(name)}|{re.escape(_value(name))}|'{re.escape(name)}')"
-    own = re.compile(rf"\s*\[\[?\s*{PROFILES}\s*\.\s*{key}\s*[\].]", re.ASCII)
-    lines = text.splitlines()
-    start = next((number for number, line in enumerate(lines) if own.match(line)), None)
-    if start is None:
-        return None
-    end = next(
-        (number for number in range(start, len(lines)) if _TABLE.match(lines[number]) and not own.match(lines[number])),
-        len(lines),
-    )
-    while _COMMENT.fullmatch(lines[end - 1]):
-        end -= 1
-    return range(start, end)
+def _key_pattern(name: str) -> str:
+    return rf"(?:{re.escape(name)}|{re.escape(_written(name))}|'{re.escape(name)}')"
 
 
-def _with_line(text: str, line: str) -> Iterator[str]:
-    """The text with a line of its head: instead of the old one, before the first table, at the beginning."""
-    newline = _newline(text)
-    lines = text.splitlines(keepends=True)
-    old = _default_line(lines)
-    if old is not None:
-        yield "".join((*lines[:old], line, newline, *lines[old + 1 :]))
-    table = next((number for number, one in enumerate(lines) if _TABLE.match(one)), len(lines))
-    while table and _COMMENT.fullmatch(lines[table - 1].rstrip("\r\n")) and lines[table - 1].strip():
-        table -= 1  # the comment on the table stays with it
-    gap = newline if table < len(lines) else ""
-    before = "".join(lines[:table])
-    before += "" if not before or before.endswith("\n") else newline
-    yield before + line + newline + gap + "".join(lines[table:])
-    yield line + newline + text
+def _name(name: str) -> str:
+    return name if _BARE.fullmatch(name) else _written(name)
 
 
-def _default_line(lines: Sequence[str]) -> int | None:
-    """The number of the line that names the default profile."""
-    key = re.compile(rf"\s*{DEFAULT_PROFILE}\s*=", re.ASCII)
-    return next((number for number, one in enumerate(lines) if key.match(one)), None)
+def _written_table(key: Key, values: Mapping[str, Any]) -> str:
+    """A table in TOML; the tables in it are written in one line each."""
+    lines = (f"{_name(name)} = {_written(one)}\n" for name, one in values.items())
+    return f"[{'.'.join(map(_name, key))}]\n{''.join(lines)}"
 
 
-def _newline(text: str) -> str:
-    return "\r\n" if "\r\n" in text else "\n"
+def _written(value: Any) -> str:
+    """A value in TOML, whose texts and numbers are written as in JSON; JSON alone leaves U+007F as it is."""
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{_name(name)} = {_written(one)}" for name, one in value.items()) + " }"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_written, value)) + "]"
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def _key(name: str) -> str:
-    return name if _BARE_KEY.fullmatch(name) else _value(name)
-
-
-def _value(value: Any) -> str:
-    """A value in TOML, whose texts, lists and numbers are written as in JSON; JSON alone leaves U+007F as it is."""
-    return dumps(value).decode().replace("\x7f", "\\u007f")
+_TOML: Final = TomlFile()
 
 
 # ---- Key keeping ----
