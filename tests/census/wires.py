@@ -486,6 +486,7 @@ WIRES: Final[Mapping[str, Wire]] = {
         kinds={
             "chat_completion_named_tool_choice_param.Function.name": _LOOK_UP,
             "chat_completion_named_tool_choice_custom_param.Custom.name": _WRITE,
+            "ChatCompletionFunctionMessageParam.name": _LOOK_UP,
             "Choice.index": _FIRST,
             "chat_completion_chunk.Choice.index": _FIRST,
             "ChoiceDeltaToolCall.index": _FIRST,
@@ -644,6 +645,7 @@ WIRES: Final[Mapping[str, Wire]] = {
             "Segment.endIndex": {"words": [5]},
             "GroundingSupport.groundingChunkIndices": {"list": _FIRST},
             "FunctionResponse.name": _LOOK_UP,
+            "FunctionCallingConfig.allowedFunctionNames": {"list": {"words": ["look_up"]}},
         },
         values={
             **_COMMON,

@@ -138,8 +138,6 @@ def test_what_nobody_knows_fails_no_request_and_is_counted(name: str) -> None:
 
 IMPOSSIBLE: list[tuple[str, str, dict[str, Any], str]] = [
     (CHAT, "", {"n": 2}, "n"),
-    (CHAT, "", {"functions": [{"name": "f"}]}, "functions"),
-    (CHAT, "", {"function_call": {"name": "f"}}, "function_call"),
     (GEMINI, "/models/m:generateContent", {"generationConfig": {"candidateCount": 2}},
      "generationConfig.candidateCount"),
 ]  # fmt: skip

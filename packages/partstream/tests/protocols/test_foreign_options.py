@@ -204,10 +204,11 @@ def test_what_a_client_says_about_a_file_arrives_or_is_named(
     corner = PROTOCOLS[upstream].write_request
     assert corner is not None
     writer = corner()
-    prepared = prepare(Origin("", "m"), asked.messages, RequestOptions(model_options={ASKED_IN: client}), SETTINGS)
-    said = [*_about(writer.write(prepared.whole).body)]
-    assert said == wanted
-    assert [name for note in writer.notes(prepared.whole) for name in note.dropped] == dropped
+    options, rules = RequestOptions(model_options={ASKED_IN: client}), writer.conversation_rules(SETTINGS, "m")
+    prepared = prepare(Origin("", "m"), asked.messages, options, SETTINGS, rules=rules)
+    assert [*_about(writer.write(prepared.whole).body)] == wanted
+    notes = (*prepared.notes, *writer.notes(prepared.whole))
+    assert [name for note in notes for name in note.dropped] == dropped
     assert not any("content" in name for name in asked.unmapped)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from partstream import ToolCallPart
+from partstream import ToolCallPart, ToolMode
 from partstream.conversation.preparation import RequestSettings, prepare
 from partstream.conversation.provider_state import Origin
 from partstream.conversation.tool_forms import KNOWN_TOOLS
@@ -164,6 +164,44 @@ def test_a_client_of_chat_completions_gets_the_text_of_a_call(stream: bool) -> N
     first, second = (delta["tool_calls"][0] for delta in deltas if "tool_calls" in delta)
     assert (first["type"], first["custom"]) == ("custom", {"name": "p", "input": ""})
     assert second["custom"] == {"input": "raw"}
+
+
+OLDER = [{"name": "look", "description": "Looks.", "parameters": {"type": "object"}}, {"name": "other"}]
+
+
+@pytest.mark.parametrize(
+    ("choice", "offered", "mode"),
+    [
+        (None, ["look", "other"], ToolMode.AUTO),
+        ("auto", ["look", "other"], ToolMode.AUTO),
+        ("none", [], ToolMode.AUTO),
+        ({"name": "look"}, ["look"], ToolMode.REQUIRED),
+    ],
+)
+def test_functions_in_the_older_form_are_tools(choice: Any, offered: list[str], mode: ToolMode) -> None:
+    asked = read(CHAT, functions=OLDER, **({} if choice is None else {"function_call": choice}))
+    assert (names(asked), asked.options.tool_mode) == (offered, mode)
+    assert asked.options.model_options == {"parallel_tool_calls": False}
+    assert not asked.unmapped
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_a_client_of_the_older_form_gets_one_call_in_it(stream: bool) -> None:
+    asked = read(CHAT, functions=OLDER, stream=stream)
+    calls = [ToolCallPart("c1", "look", {"at": "x"}), ToolCallPart("c2", "other", {})]
+    answer: list[StreamOutput] = [*calls, Finish(Outcome.COMPLETED)]
+    called = {"name": "look", "arguments": '{"at":"x"}'}
+    if not stream:
+        (choice,) = write_document(PROTOCOLS[CHAT], asked, answer, Reply("i", 0, 4))[1]["choices"]
+        assert choice["finish_reason"] == "function_call"
+        assert choice["message"] == {"role": "assistant", "content": None, "refusal": None, "function_call": called}
+        return
+    events = write_answer(PROTOCOLS[CHAT], asked, answer, Reply("i", 0, 4))
+    deltas = [event["choices"][0]["delta"] for event in events]
+    assert not any("tool_calls" in delta for delta in deltas)
+    pieces = [delta["function_call"] for delta in deltas if "function_call" in delta]
+    assert {key: "".join(piece.get(key, "") for piece in pieces) for key in called} == called
+    assert events[-1]["choices"][0]["finish_reason"] == "function_call"
 
 
 def test_the_history_keeps_calls_of_all_forms_in_order() -> None:

@@ -46,8 +46,8 @@ UNREAD: list[tuple[str, dict[str, Any], list[str]]] = [
     (M, _asked(tools=[{"name": "f", "input_schema": {}, "input_examples": [{}]}]), ["tools[].input_examples"]),
     (
         G,
-        {"contents": [{"parts": [{"inline_data": {"data": "AAAA", "mime_type": "image/png", "display_name": "a"}}]}]},
-        ["contents[].parts[].inlineData.displayName"],
+        {"contents": [{"parts": [{"inline_data": {"data": "AAAA", "mime_type": "image/png", "extra_name": "a"}}]}]},
+        ["contents[].parts[].inlineData.extraName"],
     ),
     (
         G,

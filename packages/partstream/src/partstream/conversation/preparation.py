@@ -188,7 +188,8 @@ class ConversationRules:
     refuse an item there that only leads to the next one, for instance the reasoning before a call that is gone.
     `tool_schema` puts the schema of a tool into the form that the server takes. `takes_strict` says whether it can be
     told to keep calls to a schema. `hosted_tools` has the tools that the server itself runs; where `mixes_tools` is
-    false, it takes none beside those of the client.
+    false, it takes none beside those of the client. `file_words` has what it takes of the words of a client about a
+    file (:class:`partstream.lm.parts.FilePart`), each for an `image`, a `file`, or both.
     """
 
     call_ids: conversation.CallIdRule = conversation.ANY_IDS
@@ -198,6 +199,7 @@ class ConversationRules:
     takes_strict: bool = False
     hosted_tools: Mapping[str, HostedForm] = field(default_factory=dict)
     mixes_tools: bool = True
+    file_words: Mapping[str, str] = field(default_factory=dict)
 
 
 ANY_CONVERSATION: Final = ConversationRules()
@@ -494,6 +496,9 @@ def prepare(
         rules: The ids, names and items that the server accepts.
     """
     given, notes = conversation.read_turns(messages)
+    words = {(word, one.kind) for one in conversation.attachments(given) for word in one.about}
+    if untold := sorted({f"content[].{word}" for word, kind in words if kind not in rules.file_words.get(word, "")}):
+        notes.append(conversation.Note("words about files that the server does not take", "messages", tuple(untold)))
     hosted: tuple[Mapping[str, Any], ...] = ()
     demanded = None
     if asked := options.model_options.get(HOSTED):

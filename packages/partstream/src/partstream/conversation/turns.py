@@ -166,6 +166,14 @@ class Turn:
     name: str = ""
 
 
+def attachments(turns: Iterable[Turn]) -> Iterator[Attachment]:
+    """The images and files of a conversation, also those that tools gave."""
+    for piece in (piece for turn in turns for piece in turn.content):
+        yield from (
+            one for one in (piece.content if isinstance(piece, Result) else (piece,)) if isinstance(one, Attachment)
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class Note:
     """A note for the owner of a request, which is sent nevertheless; notes of one kind have the same subject.

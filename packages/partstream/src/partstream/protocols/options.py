@@ -20,7 +20,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from partstream.codec.json_codec import dumps
-from partstream.conversation.turns import Attachment, Call, Note, Piece, Reasoning, Result, short_digest
+from partstream.conversation.turns import Attachment, Call, Note, Piece, Reasoning, attachments, short_digest
 from partstream.errors import RequestNotExpressibleError, UpstreamError, UpstreamFailureError, UpstreamHTTPError
 from partstream.lm.messages import ToolMode
 from partstream.protocols.schemas import sound
@@ -114,6 +114,12 @@ class AnswerFormat(NamedTuple):
     description: str | None = None
 
     @property
+    def fields(self) -> dict[str, Any]:
+        """What the client says, by OpenAI's words for it."""
+        said = {"name": self.name, "schema": self.schema, "strict": self.is_strict, "description": self.description}
+        return {name: value for name, value in said.items() if value is not None}
+
+    @property
     def described(self) -> dict[str, Any] | None:
         """The schema with the description in it, for a wire that has no other place for that; None without a schema."""
         about = {} if self.description is None else {"description": self.description}
@@ -205,7 +211,6 @@ class OptionRules(NamedTuple):
         names_speakers: Whether a message can name who speaks.
         demands_calls: Whether a request can demand that a tool is called.
         tiers: See :func:`tiers`.
-        details: What it takes of what a client says about a file, by its words: `image`, `file`, or both.
     """
 
     wire: str
@@ -222,13 +227,15 @@ class OptionRules(NamedTuple):
     names_speakers: bool = False
     demands_calls: bool = True
     tiers: Mapping[str, str] = MappingProxyType({})
-    details: Mapping[str, str] = MappingProxyType({})
 
     def of(self, request: ChatRequest, takes: frozenset[Option] = frozenset()) -> ChosenOptions:
         """The options of a request in the words of this wire; the server is known to take those of `only_own` that are
         in `takes`."""
         is_foreign = request.asked_in not in {"", self.wire}
-        return chosen_options(request.options, self, is_foreign=is_foreign, takes=takes)
+        chosen = chosen_options(request.options, self, is_foreign=is_foreign, takes=takes)
+        if (window := request.settings.context_size_field) and request.context_size is not None:
+            chosen.fields.setdefault(window, request.context_size)
+        return chosen
 
     def notes(
         self,
@@ -239,17 +246,13 @@ class OptionRules(NamedTuple):
         """The note for the owner of a request about what has no place on this wire; none where all has one. `files`
         says which files the server takes: words replace the others."""
         lost = sorted(self.of(request, takes).lost)
-        pieces = (piece for turn in request.turns for piece in turn.content)
-        inner = (one for piece in pieces for one in (piece.content if isinstance(piece, Result) else (piece,)))
-        attached = [one for one in inner if isinstance(one, Attachment)]
-        about = {(word, one.kind) for one in attached for word in one.about}
-        lost += sorted({f"content[].{word}" for word, kind in about if kind not in self.details.get(word, "")})
         if request.asked_in not in {"", self.wire}:  # what a client says outside of its options
             names = bool(request.instructions_name) or any(turn.name for turn in request.turns)
             lost += ["messages[].name"] if names and not self.names_speakers else []
             lost += ["tool_choice"] if request.tool_mode is ToolMode.REQUIRED and not self.demands_calls else []
             lost += ["options.num_ctx"] if request.context_size and not request.settings.context_size_field else []
-            lost += sorted({f"content[] ({one.media_type} in words)" for one in attached if not files(one)})
+            in_words = {one.media_type for one in attachments(request.turns) if not files(one)}
+            lost += [f"content[] ({kind} in words)" for kind in sorted(in_words)]
         said = f"options without a place in this protocol: {', '.join(lost)}"
         return (Note(said[:500], "modelOptions", tuple(lost)),) if lost else ()
 

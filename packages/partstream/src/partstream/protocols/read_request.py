@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from base64 import b64decode
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias, TypeVar
 from urllib.parse import unquote_to_bytes
@@ -19,8 +19,8 @@ from urllib.parse import unquote_to_bytes
 from partstream.conversation.media import address_part, file_name, sniff
 from partstream.conversation.tool_forms import FUNCTION, KNOWN_TOOLS, TEXT, TEXT_INPUT, hosted_kind, joined_name
 from partstream.errors import InvalidRequestError, UnsupportedParameterError
-from partstream.lm.messages import ChatMessage, StrictTool, Tool, ToolMode
-from partstream.lm.outputs import HostedTool, ToolForm
+from partstream.lm.messages import ChatMessage, RequestOptions, StrictTool, Tool, ToolMode
+from partstream.lm.outputs import HostedTool, InboundRequest, ToolForm
 from partstream.lm.parts import DataPart, FilePart, MessagePart, RawCallPart, TextPart, ToolCallPart, ToolResultPart
 from partstream.protocols.read_response import read_arguments
 
@@ -232,6 +232,11 @@ def said(part: Mapping[str, Any], name: str, where: str) -> TextPart | None:
     return TextPart(text) if text else None
 
 
+def text_of(part: Mapping[str, Any], where: str, _counts: Counts) -> TextPart | None:
+    """The text of a part; that of the type `refusal` is in a field of that name."""
+    return said(part, "refusal" if part["type"] == "refusal" else "text", where)
+
+
 _UNKNOWN: Final = "application/octet-stream"
 
 
@@ -341,7 +346,7 @@ class AskedTools:
         for at, tool in listed:
             said = optional_text(tool, "type", at) or kind
             if said == kind:
-                declared, place = inner_tool(tool, within, at), f"{at}.{within}" if within else at
+                declared, place = object_in(tool, within, at), f"{at}.{within}" if within else at
                 form, is_strict = checked(declared, schema, dict, "a JSON schema", place), bool(declared.get("strict"))
                 self.add(FUNCTION, declared, place, form, namespace=namespace, is_strict=is_strict)
             elif (reader := others.get(_DATE.sub("", said))) is not None:
@@ -410,6 +415,35 @@ class AskedTools:
     def name_of(self, own: str, namespace: str = "") -> str:
         """The name of the function that a tool is, also of one that the request does not list."""
         return self._names.get((namespace, own)) or joined_name(namespace, own)
+
+    def asked(
+        self,
+        body: Mapping[str, Any],
+        messages: Iterable[ChatMessage],
+        chosen: tuple[tuple[Tool, ...], ToolMode],
+        options: Mapping[str, Any],
+        effort: str | None,
+        read: frozenset[str],
+        server: Mapping[str, Any] = MappingProxyType({}),
+        **more: Any,
+    ) -> InboundRequest:
+        """The request with these tools: its conversation, the functions that `chosen` left and whether one must be
+        called, options that win over those of the body, and the reasoning effort, nothing for none. The fields in
+        `read` are no options; those of `server` are for the server itself, each with the value that demands nothing;
+        `more` has further attributes.
+        """
+        given = {name: value for name, value in body.items() if name not in read and value is not None}
+        named = {"model": optional_text(body, "model"), "stream": body.get("stream") is True, **more}
+        return InboundRequest(
+            messages=tuple(messages),
+            options=RequestOptions(*chosen, {**given, **options}, {"reasoningEffort": effort} if effort else {}),
+            unmapped={**not_default(body, server), **self.counts.numbers},
+            body=body,
+            idle_tools=self.idle,
+            tool_forms=self.forms,
+            hosted_tools=tuple(self.hosted),
+            **named,
+        )
 
     # What `tool_choice` says
 
@@ -494,9 +528,9 @@ _DATE: Final = re.compile(r"_\d{8}$")
 _OF_THE_TOOL: Final = frozenset({"type", "name", "cache_control", "filters"})
 
 
-def inner_tool(tool: Mapping[str, Any], within: str, where: str) -> dict[str, Any]:
-    """The object in a field of a tool that holds its name; the tool itself where that is empty."""
-    declared = tool.get(within) if within else tool
-    if not isinstance(declared, dict):
-        raise InvalidRequestError(f"{where}.{within}", described(declared), "an object with a name")
-    return declared
+def object_in(fields: Mapping[str, Any], name: str, where: str) -> dict[str, Any]:
+    """The object in a field, which must be there; the fields themselves where the name is empty."""
+    value = fields.get(name) if name else fields
+    if not isinstance(value, dict):
+        raise InvalidRequestError(f"{where}.{name}", described(value), "an object")
+    return value

@@ -417,7 +417,7 @@ def test_what_has_no_place_is_counted(body: dict[str, Any], unmapped: dict[str, 
         ({"tool_choice": "maybe"}, "tool_choice", "'maybe'", "one of auto, none, required, any, or an object"),
         ({"stream": "yes"}, "stream", "'yes'", "true or false"),
         ({"n": 2}, "n", "2", "1: an answer is one choice"),
-        ({"functions": [{"name": "f"}]}, "functions", "list", "the functions in `tools`"),
+        ({"functions": {"name": "f"}}, "functions", "dict", "a list of functions"),
         ({"model": 1}, "model", "int", "a string"),
     ],
 )

@@ -195,8 +195,6 @@ def build_request(request: ChatRequest) -> dict[str, Any]:
         body["toolChoice"] = {"type": "required" if request.tool_mode is ToolMode.REQUIRED else "auto"}
     if settings.max_output_tokens is not None:
         body["maxOutputTokens"] = settings.max_output_tokens
-    if settings.context_size_field and request.context_size is not None:
-        body[settings.context_size_field] = request.context_size
     body |= fields
     person = settings.own_settings(models.AIGatewaySettings).provider_options
     if provider_options := merged({creator: own} if own else {}, person, chosen):

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from partstream.codec.json_codec import dumps, loads, loads_or_none
 from partstream.conversation.provider_state import ITEMS, PLACE, AnswerPlace, usable_items
 from partstream.errors import InvalidRequestError
-from partstream.lm.messages import ChatMessage, RequestOptions, Role, Tool, ToolMode
+from partstream.lm.messages import ChatMessage, Role, Tool, ToolMode
 from partstream.lm.outputs import Finish, InboundRequest, Outcome, Repeated, Reply, StreamOutput
 from partstream.lm.parts import (
     DataPart,
@@ -79,10 +79,6 @@ _Said: TypeAlias = "ToolResultContent | ToolResultPart"
 def _content(value: object, where: str, counts: read_request.Counts) -> tuple[ToolResultContent, ...]:
     """The parts of the content of a result or of a document; a string is one text, and nothing is no part."""
     return () if value is None else read_request.read_parts(value, where, counts, _GIVEN)
-
-
-def _text_of(block: Mapping[str, Any], where: str, counts: read_request.Counts) -> TextPart | None:
-    return read_request.said(block, "text", where)
 
 
 def _image(block: Mapping[str, Any], where: str, counts: read_request.Counts) -> DataPart | None:
@@ -159,7 +155,7 @@ def _tool_result(block: Mapping[str, Any], where: str, counts: read_request.Coun
 
 
 _GIVEN: Final[dict[str, Callable[[Mapping[str, Any], str, read_request.Counts], ToolResultContent | None]]] = {
-    "text": _text_of,
+    "text": read_request.text_of,
     "image": _image,
     "document": _document,
     "search_result": _search_result,
@@ -267,7 +263,7 @@ def _system(value: object, counts: read_request.Counts) -> tuple[ChatMessage, ..
     """The system prompt, a message for each of its texts."""
     if value is None:
         return ()
-    parts = read_request.read_parts(value, "system", counts, {"text": _text_of})
+    parts = read_request.read_parts(value, "system", counts, {"text": read_request.text_of})
     said = [part.value for part in parts if not part.value.startswith(_BILLING)]
     if len(said) < len(parts):
         counts.add(f"system[].text ({_BILLING.rstrip(':')})")
@@ -286,7 +282,7 @@ _READERS: Final[Mapping[str, Callable[[object, str, read_request.Counts], tuple[
     "user": lambda value, where, counts: read_request.read_parts(value, where, counts, _SAID),
     "assistant": _answer,
     "system": lambda value, where, counts: read_request.read_parts(
-        value, where, counts, {"text": _text_of, "tool_addition": lambda *_: None}
+        value, where, counts, {"text": read_request.text_of, "tool_addition": lambda *_: None}
     ),  # see `_tools`
 }
 
@@ -413,28 +409,18 @@ class MessagesRequestReader(RequestReader):
         system = _system(body.get("system"), counts)
         messages = tuple(_messages(body.get("messages"), counts))
         tools = read_request.AskedTools(counts)
-        functions, tool_mode = _tools(body, tools)
+        chosen = _tools(body, tools)
         read_request.count_unread(body, _READ, counts)
         effort, options = read_thinking(body)
-        options |= {name: value for name, value in body.items() if name not in _READ_FIELDS and value is not None}
         if (body.get("tool_choice") or {}).get("disable_parallel_tool_use"):
             options["parallel_tool_calls"] = False
         if user := read_request.optional_text(body.get("metadata") or {}, "user_id", "metadata"):
             options["user_id"] = user
         if conversation := _conversation(request):
             options["_conversationId"] = conversation
-        return InboundRequest(
-            model=read_request.optional_text(body, "model"),
-            messages=(*system, *messages),
-            options=RequestOptions(functions, tool_mode, options, {"reasoningEffort": effort} if effort else {}),
-            stream=body.get("stream") is True,
-            unmapped={**read_request.not_default(body, _OF_THE_SERVER), **counts.numbers},
-            body=body,
-            asks_to_think=(body.get("thinking") or {}).get("type") not in {None, "disabled"},
-            idle_tools=tools.idle,
-            tool_forms=tools.forms,
-            hosted_tools=tuple(tools.hosted),
-        )
+        asks = (body.get("thinking") or {}).get("type") not in {None, "disabled"}
+        said = (*system, *messages)
+        return tools.asked(body, said, chosen, options, effort, _READ_FIELDS, _OF_THE_SERVER, asks_to_think=asks)
 
 
 READ_REQUEST: Final = MessagesRequestReader()

@@ -386,7 +386,6 @@ OPTIONS: Final = OptionRules(
     formats=frozenset({"output_config", "output_format"}),
     objects=frozenset({"output_config"}),
     tiers=tiers("standard_only"),
-    details=dict.fromkeys((*FILE_NAMES, "context", "citations"), "file"),
 )
 
 
@@ -706,8 +705,6 @@ def build_request(request: preparation.ChatRequest) -> dict[str, Any]:
         )
     )
     body |= context_management(own, abilities, body)
-    if settings.context_size_field and request.context_size is not None:
-        body[settings.context_size_field] = request.context_size
     output = options.fields.get("output_config")  # of the caller: what it holds is added to ours
     joined_output = {"output_config": {**body.get("output_config", {}), **output}} if isinstance(output, dict) else {}
     body = without_refused_sampling({**body, **options.fields, **joined_output}, abilities, forbidden.fields)
@@ -815,6 +812,7 @@ class MessagesRequests(protocol.RequestWriter):
             tool_schema=form.of,
             takes_strict="claude" in model_id,
             hosted_tools=HOSTED_TOOLS,
+            file_words=dict.fromkeys((*FILE_NAMES, "context", "citations"), "file"),
         )
 
     def complete_settings(

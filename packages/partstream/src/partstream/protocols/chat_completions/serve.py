@@ -33,7 +33,7 @@ from partstream.conversation.media import MediaKind, address_part, data_url, is_
 from partstream.conversation.provider_state import ITEMS, usable_items
 from partstream.conversation.tool_forms import FUNCTION, TEXT, call_of
 from partstream.errors import InvalidRequestError, UnsupportedParameterError
-from partstream.lm.messages import ChatMessage, RequestOptions, Role, ToolMode
+from partstream.lm.messages import ChatMessage, Role, ToolMode
 from partstream.lm.outputs import Finish, InboundRequest, Outcome, Repeated, Reply, StreamOutput, ToolForm
 from partstream.lm.parts import (
     DataPart,
@@ -99,52 +99,41 @@ class ChatRequestReader(RequestReader):
         body = request.body
         read_request.checked(body, "stream", bool, "true or false")
         read_request.checked(body, "stream_options", dict, "an object")
-        for name, (harmless, expected) in _ABILITIES.items():
-            if body.get(name) not in harmless:
-                got = str(body[name]) if isinstance(body[name], int) else read_request.described(body[name])
-                raise UnsupportedParameterError(name, got, expected)
+        if (n := body.get("n")) not in (None, 1):
+            got = str(n) if isinstance(n, int) else read_request.described(n)
+            raise UnsupportedParameterError("n", got, "1: an answer is one choice")
         counts = read_request.Counts()
         reader = _Reader(counts)
         for role, message, where in read_request.messages_by_role(body.get("messages"), _READERS):
             _READERS[role](reader, message, where)
         tools = read_request.AskedTools(counts)
         tools.read(body.get("tools"), within="function", others=_OF_CLIENT)
+        older = read_request.objects_in(body.get(_OLDER) or [], _OLDER, "a list of functions")
+        tools.read([{FUNCTION: one} for _, one in older], within=FUNCTION, where=_OLDER)
         if (search := read_request.checked(body, _SEARCH, dict, "an object")) is not None:
             tools.host("web_search", search, _SEARCH)
-        functions, mode = tools.choose(body.get("tool_choice"), _MODES, nests=True)
+        named = body.get("function_call")
+        older_choice = {"type": FUNCTION, FUNCTION: named} if isinstance(named, dict) else named
+        chosen = tools.choose(body.get("tool_choice") or older_choice, _MODES, nests=True)
         read_request.count_unread(body, _READ, counts)
         effort, options = _reasoning(body)
-        options |= {name: value for name, value in body.items() if name not in _READ_FIELDS and value is not None}
-        if "max_completion_tokens" in options:
-            options.pop("max_tokens", None)  # the older name of the same limit
+        options |= {"parallel_tool_calls": False} if body.get(_OLDER) else {}
+        # `max_tokens` is the older name of the same limit.
+        read = _READ_FIELDS if body.get("max_completion_tokens") is None else _READ_FIELDS | {"max_tokens"}
         if cache_key := read_request.optional_text(body, "prompt_cache_key"):
             options["_conversationId"] = cache_key
-        return InboundRequest(
-            model=read_request.optional_text(body, "model"),
-            messages=reader.messages.end(),
-            options=RequestOptions(functions, mode, options, {} if effort is None else {"reasoningEffort": effort}),
-            stream=body.get("stream") is True,
-            unmapped={**read_request.not_default(body, _OF_THE_SERVER), **counts.numbers},
-            body=body,
-            asks_to_think=effort not in {None, NO_EFFORT} or bool(body.get("reasoning")),
-            idle_tools=tools.idle,
-            tool_forms=tools.forms,
-            hosted_tools=tuple(tools.hosted),
-        )
+        asks = effort not in {None, NO_EFFORT} or bool(body.get("reasoning"))
+        messages = reader.messages.end()
+        return tools.asked(body, messages, chosen, options, effort, read, _OF_THE_SERVER, asks_to_think=asks)
 
 
 READ_REQUEST: Final = ChatRequestReader()
 
-_ABILITIES: Final[dict[str, tuple[tuple[Any, ...], str]]] = {
-    "n": ((None, 1), "1: an answer is one choice"),
-    "functions": ((None, []), "the functions in `tools`"),
-    "function_call": ((None, "none", "auto"), "the choice in `tool_choice`"),
-}
-"""Fields that demand another form of the response, with their harmless values, and the expected request."""
-
+_OLDER: Final = "functions"
+"""The older form of `tools`, without ids: an answer has one call at most, in `function_call`."""
 _SEARCH: Final = "web_search_options"
 _OF_CLIENT: Final[Mapping[str, read_request.ToolReader]] = {
-    TEXT: lambda tools, tool, at, _: tools.add_text_tool(read_request.inner_tool(tool, TEXT, at), f"{at}.{TEXT}")
+    TEXT: lambda tools, tool, at, _: tools.add_text_tool(read_request.object_in(tool, TEXT, at), f"{at}.{TEXT}")
 }
 """The tools that the client runs and that are no functions."""
 
@@ -154,7 +143,7 @@ _OF_THE_SERVER: Final = {"store": False, "audio": None, "moderation": None}
 _READ_FIELDS: Final = frozenset(
     # The writer of the response reads `stream_options`.
     {"model", "messages", "tools", "tool_choice", "stream", "stream_options", "reasoning_effort", "reasoning"}
-    | {"prompt_cache_key", _SEARCH, *_ABILITIES, *_OF_THE_SERVER}
+    | {"prompt_cache_key", _SEARCH, _OLDER, "function_call", "n", *_OF_THE_SERVER}
 )
 """Fields that are no options of the model; all others are, under their own names."""
 
@@ -258,12 +247,6 @@ def read_content(value: object, where: str, counts: read_request.Counts) -> tupl
     return read_request.read_parts(value, where, counts, _CONTENT_READERS)
 
 
-def _text(part: Mapping[str, Any], where: str, counts: read_request.Counts) -> TextPart | None:
-    return read_request.said(
-        part, part["type"], where
-    )  # the types `text` and `refusal` are also the names of their fields
-
-
 def _image(part: Mapping[str, Any], where: str, counts: read_request.Counts) -> DataPart:
     # Mistral's own clients send the address as a plain string (docs/wires/chat-completions.md#attachments).
     image, read = part.get("image_url"), _at_address(part, where, counts)
@@ -288,7 +271,7 @@ _AT_ADDRESS: Final = {
 
 
 def _audio(part: Mapping[str, Any], where: str, counts: read_request.Counts) -> DataPart:
-    audio = _required_object(part, "input_audio", where)
+    audio = read_request.object_in(part, "input_audio", where)
     at = f"{where}.input_audio"
     kind = read_request.optional_text(audio, "format", at)
     data = read_request.required_text(
@@ -298,7 +281,7 @@ def _audio(part: Mapping[str, Any], where: str, counts: read_request.Counts) -> 
 
 
 def _file(part: Mapping[str, Any], where: str, counts: read_request.Counts) -> DataPart | None:
-    file = _required_object(part, "file", where)
+    file = read_request.object_in(part, "file", where)
     at = f"{where}.file"
     data = read_request.optional_text(file, "file_data", at)
     if not data:
@@ -308,13 +291,6 @@ def _file(part: Mapping[str, Any], where: str, counts: read_request.Counts) -> D
     is_address = data.startswith(("https://", "http://"))
     read = address_part(data, read_request.DOCUMENT) if is_address else read_request.read_bytes(data, f"{at}.file_data")
     return read_request.attached(read, file, "filename", at)
-
-
-def _required_object(part: Mapping[str, Any], name: str, where: str) -> dict[str, Any]:
-    value: dict[str, Any] | None = read_request.checked(part, name, dict, "an object", where)
-    if value is None:
-        raise InvalidRequestError(f"{where}.{name}", "nothing", "an object")
-    return value
 
 
 def _thinking(part: Mapping[str, Any], where: str, counts: read_request.Counts) -> ThinkingPart | None:
@@ -327,8 +303,8 @@ def _thinking(part: Mapping[str, Any], where: str, counts: read_request.Counts) 
 _CONTENT_READERS: Final[
     dict[str, Callable[[Mapping[str, Any], str, read_request.Counts], ToolResultContent | None]]
 ] = {
-    "text": _text,
-    "refusal": _text,
+    "text": read_request.text_of,
+    "refusal": read_request.text_of,
     "image_url": _image,
     "input_audio": _audio,
     "file": _file,
@@ -349,6 +325,7 @@ _READ: Final = read_request.places(
         "messages[].content[].input_audio": "data format",
         "messages[].content[].file": "file_data filename file_id",
         "messages[].function_call": "name arguments",
+        f"{_OLDER}[]": "name description parameters",
         "messages[].tool_calls[|function|custom]": f"id type index function custom {EXTRA_CONTENT}",
         "messages[].tool_calls[].function": "name arguments",
         "messages[].tool_calls[].custom": "name input",
@@ -474,6 +451,7 @@ class ChatCompletionsWriter(ResponseWriter):
             "model": asked.model,
         }
         self._calls = WrittenCalls(reply.argument_size)
+        self._is_older = bool(asked.body.get(_OLDER))
         self._thinking_state = WrittenState(self._calls)
         self._length = 0
         self._images = 0
@@ -534,6 +512,8 @@ class ChatCompletionsWriter(ResponseWriter):
 
     def _call(self, part: ToolCallPart) -> Sequence[WireEvent]:
         deltas = self._calls.write(part, *call_of(self._asked, part))
+        if self._is_older:  # a client of this form takes the first call alone
+            return [self._chunk({"function_call": delta[FUNCTION]}) for delta in deltas if delta["index"] == 0]
         return [self._chunk({"tool_calls": [delta]}) for delta in deltas]
 
     def _data(self, part: DataPart) -> Sequence[WireEvent]:
@@ -558,6 +538,7 @@ class ChatCompletionsWriter(ResponseWriter):
             # vLLM and SGLang send an error so (docs/wires/chat-completions.md#errors-in-the-stream).
             return [*([self._chunk({}) | beside] if beside else []), *own, {"error": said_in_stream(finish.error)}]
         word = finish_word(finish.outcome, finish.reason, called=len(self._calls) > 0)
+        word = "function_call" if self._is_older and word == "tool_calls" else word
         return [self._chunk({}, word) | beside, *own]
 
 
@@ -723,6 +704,9 @@ class _Message:
             elif name == "tool_calls":
                 for call in value:
                     self._call(call)
+            elif name == "function_call":
+                before = self._others.get(name, {"name": "", "arguments": ""})
+                self._others[name] = {key: before[key] + value.get(key, "") for key in before}
             elif name in ("annotations", "images"):  # their entries have no index in a message
                 entries = ({key: one for key, one in entry.items() if key != "index"} for entry in value)
                 self._others.setdefault(name, []).extend(entries)
@@ -746,7 +730,7 @@ class _Message:
         """The whole message, without empty fields that the official types do not demand."""
         texts = {name: "".join(pieces) for name, pieces in self._texts.items()}
         refusal = texts["refusal"] or None
-        content = texts["content"] or (None if self._calls or refusal else "")
+        content = texts["content"] or (None if self._calls or refusal or "function_call" in self._others else "")
         written: dict[str, Any] = {"role": _ASSISTANT, "content": content, "refusal": refusal}
         if texts["reasoning_content"]:
             written["reasoning_content"] = texts["reasoning_content"]

@@ -110,6 +110,7 @@ class ChatRequests(RequestWriter):
             quirks.tool_names,
             tool_schema=schemas,
             takes_strict=True,
+            file_words={**dict.fromkeys(conversation.FILE_NAMES, "file"), "detail": "image"},
             hosted_tools=_HOSTED if any(word in model_id for word in _SEARCHES) else {},
         )
 
@@ -138,15 +139,9 @@ def _chosen(request: ChatRequest, quirks: models.Quirks) -> models.JSONObject:
         chosen |= quirks.effort.fields(effort)
     if quirks.cache_key_field and request.cache_key is not None:
         chosen[quirks.cache_key_field] = request.cache_key
-    limit = (
-        settings.max_output_tokens
-        if options.elsewhere.get(Option.LIMIT) is None
-        else options.elsewhere.get(Option.LIMIT)
-    )
-    if limit is not None:
+    limit = options.elsewhere.get(Option.LIMIT)
+    if (limit := settings.max_output_tokens if limit is None else limit) is not None:
         chosen[quirks.limit_field] = limit
-    if settings.context_size_field and request.context_size is not None:
-        chosen[settings.context_size_field] = request.context_size
     if settings.store:
         chosen["store"] = True
     return chosen | options.fields
@@ -360,10 +355,7 @@ def _tool_fields(request: ChatRequest, quirks: models.Quirks, *, has_calls: bool
 def _format_option(asked: AnswerFormat) -> dict[str, Any]:
     if asked.schema is None:
         return {"response_format": {"type": "json_object"}}
-    strict = {} if asked.is_strict is None else {"strict": asked.is_strict}
-    described = {} if asked.description is None else {"description": asked.description}
-    schema = {"name": asked.name, **described, "schema": dict(asked.schema), **strict}
-    return {"response_format": {"type": "json_schema", "json_schema": schema}}
+    return {"response_format": {"type": "json_schema", "json_schema": asked.fields}}
 
 
 OPTIONS: Final = OptionRules(
@@ -382,7 +374,6 @@ OPTIONS: Final = OptionRules(
     only_own=frozenset({Option.TOP_K, Option.MIN_P}),  # OpenAI has neither
     lists_stops=False,
     names_speakers=True,
-    details={**dict.fromkeys(conversation.FILE_NAMES, "file"), "detail": "image"},
     tiers=tiers("default", "flex", "priority"),  # each vendor has further ones of its own
 )
 

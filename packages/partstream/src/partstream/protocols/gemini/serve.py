@@ -26,7 +26,7 @@ from partstream.conversation.media import address_part, is_address
 from partstream.conversation.provider_state import ITEMS, PLACE, AnswerPlace
 from partstream.conversation.tool_forms import FUNCTION, hosted_kind
 from partstream.errors import InvalidRequestError, UnsupportedParameterError
-from partstream.lm.messages import ChatMessage, RequestOptions, Tool, ToolMode
+from partstream.lm.messages import ChatMessage, Tool, ToolMode
 from partstream.lm.outputs import Finish, InboundRequest, Outcome, Repeated, Reply
 from partstream.lm.parts import (
     DataPart,
@@ -125,24 +125,18 @@ class GeminiRequestReader(RequestReader):
         counts = Counts()
         messages = (*_read_system(body, counts), *_read_contents(body, counts))
         tools = AskedTools(counts)
-        functions, mode = _read_tools(body, tools)
+        chosen = _read_tools(body, tools)
         read_request.count_unread(body, _FIELDS, counts, camel_case)
         effort, options = _read_generation(body)
-        options |= {name: value for name, value in body.items() if name not in _READ and value is not None}
         named = (serve.model_in_path(pattern, request.path) for pattern in _PATHS)
         is_stream = request.path.endswith(f":{_STREAM}")
         is_events = parse_qs(request.query).get("alt") == ["sse"]
-        return InboundRequest(
+        return tools.asked(
+            *(body, messages, chosen, options, effort, _READ, {"store": False}),
             model=next(filter(None, named), "").removeprefix("models/"),
-            messages=messages,
-            options=RequestOptions(functions, mode, options, {} if effort is None else {"reasoningEffort": effort}),
             stream=is_stream,
-            unmapped={**read_request.not_default(body, {"store": False}), **counts.numbers},
             dialect=ARRAY if is_stream and not is_events else "",
-            body=body,
             asks_to_think=_shows_thoughts(body) or effort not in {None, NO_EFFORT},
-            idle_tools=tools.idle,
-            hosted_tools=tuple(tools.hosted),
         )
 
 

@@ -346,7 +346,6 @@ OPTIONS: Final = OptionRules(
         **models.spellings("responseModalities", "mediaResolution", _THINKING, "imageConfig", "speechConfig"),
     },
     tiers=tiers("standard", "flex", "priority"),
-    details=dict.fromkeys(_OF_FILES, "image file"),
     takes_others=False,  # one field that it does not know fails the whole request
 )
 
@@ -454,6 +453,7 @@ class GeminiRequestWriter(RequestWriter):
             tool_names=conversation.NameForm(letter_first=True),
             tool_schema=form.of,
             hosted_tools=HOSTED_TOOLS,
+            file_words=dict.fromkeys(_OF_FILES, "image file"),
             mixes_tools=models.known_model(model_id).signs_calls,
         )
 

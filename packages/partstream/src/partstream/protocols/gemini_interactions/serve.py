@@ -20,7 +20,7 @@ from typing import Any, Final
 from partstream.codec.json_codec import dumps, loads
 from partstream.conversation.media import address_part
 from partstream.errors import InvalidRequestError, UnsupportedParameterError
-from partstream.lm.messages import ChatMessage, RequestOptions, Tool, ToolMode
+from partstream.lm.messages import ChatMessage, Tool, ToolMode
 from partstream.lm.outputs import Finish, InboundRequest, Outcome, Repeated, Reply, StreamOutput
 from partstream.lm.parts import DataPart, MessagePart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, is_mark
 from partstream.protocols import read_request
@@ -73,18 +73,10 @@ class InteractionsRequestReader(RequestReader):
         for step, where in _steps(body.get("input")):
             reader.read(step, where)
         asked = read_request.AskedTools(counts)
-        tools, tool_mode, effort, options = _read_settings(body, asked)
-        options |= {name: value for name, value in body.items() if name not in _READ and value is not None}
-        return InboundRequest(
-            model=optional_text(body, "model"),
-            messages=(*([ChatMessage.system(system)] if system else ()), *reader.end()),
-            options=RequestOptions(tools, tool_mode, options, {"reasoningEffort": effort} if effort else {}),
-            stream=checked(body, "stream", bool, "true or false") is True,
-            unmapped={**read_request.not_default(body, _OF_THE_SERVER), **counts.numbers},
-            body=body,
-            idle_tools=asked.idle,
-            hosted_tools=tuple(asked.hosted),
-        )
+        tools, mode, effort, options = _read_settings(body, asked)
+        checked(body, "stream", bool, "true or false")
+        messages = (*([ChatMessage.system(system)] if system else ()), *reader.end())
+        return asked.asked(body, messages, (tools, mode), options, effort, _READ, _OF_THE_SERVER)
 
 
 READ_REQUEST: Final = InteractionsRequestReader()

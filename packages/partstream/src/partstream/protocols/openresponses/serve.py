@@ -85,37 +85,27 @@ class ResponsesRequestReader(RequestReader):
         body = request.body
         for name, (field_type, expected) in _TYPED_FIELDS.items():
             read_request.checked(body, name, field_type, expected)
-        is_stream = body.get("stream") is True
         if stored.wants_compaction(body):
-            return _summary_request(body, stream=is_stream)
+            return _summary_request(body, stream=body.get("stream") is True)
         counts = read_request.Counts()
         tools = read_request.AskedTools(counts)
         messages = _read_items(body, tools)
         if instructions := read_request.optional_text(body, "instructions"):
             messages = (ChatMessage.system(instructions), *messages)
-        functions, mode = tools.choose(body.get("tool_choice"))
+        chosen = tools.choose(body.get("tool_choice"))
         read_request.count_unread(body, _READ, counts)
         # Codex puts the path of the workspace into this field about itself, so only the name of the field is counted
         # (docs/wires/openresponses.md#what-codex-demands).
         if body.get("client_metadata") is not None:
             counts.add("client_metadata")
         effort, options = _reasoning(body)
-        options |= {name: value for name, value in body.items() if name not in _READ_FIELDS and value is not None}
+        asks_to_think = effort not in {None, NO_EFFORT} or bool(options)
         if LOGPROBS in (body.get("include") or ()):
             options["logprobs"] = True
         if cache_key := read_request.optional_text(body, "prompt_cache_key"):
             options["_conversationId"] = cache_key
-        return InboundRequest(
-            model=read_request.optional_text(body, "model"),
-            messages=messages,
-            options=RequestOptions(functions, mode, options, {} if effort is None else {"reasoningEffort": effort}),
-            stream=is_stream,
-            unmapped={**read_request.not_default(body, _OF_THE_SERVER), **counts.numbers},
-            body=body,
-            asks_to_think=effort not in {None, NO_EFFORT} or bool(options.get("reasoning")),
-            idle_tools=tools.idle,
-            tool_forms=tools.forms,
-            hosted_tools=tuple(tools.hosted),
+        return tools.asked(
+            body, messages, chosen, options, effort, _READ_FIELDS, _OF_THE_SERVER, asks_to_think=asks_to_think
         )
 
 
@@ -375,10 +365,6 @@ def _state(item: Mapping[str, Any], where: str) -> dict[str, str]:
     }
 
 
-def _text(part: Mapping[str, Any], where: str, _counts: read_request.Counts) -> TextPart | None:
-    return read_request.said(part, "refusal" if part["type"] == "refusal" else "text", where)
-
-
 def _file(part: Mapping[str, Any], where: str, counts: read_request.Counts) -> DataPart | None:
     data = read_request.optional_text(part, "file_data", where)
     # The schema says base64, but clients send a data URL (docs/wires/openresponses.md#files).
@@ -398,7 +384,9 @@ def _fetched(part: Mapping[str, Any], where: str, counts: read_request.Counts) -
 
 
 _CONTENT_READERS: Final[dict[str, read_request.PartReader[ToolResultContent]]] = {
-    **dict.fromkeys(("input_text", "output_text", "text", "summary_text", "reasoning_text", "refusal"), _text),
+    **dict.fromkeys(
+        ("input_text", "output_text", "text", "summary_text", "reasoning_text", "refusal"), read_request.text_of
+    ),
     "input_image": _file,
     "input_video": _fetched,
     "input_file": _file,

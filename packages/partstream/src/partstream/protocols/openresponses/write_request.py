@@ -105,11 +105,8 @@ PATH: Final = "/responses"
 
 
 def _format_option(asked: AnswerFormat) -> dict[str, Any]:
-    if asked.schema is None:
-        return {"text": {"format": {"type": "json_object"}}}
-    described = {} if asked.description is None else {"description": asked.description}
-    said = {"type": "json_schema", "name": asked.name, **described, "schema": dict(asked.schema)}
-    return {"text": {"format": {**said, **({} if asked.is_strict is None else {"strict": asked.is_strict})}}}
+    is_any = asked.schema is None
+    return {"text": {"format": {"type": "json_object"} if is_any else {"type": "json_schema", **asked.fields}}}
 
 
 HOSTED_TOOLS: Final = {
@@ -137,12 +134,16 @@ OPTIONS: Final = OptionRules(
     objects=frozenset({"reasoning", "text"}),
     only_own=frozenset({Option.PRESENCE_PENALTY, Option.FREQUENCY_PENALTY}),  # OpenAI has none of them here
     tiers=tiers("default", "flex", "priority"),
-    details={**dict.fromkeys(conversation.FILE_NAMES, "file"), "detail": "image file"},
 )
 
 
 # Servers refuse reasoning without the item that it led to; a summary of the conversation needs no such item.
-_RULES: Final = ConversationRules(may_end=lambda item: item.get("type") not in {None, "reasoning"}, takes_strict=True)
+_RULES: Final = ConversationRules(
+    may_end=lambda item: item.get("type") not in {None, "reasoning"},
+    takes_strict=True,
+    hosted_tools=HOSTED_TOOLS,
+    file_words={**dict.fromkeys(conversation.FILE_NAMES, "file"), "detail": "image file"},
+)
 
 
 class OpenResponsesRequests(RequestWriter):
@@ -206,7 +207,7 @@ class OpenResponsesRequests(RequestWriter):
 
     def conversation_rules(self, _settings: RequestSettings, model_id: str) -> ConversationRules:
         """The items and schemas that the server of a model takes."""
-        return replace(_RULES, tool_schema=partial(for_model, PLAIN, model_id), hosted_tools=HOSTED_TOOLS)
+        return replace(_RULES, tool_schema=partial(for_model, PLAIN, model_id))
 
 
 WRITE_REQUEST: Final = OpenResponsesRequests()
@@ -226,8 +227,6 @@ def _chosen(request: ChatRequest, own: OpenResponsesSettings) -> dict[str, Any]:
         chosen["prompt_cache_key"] = request.cache_key
     if settings.max_output_tokens is not None:
         chosen["max_output_tokens"] = settings.max_output_tokens
-    if settings.context_size_field and request.context_size is not None:
-        chosen[settings.context_size_field] = request.context_size
     chosen |= options.fields
     wants_state = own.encrypted_reasoning is EncryptedReasoning.ON
     if own.encrypted_reasoning is EncryptedReasoning.AUTO:
