@@ -22,7 +22,7 @@ from partstream.errors import InvalidRequestError, UnsupportedParameterError
 from partstream.lm.messages import ChatMessage, RequestOptions, StrictTool, Tool, ToolMode
 from partstream.lm.outputs import HostedTool, InboundRequest, ToolForm
 from partstream.lm.parts import DataPart, FilePart, MessagePart, RawCallPart, TextPart, ToolCallPart, ToolResultPart
-from partstream.protocols.read_response import read_arguments
+from partstream.protocols.read_response import DATE, Places, find_unread, read_arguments
 
 
 class Counts:
@@ -42,47 +42,19 @@ class Counts:
         self.numbers[name] += 1
 
 
-def places(table: Mapping[str, str]) -> dict[str, frozenset[str]]:
-    """The fields that are read of each object in a request, of a table with a text for several places.
-
-    `messages[].content[text|image_url]` is each part of these types, `messages[].content[].image_url` the object in a
-    field of a part; objects in a list without a type have the empty one.
-    """
-    found: dict[str, frozenset[str]] = {}
-    for path, read in table.items():
-        place, is_typed, types = path.rstrip("]").rpartition("[") if path.endswith("]") else (path, "", "")
-        found |= {f"{place}[{kind}]" if is_typed else place: frozenset(read.split()) for kind in types.split("|")}
-    return found
-
-
 _NOTHING: Final[tuple[Any, ...]] = (None, False, "", "auto", [])
 """Values that ask for nothing."""
 
 
 def count_unread(
     fields: Mapping[str, Any],
-    read: Mapping[str, frozenset[str]],
+    read: Places,
     counts: Counts,
-    spelled: Callable[[Mapping[str, Any]], Mapping[str, Any]] = lambda fields: fields,
-    where: str = "",
+    spelled: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None,
 ) -> None:
-    """Counts the fields of the objects in an object that ask for something and are not `read`, see :func:`places`.
-
-    Objects without a place are left out: their reader counts them. A type has its place without its date. `spelled`
-    gives an object whose fields have the names of the table.
-    """
-    for name, value in fields.items():
-        at = f"{where}{name}[]" if isinstance(value, list) else f"{where}{name}"
-        for one in value if isinstance(value, list) else (value,):
-            if not isinstance(one, dict):
-                continue
-            known = read.get(f"{where}{name}[{_DATE.sub('', str(one['type']))}]" if one.get("type") else at)
-            if known is not None:
-                said = spelled(one)
-                for left in said.keys() - known:
-                    if said[left] not in _NOTHING:
-                        counts.add(f"{at}.{left}")
-                count_unread(said, read, counts, spelled, f"{at}.")
+    """Counts the fields of the objects in a request that ask for something and are not `read`, see
+    :func:`partstream.protocols.read_response.find_unread`."""
+    find_unread(fields, read, counts.add, lambda value: value not in _NOTHING, spelled)
 
 
 def described(value: object) -> str:
@@ -349,7 +321,7 @@ class AskedTools:
                 declared, place = object_in(tool, within, at), f"{at}.{within}" if within else at
                 form, is_strict = checked(declared, schema, dict, "a JSON schema", place), bool(declared.get("strict"))
                 self.add(FUNCTION, declared, place, form, namespace=namespace, is_strict=is_strict)
-            elif (reader := others.get(_DATE.sub("", said))) is not None:
+            elif (reader := others.get(DATE.sub("", said))) is not None:
                 reader(self, tool, at, namespace)
             elif hosted_kind(said):
                 self.host(said, tool, f"tools[].{said}")

@@ -188,18 +188,20 @@ _NOTHING: Final[tuple[Any, ...]] = (None, False, "", "auto", "default", "standar
 def places(table: Mapping[str, str]) -> Places:
     """Makes the places of a table whose texts name the fields that are read of the objects at each path.
 
-    The path `choices.delta` is that of the object, or of the objects in the list, in that field; the empty one is that
-    of the event. `content[text|thinking]` is that of objects of these types; one of another type is left out, because
-    its reader counts it. Blanks separate paths of the same row. In its text, `item=output[]` says that the object in a
-    field is like those at another path, and is named so, and `*` that the reader counts the other fields itself.
+    The path `choices[].delta` is that of the object, or of the objects in the list, in that field; the empty one is
+    that of the whole, of which nothing is left out where the table has none. `content[text|thinking]` is that of
+    objects of these types, `[|text]` also of those without a type; one of another type is left out, because its reader
+    counts it. Blanks separate paths of the same row. In its text, `item=output[]` says that the object in a field is
+    like those at another path, and is named so, and `*` that the reader counts the other fields itself.
     """
     found: dict[str, dict[str, str | None]] = {}
     for path, fields in ((path, fields) for paths, fields in table.items() for path in paths.split() or [""]):
-        place, _, types = path.rstrip("]").partition("[")
+        place, is_typed, types = path.replace("[]", "").rstrip("]").partition("[")
         named = [one.partition("=") for one in fields.split()]
         given = {name: other if equals else None for name, equals, other in named}
-        found |= {f"{place}[{kind}]" if types else place: dict(given) for kind in types.split("|")}
+        found |= {f"{place}[{kind}]" if is_typed else place: dict(given) for kind in types.split("|")}
     heads = {place.partition("[")[0] for place in found}
+    found.setdefault("", {"*": None, **{head.partition(".")[0]: None for head in heads}})
     for place, known in found.items():
         above = place.partition("[")[0]
         for name, other in known.items():
@@ -208,21 +210,31 @@ def places(table: Mapping[str, str]) -> Places:
     return found
 
 
-def find_unread(fields: Mapping[str, Any], read: Places, names: dict[str, None], place: str = "", at: str = "") -> None:
-    """Adds the paths of the fields below an object that say something and are not read, without values.
+def find_unread(
+    fields: Mapping[str, Any],
+    read: Places,
+    found: Callable[[str], object],
+    says: Callable[[object], bool],
+    spelled: Callable[[dict[str, Any]], Mapping[str, Any]] | None = None,
+    place: str = "",
+    at: str = "",
+) -> None:
+    """Gives the path of each field below an object that says something and is not read, without its value.
 
     Args:
         fields: The object.
         read: What is read.
-        names: The paths found so far, in order.
+        found: Takes a path.
+        says: Whether a value says something.
+        spelled: Gives the object with the names of the table; None where they are the same.
         place: The place of the object in `read`.
         at: What is before its fields in a path.
     """
     known = read[place]
     for name, value in fields.items():
         if name not in known:
-            if "*" not in known and _says_something(value) and len(names) < _MOST_NAMES:
-                names[f"{at}{name}"[:_LONGEST_NAME]] = None
+            if "*" not in known and says(value):
+                found(f"{at}{name}")
             continue
         inner = known[name]
         if inner is None or not value:
@@ -232,13 +244,15 @@ def find_unread(fields: Mapping[str, Any], read: Places, names: dict[str, None],
         shown = inner if path is not inner or not inner else f"{at}{name}[]" if is_list else f"{at}{name}"
         for one in value if is_list else (value,):
             if one.__class__ is dict:
-                typed = f"{path}[{_DATE.sub('', str(one['type']))}]" if "type" in one else path
+                typed = f"{path}[{DATE.sub('', str(one.get('type') or ''))}]"
                 where = typed if typed in read else path
                 if where in read:
-                    find_unread(one, read, names, where, f"{shown}." if shown else "")
+                    said = one if spelled is None else spelled(one)
+                    find_unread(said, read, found, says, spelled, where, f"{shown}." if shown else "")
 
 
-_DATE: Final = re.compile(r"_\d{8}$")
+DATE: Final = re.compile(r"_\d{8}$")
+"""The date at the end of a type."""
 
 
 def _says_something(value: object) -> bool:
@@ -378,6 +392,10 @@ class ResponseReader(ABC):
     def _enter(self, state: LifecycleState) -> None:
         self._state = state
 
+    def _leave_unread(self, path: str) -> None:
+        if len(self._unread) < _MOST_NAMES:
+            self._unread[path[:_LONGEST_NAME]] = None
+
     def _count_once(self, name: str, data: Mapping[str, Any], outputs: list[StreamOutput]) -> None:
         """Counts data that no part can represent, once for each name."""
         if name not in self._counted_once:
@@ -447,7 +465,7 @@ class EventReader(ResponseReader):
             self._unknown(event, outputs)
             return
         if self.reads:
-            find_unread(event, self.reads, self._unread)
+            find_unread(event, self.reads, self._leave_unread, _says_something)
         try:
             self.emit_more = handler(self, event, outputs)
         except UpstreamProtocolError as error:
@@ -900,7 +918,7 @@ class ChunkReader(ResponseReader):
         self._state = self._state if is_last else next_state
         self._error = self._error or error
         if self.reads:
-            find_unread(chunk, self.reads, self._unread)
+            find_unread(chunk, self.reads, self._leave_unread, _says_something)
         self._read_chunk(chunk, outputs)
         if is_last and not self.finished:
             self._complete(outputs)

@@ -55,7 +55,7 @@ from partstream.protocols.failures import FailedReply, RefusedRequestError, Serv
 from partstream.protocols.model_documents import ModelDocuments
 from partstream.protocols.options import NO_EFFORT, effort_of
 from partstream.protocols.provider_state import open_state
-from partstream.protocols.read_response import STOP_SEQUENCE
+from partstream.protocols.read_response import STOP_SEQUENCE, places
 from partstream.protocols.serve import (
     MODEL,
     SAID_BY_MOST,
@@ -460,7 +460,7 @@ _READ_FIELDS: Final = frozenset(
 """Fields that are no options of the model; all others are, under the names that they have here."""
 
 
-_READ: Final = read_request.places(
+_READ: Final = places(
     {
         "system[text]": "type text cache_control",
         "messages[]": "role content",

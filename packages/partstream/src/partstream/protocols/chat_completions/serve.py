@@ -62,6 +62,7 @@ from partstream.protocols.model_documents import MODEL_DOCUMENTS
 from partstream.protocols.options import NO_EFFORT
 from partstream.protocols.provider_state import FIELD
 from partstream.protocols.provider_state import MESSAGE_FIELD as ITEM_TYPE
+from partstream.protocols.read_response import places
 from partstream.protocols.serve import (
     SAID_BY_MOST,
     ForwardingRules,
@@ -314,7 +315,7 @@ _CONTENT_READERS: Final[
 _OF_ASSISTANT: Final = {**_CONTENT_READERS, "thinking": _thinking}
 _MARKS: Final = "cache_control prompt_cache_breakpoint"
 """Marks for the caches of a server: the writers of requests set their own."""
-_READ: Final = read_request.places(
+_READ: Final = places(
     {
         "messages[]": "role content name refusal audio tool_calls tool_call_id function_call "
         + " ".join((REASONING_DETAILS, THINKING_BLOCKS, EXTRA_CONTENT, _MARKS, *REASONING_FIELDS, *STATE_FIELDS)),

@@ -57,6 +57,7 @@ from partstream.protocols.read_request import (
     read_bytes,
     required_text,
 )
+from partstream.protocols.read_response import places
 from partstream.protocols.schemas import with_inner_schemas
 from partstream.protocols.serve import MODEL, RequestReader, ResponseWriter, ServedDocument, StreamForm, path_for_model
 
@@ -154,7 +155,7 @@ _OF_PARTS: Final = {
     **{f"{of}.inlineData": "data mimeType displayName" for of in ("", ".functionResponse.parts[]")},
     **{f"{of}.fileData": "fileUri mimeType displayName" for of in ("", ".functionResponse.parts[]")},
 }
-_FIELDS: Final = read_request.places(
+_FIELDS: Final = places(
     {
         "contents[]": "role parts",
         **{f"contents[].parts[]{place}": read for place, read in _OF_PARTS.items()},

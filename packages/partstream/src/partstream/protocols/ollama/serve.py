@@ -34,6 +34,7 @@ from partstream.protocols.failures import (
 )
 from partstream.protocols.ollama.models import NUM_CTX
 from partstream.protocols.ollama.read_response import COUNTS, DURATIONS, METADATA
+from partstream.protocols.read_response import places
 from partstream.protocols.serve import (
     ForwardingRules,
     RequestReader,
@@ -91,7 +92,7 @@ _READ_FIELDS: Final = frozenset({"model", "messages", "tools", "stream", "option
 """Fields that are no options of the model; all others are, under their own names."""
 
 
-_READ: Final = read_request.places(
+_READ: Final = places(
     {
         "messages[]": "role content thinking images tool_calls tool_name tool_call_id name",
         "messages[].tool_calls[|function]": "id type function",

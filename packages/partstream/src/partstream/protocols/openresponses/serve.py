@@ -50,6 +50,7 @@ from partstream.protocols.openresponses.output_items import (
 )
 from partstream.protocols.options import NO_EFFORT
 from partstream.protocols.provider_state import beside_items, open_state, seal_state
+from partstream.protocols.read_response import places
 from partstream.protocols.serve import (
     SAID_BY_MOST,
     ForwardingRules,
@@ -394,7 +395,7 @@ _CONTENT_READERS: Final[dict[str, read_request.PartReader[ToolResultContent]]] =
 _OF_PARTS: Final = (
     "type text refusal image_url video_url file_url file_data file_id filename detail prompt_cache_breakpoint"
 )
-_READ: Final = read_request.places(
+_READ: Final = places(
     {
         "input[|message]": "type id status role content",
         "input[function_call]": "type id status call_id name namespace arguments",
