@@ -3,12 +3,15 @@
 from __future__ import annotations
 import json
 import logging
+import re
+from base64 import b64encode
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from partstream.conversation.preparation import RequestSettings, SystemAs
+from partstream.conversation.provider_state import encode_state
 from partstream.errors import UpstreamFailureError
 from partstream.lm.outputs import ErrorMode, Finish, Outcome, StreamOptions, ThinkingMode
 from partstream.lm.parts import TextPart, UnifiedFinishReason
@@ -18,12 +21,14 @@ from partstream.runtime.translation import read_answer, read_document
 from partstream.server.application import app
 from partstream.server.dropped import DROPPED_HEADER
 from partstream.server.settings import Admitted, AnswerRequest, EndedAnswer, ServingSettings, StopAnswer
+from partstream.upstream.endpoint import Secret
+from partstream.upstream.provider import GatewayProvider
 from partstream_devtools.capturing.bundling import bundle_of, snapshot_of
 from partstream_devtools.capturing.last_answers import LastAnswers
 from partstream_devtools.testing.faults import End, EndKind, Send, Stall, document
 from serving.asgi import Call, ask, call
-from serving.vendors import KEY, LIMITS, MODEL, VENDORS, Vendor, vendor_of
-from upstreams.upstreams import run
+from serving.vendors import KEY, LIMITS, MODEL, VENDORS, Vendor, model, vendor_of
+from upstreams.upstreams import configuration, run, server_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -467,6 +472,79 @@ def test_state_of_this_server_is_never_sent_on_as_it_is(vendor: Vendor, caplog: 
             assert "state that this server has sealed" in caplog.text
 
     run(test())
+
+
+_REASONING = {"type": "reasoning", "id": "rs_9", "summary": [], "encrypted_content": "vendor=="}
+_OUTPUT = [_REASONING, *json.loads(VENDORS[2].whole)["output"]]
+THOUGHT: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "anthropic-messages": (
+        {"thinking": {"type": "enabled", "budget_tokens": 1024}},
+        {"content": [{"type": "thinking", "thinking": "Hm", "signature": "vendor=="}, {"type": "text", "text": "Hi"}]},
+    ),
+    "openresponses": ({"include": ["reasoning.encrypted_content"]}, {"output": _OUTPUT}),
+}
+
+
+@pytest.mark.parametrize("wire", THOUGHT)
+def test_state_that_was_sealed_here_goes_back_as_the_upstream_has_given_it(wire: str) -> None:
+    vendor = next(one for one in VENDORS if one.name == wire)
+    asks, answer = THOUGHT[wire]
+    (place,) = answer
+    thought = document(200, json.dumps({**json.loads(vendor.whole), **answer}).encode())
+
+    async def test() -> None:
+        async with server_of(thought, vendor.reply(stream=True)) as (url, requests):
+            usual = configuration(url, protocol=wire, models=(model(),), api_key=Secret(KEY))
+            translating = GatewayProvider(replace(usual, request=RequestSettings(system_as=SystemAs.SYSTEM)))
+            passing = GatewayProvider(usual)
+            path, body, headers, query = vendor.request(stream=False)
+            own = {**json.loads(body), "max_tokens": 5000, **asks}
+            first = await ask(app(translating), path, json.dumps(own).encode(), headers=headers, query=query)
+            said = first.json[place]
+            assert "partstream1." in json.dumps(said)
+            if wire == "openresponses":
+                later = {**own, "input": [*own["input"], *said], "stream": True}
+            else:
+                turn = {"role": "assistant", "content": said}
+                messages = [*own["messages"][:1], turn, {"role": "user", "content": "And?"}]
+                later = {**own, "messages": messages, "stream": True}
+            reply = await ask(app(passing), path, json.dumps(later).encode(), headers=headers, query=query)
+            assert reply.body == b"".join(vendor.events)
+            went = requests[1].body.decode()
+            assert "partstream1." not in went
+            expected = json.dumps(later).replace(_sealed(said), "vendor==")
+            assert json.loads(went) == json.loads(expected)
+            await translating.aclose()
+            await passing.aclose()
+
+    run(test())
+
+
+def _sealed(said: Any) -> str:
+    (found,) = re.findall(r"partstream1\.[\w-]+\.[0-9a-f]{16}", json.dumps(said))
+    return str(found)
+
+
+def test_state_of_another_upstream_and_in_another_form_is_translated() -> None:
+    foreign = encode_state({"item": {"signature": "x"}, "beside": {"origin": "another/model"}})
+    block = {"type": "thinking", "thinking": "Hm", "signature": foreign}
+    hi = {"role": "user", "content": "Hi"}
+    part = {"text": "Hm", "thoughtSignature": b64encode(foreign.encode()).decode()}
+    histories: list[tuple[str, dict[str, Any]]] = [
+        ("anthropic-messages", {"messages": [{"role": "assistant", "content": [block]}, hi]}),
+        ("gemini", {"contents": [{"role": "model", "parts": [part]}, {"role": "user", "parts": [{"text": "Hi"}]}]}),
+    ]
+
+    async def test(vendor: Vendor, more: dict[str, Any]) -> None:
+        async with vendor_of(vendor, vendor.reply(stream=True)) as (provider, requests):
+            body = changed(vendor, stream=True, **more)
+            reply = await asked(app(provider), vendor, stream=True, body=body).end()
+            assert parsed(vendor, reply.body)[0] == "Hello you"
+            assert foreign.encode() not in requests[0].body
+            assert b64encode(foreign.encode()) not in requests[0].body
+
+    for wire, more in histories:
+        run(test(BY_NAME[wire], more))
 
 
 @every_vendor

@@ -31,7 +31,6 @@ from urllib.parse import parse_qsl, urlencode
 from partstream.codec.checks import narrow
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads
 from partstream.codec.text import bare_media_type
-from partstream.conversation.provider_state import STATE_MARK
 from partstream.errors import LanguageModelError, PartstreamError, UnsupportedParameterError
 from partstream.lm.cancellation import CancellationToken
 from partstream.protocols.options import Option
@@ -39,7 +38,7 @@ from partstream.protocols.serve import ForwardingRules
 from partstream.server.models import COUNT_SECONDS, CataloguedModel, ForwardingProvider, counted_request
 from partstream.server.replies import Head, ReplySink, ReplyWriter, json_headers, stream_headers
 from partstream.settings.kinds import fits_header
-from partstream.upstream.forwarding import Obstacle, RawRefusal, RawRequest
+from partstream.upstream.forwarding import SEALS, Obstacle, RawRefusal, RawRequest
 
 if TYPE_CHECKING:
     from partstream.lm.outputs import Finish, InboundRequest, Reply
@@ -179,7 +178,7 @@ class ForwardingCase:
     def holds_own_state(self) -> bool:
         """Whether something that this server has sealed goes on."""
         body = dumps(self.wire.body) if self.body is None else self.body
-        return _OWN_MARK in body or _OWN_MARK in dumps(self.added)
+        return any(seal in sent for sent in (body, dumps(self.added)) for seal in SEALS)
 
     def stream_type(self) -> str:
         """The media type of the stream that the client wants."""
@@ -200,7 +199,6 @@ class ForwardingCase:
         return not is_same or not self.granted().keys() <= set(Option.LIMIT.value)
 
 
-_OWN_MARK: Final = STATE_MARK.encode()
 _BY_CALLER: Final = "idempotency-key"
 """The header by which an upstream repeats an answer: of several callers, none may get that of another one."""
 
@@ -213,7 +211,6 @@ _OBSTACLES: Final[tuple[tuple[Obstacle, Callable[[ForwardingCase], bool]], ...]]
     (Obstacle.RULES, lambda case: case.endpoint.reads.forwarding is None),
     (Obstacle.SERVER, lambda case: case.settings.raw_reasoning or case.overrides.identify is not None),
     (Obstacle.FOR_US, lambda case: _rules(case).is_for_us(case.wire.body)),
-    (Obstacle.OWN_STATE, ForwardingCase.holds_own_state),
     (Obstacle.KEPT, lambda case: case.is_shared and _rules(case).names_kept(case.sent)),
     (Obstacle.ASKED, ForwardingCase.is_changed),
 )
@@ -252,6 +249,7 @@ def offer(case: ForwardingCase) -> RawRequest | None:
         output_limit=min(granted, default=None),
         unread=case.unread,
         refusal=case.refusal,
+        is_sealed=case.holds_own_state(),
         is_judged=case.is_judged,
     )
 

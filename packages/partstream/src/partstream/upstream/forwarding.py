@@ -19,8 +19,9 @@ before the first part of the answer, so that another attempt may follow until th
 
 from __future__ import annotations
 import re
+from base64 import b64encode
 from collections.abc import Callable, Container, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from enum import Enum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, runtime_checkable
@@ -28,12 +29,15 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, runtime_chec
 from partstream.codec.json_codec import JSONDecodeError, dumps, dumps_text, loads
 from partstream.codec.sse import DEFAULT_MAX_EVENT_SIZE
 from partstream.conversation.preparation import RequestSettings
+from partstream.conversation.provider_state import ORIGIN, PLACE, STATE_MARK
 from partstream.errors import EventTooLargeError, LanguageModelError
 from partstream.lm.outputs import ErrorMode, Finish, Outcome, StreamOptions, StreamOutput
+from partstream.protocols.provider_state import open_state
 from partstream.protocols.serve import MODEL, WireRequest, path_for_model
 
 if TYPE_CHECKING:
     from partstream.codec.redaction import Redactor
+    from partstream.conversation.provider_state import Origin
     from partstream.errors import PartstreamError
     from partstream.lm.messages import ChatMessage, RequestOptions
     from partstream.lm.outputs import PausingStream
@@ -63,6 +67,7 @@ class RawRequest:
         output_limit: The most tokens of the answer that an admission grants; None for what the request says.
         unread: The paths of the fields that were not read, and that reach no model where the request is translated.
         refusal: Why it is refused where it is translated; None where it can be.
+        is_sealed: Whether something in it may have been sealed here.
         is_judged: Whether an admission has judged the request: then the upstream gets the JSON that was judged.
     """
 
@@ -80,7 +85,21 @@ class RawRequest:
     output_limit: int | None = None
     unread: tuple[str, ...] = ()
     refusal: PartstreamError | None = None
+    is_sealed: bool = False
     is_judged: bool = False
+
+    def opened(self, origin: Origin) -> RawRequest | None:
+        """The request with the state that was sealed here as an upstream has given it; None where it was another one's,
+        or is not at a place of its own."""
+        if not self.is_sealed:
+            return self
+        sent = {**self.document, **self.added}
+        try:
+            opened = {name: _opened(value, origin.key) for name, value in sent.items()}
+        except (LookupError, TypeError, RecursionError):
+            return None
+        changed = {name: value for name, value in opened.items() if value != sent[name]}
+        return replace(self, added={**self.added, **changed}, is_sealed=False)
 
     def check_translatable(self) -> None:
         """Refuses a request that is not sent on as it came, and that nothing here can ask in another way.
@@ -155,6 +174,33 @@ def _put(document: Mapping[str, Any], place: Sequence[str], value: Any) -> dict[
     return {**document, name: said}
 
 
+SEALS: Final = (STATE_MARK.encode(), b64encode(STATE_MARK.encode()))
+"""What sealed state begins with; the second, where a wire wants base64."""
+
+
+def _opened(value: Any, origin: str) -> Any:
+    """A JSON value with the state of one origin opened in it.
+
+    Raises:
+        LookupError: There is state of another one, or a text that only looks like state.
+    """
+    match value:
+        case list():
+            return [_opened(one, origin) for one in value]
+        case dict():
+            item: dict[str, Any] = {}
+            for name, text in value.items():
+                if isinstance(text, str) and (sealed := open_state(text)) is not None:
+                    item = {field: said for field, said in (sealed.item or {}).items() if field != PLACE}
+                    item = item if name in item else item["block"]  # Anthropic's, as it came
+                    if sealed.beside.get(ORIGIN) != origin or not isinstance(item[name], str):
+                        raise LookupError
+            return {name: _opened(one, origin) for name, one in {**value, **item}.items()}
+        case str() if any(seal in value.encode(errors="replace") for seal in SEALS):
+            raise LookupError
+    return value
+
+
 _MODEL_FIELD: Final = re.compile(rb'"model"\s*:\s*("(?:[^"\\]|\\.)*+")', re.DOTALL)
 """A field of this name at any depth; never a text that looks like one, because quotation marks in texts are escaped."""
 
@@ -189,7 +235,7 @@ class Obstacle(Enum):
 
     WIRE = "the upstream speaks another wire, or at another path"
     RULES = "this wire has no rules by which a request goes on"
-    OWN_STATE = "it holds state that this server has sealed"
+    OWN_STATE = "it holds state that this server has sealed, and that this upstream has not given"
     FOR_US = "it asks for what this server does itself"
     KEPT = "it names what the upstream keeps, which it would look up for every caller of this server alike"
     ASKED = "an admission or a provider has changed what is asked"

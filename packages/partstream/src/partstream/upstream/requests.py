@@ -191,22 +191,20 @@ class RequestSender:
     async def forward_count(self, model: LanguageModelChatInformation, raw: RawRequest) -> bytes | None:
         """The document in which the upstream counts the tokens of a request of its own wire; None where it is not
         asked, or does not say it in time."""
-        asked = raw.messages, raw.options
-        obstacle = obstacle_at(raw, asked, self._configuration, self._upstream.path, model.id)
+        opened, obstacle = self._judged(model, raw, (raw.messages, raw.options))
         if obstacle not in (None, Obstacle.LIMIT):  # an answer alone has a limit
             return None
         settings = self._configuration.request_settings(model.id)
-        question, content = raw.wire(model.id, {}, self._upstream.document_headers)
+        question, content = opened.wire(model.id, {}, self._upstream.document_headers)
         return await self._counts.document(question, content, settings.extra_headers)
 
     async def _send(self, model: LanguageModelChatInformation, question: ModelCall) -> None:
         passage = question.progress.passage
         if passage is not None:
-            asked = question.messages, question.options
-            obstacle = obstacle_at(passage.request, asked, self._configuration, self._upstream.path, model.id)
+            raw, obstacle = self._judged(model, passage.request, (question.messages, question.options))
             obstacle = obstacle if passage.is_open else Obstacle.BEGUN
             if obstacle is None:
-                await self._forward(model, question, passage)
+                await self._forward(model, question, passage, raw)
                 return
             _logger.debug("the request to %s is translated: %s", model.id, obstacle.value)
             passage.leave()
@@ -229,11 +227,22 @@ class RequestSender:
             )
         self._refused.keep(model.id, answered.left_out)
 
-    async def _forward(self, model: LanguageModelChatInformation, question: ModelCall, passage: Passage) -> None:
+    def _judged(
+        self, model: LanguageModelChatInformation, raw: RawRequest, asked: tuple[object, object]
+    ) -> tuple[RawRequest, Obstacle | None]:
+        """The request for this upstream, and why it is translated; None where it is not."""
+        opened = raw.opened(Origin(self._fingerprint, model.id))
+        if opened is None:
+            return raw, Obstacle.OWN_STATE
+        return opened, obstacle_at(opened, asked, self._configuration, self._upstream.path, model.id)
+
+    async def _forward(
+        self, model: LanguageModelChatInformation, question: ModelCall, passage: Passage, raw: RawRequest
+    ) -> None:
         """Sends the client's request on as it came, see :mod:`partstream.upstream.forwarding`."""
         _logger.debug("the request to %s is sent on as it came", model.id)
         settings, tokens = self._configuration.request_settings(model.id), self._tokens(model, question)
-        raw, body = passage.request, passage.request.document
+        body = raw.document
         usage = self._upstream.usage_fields(body, self._completed(settings, model), model.id) if raw.stream_type else {}
         session = question.options.model_options.get("_conversationId")
 
