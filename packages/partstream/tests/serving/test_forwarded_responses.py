@@ -69,6 +69,27 @@ def test_a_response_that_is_kept_can_be_read_and_continued_by_its_caller(tmp_pat
     serve(tmp_path, use)
 
 
+def test_the_last_event_waits_until_the_response_is_stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its client may name it at once, and another process may get that request."""
+    seen: list[bytes] = []
+
+    async def use(application: ServingApp, _: list[Any]) -> None:
+        running = call(
+            application, "/v1/responses", {"model": MODEL, "input": [HI], "stream": True}, headers=USERS["ann"]
+        )
+        save = SQLiteAnswers.save
+
+        async def saved(*values: Any) -> None:
+            seen.append(running.body)
+            await save(*values)
+
+        monkeypatch.setattr(SQLiteAnswers, "save", saved)
+        assert (await running.end()).body == b"".join(RESPONSES.events)
+
+    serve(tmp_path, use)
+    assert seen == [b"".join(RESPONSES.events[:-1])]
+
+
 @pytest.mark.parametrize("store", [True, False])
 def test_nobody_refers_to_the_response_of_another_caller(tmp_path: Path, store: bool) -> None:
     async def use(application: ServingApp, requests: list[Any]) -> None:

@@ -95,6 +95,8 @@ def test_request_and_answer_go_through_as_they_are(vendor: Vendor, stream: bool)
             assert {name: reply.headers.get(name) for name, _ in LIMITS} == dict(LIMITS)
             assert "set-cookie" not in reply.headers
             assert "x-internal" not in reply.headers
+            assert reply.headers["x-upstream-request-id"] == "req_of_the_vendor"
+            assert reply.headers["x-request-id"] != "req_of_the_vendor"
 
     run(test())
 

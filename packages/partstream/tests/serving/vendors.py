@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 KEY = "sk-planted-0123456789abcdef"
 MODEL = "vendor-model-1"
 LIMITS = (("x-ratelimit-remaining-requests", "41"), ("retry-after-ms", "7"))
-KEPT_BACK = (("set-cookie", "a=b"), ("x-internal", "1"))
+KEPT_BACK = (("set-cookie", "a=b"), ("x-internal", "1"), ("request-id", "req_of_the_vendor"))
 
 
 def sse(*events: Mapping[str, Any], named: bool = True, end: bytes = b"") -> tuple[bytes, ...]:

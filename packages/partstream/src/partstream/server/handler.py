@@ -401,7 +401,7 @@ class ResponseRun:
         if case.unread or refusal is not None:  # refused before anything is reserved
             self._offer(case)
         if refusal is not None and self._settings.admission is not None and not reading.is_whole:
-            raise refusal  # nothing is admitted that nobody here has read
+            raise refusal  # nothing is admitted that was not read
         if self._settings.admission is None or not generates:
             await self._answer(case, deliver, client_leaves, generates=generates)
             return

@@ -578,6 +578,7 @@ class RecordingReplySink:
         record: Reads them.
         own: The request as it is stored.
         is_stream: Whether the bytes are frames; otherwise they are one document.
+        is_kept: Whether the response is stored: its last event waits for that, because the next request may name it.
         on_begin: Called with the id of the response as soon as it is known.
         on_end: Stores the response; called with None where none has begun.
 
@@ -593,6 +594,7 @@ class RecordingReplySink:
         own: WireRequest,
         *,
         is_stream: bool,
+        is_kept: bool,
         on_begin: Callable[[str], object],
         on_end: Callable[[StoredAnswer | None], Awaitable[None]],
     ) -> None:
@@ -602,6 +604,8 @@ class RecordingReplySink:
         self._record = record
         self._own = own
         self._is_stream = is_stream
+        self._is_kept = is_kept
+        self._last = b""
         self._on_begin = on_begin
         self._on_end = on_end
         self._is_good = False
@@ -616,28 +620,31 @@ class RecordingReplySink:
 
     def send(self, data: bytes, /) -> None:
         """Passes on bytes, and reads those of a response."""
-        if self._is_good:
-            self._note(data)
-        self._sink.send(data)
+        if self._is_good and (self._last or self._note(data)) and self._is_kept:
+            self._last += data
+        else:
+            self._sink.send(data)
 
     def end(self, data: bytes = b"", /) -> None:
         """Stores the response, and passes on its last bytes then."""
         if self._ending is None:
             if self._is_good and data:
                 self._note(data)
-            self._ending = asyncio.get_running_loop().create_task(self._keep(data))
+            self._ending = asyncio.get_running_loop().create_task(self._keep(self._last + data))
 
-    def _note(self, data: bytes) -> None:
+    def _note(self, data: bytes) -> bool:
+        """Reads bytes of the response; says whether its last event is in them."""
         if not self._is_stream:
             document = loads(data)
             self._record.take_document(document if isinstance(document, dict) else {})
-            return
-        self._record.add(data)
+            return False
+        is_last = self._record.add(data)
         if not self._has_begun and self._record.answer_id is not None:
             self._has_begun = True
             self._on_begin(self._record.answer_id)
         if self._waiting:
             self._wake()
+        return is_last
 
     async def drain(self) -> None:
         """Waits while the client is slow."""

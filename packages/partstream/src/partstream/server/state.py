@@ -369,7 +369,13 @@ class AnswerMemory:
                 self.running[owner, answer_id] = recorded
 
         recorded = RecordingReplySink(
-            sink, state.record(_FRAME_BYTES), remembered.own, is_stream=is_stream, on_begin=begin, on_end=keep
+            sink,
+            state.record(_FRAME_BYTES),
+            remembered.own,
+            is_stream=is_stream,
+            is_kept=remembered.is_kept,
+            on_begin=begin,
+            on_end=keep,
         )
         return recorded
 

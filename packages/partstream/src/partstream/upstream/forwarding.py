@@ -357,7 +357,10 @@ class PassingProgress(Protocol):
 _RETURNED: Final = frozenset(
     {"content-type", "retry-after", "retry-after-ms", "x-should-retry", "openai-processing-ms", "openai-version"}
     | {"openai-model", "server-timing", "x-envoy-upstream-service-time", "cf-ray", "x-ratelimit-type"}
+    | {"x-upstream-request-id"}
 )
+_REQUEST_IDS: Final = dict.fromkeys(("x-request-id", "request-id"), "x-upstream-request-id")
+"""The upstream's id of the request, for its support; the server's own has the usual name."""
 _LIMITS: Final = ("x-ratelimit-", "ratelimit-", "anthropic-ratelimit-", "x-codex-", "anthropic-fast-")
 """Headers of an answer that go back to the client, by name or by the beginning of it. Others are about the connection,
 the account or the pages of the upstream."""
@@ -366,7 +369,8 @@ the account or the pages of the upstream."""
 def returned_headers(headers: Mapping[str, str], redactor: Redactor) -> dict[str, str]:
     """The headers of an answer that its client gets, names in lower case, without secrets."""
     lowered = ((name.lower(), value) for name, value in headers.items())
-    kept = {name: value for name, value in lowered if name in _RETURNED or name.startswith(_LIMITS)}
+    named = ((_REQUEST_IDS.get(name, name), value) for name, value in lowered)
+    kept = {name: value for name, value in named if name in _RETURNED or name.startswith(_LIMITS)}
     return {name: redactor.redact(value) for name, value in kept.items()}
 
 
