@@ -14,7 +14,8 @@ from partstream.runtime.translation import read_answer
 from partstream_devtools.testing.faults import Send, Stall, document
 from partstream_hub.directory import BudgetUnit, ModelRoute, Put, Route
 from serving.asgi import Call, ask, call
-from serving.vendors import CHAT, GEMINI, KEY, LIMITS, MESSAGES, MODEL, VENDORS, Vendor, vendor_of
+from serving.asgi_socket import Socket
+from serving.vendors import CHAT, GEMINI, KEY, LIMITS, MESSAGES, MODEL, RESPONSES, VENDORS, Vendor, vendor_of
 from upstreams.upstreams import run
 
 if TYPE_CHECKING:
@@ -111,6 +112,36 @@ def test_several_answers_at_once_are_reserved_and_share_what_a_budget_has_left(
         assert 600 < 4 * limit <= 3000
         assert sent.get("n", sent.get("generationConfig", {}).get("candidateCount")) == 4
         assert (row["input_tokens"], row["output_tokens"]) == vendor.tokens
+
+    run(test(), 60)
+
+
+def test_turns_of_a_socket_pass_and_are_charged_with_all_that_they_continue(
+    hub_database: HubDatabase, tmp_path: Path
+) -> None:
+    hi = {"type": "message", "role": "user", "content": "Hi"}
+
+    async def test() -> None:
+        ana, changes = person("ana")
+        tokens = budget("ana", ENOUGH, BudgetUnit.TOKENS)
+        async with (
+            vendor_of(RESPONSES, RESPONSES.reply(stream=True)) as (provider, requests),
+            hub(hub_database, [*changes, tokens], provider, tmp_path) as application,
+        ):
+            socket = await Socket(application, "/v1/responses", ana.bearer).opened()
+            first = await socket.turn(model=MODEL, input=[hi], store=False)
+            again = {"previous_response_id": "resp_9", "max_output_tokens": 50}
+            second = await socket.turn(model=MODEL, input=[hi], store=False, **again)
+            (refused,) = await socket.turn(model=MODEL, input=[hi], previous_response_id="resp_of_another")
+            await socket.close()
+            rows = await rows_of(hub_database, 2)
+            sent = [json.loads(one.body) for one in requests]
+        said = [json.loads(event.partition(b"data: ")[2]) for event in RESPONSES.events]
+        assert first == second == said
+        assert [one["input"] for one in sent] == [[hi], [hi, *said[-1]["response"]["output"], hi]]
+        assert sent[1]["max_output_tokens"] == 50
+        assert refused["error"]["code"] == "previous_response_not_found"
+        assert [(row["input_tokens"], row["output_tokens"]) for row in rows] == [RESPONSES.tokens] * 2
 
     run(test(), 60)
 
