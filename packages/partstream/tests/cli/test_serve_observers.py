@@ -13,7 +13,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from commands import call
 from partstream import chat_model
-from partstream.cli.serve_plan import MetricsAccess, Observers
+from partstream.cli.serve_plan import _MOST_TOGETHER, AnswerLines, MetricsAccess, Observers
 from partstream.server.application import ServingApp, app
 from partstream.server.settings import ServingSettings
 from partstream.server.tracing import Tracing, trace_starter
@@ -197,3 +197,16 @@ def test_an_upstream_may_go_on_with_the_trace_and_hears_no_baggage():
     traced = call_of_model.context
     assert headers["traceparent"].startswith(f"00-{traced.trace_id:032x}-{traced.span_id:016x}-")
     assert "baggage" not in headers
+
+
+def test_the_lines_of_a_moment_are_printed_at_once_in_order_and_none_is_lost(capsys):
+    async def serve() -> None:
+        lines = AnswerLines(str)
+        for number in range(_MOST_TOGETHER + 2):
+            lines.observe(number)
+        assert capsys.readouterr().out.splitlines() == [str(number) for number in range(_MOST_TOGETHER)]
+        lines.print()
+        lines.print()
+
+    asyncio.run(serve())
+    assert capsys.readouterr().out.splitlines() == [str(_MOST_TOGETHER), str(_MOST_TOGETHER + 1)]

@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from partstream.lm.provider import LanguageModelChatProvider
     from partstream.server.application import ServingApp
     from partstream.server.clients import AccessToken
+    from partstream.server.settings import AnswerObservation
     from partstream.server.stored_answers import SQLiteAnswers
     from partstream.tokens.ledger import Ledger
 
@@ -257,7 +258,9 @@ class Observers:
         with ExitStack() as stack:
             if self.log != "off":
                 line = json_line if self.as_json or self.log == LogForm.JSON.value else text_line
-                application.on_did_finish_answer(lambda answer: echo_while_read(line(answer)))
+                lines = AnswerLines(line)
+                stack.callback(lines.print)
+                application.on_did_finish_answer(lines.observe)
             if self.keeps_ledger and (ledger := open_answer_ledger()) is not None:
                 stack.callback(ledger.close)
                 application.on_did_finish_answer(ledger.observe)
@@ -271,6 +274,36 @@ class Observers:
                 stack.callback(self.tracing.close)
                 application.trace_answers(self.tracing.start_trace)
             yield
+
+
+_TOGETHER_SECONDS: Final = 0.1
+_MOST_TOGETHER: Final = 200
+
+
+class AnswerLines:
+    """Prints a line for each answer, those of a moment at once: to write takes longer than to make a line.
+
+    Args:
+        line: Makes the line of an answer.
+    """
+
+    def __init__(self, line: Callable[[AnswerObservation], str]) -> None:
+        self._line = line
+        self._answers: list[AnswerObservation] = []
+
+    def observe(self, answer: AnswerObservation) -> None:
+        """Takes an answer that is over; its line is printed soon."""
+        self._answers.append(answer)
+        if len(self._answers) == 1:
+            asyncio.get_running_loop().call_later(_TOGETHER_SECONDS, self.print)
+        elif len(self._answers) >= _MOST_TOGETHER:
+            self.print()
+
+    def print(self) -> None:
+        """Prints the lines that wait."""
+        answers, self._answers = self._answers, []
+        if answers:
+            echo_while_read("\n".join(map(self._line, answers)))
 
 
 # ---- A hub, or another place ----
