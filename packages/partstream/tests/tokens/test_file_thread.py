@@ -103,17 +103,20 @@ class Batches:
         self.thread.submit(self.done.append, "read").result(LONGEST)
 
 
-def test_rows_wait_for_others_and_a_read_comes_after_them(tmp_path: Path):
+def test_the_first_rows_are_written_now_others_wait_and_a_read_comes_after_them(tmp_path: Path):
     batches = Batches(tmp_path / "ledger")
 
     async def three_answers() -> None:
+        batches.thread.write_soon()
+        batches.read()
         for _ in range(3):
             batches.thread.write_soon()
+        assert batches.done == ["write", "read"]
         batches.read()
         batches.read()
 
     asyncio.run(three_answers())
-    assert batches.done == ["write", "read", "read"]
+    assert batches.done == ["write", "read", "write", "read", "read"]
     batches.thread.close()
     wait_for_threads()
 
@@ -123,11 +126,13 @@ def test_rows_that_are_too_many_to_wait_are_written_at_once(tmp_path: Path):
 
     async def answers() -> None:
         batches.thread.write_soon()
+        batches.read()
+        batches.thread.write_soon()
         batches.thread.write_soon(is_full=True)
         batches.read()
 
     asyncio.run(answers())
-    assert batches.done == ["write", "read"]
+    assert batches.done == ["write", "read", "write", "read"]
     batches.thread.close()
     wait_for_threads()
 
@@ -139,12 +144,14 @@ def test_rows_that_wait_when_their_event_loop_ends_are_written_at_the_end(tmp_pa
 
     async def answer(thread: FileThread) -> None:
         thread.write_soon()
+        thread.submit(done.append, "read").result(LONGEST)
+        thread.write_soon()
 
     asyncio.run(answer(batches.thread))
-    assert done == []
+    assert done == ["write", "read"]
     if closes:
         batches.thread.close()
     del batches
     gc.collect()
     wait_for_threads()
-    assert done == ["write"]
+    assert done == ["write", "read", "write"]

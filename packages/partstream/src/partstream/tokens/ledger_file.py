@@ -452,7 +452,7 @@ Parameters = ParamSpec("Parameters")
 
 
 BATCH_SECONDS: Final = 1.0
-"""The longest time that a row waits for others before it is written, where an event loop runs."""
+"""The least time between two writes where an event loop runs, and so the longest that a row waits for others."""
 
 
 class FileThread:
@@ -477,10 +477,10 @@ class FileThread:
         return self._end.alive
 
     def write_soon(self, *, is_full: bool = False) -> None:
-        """Has the thread write the rows that wait, together with those that come within :data:`BATCH_SECONDS`.
+        """Has the thread write the rows that wait: now, or :data:`BATCH_SECONDS` after the last write.
 
         Args:
-            is_full: Whether no more rows may wait, so that it begins at once; so it does without an event loop.
+            is_full: Whether no more rows may wait, so that it begins now in any case; so it does without an event loop.
         """
         self._batch.write_soon(is_full=is_full)
 
@@ -518,22 +518,25 @@ class _Batch:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._writing: Future[object] | None = None
+        self._next = 0.0  # when the next write may begin, of the monotonic clock
 
     def write_soon(self, *, is_full: bool) -> None:
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:
             loop = None
-        if loop is None or is_full:
+        wait = self._next - time.monotonic()
+        if loop is None or is_full or wait <= 0:
             self.write_now()
         elif not self.waits or self._loop is not loop:  # the timer of a loop that has ended never comes
             self.waits, self._loop = True, loop
-            self._timer = loop.call_later(BATCH_SECONDS, self.write_now)
+            self._timer = loop.call_later(wait, self.write_now)
 
     def write_now(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
         self.waits, self._loop, self._timer = False, None, None
+        self._next = time.monotonic() + BATCH_SECONDS
         # A write that has not begun takes these rows too: one transaction for all, however slow the disk is.
         if self._writing is None or self._writing.running() or self._writing.done():
             with suppress(RuntimeError):  # the thread was closed, and has written them
