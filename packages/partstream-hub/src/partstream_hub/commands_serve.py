@@ -14,7 +14,7 @@ import click
 
 from partstream.cli.serve_options import all_options, option_of, variable_of
 from partstream.cli.terminal import ExitCode
-from partstream_hub.leases import LONGEST_LEASE_SECONDS, SHORTEST_LEASE_SECONDS, WorkerSettings
+from partstream_hub import LEASE_SECONDS, LONGEST_LEASE_SECONDS, SHORTEST_LEASE_SECONDS
 
 if TYPE_CHECKING:
     from partstream.cli.serve_plan import Screen, ServePlan
@@ -57,7 +57,7 @@ _OPTIONS: Final = all_options(
         metavar="SECONDS",
         envvar=variable_of(_LEASE_SECONDS),
         help="With --hub: how long answers go on while the database is away, as far as budgets allow. Default: "
-        f"{WorkerSettings().lease_seconds:g}.",
+        f"{LEASE_SECONDS:g}.",
     ),
     click.option(
         "--on",
@@ -190,6 +190,7 @@ class OpenHub:
         """
         from partstream_hub.app import hub_app  # noqa: PLC0415 - takes 0.2 s, and most servers have no hub
         from partstream_hub.hub import HubSettings  # noqa: PLC0415
+        from partstream_hub.leases import WorkerSettings  # noqa: PLC0415
 
         worker = WorkerSettings() if self.lease_seconds is None else WorkerSettings(lease_seconds=self.lease_seconds)
         hub = HubSettings(

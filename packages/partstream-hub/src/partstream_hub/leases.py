@@ -21,14 +21,12 @@ from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from partstream.codec.checks import NUMBER, Expectation, check_fields
+from partstream_hub import LEASE_SECONDS, LONGEST_LEASE_SECONDS, SHORTEST_LEASE_SECONDS
 from partstream_hub.amounts import BudgetError, BudgetSpentError, BudgetsUnreachableError, Need
 from partstream_hub.directory import BudgetRule
 from partstream_hub.store.values import SCARCE_SECONDS, AnswerPart, Lease, LeaseAsk, LeaseGrant, Window
 
 # ---- How much is leased at a time ----
-
-LEASE_SECONDS: Final = 5.0
-"""The seconds for which a lease should last at the rate at which its worker reserves, unless the settings say else."""
 
 SHARES: Final = 4
 """Each worker takes at most this fraction of an equal share of what is left at once."""
@@ -199,9 +197,6 @@ class LeaseTable:
 
 
 # ---- Settings ----
-
-SHORTEST_LEASE_SECONDS: Final = 1.0
-LONGEST_LEASE_SECONDS: Final = 3_600.0
 
 
 @dataclass(frozen=True, slots=True)
