@@ -12,7 +12,6 @@ from __future__ import annotations
 import zlib
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from urllib.parse import quote
 
@@ -401,6 +400,8 @@ class Routes:
         """
         fitting = self._at(path)
         if not fitting:
+            from difflib import get_close_matches  # noqa: PLC0415 - for this error alone
+
             # The paths that a client may have meant: those that look like it, or else those where models answer.
             shown = path[:_LONGEST_PATH]
             known = dict.fromkeys((*self._others, *(one.path for one in self._routes)))

@@ -15,7 +15,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from itertools import zip_longest
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import urlsplit
 
 import httpx2
@@ -47,14 +47,16 @@ from partstream.tokens.ledger import Ledger
 from partstream.upstream import http_errors
 from partstream.upstream.configuration import CaptureMode, GatewayConfiguration, fingerprint_of
 from partstream.upstream.context import current_capture, is_one_attempt, logging_from, run_until_cancelled
-from partstream.upstream.detection import Detector, advice_on_protocol
-from partstream.upstream.detection_rules import Detected
 from partstream.upstream.discovery import DiskCache, Fetch, FetchResponse, ModelDiscovery
 from partstream.upstream.forwarding import RawRequest
 from partstream.upstream.http import Connections, DocumentFetcher, UpstreamHTTP
 from partstream.upstream.model_facts import Fact, ModelRecord, Pricing, Source, known_capabilities, stated_capabilities
 from partstream.upstream.model_information import OfferedModel, information_of, is_allowed, offered_models
 from partstream.upstream.requests import ForwardingProgress, ModelCall, RefusedFields, RequestSender, RequestTokens
+
+if TYPE_CHECKING:
+    from partstream.upstream.detection import Detector
+    from partstream.upstream.detection_rules import Detected
 
 _logger = logging.getLogger("partstream.upstreams")
 
@@ -246,7 +248,11 @@ class Upstream:
         self._on_change = on_change
         self._ledger = ledger
         self._connections = Connections(configuration)
-        self._detector = Detector(configuration, self._connections) if configuration.is_detected else None
+        self._detector: Detector | None = None
+        if configuration.is_detected:
+            from partstream.upstream.detection import Detector  # noqa: PLC0415 - most upstreams say what they speak
+
+            self._detector = Detector(configuration, self._connections)
         self._upstream = None if configuration.is_detected else self._made(None)
         self._before: list[ProtocolClient] = []
 
@@ -332,6 +338,8 @@ class Upstream:
     async def _after(self, error: UpstreamError, upstream: ProtocolClient) -> ProtocolClient | None:
         """The upstream as it is found out after a path was missing; None with advice in the error if it is no other."""
         if self._detector is None or upstream.detected is None:
+            from partstream.upstream.detection import advice_on_protocol  # noqa: PLC0415 - for an error alone
+
             try:
                 error.advise(await advice_on_protocol(self._configuration, self._connections))
             except LanguageModelError as second:  # the key is gone meanwhile: the first error is what counts
