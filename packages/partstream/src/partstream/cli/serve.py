@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import click
 
-from partstream.cli import serve_plan
+from partstream.cli import loading, serve_plan
 from partstream.cli.serve_options import all_options, number_options, option_of, variable_of
 from partstream.cli.terminal import ExitCode
 from partstream.errors import CallerError, to_install
@@ -67,7 +67,7 @@ class Deployment:
 
 
 def _serve_here(plan: serve_plan.ServePlan, screen: serve_plan.Screen) -> int:
-    with _usage_errors("port"):
+    with loading(), _usage_errors("port"):
         token = plan.token()
         opened = serve_plan.Opened.of(plan, token, screen.reloaded)
         sockets = listening_sockets(plan.host, plan.port, opened.limits.peer_seconds)
@@ -216,7 +216,8 @@ def command(
         options=options,
     )
     try:  # before a token is made, which would never be shown
-        import partstream.server.uvicorn_server  # noqa: F401, PLC0415 - takes 0.1 s, and is not there without the extra
+        with loading():
+            import partstream.server.uvicorn_server  # noqa: F401, PLC0415 - takes 0.1 s, and is of the extra
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] not in _EXTRA:
             raise

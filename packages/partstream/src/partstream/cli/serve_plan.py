@@ -846,11 +846,17 @@ class Opened:
         return True
 
 
+_YOUNG_OBJECTS: Final = 10_000
+"""How many more objects there are before garbage is looked for. With Python's own 700, it looks at the objects of the
+answers that run once or twice an answer, which takes a twelfth of the processor time; hardly any of them is garbage."""
+
+
 async def _list_models(application: ServingApp, callbacks: ServerCallbacks) -> None:
     """Says the models when the providers have listed them: a server may take its time."""
     callbacks.listed(await application.models())
     # What is loaded now stays: a full collection would look at all of it, and hold up every answer for that long.
     gc.freeze()
+    gc.set_threshold(_YOUNG_OBJECTS)
 
 
 def loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
