@@ -7,10 +7,10 @@ Runs as a program of its own too, so that a recording that is full is finished b
 from __future__ import annotations
 import os
 import sys
-import tempfile
 from pathlib import Path
 from typing import Final
 
+from partstream.codec.system import replace_file
 from partstream_devtools.bundles.exchange import RedactionLevel
 from partstream_devtools.bundles.forms import write_as
 from partstream_devtools.bundles.partial import read_partial
@@ -30,15 +30,7 @@ def finish(part: Path, file: Path) -> None:
         OSError: The system refuses.
     """
     bundle, _ = redact(read_partial(part.read_bytes()), RedactionLevel.KEYS)
-    data = write_as(bundle, file.name)
-    handle, written = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name[:40]}-")
-    try:
-        with os.fdopen(handle, "wb") as new:  # mkstemp makes files for the user alone
-            new.write(data)
-        Path(written).replace(file)
-    except BaseException:
-        Path(written).unlink(missing_ok=True)
-        raise
+    replace_file(file, write_as(bundle, file.name))
     part.unlink()
 
 

@@ -1,4 +1,4 @@
-"""Where the user's system wants files to be, and how SQLite keeps them.
+"""Where the user's system wants files to be, how they are replaced, and how SQLite keeps them.
 
 The only module of this room that touches the system. It creates and opens no folder by itself.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -52,6 +52,34 @@ DATA: Final = UserFolder("PARTSTREAM_DATA", "Library/Application Support", "XDG_
 """Data that programs keep."""
 CACHE: Final = UserFolder("PARTSTREAM_CACHE", "Library/Caches", "XDG_CACHE_HOME", ".cache")
 """Files that can be fetched again."""
+
+
+# ---- Files that several processes use at the same time ----
+
+
+def replace_file(path: Path, data: bytes, ready: Callable[[Path], object] = lambda _written: None) -> None:
+    """Writes a file as a whole, readable for the user alone: others see the old one or the new one.
+
+    Args:
+        path: The file; its folder is there.
+        data: What it shall hold.
+        ready: Is given the new file before it takes the place of the old one, which stays if this raises.
+
+    Raises:
+        OSError: The system refuses.
+    """
+    import tempfile  # noqa: PLC0415 - most callers want a folder and write nothing
+
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:40]}.")  # mode 0600
+    written = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        ready(written)
+        written.replace(path)
+    except BaseException:  # also Ctrl-C must leave no file
+        written.unlink(missing_ok=True)
+        raise
 
 
 # ---- SQLite files that several processes use at the same time ----

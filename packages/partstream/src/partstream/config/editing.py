@@ -12,7 +12,6 @@ import asyncio
 import json
 import os
 import re
-import tempfile
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
@@ -22,7 +21,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Final, TypeAlias
 
 from partstream.codec.settings_files import Key, Splice, UnusableTextError, applied, newline_of
-from partstream.codec.system import DATA
+from partstream.codec.system import DATA, replace_file
 from partstream.config.loading import load_configuration
 from partstream.config.table import DEFAULT_PROFILE, PROFILES, read_document
 from partstream.errors import CallerError
@@ -108,25 +107,17 @@ def edit_file(path: Path, old: bytes, text: str) -> None:
     """
     target = Path(os.path.realpath(path))  # the path may be a link to a file in another folder
     target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")  # mode 0600
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(text.encode())
-            file.flush()
+
+    def check_unchanged(written: Path) -> None:
+        with written.open("rb+") as file:
             os.fsync(file.fileno())
-        if target.is_file():
-            os.chmod(name, target.stat().st_mode & 0o777)
-        _check_unchanged(path, target, old)
-        os.replace(name, target)
-    except BaseException:  # also Ctrl-C must leave no file
-        with suppress(OSError):
-            os.unlink(name)
-        raise
+        is_there = target.is_file()
+        if is_there:
+            written.chmod(target.stat().st_mode & 0o777)
+        if (target.read_bytes() if is_there else b"") != old:
+            raise FileChangedError(path)
 
-
-def _check_unchanged(path: Path, target: Path, old: bytes) -> None:
-    if (target.read_bytes() if target.is_file() else b"") != old:
-        raise FileChangedError(path)
+    replace_file(target, text.encode(), check_unchanged)
 
 
 # ---- TOML files ----
@@ -455,14 +446,7 @@ class KeyFile:
         """Replaces the file at once; it is never readable for others."""
         path = Path(self.setting)
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        descriptor, written = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")  # mode 0600
-        try:
-            with os.fdopen(descriptor, "w", encoding="ascii") as file:
-                file.write(key.reveal())
-            os.replace(written, path)
-        except BaseException:
-            Path(written).unlink(missing_ok=True)
-            raise
+        replace_file(path, key.reveal().encode("ascii"))
 
     def _failed(self, error: Exception) -> KeyNotKeptError:
         got = error.strerror if isinstance(error, OSError) and error.strerror else type(error).__name__

@@ -8,9 +8,7 @@ the oldest files go first. Any number of processes may share one.
 from __future__ import annotations
 import hashlib
 import logging
-import os
 import re
-import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 import partstream.codec.silent_log  # noqa: F401 - for its effect
-from partstream.codec.system import CACHE
+from partstream.codec.system import CACHE, replace_file
 from partstream.conversation.media import MediaKind, extension_of, read_media
 from partstream.lm.parts import DataPart, is_mark
 
@@ -65,15 +63,8 @@ class BoundedFolder:
         if self.path.is_symlink():
             raise NotADirectoryError(0, "a link stands instead of the folder")
         self.path.chmod(0o700)
-        handle, written = tempfile.mkstemp(dir=self.path, prefix="new-")
         path = self.path / name
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(data)
-            Path(written).replace(path)
-        except BaseException:
-            Path(written).unlink(missing_ok=True)
-            raise
+        replace_file(path, data)
         self._clean(path)
         return path
 

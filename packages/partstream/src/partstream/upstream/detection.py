@@ -15,9 +15,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
-import os
 import re
-import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
@@ -29,6 +27,7 @@ import httpx2
 
 from partstream._version import __version__
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads
+from partstream.codec.system import replace_file
 from partstream.errors import UpstreamConnectionError, UpstreamError
 from partstream.protocols.protocol import asked_protocols
 from partstream.settings.known_servers import KNOWN_SERVERS, server_at
@@ -450,10 +449,7 @@ class DetectionFile:
         )
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            handle, name = tempfile.mkstemp(dir=self.folder, prefix=f"{self.path.name}.", suffix=".new")
-            with os.fdopen(handle, "wb") as file:
-                file.write(content)
-            Path(name).replace(self.path)
+            replace_file(self.path, content)
             # The oldest files of this kind go where there are too many.
             with suppress(FileNotFoundError):  # another process cleans too
                 files = [path for path in self.folder.iterdir() if _NAME.fullmatch(path.name)]

@@ -17,8 +17,6 @@ from __future__ import annotations
 import asyncio
 import hmac
 import logging
-import os
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
@@ -30,6 +28,7 @@ from urllib.parse import urlencode
 from partstream import errors
 from partstream.codec.checks import LAST_TIME, as_amount
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads
+from partstream.codec.system import replace_file
 from partstream.upstream import model_shapes
 from partstream.upstream.model_facts import Fact, Fields, ModelRecord, Problem, Source, merged
 
@@ -840,15 +839,7 @@ class DiskCache:
             return
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            # Replaced as a whole, because several processes may write.
-            handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=f"{self.path.name}.", suffix=".new")
-            try:
-                with os.fdopen(handle, "wb") as file:
-                    file.write(content)
-                Path(name).replace(self.path)
-            except BaseException:
-                Path(name).unlink(missing_ok=True)
-                raise
+            replace_file(self.path, content)  # as a whole, because several processes may write
         except OSError as error:
             _logger.warning("cannot store the list of models: %s", error)
 
