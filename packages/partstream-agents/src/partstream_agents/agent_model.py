@@ -20,8 +20,8 @@ from partstream.codec.checks import FILLED_TEXT, Expectation, check, described, 
 from partstream.conversation.provider_state import Origin
 from partstream.conversation.turns import short_digest
 from partstream.lm import provider
-from partstream.runtime.simple import check_keywords, checked_fields
-from partstream.tokens import CountSource, TokenCount, estimate_tokens
+from partstream.runtime.simple import OneModelProvider, check_keywords, checked_fields
+from partstream.tokens import estimate_tokens
 from partstream.tokens.records import note_usage
 from partstream.upstream.context import run_until_cancelled
 from partstream_agents.adapter import AgentPairing
@@ -55,7 +55,7 @@ _HOST_TOOLS: Final = Expectation(
 )
 
 
-class AgentModel(provider.LanguageModelChatProvider):
+class AgentModel(OneModelProvider):
     """Offers one model, which is an agent; made by :func:`as_model`. Serves any number of requests at once."""
 
     def __init__(
@@ -64,9 +64,8 @@ class AgentModel(provider.LanguageModelChatProvider):
         information: provider.LanguageModelChatInformation,
         count_tokens: Callable[[str | ChatMessage], int],
     ) -> None:
-        self.information = information
+        super().__init__(information, count_tokens)
         self._asking = asking
-        self._count_tokens = count_tokens
         self._ledger: Ledger | None = None
 
     @property
@@ -78,13 +77,6 @@ class AgentModel(provider.LanguageModelChatProvider):
         """Enters what all inner requests of an answer took together into a ledger, see
         :class:`~partstream.tokens.counting.LedgerUser`."""
         self._ledger = ledger
-
-    async def provide_language_model_chat_information(
-        self, silent: bool, token: CancellationToken
-    ) -> Sequence[provider.LanguageModelChatInformation]:
-        """Lists the one model."""
-        del silent, token
-        return (self.information,)
 
     async def provide_language_model_chat_response(
         self,
@@ -120,19 +112,6 @@ class AgentModel(provider.LanguageModelChatProvider):
                 self._ledger.keep_usage(row)
                 self._ledger.flush()
                 note_usage(row)
-
-    async def provide_token_count(
-        self, model: provider.LanguageModelChatInformation, text: str | ChatMessage, token: CancellationToken
-    ) -> int:
-        """Counts with the function given to :func:`as_model`."""
-        del model, token
-        return self._count_tokens(text)
-
-    def token_count(self, model: provider.LanguageModelChatInformation, text: str | ChatMessage) -> TokenCount:
-        """Counts with the function given to :func:`as_model`; the count has its source."""
-        del model
-        is_estimate = self._count_tokens is estimate_tokens
-        return TokenCount(self._count_tokens(text), CountSource.ESTIMATED if is_estimate else CountSource.COUNTED)
 
 
 def as_model(

@@ -207,7 +207,50 @@ _NO_OPTIONS: Final = RequestOptions()
 _NO_FIELDS: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
-class FunctionProvider(provider.LanguageModelChatProvider):
+class OneModelProvider(provider.LanguageModelChatProvider):
+    """Offers one model, whose tokens a function counts.
+
+    Attributes:
+        information: The model's information.
+    """
+
+    def __init__(
+        self, information: provider.LanguageModelChatInformation, count_tokens: Callable[[str | ChatMessage], int]
+    ) -> None:
+        self.information = information
+        self._count_tokens = count_tokens
+
+    async def provide_language_model_chat_information(
+        self, silent: bool, token: CancellationToken
+    ) -> Sequence[provider.LanguageModelChatInformation]:
+        """Lists the one model."""
+        del silent, token
+        return (self.information,)
+
+    async def provide_token_count(
+        self, model: provider.LanguageModelChatInformation, text: str | ChatMessage, token: CancellationToken
+    ) -> int:
+        """Counts with the function that was given.
+
+        Raises:
+            InvalidArgumentError: The function returned no whole number of 0 or more.
+        """
+        del model, token
+        return self._counted(text)
+
+    def token_count(self, model: provider.LanguageModelChatInformation, text: str | ChatMessage) -> TokenCount:
+        """Counts with the function that was given; the count has its source."""
+        del model
+        is_estimate = self._count_tokens is estimate_tokens
+        return TokenCount(self._counted(text), CountSource.ESTIMATED if is_estimate else CountSource.COUNTED)
+
+    def _counted(self, text: str | ChatMessage) -> int:
+        count = self._count_tokens(text)
+        checks.check("count_tokens", count, _TOKENS)
+        return count
+
+
+class FunctionProvider(OneModelProvider):
     """Offers one model, for which a function answers; made by :func:`chat_model`.
 
     Calling it calls the function: `[piece async for piece in provider([ChatMessage.user("hi")])]`.
@@ -231,9 +274,8 @@ class FunctionProvider(provider.LanguageModelChatProvider):
         information: provider.LanguageModelChatInformation,
         count_tokens: Callable[[str | ChatMessage], int],
     ) -> None:
-        self.information = information
+        super().__init__(information, count_tokens)
         self._answer = answer
-        self._count_tokens = count_tokens
 
     def __call__(
         self, messages: Sequence[ChatMessage], options: RequestOptions = _NO_OPTIONS
@@ -241,13 +283,6 @@ class FunctionProvider(provider.LanguageModelChatProvider):
         """Calls the function, and returns what it yields as it is."""
         # An async generator function is what the decorator takes; its annotation may say less.
         return cast("AsyncGenerator[str | ResponsePart | Finish, None]", self._answer(messages, options))
-
-    async def provide_language_model_chat_information(
-        self, silent: bool, token: CancellationToken
-    ) -> Sequence[provider.LanguageModelChatInformation]:
-        """Lists the one model."""
-        del silent, token
-        return (self.information,)
 
     async def provide_language_model_chat_response(
         self,
@@ -285,28 +320,6 @@ class FunctionProvider(provider.LanguageModelChatProvider):
                         await draining.drain()
 
         await run_until_cancelled(report(), token)
-
-    async def provide_token_count(
-        self, model: provider.LanguageModelChatInformation, text: str | ChatMessage, token: CancellationToken
-    ) -> int:
-        """Counts with the function given to :func:`chat_model`.
-
-        Raises:
-            InvalidArgumentError: The function returned no whole number of 0 or more.
-        """
-        del model, token
-        return self._counted(text)
-
-    def token_count(self, model: provider.LanguageModelChatInformation, text: str | ChatMessage) -> TokenCount:
-        """Counts with the function given to :func:`chat_model`; the count has its source."""
-        del model
-        is_estimate = self._count_tokens is estimate_tokens
-        return TokenCount(self._counted(text), CountSource.ESTIMATED if is_estimate else CountSource.COUNTED)
-
-    def _counted(self, text: str | ChatMessage) -> int:
-        count = self._count_tokens(text)
-        checks.check("count_tokens", count, _TOKENS)
-        return count
 
 
 @overload
