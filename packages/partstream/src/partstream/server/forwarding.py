@@ -22,16 +22,16 @@ written from its parts.
 from __future__ import annotations
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl, urlencode
 
 from partstream.codec.checks import narrow
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads
 from partstream.codec.text import bare_media_type
-from partstream.errors import LanguageModelError, PartstreamError, UnsupportedParameterError
+from partstream.errors import LanguageModelError, PartstreamError
 from partstream.lm.cancellation import CancellationToken
 from partstream.protocols.options import Option
 from partstream.protocols.serve import ForwardingRules
@@ -50,81 +50,6 @@ if TYPE_CHECKING:
     from partstream.upstream.forwarding import Passage
 
 _logger = logging.getLogger("partstream.serving")
-
-
-# ---- Reading ----
-
-
-class Reading(NamedTuple):
-    """A request as far as it was read: an upstream of its own wire may understand more of it.
-
-    Attributes:
-        asked: What was read.
-        refusal: Why it is refused where it is translated; None where it can be.
-        is_whole: Whether all was read but parameters that nothing here offers. Otherwise it has no messages.
-    """
-
-    asked: InboundRequest
-    refusal: PartstreamError | None = None
-    is_whole: bool = True
-
-
-def reading_of(read: Callable[[WireRequest], InboundRequest], wire: WireRequest, own: WireRequest) -> Reading:
-    """Reads a request: without each parameter that its reader refuses, else its model and its form alone.
-
-    Args:
-        read: Reads it.
-        wire: The request with what it continues.
-        own: The same as it came, in which the place of a mistake is named.
-
-    Raises:
-        PartstreamError: Not even those can be read.
-    """
-    refusal: PartstreamError | None = None
-    left_out: dict[str, int] = {}
-    body: Mapping[str, Any] = wire.body
-    while True:
-        try:
-            asked = read(replace(wire, body=body) if left_out else wire)
-        except PartstreamError as error:
-            refusal = refusal or _said_of(own, read) or error
-            without = _without(body, error.where.split(".")) if isinstance(error, UnsupportedParameterError) else None
-            if not isinstance(error, UnsupportedParameterError) or without is None:
-                break
-            body, left_out[error.where] = without, 1
-        else:
-            whole = replace(asked, unmapped={**asked.unmapped, **left_out}, body=wire.body) if left_out else asked
-            return Reading(whole, refusal)
-    fields = wire.body.items()
-    named = {name: value if name in _NAMED else [] for name, value in fields if name in _NAMED or type(value) is list}
-    try:
-        return Reading(read(replace(wire, body=named)), refusal, is_whole=False)
-    except PartstreamError:
-        raise refusal from None
-
-
-_NAMED: Final = frozenset({"model", "stream"})
-"""The fields that say which model answers, and in which form, on all wires whose paths do not."""
-
-
-def _said_of(own: WireRequest, read: Callable[[WireRequest], InboundRequest]) -> PartstreamError | None:
-    try:
-        read(own)
-    except PartstreamError as error:
-        return error
-    return None
-
-
-def _without(document: Any, place: Sequence[str]) -> dict[str, Any] | None:
-    """An object without the field at a place; None where it has none."""
-    name, *rest = place
-    if not isinstance(document, Mapping) or name not in document:
-        return None
-    inner = _without(document[name], rest) if rest else None
-    if rest and inner is None:
-        return None
-    kept = {one: value for one, value in document.items() if one != name}
-    return kept if inner is None else {**kept, name: inner}
 
 
 # ---- The decision ----

@@ -38,10 +38,8 @@ from partstream.server.dropped import DroppedFields
 from partstream.server.forwarding import (
     ForwardedReply,
     ForwardingCase,
-    Reading,
     counted_as_it_came,
     offer,
-    reading_of,
 )
 from partstream.server.models import CataloguedModel, ForwardingProvider, served_model, unhosted_tools
 from partstream.server.settings import AnswerObservation, AnswerRequest, EndedAnswer, settled
@@ -179,7 +177,7 @@ class RequestHandler:
         if document.counts is not None:
             memory, state = self._state.memory, self._state.remembering(self._endpoint)
             remembered = await memory.remembered(state, wire, caller.name)
-            reading = reading_of(document.counts, remembered.asks, remembered.own)
+            reading = requests.reading_of(document.counts, remembered.asks, remembered.own)
             counted = await self._run.count(wire, remembered, reading, body, document.path)
             if isinstance(counted, bytes):
                 await self._reply(200, counted)
@@ -391,7 +389,7 @@ class ResponseRun:
         endpoint, state = self.endpoint, self._state
         remembered, refusal = await self._remembered(wire)
         self.earlier = remembered.earlier
-        reading = reading_of(endpoint.reads.read, remembered.asks, remembered.own)
+        reading = requests.reading_of(endpoint.reads.read, remembered.asks, remembered.own)
         asked = self._asked = reading.asked
         refusal = refusal or reading.refusal
         if state.rules.admit is not None:
@@ -471,7 +469,7 @@ class ResponseRun:
         return remembered.is_kept or self._recall is not None
 
     async def count(
-        self, wire: WireRequest, remembered: Remembered, reading: Reading, body: bytes, pattern: str
+        self, wire: WireRequest, remembered: Remembered, reading: requests.Reading, body: bytes, pattern: str
     ) -> int | bytes:
         """Counts the tokens of a request, without a response.
 

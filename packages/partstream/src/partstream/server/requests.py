@@ -6,23 +6,27 @@ nothing (`/v1/messages`) comes before a pattern (`/v1/models/{model}`), and of s
 characters of its own counts. Two protocols may have a document at one path; the headers of a request tell which one it
 means. Clients write `/v1` once too often or not at all (docs/wires/serving.md#base-urls-with-and-without-v1), and
 :meth:`Routes.meant_path` corrects that. An unknown path is refused in the words of the protocol that is nearest to it.
+
+A request whose reader refuses it is read as far as it goes (:func:`reading_of`): it is refused where it is translated,
+and an upstream of its own wire may understand all of it.
 """
 
 from __future__ import annotations
 import zlib
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, MutableMapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 from urllib.parse import quote
 
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads
-from partstream.errors import CallerError, PartstreamError
+from partstream.errors import CallerError, PartstreamError, UnsupportedParameterError
 from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.protocols.failures import failure_of as meaning_of
 from partstream.protocols.protocol import KeyKind, Protocol, RequestWriter
 from partstream.protocols.serve import WireRequest, fits_path, literal_size, names_something
 
 if TYPE_CHECKING:
+    from partstream.lm.outputs import InboundRequest
     from partstream.protocols.serve import RequestReader, ResponseWriter, ServedDocument, StoredRoute
 
 # ---- Heads ----
@@ -465,3 +469,78 @@ def _routes(endpoints: Iterable[Endpoint]) -> Iterator[Route]:
             yield Route("POST", there.path, there)
         for stored in () if endpoint.writes.state is None else endpoint.writes.state.routes:
             yield Route(stored.method, endpoint.base_path + stored.path, endpoint, stored=stored)
+
+
+# ---- Reading ----
+
+
+class Reading(NamedTuple):
+    """A request as far as it was read: an upstream of its own wire may understand more of it.
+
+    Attributes:
+        asked: What was read.
+        refusal: Why it is refused where it is translated; None where it can be.
+        is_whole: Whether all was read but parameters that nothing here offers. Otherwise it has no messages.
+    """
+
+    asked: InboundRequest
+    refusal: PartstreamError | None = None
+    is_whole: bool = True
+
+
+def reading_of(read: Callable[[WireRequest], InboundRequest], wire: WireRequest, own: WireRequest) -> Reading:
+    """Reads a request: without each parameter that its reader refuses, else its model and its form alone.
+
+    Args:
+        read: Reads it.
+        wire: The request with what it continues.
+        own: The same as it came, in which the place of a mistake is named.
+
+    Raises:
+        PartstreamError: Not even those can be read.
+    """
+    refusal: PartstreamError | None = None
+    left_out: dict[str, int] = {}
+    body: Mapping[str, Any] = wire.body
+    while True:
+        try:
+            asked = read(replace(wire, body=body) if left_out else wire)
+        except PartstreamError as error:
+            refusal = refusal or _said_of(own, read) or error
+            without = _without(body, error.where.split(".")) if isinstance(error, UnsupportedParameterError) else None
+            if not isinstance(error, UnsupportedParameterError) or without is None:
+                break
+            body, left_out[error.where] = without, 1
+        else:
+            whole = replace(asked, unmapped={**asked.unmapped, **left_out}, body=wire.body) if left_out else asked
+            return Reading(whole, refusal)
+    fields = wire.body.items()
+    named = {name: value if name in _NAMED else [] for name, value in fields if name in _NAMED or type(value) is list}
+    try:
+        return Reading(read(replace(wire, body=named)), refusal, is_whole=False)
+    except PartstreamError:
+        raise refusal from None
+
+
+_NAMED: Final = frozenset({"model", "stream"})
+"""The fields that say which model answers, and in which form, on all wires whose paths do not."""
+
+
+def _said_of(own: WireRequest, read: Callable[[WireRequest], InboundRequest]) -> PartstreamError | None:
+    try:
+        read(own)
+    except PartstreamError as error:
+        return error
+    return None
+
+
+def _without(document: Any, place: Sequence[str]) -> dict[str, Any] | None:
+    """An object without the field at a place; None where it has none."""
+    name, *rest = place
+    if not isinstance(document, Mapping) or name not in document:
+        return None
+    inner = _without(document[name], rest) if rest else None
+    if rest and inner is None:
+        return None
+    kept = {one: value for one, value in document.items() if one != name}
+    return kept if inner is None else {**kept, name: inner}
