@@ -160,6 +160,7 @@ ERRORS = {
     "anthropic-messages": {"type": "error", "error": {"type": "rate_limit_error", "message": f"slow, {KEY}"}},
     "gemini": {"error": {"code": 429, "message": f"slow, {KEY}", "status": "RESOURCE_EXHAUSTED", "details": [{}]}},
     "ollama": {"error": f"slow, {KEY}"},
+    "gemini-interactions": {"error": {"code": "too_many_requests", "message": f"slow, {KEY}", "own": 1}},
 }
 
 
@@ -437,6 +438,7 @@ WITH_STATE = {
     "anthropic-messages": {"messages": [{"role": "user", "content": SEALED}]},
     "gemini": {"contents": [{"role": "user", "parts": [{"text": SEALED}]}]},
     "ollama": {"messages": [{"role": "user", "content": SEALED}]},
+    "gemini-interactions": {"input": SEALED},
 }
 SETTINGS: list[tuple[str, dict[str, Any]]] = [
     ("a setting of the upstream", {"request": RequestSettings(system_as=SystemAs.SYSTEM)}),
@@ -824,6 +826,8 @@ UNREAD: list[tuple[str, dict[str, Any]]] = [
     ("gemini", {"generationConfig": {"candidateCount": 2}}),
     ("gemini", {"contents": [{"role": "narrator", "parts": [{"text": "Hi"}]}]}),
     ("ollama", {"messages": [{"role": "narrator", "content": "Hi"}]}),
+    ("gemini-interactions", {"previous_interaction_id": "v1_8"}),
+    ("gemini-interactions", {"input": [{"type": "user_input", "content": [7]}]}),
 ]
 """Requests of which nothing here can read or do all, by their wire."""
 BY_NAME = {vendor.name: vendor for vendor in VENDORS}

@@ -14,7 +14,7 @@ from partstream.server.application import app
 from partstream_devtools.testing.faults import End, Head, Send, Stall
 from serving.asgi import WAIT
 from serving.served import served
-from serving.vendors import CHAT, GEMINI, MESSAGES, MODEL, OLLAMA, RESPONSES, Vendor, vendor_of
+from serving.vendors import CHAT, GEMINI, INTERACTIONS, MESSAGES, MODEL, RESPONSES, VENDORS, Vendor, vendor_of
 from upstreams.upstreams import run, server_of
 
 if TYPE_CHECKING:
@@ -74,11 +74,24 @@ async def _gemini(url: str, key: str) -> list[Any]:
         await client.aclose()
 
 
+async def _interactions(url: str, key: str) -> list[Any]:
+    from google import genai
+
+    client = genai.Client(api_key=key, http_options={"base_url": url, "api_version": "v1beta"}).aio
+    try:
+        asked: dict[str, Any] = {"model": MODEL, "input": "Hi", "previous_interaction_id": "v1_of_the_vendor"}
+        whole = await client.interactions.create(**asked)
+        return [whole, *[one async for one in await client.interactions.create(**asked, stream=True)]]
+    finally:
+        await client.aclose()
+
+
 ASKING: dict[str, tuple[Vendor, Callable[[str, str], Awaitable[list[Any]]]]] = {
     "openai, Chat Completions": (CHAT, _chat),
     "openai, Responses": (RESPONSES, _responses),
     "anthropic": (MESSAGES, _messages),
     "google-genai": (GEMINI, _gemini),
+    "google-genai, Interactions": (INTERACTIONS, _interactions),
 }
 
 
@@ -171,7 +184,7 @@ def raw(vendor: Vendor, *, version: str = "1.1", path: str = "", method: str = "
     return "\r\n".join((*lines, "", "")).encode() + body
 
 
-@pytest.mark.parametrize("vendor", [CHAT, MESSAGES, RESPONSES, GEMINI, OLLAMA], ids=lambda vendor: vendor.name)
+@pytest.mark.parametrize("vendor", VENDORS, ids=lambda vendor: vendor.name)
 def test_an_old_client_gets_the_bytes_without_a_frame_around_them(vendor: Vendor) -> None:
     async def test() -> None:
         async with vendor_of(vendor, vendor.reply(stream=True)) as (provider, _), served(app(provider)) as url:
@@ -209,7 +222,7 @@ def test_a_packed_answer_reaches_the_client_unpacked_and_whole() -> None:
     run(test())
 
 
-@pytest.mark.parametrize("vendor", [CHAT, MESSAGES, RESPONSES, GEMINI, OLLAMA], ids=lambda vendor: vendor.name)
+@pytest.mark.parametrize("vendor", VENDORS, ids=lambda vendor: vendor.name)
 def test_a_client_that_leaves_has_the_vendor_asked_no_longer(vendor: Vendor) -> None:
     async def test() -> None:
         place = next(number for number, event in enumerate(vendor.events) if b"Hello" in event) + 1

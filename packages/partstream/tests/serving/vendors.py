@@ -23,11 +23,11 @@ LIMITS = (("x-ratelimit-remaining-requests", "41"), ("retry-after-ms", "7"))
 KEPT_BACK = (("set-cookie", "a=b"), ("x-internal", "1"), ("request-id", "req_of_the_vendor"))
 
 
-def sse(*events: Mapping[str, Any], named: bool = True, end: bytes = b"") -> tuple[bytes, ...]:
+def sse(*events: Mapping[str, Any], named: bool = True, end: bytes = b"", kind: str = "type") -> tuple[bytes, ...]:
     """Events with blanks in their JSON, which no writer of this project makes."""
     return (
         *(
-            (f"event: {one['type']}\n" if named else "").encode() + b"data: " + json.dumps(one).encode() + b"\n\n"
+            (f"event: {one[kind]}\n" if named else "").encode() + b"data: " + json.dumps(one).encode() + b"\n\n"
             for one in events
         ),
         *([end] if end else []),
@@ -295,7 +295,50 @@ OLLAMA = Vendor(
     content_type="application/x-ndjson",
 )
 
-VENDORS = (CHAT, MESSAGES, RESPONSES, GEMINI, OLLAMA)
+_INTERACTION = {"id": "v1_9", "object": "interaction", "model": MODEL, "status": "in_progress", "own": 1}
+_COUNTS = {"total_input_tokens": 12, "total_output_tokens": 5, "total_tokens": 17}
+
+
+def _step(kind: str, index: int, **fields: Any) -> dict[str, Any]:
+    return {"event_type": f"step.{kind}", "index": index, **fields, "event_id": "e"}
+
+
+def _said(text: str) -> dict[str, Any]:
+    return {"delta": {"type": "text", "text": text}}
+
+
+_STEPS = (
+    {"event_type": "interaction.created", "interaction": _INTERACTION, "event_id": "e"},
+    _step("start", 0, step={"type": "model_output"}),
+    _step("delta", 0, **_said("Hello")),
+    _step("delta", 0, **_said(" you")),
+    _step("stop", 0),
+    {"event_type": "interaction.completed", "interaction": {**_INTERACTION, "status": "completed", "usage": _COUNTS}},
+)
+INTERACTIONS = Vendor(
+    "gemini-interactions",
+    "/v1beta",
+    "/interactions",
+    {
+        "input": [{"type": "user_input", "content": [{"type": "text", "text": "Hi"}]}],
+        "tools": [{"type": "google_search", "own": True}],
+        "generation_config": {"max_output_tokens": 1000, "own": [1]},
+        "store": True,
+    },
+    sse(*_STEPS, end=b"event: done\ndata: [DONE]\n\n", kind="event_type"),
+    json.dumps(
+        {
+            **_INTERACTION,
+            "status": "completed",
+            "steps": [{"type": "model_output", "content": [{"type": "text", "text": "Hello you"}]}],
+            "usage": _COUNTS,
+        },
+        indent=1,
+    ).encode(),
+    headers={"api-revision": "2026-05-20"},
+)
+
+VENDORS = (CHAT, MESSAGES, RESPONSES, GEMINI, OLLAMA, INTERACTIONS)
 
 
 def model(name: str = MODEL, offered_as: str | None = None) -> LanguageModelChatInformation:

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from partstream.codec.checks import narrow
 from partstream.codec.json_codec import dumps
 from partstream.conversation.preparation import ASKED_IN
-from partstream.errors import PartstreamError, UnsupportedParameterError
+from partstream.errors import PartstreamError, UnknownModelError, UnsupportedParameterError
 from partstream.lm.outputs import InboundRequest, Reply
 from partstream.protocols.failures import FailedReply, FailureKind, ServedFailure, UnknownReferenceError
 from partstream.protocols.serve import Effect, id_in_path
@@ -394,7 +394,10 @@ class ResponseRun:
         refusal = refusal or reading.refusal
         if state.rules.admit is not None:
             state.rules.admit(endpoint, wire, asked)
-        model = await state.find_model(asked.model, self.caller)
+        try:
+            model = await state.find_model(asked.model, self.caller)
+        except UnknownModelError as error:
+            raise (refusal or error) from None
         case = self._case(wire, remembered, asked, model, body, endpoint.pattern, refusal)
         if case.unread or refusal is not None:  # refused before anything is reserved
             self._offer(case)

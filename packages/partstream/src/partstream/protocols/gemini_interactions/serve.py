@@ -33,6 +33,7 @@ from partstream.protocols.gemini_interactions.read_response import CONTENT, FILE
 from partstream.protocols.gemini_interactions.write_request import kind_of_file, read_item
 from partstream.protocols.read_request import Counts, checked, optional_text, read_parts, required_text
 from partstream.protocols.serve import (
+    ForwardingRules,
     RequestReader,
     ResponseWriter,
     WireEvent,
@@ -61,6 +62,15 @@ _READ: Final = frozenset(
 
 class InteractionsRequestReader(RequestReader):
     """Reads requests of `POST /interactions`."""
+
+    forwarding = ForwardingRules(
+        frozenset({"api-revision"}),
+        frozenset({"alt"}),
+        (("generation_config", "max_output_tokens"),),
+        ("generation_config", "max_output_tokens"),
+        is_for_us=lambda body: bool(body.get("background")),  # its client would ask this server for the end
+        names_kept=lambda body: bool(body.get("previous_interaction_id")),
+    )
 
     def read(self, request: WireRequest) -> InboundRequest:
         """What a request asks."""
@@ -227,16 +237,26 @@ class InteractionsResponseWriter(ResponseWriter):
 
     def __init__(self, asked: InboundRequest, reply: Reply) -> None:
         super().__init__(asked, reply)
-        self._model = asked.model
         self._created = rfc3339(reply.created_at)
+        self._head = {"id": "", "object": "interaction", "model": asked.model}
         self._carried = WrittenState(read_item)
         self._open = ""  # the type of the step that is open
         self._index = 0
         self._has_calls = False
 
+    def _adopt(self, event: WireEvent) -> None:
+        match event:
+            case {"interaction": dict(said)}:
+                super()._adopt(said)
+            case {"event_type": "step.start", "index": int(index)}:
+                self._index, self._open = index, "step"
+            case {"event_type": "step.stop"}:
+                self._index, self._open = self._index + 1, ""
+            case _:  # nothing of the end depends on it
+                pass
+
     def _begin(self, _output: StreamOutput) -> None:
-        head = {"id": "", "status": "in_progress", "object": "interaction", "model": self._model}
-        self._add("interaction.created", interaction=head)
+        self._add("interaction.created", interaction={**self._head, "status": "in_progress"})
         self._add("interaction.status_update", interaction_id="", status="in_progress")
 
     def repeated(self, part: TextPart | ThinkingPart) -> Repeated | None:
@@ -330,16 +350,9 @@ class InteractionsResponseWriter(ResponseWriter):
                 self._add("interaction.status_update", interaction_id="", status="failed", **usage)
             self._kept.append(errors.error_event(finish.error))
             return
-        interaction = {
-            "id": "",
-            "status": status_of(finish.outcome, has_calls=self._has_calls),
-            **usage,
-            "created": self._created,
-            "updated": self._created,
-            "object": "interaction",
-            "model": self._model,
-        }
-        self._add("interaction.completed", interaction=interaction)
+        status = status_of(finish.outcome, has_calls=self._has_calls)
+        times = {"created": self._created, "updated": self._created}
+        self._add("interaction.completed", interaction={**self._head, "status": status, **usage, **times})
 
 
 COUNTS: Final = (
