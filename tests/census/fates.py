@@ -166,15 +166,15 @@ def _is_within(path: str, dropped: str) -> bool:
     `tools[].web_search`."""
     name = dropped.replace("[]", "")
     forms = (re.sub(r"\[[^\]]*\]", "", path), re.sub(r"\[([^\]:]*)[^\]]*\]", r".\1", path))
-    if name.startswith("citation."):  # the writer's own word, for the fields of every wire
-        word = name.partition(".")[2].replace("url", "uri").lower()
-        return _OF_SOURCES.search(path) is not None and path.replace("_", "").replace("url", "uri").lower().endswith(
-            word
-        )
+    source = _OF_WRITERS.search(path)
+    if source is not None and name.startswith(_OWN_WORDS):  # the writers' own words, for the fields of every wire
+        word, place = (one.replace("_", "").replace("url", "uri").lower() for one in (name.partition(".")[2], path))
+        return place.endswith(word) and name.startswith("logprobs") is ("ogprob" in source[0])
     return any(f".{name}." in f".{form}." for form in forms)
 
 
-_OF_SOURCES: Final = re.compile(r"citation|annotation|grounding")
+_OF_WRITERS: Final = re.compile(r"citation|annotation|grounding|[lL]ogprob")
+_OWN_WORDS: Final = ("citation.", "logprobs")
 
 
 def _names_of(value: Any, probe: str, name: str = "") -> Iterator[str]:

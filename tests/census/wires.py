@@ -381,6 +381,7 @@ WIRES: Final[Mapping[str, Wire]] = {
                 ),
                 **dict.fromkeys(("error", "response.completed.response.error"), _FAILURE),
                 "response.reasoning_summary_part.done.status": _BOOKKEEPING,
+                "response.output_text.done.logprobs*": "repeats what the deltas said",
                 "response.completed.response.incomplete_details*": "says why a response ended that did not",
                 **dict.fromkeys(("*.sequence_number", "*.output_index", "*.content_index", "*.item_id"), _PLACE),
                 **{f"response.*.response.{name}": reason for name, reason in _ECHOED.items()},
@@ -476,6 +477,7 @@ WIRES: Final[Mapping[str, Wire]] = {
         ),
         needed={
             "ChatCompletionAssistantMessageParam": ("content",),
+            "ChatCompletionMessage": ("content",),
             "ChoiceDeltaFunctionCall": ("name", "arguments"),
             "ChoiceDeltaToolCall": ("id", "function"),
             "ChoiceDeltaToolCallFunction": ("name", "arguments"),
@@ -614,6 +616,7 @@ WIRES: Final[Mapping[str, Wire]] = {
             **dict.fromkeys(("GroundingChunkMaps", "GroundingChunkRetrievedContext", "GroundingChunkWeb"), ("uri",)),
             "GroundingSupport": ("groundingChunkIndices", "segment"),
             "Segment": ("endIndex",),
+            "LogprobsResult": ("chosenCandidates",),
             "FunctionDeclaration": ("name",),
             "SafetySetting": ("category", "threshold"),
             "Candidate": ("content", "index", "finishReason"),

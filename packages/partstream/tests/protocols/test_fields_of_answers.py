@@ -11,11 +11,12 @@ from partstream.lm.outputs import Finish, InboundRequest, Outcome, Reply
 from partstream.lm.parts import DataPart, FinishReason, TextPart, ThinkingPart, UnifiedFinishReason, Usage
 from partstream.protocols.citations import CITATION_MIME_TYPE
 from partstream.protocols.protocol import PROTOCOLS
-from partstream.protocols.read_response import places
-from partstream.runtime.translation import frame_answer, read_answer, read_document
+from partstream.protocols.read_response import MOST_LOGPROBS, places
+from partstream.runtime.translation import frame_answer, read_answer, read_document, write_answer, write_document
 from rows import one_test_for
 
 VALUE = "planted-value"
+STOPPED = FinishReason(UnifiedFinishReason.STOP)
 
 
 def _said_in_chat(**fields: Any) -> dict[str, Any]:
@@ -25,8 +26,8 @@ def _said_in_chat(**fields: Any) -> dict[str, Any]:
 STREAMS: dict[str, tuple[str, list[dict[str, Any]], tuple[str, ...]]] = {
     "a field of a chunk": (
         "chat-completions",
-        [_said_in_chat(logprobs={"content": [{"token": VALUE}]}), _said_in_chat(delta={}, finish_reason="stop")],
-        ("choices[].logprobs",),
+        [_said_in_chat(logprobs={"refusal": [{"token": VALUE}]}), _said_in_chat(delta={}, finish_reason="stop")],
+        ("choices[].logprobs.refusal",),
     ),
     "a field of every chunk": (
         "chat-completions",
@@ -49,7 +50,7 @@ STREAMS: dict[str, tuple[str, list[dict[str, Any]], tuple[str, ...]]] = {
         "openresponses",
         [
             {"type": "response.output_item.added", "output_index": 0, "item": {"type": "message", "phase": VALUE}},
-            {"type": "response.output_text.delta", "output_index": 0, "delta": "Hi", "logprobs": [{"token": VALUE}]},
+            {"type": "response.output_text.delta", "output_index": 0, "delta": "Hi", "tone": VALUE},
             {
                 "type": "response.output_text.annotation.added",
                 "output_index": 0,
@@ -57,7 +58,7 @@ STREAMS: dict[str, tuple[str, list[dict[str, Any]], tuple[str, ...]]] = {
             },
             {"type": "response.completed", "response": {"status": "completed", "output": [], "speed": VALUE}},
         ],
-        ("output[].phase", "logprobs", "output[].content[].annotations[].tone", "speed"),
+        ("output[].phase", "tone", "output[].content[].annotations[].tone", "speed"),
     ),
     "what a block, a delta and a message say": (
         "anthropic-messages",
@@ -99,11 +100,11 @@ STREAMS: dict[str, tuple[str, list[dict[str, Any]], tuple[str, ...]]] = {
                 "created_at": "t",
                 "message": {"content": "Hi"},
                 "done": False,
-                "logprobs": [{"token": VALUE}],
+                "mood": [{"token": VALUE}],
             },
             {"model": "m", "created_at": "t", "message": {"content": ""}, "done": True, "done_reason": "stop"},
         ],
-        ("logprobs",),
+        ("mood",),
     ),
 }
 
@@ -118,12 +119,12 @@ def test_the_end_names_them_once_and_no_value(wire, events, names):
 
 def test_a_document_names_them_as_they_are_in_it():
     message = {"role": "assistant", "content": "Hi", "audio": {"data": "", "transcript": "", "id": VALUE}}
-    choice = {"index": 0, "message": message, "finish_reason": "stop", "logprobs": {"content": [{"token": "Hi"}]}}
+    choice = {"index": 0, "message": message, "finish_reason": "stop", "logprobs": {"refusal": [{"token": "Hi"}]}}
     document = {"id": "c", "model": "m", "choices": [choice], "usage": {"prompt_tokens_details": {"audio_tokens": 7}}}
     said = read_document(PROTOCOLS["chat-completions"], json.dumps(document).encode())
     assert said[-1].dropped == (
         "choices[].message.audio.id",
-        "choices[].logprobs",
+        "choices[].logprobs.refusal",
         "usage.prompt_tokens_details.audio_tokens",
     )
 
@@ -156,6 +157,82 @@ def test_a_row_of_several_paths_and_types_is_a_place_for_each():
     assert table == {"": {"a": "b.c[]", "d": "d"}, "d[x]": {"e": None}, "d[y]": {"e": None}, "b.c": {"e": None}}
 
 
+# ---- Log probabilities ----
+
+LOGPROBS = (
+    {
+        "token": "Hi",
+        "logprob": -0.25,
+        "bytes": [72, 105],
+        "top_logprobs": [{"token": "Ho", "logprob": -2.5, "bytes": [72, 111]}],
+    },
+    {"token": "!", "logprob": -0.5, "bytes": [33], "top_logprobs": []},
+)
+CARRIES_LOGPROBS = ["openresponses", "chat-completions", "gemini", "ollama"]
+
+
+@pytest.mark.parametrize("document", [False, True], ids=["stream", "document"])
+@pytest.mark.parametrize("wire", CARRIES_LOGPROBS)
+def test_log_probabilities_come_back_from_each_wire_that_has_a_place_for_them(wire, document):
+    protocol, asked = PROTOCOLS[wire], InboundRequest("m", (ChatMessage.user("Hi"),), RequestOptions())
+    outputs = [TextPart("Hi!"), Finish(Outcome.COMPLETED, STOPPED, Usage(9, 5, 14), logprobs=LOGPROBS)]
+    if document:
+        _, whole = write_document(protocol, asked, outputs, Reply("r", 0))
+        said = read_document(protocol, json.dumps(whole).encode())
+    else:
+        events = write_answer(protocol, asked, outputs, Reply("r", 0))
+        said = read_answer(protocol, frame_answer(protocol, events))
+    assert said[-1].logprobs == LOGPROBS
+    assert said[-1].dropped == ()
+
+
+LOGPROB = {"token": "Hi", "logprob": -0.25, "bytes": [72, 105]}
+PIECES: dict[str, tuple[str, dict[str, Any], list[dict[str, Any]]]] = {
+    "chat-completions": (
+        "chat-completions",
+        _said_in_chat(logprobs={"content": [LOGPROB]}),
+        [_said_in_chat(delta={}, finish_reason="stop")],
+    ),
+    "openresponses": (
+        "openresponses",
+        {"type": "response.output_text.delta", "output_index": 0, "delta": "Hi", "logprobs": [LOGPROB]},
+        [{"type": "response.completed", "response": {"status": "completed", "output": []}}],
+    ),
+    "gemini": (
+        "gemini",
+        {
+            "candidates": [
+                {
+                    "content": {"parts": [{"text": "Hi"}]},
+                    "logprobsResult": {"chosenCandidates": [{"token": "Hi", "logProbability": -0.25}]},
+                }
+            ]
+        },
+        [{"candidates": [{"finishReason": "STOP"}]}],
+    ),
+    "ollama": (
+        "ollama",
+        {"model": "m", "created_at": "t", "message": {"content": "Hi"}, "done": False, "logprobs": [LOGPROB]},
+        [{"model": "m", "created_at": "t", "message": {}, "done": True, "done_reason": "stop"}],
+    ),
+}
+
+
+@one_test_for(("wire", "piece", "end"), PIECES.values(), ids=PIECES)
+def test_no_log_probability_is_lost_where_pieces_are_equal(wire, piece, end):
+    said = read_answer(PROTOCOLS[wire], frame_answer(PROTOCOLS[wire], [*[piece] * 5, *end]))
+    assert said[-1].logprobs == (LOGPROB,) * 5
+
+
+def test_the_log_probabilities_of_a_great_many_tokens_are_bounded():
+    many = _said_in_chat(logprobs={"content": [{**LOGPROB, "top_logprobs": [LOGPROB] * 30}] * 5000})
+    protocol = PROTOCOLS["chat-completions"]
+    said = read_answer(protocol, frame_answer(protocol, [many, _said_in_chat(delta={}, finish_reason="stop")]))
+    assert len(said[-1].logprobs) == MOST_LOGPROBS // 21
+    assert len(said[-1].logprobs[0]["top_logprobs"]) == 20
+    assert said[-1].dropped == ("logprobs (beyond 50,000)",)
+
+
 # ---- What the client's wire has no place for ----
 
 
@@ -163,7 +240,6 @@ def _citation(**fields: Any) -> DataPart:
     return DataPart.json({"type": "citation", "url": "https://a.example/", **fields}, CITATION_MIME_TYPE)
 
 
-STOPPED = FinishReason(UnifiedFinishReason.STOP)
 FACTS: dict[str, tuple[str, Any, set[str]]] = {
     "a source, where there is no place for sources": (
         "ollama",
@@ -176,6 +252,7 @@ FACTS: dict[str, tuple[str, Any, set[str]]] = {
         DataPart.json({"type": "citation", "sourceId": "file-1"}, CITATION_MIME_TYPE),
         {"citation"},
     ),
+    "log probabilities": ("anthropic-messages", Finish(Outcome.COMPLETED, STOPPED, logprobs=LOGPROBS), {"logprobs"}),
     "a picture": ("anthropic-messages", DataPart(b"\x89PNG", "image/png"), {"image"}),
     "a mark for programs": ("anthropic-messages", DataPart(b"{}", "usage"), set()),
     "state that a server remembers": ("ollama", ThinkingPart("Hm", metadata={"signature": "s"}), set()),

@@ -48,6 +48,8 @@ class Finish:
         explanation: The upstream's own sentence for why the model stopped, such as that of a refusal; or None.
         dropped: What the upstream said and no output holds: the paths of its fields, such as
             `choices[].logprobs.content`, without values; at most 100. Two ends that differ in it alone are equal.
+        logprobs: The log probabilities of the tokens of the text, as far as the upstream gave them, in the words of
+            OpenAI: `token`, `logprob`, `bytes` and `top_logprobs` of each; at most 50,000 with those inside.
 
     Example:
         >>> from partstream import Finish, FinishReason, Outcome, UnifiedFinishReason, Usage
@@ -66,6 +68,7 @@ class Finish:
     edits: tuple[str, ...] = ()
     explanation: str | None = None
     dropped: tuple[str, ...] = field(default=(), compare=False)
+    logprobs: tuple[Mapping[str, Any], ...] = ()
 
     def __post_init__(self) -> None:
         check_fields(self, _FINISH)

@@ -306,6 +306,8 @@ class ResponseReader(ABC):
         self._error: LanguageModelError | None = None  # what the upstream has reported, and may say more about
         self._counted_once: set[str] = set()
         self._unread: dict[str, None] = {}
+        self._logprobs: list[JSONObject] = []
+        self._logprobs_taken = 0
 
     @property
     def finished(self) -> bool:
@@ -386,11 +388,22 @@ class ResponseReader(ABC):
     ) -> None:
         """Appends the Finish; the response is finished then."""
         finish = self._make_finish(outcome, reason, error)
-        outputs.append(replace(finish, dropped=tuple(self._unread)) if self._unread else finish)
+        if self._unread or self._logprobs:
+            finish = replace(finish, dropped=tuple(self._unread), logprobs=tuple(self._logprobs))
+        outputs.append(finish)
         self._enter(LifecycleState.FINISHED)
 
     def _enter(self, state: LifecycleState) -> None:
         self._state = state
+
+    def _take_logprobs(self, entries: Iterable[JSONObject]) -> None:
+        """Takes the log probabilities of the next tokens of the text, see :attr:`Finish.logprobs`."""
+        for one in map(_logprob, entries):
+            self._logprobs_taken += 1 + len(one.get("top_logprobs", ()))
+            if self._logprobs_taken > MOST_LOGPROBS:
+                self._leave_unread(f"logprobs (beyond {MOST_LOGPROBS:,})")
+                break
+            self._logprobs.append(one)
 
     def _leave_unread(self, path: str) -> None:
         if len(self._unread) < _MOST_NAMES:
@@ -558,6 +571,26 @@ def total_of(stated: int | None, given: int | None, made: int | None) -> int | N
     return given + made if stated is None and given is not None and made is not None else stated
 
 
+MOST_LOGPROBS: Final = 50_000
+"""The log probabilities of one answer that are kept, those of the most probable tokens included."""
+LOGPROB: Final = "token logprob bytes"
+"""What is read of one, beside the most probable tokens at its place."""
+
+
+def _logprob(entry: JSONObject) -> JSONObject:
+    """A log probability; the bytes of a token are those of its text where nothing says others."""
+    token = text(entry, "token")
+    said = entry.get("bytes")
+    raw = said if isinstance(said, list) else list(token.encode("utf-8", "surrogatepass"))
+    top = (
+        {"top_logprobs": [*map(_logprob, objects(entry, "top_logprobs")[:_MOST_TOP])]}
+        if "top_logprobs" in entry
+        else {}
+    )
+    return {"token": token, "logprob": entry.get("logprob"), "bytes": raw, **top}
+
+
+_MOST_TOP: Final = 20
 _LENGTH: Final = 60
 """Characters."""
 

@@ -266,8 +266,9 @@ def facts_of(output: StreamOutput) -> Iterator[str]:
 
     `thinking.state` is what a server wants back, `citation` a source without an address and `citation.title` a field of
     one with an address, `image`, `audio` and such a file, `usage.cached_tokens` a count, `usage.half` that of one side
-    alone, `finish_reason` a word of the server's own, `finish_reason.filter` that a filter has ended it, `explanation`
-    the server's sentence. Other names are those of the provider's facts, such as `stopSequence`.
+    alone, `logprobs.bytes` those of a token that is no text, `finish_reason` a word of the server's own,
+    `finish_reason.filter` that a filter has ended it, `explanation` the server's sentence. Other names are those of the
+    provider's facts, such as `stopSequence`.
     """
     if isinstance(output, Finish):
         yield from _facts_of_the_end(output)
@@ -295,6 +296,11 @@ def _facts_of_the_end(finish: Finish) -> Iterator[str]:
         yield "finish_reason"
     if finish.explanation:
         yield "explanation"
+    if finish.logprobs:
+        yield "logprobs"
+    tokens = (one for chosen in finish.logprobs for one in (chosen, *chosen.get("top_logprobs", ())))
+    if any(one["bytes"] != [*one["token"].encode("utf-8", "surrogatepass")] for one in tokens):
+        yield "logprobs.bytes"
     for facts in finish.provider_metadata.values():
         yield from (name for name in facts if name not in _OWN) if isinstance(facts, Mapping) else ()
 
@@ -303,7 +309,9 @@ _CITATION: Final = "citation+json"
 _OF_A_CITATION: Final = ("url", "title", "filename", "mediaType", "startIndex", "endIndex", "citedText")
 COUNTS: Final = tuple(f"usage.{name}_tokens" for name in ("input", "output", "cached", "reasoning", "cache_write"))
 """The names of the counts."""
-SAID_BY_MOST: Final = frozenset({"thinking.state", "finish_reason.filter", "citation.url", "citation.title", *COUNTS})
+SAID_BY_MOST: Final = frozenset(
+    {"thinking.state", "finish_reason.filter", "citation.url", "citation.title", "logprobs", *COUNTS}
+)
 """What four of five wires say."""
 _OWN: Final = frozenset({"createTime", "generationId", "routing", "cost"})
 """The provider's facts that say nothing of the answer: its time, an id, and what the ledger has."""

@@ -812,7 +812,7 @@ class MessagesResponseWriter(ResponseWriter):
     )
     request_id_header = "request-id"
     aliases = (PREFIX,)
-    says = SAID_BY_MOST | {"citation.citedText", "container", "usage.half"}
+    says = SAID_BY_MOST - {"logprobs"} | {"citation.citedText", "container", "usage.half"}
 
     def __init__(self, asked: InboundRequest, reply: Reply) -> None:
         super().__init__(asked, reply)

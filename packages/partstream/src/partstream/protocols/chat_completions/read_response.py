@@ -292,6 +292,7 @@ class ChatCompletionsStream(base.ChoicesReader):
             self._read_whole(message, outputs, continues=place > 0)
         elif isinstance(choice.get("text"), str):  # the older API of the same servers
             self._read_delta({"content": choice["text"]}, outputs)
+        self._take_logprobs(objects(choice.get("logprobs"), "content"))
         self._read_usage(choice.get("usage"))
         # vLLM's and SGLang's names; a number is a token that ends every answer.
         self._matched = self._matched or identifier(choice, "stop_reason") or identifier(choice, "matched_stop")
@@ -592,7 +593,7 @@ _SLOW_FIELDS: Final = frozenset({"usage", "x_groq", "base_resp", "citations", "s
 """The fields of a chunk that do more than its choice, if they are not empty."""
 
 _QUIET: Final = frozenset(
-    {"delta", "logprobs", "content_filter_results", "content_filter_offsets", "matched_stop", "token_ids", "seed"}
+    {"delta", "content_filter_results", "content_filter_offsets", "matched_stop", "token_ids", "seed"}
 )
 """The fields of a choice whose values have no meaning here."""
 
@@ -612,8 +613,11 @@ ChatCompletionsStream.reads = base.places(
     {
         "": "id object created model provider choices usage x_groq citations search_results error base_resp"
         " system_fingerprint obfuscation",
-        "choices": "index delta message text finish_reason native_finish_reason stop_reason matched_stop usage=usage"
-        " error",
+        "choices": "index delta message text logprobs finish_reason native_finish_reason stop_reason matched_stop error"
+        " usage=usage",
+        "choices.logprobs": "content",
+        "choices.logprobs.content": f"{base.LOGPROB} top_logprobs",
+        "choices.logprobs.content.top_logprobs": base.LOGPROB,
         "choices.delta": f"{_OF_A_MESSAGE} *",  # of the deltas, it counts unknown fields
         "choices.message": f"{_OF_A_MESSAGE} error",
         "choices.delta.audio choices.message.audio": "data format transcript",

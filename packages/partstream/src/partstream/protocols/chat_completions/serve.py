@@ -435,7 +435,8 @@ class ChatCompletionsWriter(ResponseWriter):
     documents = MODEL_DOCUMENTS
     adopts_the_first = True
     drops_thinking_state = True  # the official types have no field for it
-    says = SAID_BY_MOST | {"image", "file", "citation.startIndex", "citation.endIndex", "citation.citedText"}
+    says = SAID_BY_MOST | {"image", "file", "logprobs.bytes", "citation.startIndex", "citation.endIndex"}
+    says |= {"citation.citedText"}
     text_arguments = True
     failed = staticmethod(common_reply)
 
@@ -478,14 +479,15 @@ class ChatCompletionsWriter(ResponseWriter):
         if "error" in last:
             return 500, {"error": last["error"]}
         message = _Message()
-        word, usage = None, None
+        word, usage, logprobs = None, None, None
         for event in events:
             usage = event.get("usage") or usage
             for choice in event["choices"]:
                 message.add(choice["delta"])
                 word = choice["finish_reason"] or word
+                logprobs = choice.get("logprobs") or logprobs
         head = {name: last[name] for name in ("id", "created", "model")}
-        choice = {"index": 0, "message": message.written(), "logprobs": None, "finish_reason": word}
+        choice = {"index": 0, "message": message.written(), "logprobs": logprobs, "finish_reason": word}
         told = {} if usage is None else {"usage": usage}
         return 200, {**head, "object": "chat.completion", "choices": [choice], **told}
 
@@ -540,7 +542,11 @@ class ChatCompletionsWriter(ResponseWriter):
             return [*([self._chunk({}) | beside] if beside else []), *own, {"error": said_in_stream(finish.error)}]
         word = finish_word(finish.outcome, finish.reason, called=len(self._calls) > 0)
         word = "function_call" if self._is_older and word == "tool_calls" else word
-        return [self._chunk({}, word) | beside, *own]
+        last = self._chunk({}, word) | beside
+        if finish.logprobs:
+            listed = [{"top_logprobs": [], **one} for one in finish.logprobs]
+            last["choices"][0]["logprobs"] = {"content": listed, "refusal": None}
+        return [last, *own]
 
 
 def _field_of(part: TextPart) -> str:

@@ -464,10 +464,19 @@ class GeminiResponseReader(base.ChoicesReader):
                 self._text({"text": "", **part}, outputs)
             elif unknown := sorted(part.keys() - MODIFIERS):
                 self._count_once(f"part:{unknown[0]}", part, outputs)
+        if "logprobsResult" in candidate:
+            self._read_logprobs(mapping(candidate, "logprobsResult"))
         if not SOURCE_FIELDS.isdisjoint(candidate):
             self._sources.read(candidate)
         if "finishReason" in candidate or "finishMessage" in candidate:
             self._finish.say(identifier(candidate, "finishReason"), identifier(candidate, "finishMessage"))
+
+    def _read_logprobs(self, said: JSONObject) -> None:
+        """Takes the chosen tokens, and the most probable ones at each place."""
+        top = objects(said, "topCandidates")
+        for place, chosen in enumerate(objects(said, "chosenCandidates")):
+            best = {"top_logprobs": [_logprob(one) for one in objects(top[place], "candidates")]} if top[place:] else {}
+            self._take_logprobs([_logprob(chosen) | best])
 
     def _more(self, candidate: JSONObject) -> EmitText | None:
         """The fast path for more candidates like the last one, with another text; None where there is none."""
@@ -601,7 +610,11 @@ class GeminiResponseReader(base.ChoicesReader):
         self._carried.emit(outputs)
 
 
-_SLOW_FIELDS: Final = SOURCE_FIELDS | {"finishReason", "finishMessage"}
+def _logprob(candidate: JSONObject) -> JSONObject:
+    return {"token": text(candidate, "token"), "logprob": candidate.get("logProbability")}
+
+
+_SLOW_FIELDS: Final = SOURCE_FIELDS | {"finishReason", "finishMessage", "logprobsResult"}
 _SERVED: Final = ("trafficType", "serviceTier")
 """The fields of a report that say how the request was served."""
 _REPORTS: Final = frozenset({"usageMetadata", "modelVersion", "responseId", "createTime", "candidates"})
@@ -659,7 +672,11 @@ GeminiResponseReader.reads = base.places(
         "": "candidates promptFeedback usageMetadata modelVersion responseId createTime error",
         "promptFeedback": "blockReason blockReasonMessage",
         "usageMetadata": " ".join((*_SERVED, *(f"{name}TokenCount" for name in (*_COUNTS, "cachedContent")))),
-        "candidates": f"index content finishReason finishMessage error {' '.join(SOURCE_FIELDS)}",
+        "candidates": f"index content finishReason finishMessage error logprobsResult {' '.join(SOURCE_FIELDS)}",
+        "candidates.logprobsResult": "chosenCandidates topCandidates",
+        "candidates.logprobsResult.topCandidates": "candidates",
+        "candidates.logprobsResult.chosenCandidates candidates.logprobsResult.topCandidates.candidates": "token"
+        " logProbability",
         "candidates.content": "role parts",
         "candidates.content.parts": " ".join((*PARTS, "thought", SIGNATURE)),
         "candidates.content.parts.functionCall": "id name args partialArgs willContinue",

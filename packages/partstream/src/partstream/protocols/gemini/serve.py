@@ -143,6 +143,9 @@ class GeminiRequestReader(RequestReader):
 
 READ_REQUEST: Final = GeminiRequestReader()
 
+_FILES: Final = frozenset({"image", "audio", "video", "application", "text", "file"})
+"""The kinds of files that a part may hold."""
+
 
 _OF_FILES: Final = "videoMetadata mediaResolution"
 """What a part says about its file."""
@@ -520,16 +523,7 @@ class GeminiResponseWriter(ResponseWriter):
 
     adopts_the_first = True
     base_paths = ("/v1beta", "/v1")
-    says = serve.SAID_BY_MOST - {serve.COUNTS[-1]} | {
-        "citation.citedText",
-        "usage.half",
-        "image",
-        "audio",
-        "video",
-        "application",
-        "text",
-        "file",
-    }
+    says = serve.SAID_BY_MOST - {serve.COUNTS[-1]} | {"citation.citedText", "usage.half", *_FILES}
     documents = (
         ServedDocument("GET", "/models", _list, _is_meant),
         ServedDocument("GET", _ONE, _one, _is_meant),
@@ -636,8 +630,17 @@ class GeminiResponseWriter(ResponseWriter):
             "finishReason": word,
             "index": 0,
             **grounding,
+            **({"logprobsResult": _logprobs(finish.logprobs)} if finish.logprobs else {}),
         }
         self._kept.append({"candidates": [candidate], **usage, **self._head})
+
+
+def _logprobs(listed: Sequence[Mapping[str, Any]]) -> WireEvent:
+    def said(one: Mapping[str, Any]) -> WireEvent:
+        return {"token": one["token"], "logProbability": one["logprob"]}
+
+    top = [{"candidates": [*map(said, one.get("top_logprobs", ()))]} for one in listed]
+    return {"chosenCandidates": [*map(said, listed)], "topCandidates": top}
 
 
 COUNTS: Final = tuple(f"{name}TokenCount" for name in ("prompt", "candidates", "thoughts", "total", "cachedContent"))

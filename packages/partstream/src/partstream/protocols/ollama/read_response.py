@@ -71,8 +71,10 @@ class OllamaStream(base.ChunkReader):
     deltas = base.Deltas({"": (("message", "content"), ("message", "thinking"))}, varying=("created_at",))
     reads = base.places(
         {
-            "": f"model created_at message done done_reason error {' '.join((*COUNTS, *DURATIONS))}"
+            "": f"model created_at message done done_reason error logprobs {' '.join((*COUNTS, *DURATIONS))}"
             " remote_model remote_host StatusCode Status signin_url",
+            "logprobs": f"{base.LOGPROB} top_logprobs",
+            "logprobs.top_logprobs": base.LOGPROB,
             "message": "tool_calls *",
             "message.tool_calls": "id type function",
             "message.tool_calls.function": "index name arguments",
@@ -142,6 +144,7 @@ class OllamaStream(base.ChunkReader):
         self._counts |= {name: count for name in COUNTS if (count := as_count(chunk.get(name))) is not None}
         self._facts |= {name: time for name in DURATIONS if (time := as_count(chunk.get(name))) is not None}
         self._facts |= {name: said for name in ("remote_model", "remote_host") if (said := identifier(chunk, name))}
+        self._take_logprobs(logprobs := objects(chunk, "logprobs"))
         fields = [name for name, value in message.items() if value and name != "role"]
         for name in fields:
             if name not in _MESSAGE:
@@ -150,7 +153,7 @@ class OllamaStream(base.ChunkReader):
             if value := message.get(name):
                 handler(self, value, outputs)
         self.ending = self._reason is not None
-        if self.ending or self._model is None or not self._created_at:
+        if self.ending or self._model is None or not self._created_at or logprobs:
             return
         if fields == [CONTENT] and not self._thinking.is_open:
             self.emit_more = lambda content, outputs: outputs.append(text_part(content))

@@ -254,7 +254,8 @@ class OllamaWriter(ResponseWriter):
     adopts_the_first = True
     drops_thinking_state = True
     # A server remembers the state of thinking.
-    says = frozenset({"thinking.state", "image", "usage.input_tokens", "usage.output_tokens", "usage.half", *DURATIONS})
+    says = frozenset({"image", "logprobs", "logprobs.bytes", "usage.half", *DURATIONS, "thinking.state"})
+    says |= {"usage.input_tokens", "usage.output_tokens"}
     documents = (
         ServedDocument("GET", "/tags", _tags),
         ServedDocument("POST", "/show", _show),
@@ -335,7 +336,8 @@ class OllamaWriter(ResponseWriter):
         # There are two finish reasons (docs/wires/ollama.md#ends).
         is_long = finish.reason is not None and finish.reason.unified is UnifiedFinishReason.LENGTH
         word = "length" if is_long or finish.outcome is Outcome.INCOMPLETE else "stop"
-        return [self._line({}, done=True, done_reason=word, **times, **counts)]
+        beside = {"logprobs": [*finish.logprobs]} if finish.logprobs else {}
+        return [self._line({}, done=True, done_reason=word, **times, **counts, **beside)]
 
 
 def is_picture(part: DataPart) -> bool:

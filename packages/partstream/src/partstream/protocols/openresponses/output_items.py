@@ -157,6 +157,10 @@ class Message(StreamedItem):
         self._events.add(kind, **self._where, annotation_index=number, annotation=annotation)
         self._annotations.append(annotation)
 
+    def say_logprobs(self, listed: Sequence[Mapping[str, Any]]) -> None:
+        """Takes the log probabilities of the tokens, which its end has."""
+        self._extra = {"logprobs": [{"top_logprobs": [], **one} for one in listed]}
+
     def close(self, status: str) -> None:
         """Writes the end of the message."""
         text = "".join(self._pieces)

@@ -410,6 +410,9 @@ class OpenResponsesStream(base.EventReader):
             self._emit_finish(Outcome.FAILED, FinishReason(UnifiedFinishReason.ERROR, said), outputs, error)
             return
         outputs += self._citations.at_end()
+        if not self._logprobs:  # a document has no deltas
+            parts = [part for item in base.objects(response, "output") for part in base.objects(item, "content")]
+            self._take_logprobs(one for part in parts for one in base.objects(part, "logprobs"))
         reason = finish_reason(response, status, has_tool_calls=self._calls.ended.count > 0)
         self._emit_finish(Outcome(status), reason, outputs)
 
@@ -480,7 +483,8 @@ class OpenResponsesStream(base.EventReader):
             return None
         slot.item.said = True
         slot.emit(slot.push(delta), outputs)
-        return slot.emit_more
+        self._take_logprobs(listed := base.objects(event, "logprobs"))
+        return None if listed else slot.emit_more
 
     def _text_done(self, event: JSONObject, outputs: Outputs) -> None:
         channel = CHANNELS[event["type"]]
@@ -766,7 +770,7 @@ OpenResponsesStream.reads = base.places(
     {
         "": "type sequence_number output_index content_index summary_index annotation_index item_id obfuscation"
         " response= item=output[] part=output[].content[] annotation=output[].content[].annotations[]"
-        " delta text refusal arguments name code message param"
+        " logprobs=output[].content[].logprobs[] delta text refusal arguments name code message param"
         # The response, and what it repeats of the request.
         " id object created_at completed_at status model output usage error incomplete_details access_programs"
         " background conversation frequency_penalty instructions max_output_tokens max_tool_calls metadata moderation"
@@ -778,7 +782,9 @@ OpenResponsesStream.reads = base.places(
         "output[function_call]": "type id call_id name arguments status",
         "output[image_generation_call]": "type id status result output_format",
         "output[compaction]": "type id encrypted_content",
-        "output.content[output_text|text]": "type text annotations",
+        "output.content[output_text|text]": "type text annotations logprobs",
+        "output.content.logprobs": f"{base.LOGPROB} top_logprobs",
+        "output.content.logprobs.top_logprobs": base.LOGPROB,
         "output.content[refusal]": "type refusal",
         "output.content[reasoning_text|summary_text]": "type text",
         "output.content.annotations": "type url title file_id filename start_index end_index index",

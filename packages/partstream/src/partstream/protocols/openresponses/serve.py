@@ -511,7 +511,7 @@ class OpenResponsesWriter(ResponseWriter):
 
     end_of_stream = b"data: [DONE]\n\n"
     stopped = Outcome.INCOMPLETE
-    says = SAID_BY_MOST | {"citation.startIndex", "citation.endIndex"}
+    says = SAID_BY_MOST | {"logprobs.bytes", "citation.startIndex", "citation.endIndex"}
     text_arguments = True
     state = stored.STATE
     documents: tuple[ServedDocument, ...] = (
@@ -651,6 +651,10 @@ class OpenResponsesWriter(ResponseWriter):
             if finish.outcome is Outcome.COMPLETED:
                 state = stored.sealed_summary(summary, self._reply.secret)
                 self._events.close(self._compaction, _compaction_item(state, self._compaction["item_id"]))
+        if finish.logprobs and isinstance(self._open, Message) and not self._open.refuses:
+            self._open.say_logprobs(finish.logprobs)
+        elif finish.logprobs:  # the message of the tokens is over
+            self.dropped["logprobs"] = None
         self._name(finish)
         self._response |= {"output": self._events.done, "usage": written_usage(finish)}
         if finish.outcome is Outcome.COMPLETED:
