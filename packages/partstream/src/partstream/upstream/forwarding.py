@@ -23,6 +23,7 @@ from base64 import b64encode
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from enum import Enum
+from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, runtime_checkable
 
@@ -475,17 +476,24 @@ class LookingReader:
         self._passage.end(is_whole=is_whole)
 
     def _shown(self, data: bytes, hides: Callable[[bytes], bool]) -> bytes:
-        """Whole events without those that are hidden."""
+        """Whole events without those that are hidden; in linear time, as a read may have thousands of them."""
         shown: list[bytes] = []
-        while data:
-            at = min(place + len(end) for end in self._ends if (place := data.find(end)) >= 0)
-            event, data = data[:at], data[at:]
-            if not hides(event):
-                shown.append(event)
+        kept = begin = 0
+        for end in _ends_of(self._ends).finditer(data):
+            if hides(data[begin : end.end()]):
+                shown.append(data[kept:begin])
+                kept = end.end()
+            begin = end.end()
+        shown.append(data[kept:])
         return b"".join(shown)
 
     def _redacted(self, data: bytes) -> bytes:
         return data if self._redactor is None else self._redactor.redact_bytes(data)
+
+
+@cache
+def _ends_of(event_ends: tuple[bytes, ...]) -> re.Pattern[bytes]:
+    return re.compile(b"|".join(map(re.escape, event_ends)))
 
 
 def _is_good(outputs: Sequence[StreamOutput], *, default: bool = False) -> bool:
