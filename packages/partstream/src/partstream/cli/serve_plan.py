@@ -846,7 +846,7 @@ class Opened:
         return True
 
 
-_YOUNG_OBJECTS: Final = 10_000
+_YOUNG_OBJECTS: Final = 3_000
 """How many more objects there are before garbage is looked for. With Python's own 700, it looks at the objects of the
 answers that run once or twice an answer, which takes a twelfth of the processor time; hardly any of them is garbage."""
 
