@@ -17,7 +17,7 @@ from base64 import b64decode
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from partstream.codec.redaction import Redactor, decoded_views
@@ -259,7 +259,7 @@ PATH_WORDS: Final = words(
 
 # ---- Sentences of servers that stay ----
 
-SENTENCES: Final = files("partstream_devtools.redaction").joinpath("sentences.txt").read_text(encoding="utf-8")
+SENTENCES: Final = Path(__file__).with_name("sentences.txt").read_text(encoding="utf-8")
 """The words of the sentences of servers, in which nobody's own words are."""
 
 

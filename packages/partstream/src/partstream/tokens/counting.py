@@ -23,7 +23,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import IntEnum
 from fnmatch import fnmatchcase
 from importlib.machinery import EXTENSION_SUFFIXES, ExtensionFileLoader
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, runtime_checkable
 from zlib import adler32
@@ -442,7 +441,7 @@ class _Model(NamedTuple):
     common_han: float
 
 
-_FITTED: Final = loads(files("partstream.tokens").joinpath("estimator.json").read_bytes())
+_FITTED: Final = loads(Path(__file__).with_name("estimator.json").read_bytes())
 """What tools/fit_estimator.py has written."""
 _MODELS: Final[Mapping[families.Vocabulary, tuple[_Model, ...]]] = {
     families.Vocabulary[name]: tuple(
