@@ -17,9 +17,9 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from partstream.conversation.citations import read_citation
 from partstream.lm.outputs import Finish
 from partstream.lm.parts import TextPart, ThinkingPart, ToolCallPart
-from partstream.protocols.citations import read_citation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

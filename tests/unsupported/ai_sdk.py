@@ -4,6 +4,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from partstream.conversation.citations import CITATION_MIME_TYPE
 from partstream.conversation.provider_state import ITEMS
 from partstream.lm.outputs import CitationMode, Outcome, StreamOptions
 from partstream.lm.parts import (
@@ -19,7 +20,6 @@ from partstream.lm.parts import (
 from partstream.protocols.ai_sdk.blocks import SIGNING_PROVIDER, Sources
 from partstream.protocols.ai_sdk.provider_state import PROVIDER, REASONING, SUMMARY, TOOL_CALL
 from partstream.protocols.ai_sdk.serve import UNNAMED, WrittenItems, source_chunk, take_for_call
-from partstream.protocols.citations import CITATION_MIME_TYPE
 from partstream.protocols.errors import NO_REASON
 from partstream.protocols.read_response import RecentText
 from unsupported.common import (

@@ -5,6 +5,7 @@ from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.conversation.citations import CITATION_MIME_TYPE, read_citation
 from partstream.conversation.preparation import UNKNOWN_CAPABILITIES
 from partstream.lm.messages import ChatMessage, Role, ToolMode
 from partstream.lm.parts import (
@@ -37,7 +38,6 @@ from partstream.protocols.anthropic_messages.write_request import (
     answer_limit,
     thinking_fields,
 )
-from partstream.protocols.citations import CITATION_MIME_TYPE, read_citation
 from partstream.protocols.options import Option, chosen_options
 from unsupported.common import (
     ERROR_KIND,

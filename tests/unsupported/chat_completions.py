@@ -4,6 +4,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.conversation.citations import CITATION_MIME_TYPE, Citation
 from partstream.conversation.media import URI_LIST, read_media
 from partstream.conversation.turns import joined_texts
 from partstream.lm.outputs import Outcome, ToolForm
@@ -27,7 +28,6 @@ from partstream.protocols.chat_completions.serve import (
     written_usage,
 )
 from partstream.protocols.chat_completions.write_request import NO_OUTPUT, OPTIONS
-from partstream.protocols.citations import CITATION_MIME_TYPE, Citation
 from partstream.protocols.failures import said_in_stream
 from partstream.protocols.options import Option, chosen_options
 from unsupported.common import (

@@ -21,6 +21,7 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from partstream.conversation.citations import CITATION_MIME_TYPE, Citation, read_citation
 from partstream.conversation.media import MediaKind, read_media
 from partstream.conversation.turns import (
     FAILED,
@@ -47,7 +48,6 @@ from partstream.lm.parts import (
     ToolResultPart,
     is_mark,
 )
-from partstream.protocols.citations import CITATION_MIME_TYPE, Citation, read_citation
 from partstream.protocols.schemas import PLAIN
 
 if TYPE_CHECKING:

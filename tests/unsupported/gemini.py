@@ -5,6 +5,7 @@ from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.conversation.citations import CITATION_MIME_TYPE, Citation
 from partstream.conversation.turns import FAILED_SILENTLY
 from partstream.lm.outputs import Outcome
 from partstream.lm.parts import (
@@ -16,7 +17,6 @@ from partstream.lm.parts import (
     ToolResultPart,
     UnifiedFinishReason,
 )
-from partstream.protocols.citations import CITATION_MIME_TYPE, Citation
 from partstream.protocols.gemini.provider_state import WrittenState, is_made_up
 from partstream.protocols.gemini.read_response import FILTERS, read_usage
 from partstream.protocols.gemini.serve import COUNTS, file_part, finish_word, named_counts

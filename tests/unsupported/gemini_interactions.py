@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.conversation.citations import CITATION_MIME_TYPE, Citation
 from partstream.lm.parts import DataPart, FinishReason, ThinkingPart, ToolCallPart, UnifiedFinishReason
-from partstream.protocols.citations import CITATION_MIME_TYPE, Citation
 from partstream.protocols.gemini.provider_state import WrittenState
 from partstream.protocols.gemini.serve import named_counts
 from partstream.protocols.gemini_interactions.errors import SIGNATURE

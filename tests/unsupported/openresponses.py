@@ -5,10 +5,10 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.conversation.citations import CITATION_MIME_TYPE
 from partstream.conversation.provider_state import ITEMS
 from partstream.lm.outputs import Outcome
 from partstream.lm.parts import DataPart, FinishReason, TextPart, ThinkingPart, ToolCallPart, UnifiedFinishReason
-from partstream.protocols.citations import CITATION_MIME_TYPE
 from partstream.protocols.failures import said_in_stream
 from partstream.protocols.openresponses.errors import INCOMPLETE_REASONS, incomplete_reason
 from partstream.protocols.openresponses.output_items import annotation_of, source_of

@@ -23,13 +23,13 @@ from urllib.parse import unquote_to_bytes
 
 from partstream.codec.checks import as_count
 from partstream.codec.json_codec import JSONDecodeError, is_json, loads
+from partstream.conversation.citations import markdown_link
 from partstream.conversation.turns import FAILED, FAILED_SILENTLY, Attachment, Call, Result, Text, TurnRole
 from partstream.errors import ToolArgumentsError, UpstreamFailureError
 from partstream.lm.inner_activity import InnerCall, InnerResult
 from partstream.lm.messages import Tool, ToolMode
 from partstream.lm.outputs import Finish, Outcome, Unmapped
 from partstream.lm.parts import FinishReason, TextPart, ThinkingPart, ToolCallPart, UnifiedFinishReason, Usage
-from partstream.protocols.citations import markdown_link
 from partstream.protocols.files import read_base64
 from partstream.protocols.read_response import read_arguments
 from partstream.runtime.client_failures import FailureKind

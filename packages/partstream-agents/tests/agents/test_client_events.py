@@ -23,9 +23,9 @@ from partstream import (
     chat_model,
     from_events,
 )
+from partstream.conversation.thinking import open_response
 from partstream.lm.outputs import StreamOptions
 from partstream.protocols.protocol import PROTOCOLS
-from partstream.protocols.thinking import open_response
 from partstream_devtools.testing.upstream import ReplayUpstream
 from recordings import recordings
 from rows import one_test_for

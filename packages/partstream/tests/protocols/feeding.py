@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import pytest
 
+from partstream.conversation.thinking import open_response
 from partstream.lm.outputs import StreamOptions
 from partstream.protocols.read_response import TRANSITIONS, LifecycleEvent, LifecycleState, ResponseReader, Transition
 from partstream.protocols.reader import StreamReader
-from partstream.protocols.thinking import open_response
 from protocols.openresponses.wire import Event, Result, check, comparable
 
 SINGLE_BYTES = 8000

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from partstream.conversation.citations import CITATION_MIME_TYPE, Citation, read_citation
 from partstream.lm.outputs import CitationMode, StreamOptions
 from partstream.lm.parts import DataPart
-from partstream.protocols.citations import CITATION_MIME_TYPE, Citation, read_citation
 from partstream.protocols.protocol import PROTOCOLS
 
 PAGE = Path(__file__).resolve().parents[4] / "docs" / "contract.md"

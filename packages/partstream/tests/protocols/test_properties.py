@@ -11,6 +11,8 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from partstream.conversation.citations import CITATION_MIME_TYPE
+from partstream.conversation.thinking import open_response
 from partstream.errors import LanguageModelError, UpstreamFailureError
 from partstream.lm.contract import CheckMode, ContractChecker
 from partstream.lm.messages import ChatMessage, RequestOptions
@@ -29,10 +31,8 @@ from partstream.lm.outputs import (
 from partstream.lm.parts import DataPart, FinishReason, TextPart, ThinkingPart, ToolCallPart, UnifiedFinishReason, Usage
 from partstream.protocols.ai_sdk.read_response import CHUNKS
 from partstream.protocols.anthropic_messages.read_response import EVENTS as MESSAGE_EVENTS
-from partstream.protocols.citations import CITATION_MIME_TYPE
 from partstream.protocols.openresponses.read_response import EVENTS
 from partstream.protocols.protocol import PROTOCOLS
-from partstream.protocols.thinking import open_response
 from partstream.runtime.translation import write_answer
 from protocols.ai_sdk.wire import WRITERS, Writer, frame, read_chunks, read_framed
 from protocols.chat_completions.wire import sse as chat_sse

@@ -5,10 +5,10 @@ import pytest
 from matrix.texts import STREAMS
 from partstream import Finish, StreamOptions, TextPart, ThinkingMode, ThinkingPart, ThinkTags
 from partstream.conversation.provider_state import ITEMS
+from partstream.conversation.thinking import open_response
 from partstream.lm.outputs import StreamOutput
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.reader import StreamReader
-from partstream.protocols.thinking import open_response
 from protocols.openresponses.wire import sse
 
 WIRES = sorted(STREAMS.keys() - {"chat-completions", "ollama"})

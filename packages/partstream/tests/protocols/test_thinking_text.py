@@ -8,11 +8,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from partstream.conversation.thinking import open_response
 from partstream.lm.outputs import Finish, StreamOptions, StreamOutput, ThinkingMode
 from partstream.lm.parts import TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.reader import StreamReader
-from partstream.protocols.thinking import open_response
 
 AS_TEXT = StreamOptions(thinking=ThinkingMode.TEXT, call_id_prefix="")
 

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.codec.checks import as_count
 from partstream.codec.json_codec import JSONDecodeError, loads
+from partstream.conversation.citations import Citation, Citations, markdown_link
 from partstream.errors import ToolArgumentsError, TruncatedStreamError
 from partstream.lm.inner_activity import InnerCall, InnerResult
 from partstream.lm.outputs import CitationMode, Finish, Outcome, Unmapped
 from partstream.lm.parts import FinishReason, TextPart, ThinkingPart, UnifiedFinishReason, Usage, text_part
-from partstream.protocols.citations import Citation, Citations, markdown_link
 from partstream.protocols.files import read_base64
 from partstream.protocols.read_response import RecentText
 from partstream_agents.adapter import AgentFile, AgentOutput, StepUsage, SubAgentText

@@ -12,10 +12,10 @@ from typing import Any, Final
 from urllib.parse import unquote_to_bytes
 
 from partstream.codec.text import bare_media_type
+from partstream.conversation.citations import linked_file
 from partstream.conversation.media import sniff
 from partstream.lm.outputs import FileMode, StreamOutput, Unmapped
 from partstream.lm.parts import DataPart, ResponsePart, unchecked_part
-from partstream.protocols.citations import linked_file
 from partstream.protocols.read_response import JSONObject, identifier, mapping
 
 _UNKNOWN: Final = "application/octet-stream"

@@ -265,7 +265,7 @@ class ResponseReader(ABC):
     """Reads one response: takes its events, returns outputs; see :class:`partstream.lm.outputs.ResponseStream`.
 
     A protocol's class is a subclass of this one. Thinking as text is not its business: it is asked for thinking parts
-    then, see :mod:`partstream.protocols.thinking`.
+    then, see :mod:`partstream.conversation.thinking`.
 
     Args:
         options: How the response is rendered.
@@ -296,7 +296,7 @@ class ResponseReader(ABC):
     @classmethod
     def item_of_tags(cls, _raw: str) -> Mapping[str, Any] | None:
         """The item that takes thinking in tags back to the server, given that text with its tags; None where nothing
-        goes back. See :class:`partstream.protocols.thinking.TaggedThinking`."""
+        goes back. See :class:`partstream.conversation.thinking.TaggedThinking`."""
         return None
 
     def __init__(self, _options: StreamOptions) -> None:

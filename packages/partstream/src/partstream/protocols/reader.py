@@ -35,12 +35,12 @@ from partstream.codec.json_codec import (
     nests_too_deeply,
 )
 from partstream.codec.sse import SHORT_EVENT, ServerSentEvent
+from partstream.conversation.thinking import open_response
 from partstream.errors import AdapterUsageError, LanguageModelError, TruncatedStreamError, UpstreamProtocolError
 from partstream.lm.outputs import EndingStream, Finish, Outcome, PausingStream, StreamOptions, Unmapped
 from partstream.protocols.errors import COMMON_ERRORS
 from partstream.protocols.protocol import AUTO, DEFAULT_PROTOCOL, PROTOCOLS, EndMark, Framing, Protocol, ProtocolName
 from partstream.protocols.recognition import LOOKED_AT, MOST_BEGUN, WireFinder, explanation
-from partstream.protocols.thinking import open_response
 
 if TYPE_CHECKING:
     from partstream.lm.outputs import EmitText, ResponseStream, StreamOutput

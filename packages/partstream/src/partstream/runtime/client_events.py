@@ -31,12 +31,12 @@ from typing import Any, Final, Generic, NoReturn, TypeAlias, TypeVar
 
 import partstream.codec.silent_log  # noqa: F401 - for its effect
 from partstream.codec.checks import described, refuse
+from partstream.conversation.thinking import open_response
 from partstream.errors import UpstreamFailureError, UpstreamProtocolError
 from partstream.lm.outputs import Finish, StreamOptions, StreamOutput, Unmapped
 from partstream.lm.parts import ResponsePart
 from partstream.protocols.protocol import AUTO, PROTOCOLS, Protocol, ProtocolName, loadable_protocols
 from partstream.protocols.recognition import NamedEvent, ProtocolMatcher, name_of_stream
-from partstream.protocols.thinking import open_response
 from partstream.runtime.client_failures import failure_of
 from partstream.runtime.stream_adapter import as_chunk, chunks_of
 

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import partstream.codec.silent_log  # noqa: F401 - for its effect
 from partstream.codec.checks import described, refuse
 from partstream.codec.json_codec import JSONDecodeError, loads
+from partstream.conversation.thinking import open_response
 from partstream.errors import UpstreamFailureError, UpstreamProtocolError
 from partstream.lm.outputs import (
     CitationMode,
@@ -45,7 +46,6 @@ from partstream.lm.provider import FinishingProgress, Progress
 from partstream.protocols import protocol
 from partstream.protocols.read_response import MatchConfidence
 from partstream.protocols.recognition import name_of_stream, understood_nothing
-from partstream.protocols.thinking import open_response
 from partstream.upstream.context import run_until_cancelled
 
 if TYPE_CHECKING:

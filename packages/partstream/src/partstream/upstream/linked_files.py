@@ -17,11 +17,11 @@ import httpx2
 
 from partstream._version import __version__
 from partstream.codec.text import bare_media_type
+from partstream.conversation.citations import linked_file
 from partstream.conversation.media import sniff
 from partstream.errors import PartstreamError
 from partstream.lm.outputs import FileMode
 from partstream.lm.parts import DataPart, ResponsePart
-from partstream.protocols.citations import linked_file
 from partstream.upstream.configuration import GatewayConfiguration
 from partstream.upstream.endpoint import without_query
 from partstream.upstream.http import find_proxy, make_client

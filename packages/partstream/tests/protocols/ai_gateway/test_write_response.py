@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from conversation.samples import PNG
 from partstream.codec.json_codec import dumps
+from partstream.conversation.citations import CITATION_MIME_TYPE
 from partstream.errors import (
     ContextLengthExceededError,
     LanguageModelError,
@@ -31,7 +32,6 @@ from partstream.lm.outputs import (
 )
 from partstream.lm.parts import DataPart, FinishReason, TextPart, ThinkingPart, ToolCallPart, UnifiedFinishReason, Usage
 from partstream.protocols.ai_gateway.serve import GatewayWriter
-from partstream.protocols.citations import CITATION_MIME_TYPE
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.serve import WireRequest
 from partstream.runtime.translation import (

@@ -10,11 +10,11 @@ import pytest
 
 from ai_sdk import FIXTURES, MAJORS, needs_ai_sdk, perform
 from conversation.samples import PNG
+from partstream.conversation.citations import CITATION_MIME_TYPE
 from partstream.errors import UpstreamFailureError
 from partstream.lm.messages import ChatMessage, RequestOptions
 from partstream.lm.outputs import CitationMode, FileMode, Finish, InboundRequest, Outcome, Reply, StreamOptions
 from partstream.lm.parts import DataPart, FinishReason, TextPart, ThinkingPart, ToolCallPart, UnifiedFinishReason, Usage
-from partstream.protocols.citations import CITATION_MIME_TYPE
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.runtime.translation import frame_answer, write_answer
 from partstream_devtools.recorded_stream import read_recording

@@ -8,11 +8,11 @@ from hypothesis import given
 
 from conversation.samples import PNG
 from partstream.codec.json_codec import loads
+from partstream.conversation.citations import CITATION_MIME_TYPE
 from partstream.errors import AdapterUsageError, UpstreamFailureError
 from partstream.lm.outputs import Finish, Outcome, StreamOutput
 from partstream.lm.parts import DataPart, FinishReason, TextPart, ThinkingPart, ToolCallPart, UnifiedFinishReason
 from partstream.protocols.ai_sdk.read_response import CHUNKS
-from partstream.protocols.citations import CITATION_MIME_TYPE
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.read_response import LifecycleEvent, LifecycleState
 from protocols.ai_sdk.wire import WRITERS, Chunk, Writer, frame, read_framed

@@ -5,13 +5,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from partstream.conversation.thinking import open_response
 from partstream.lm.messages import ChatMessage, RequestOptions
 from partstream.lm.outputs import Finish, InboundRequest, Reply, StreamOptions, StreamOutput
 from partstream.lm.parts import Usage
 from partstream.protocols.ai_sdk import CODES
 from partstream.protocols.protocol import PROTOCOLS, known_framings
 from partstream.protocols.reader import StreamReader
-from partstream.protocols.thinking import open_response
 from partstream.runtime.translation import write_answer
 from protocols.openresponses.wire import Result, check, comparable, sse
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from partstream.conversation.carried_state import open_state
 from partstream.conversation.provider_state import ITEMS
 from partstream.errors import LanguageModelError, UpstreamFailureError, UpstreamHTTPError
 from partstream.lm.messages import ChatMessage, RequestOptions
@@ -16,7 +17,6 @@ from partstream.lm.outputs import Finish, InboundRequest, Outcome, Reply, Stream
 from partstream.lm.parts import DataPart, FinishReason, TextPart, ThinkingPart, ToolCallPart, UnifiedFinishReason, Usage
 from partstream.protocols.anthropic_messages.provider_state import UNSIGNED, block_item, call_item, container_item
 from partstream.protocols.anthropic_messages.serve import MessagesResponseWriter
-from partstream.protocols.provider_state import open_state
 
 STOPPED = Finish(Outcome.COMPLETED, FinishReason(UnifiedFinishReason.STOP), Usage(100, 20, 120, 60, 5, {}, 30))
 THOUGHT = {"type": "thinking", "thinking": "Hm.", "signature": "c2ln"}

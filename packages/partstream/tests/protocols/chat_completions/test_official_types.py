@@ -6,11 +6,11 @@ from typing import Any
 from hypothesis import example, given
 
 from partstream import DataPart, FinishReason, TextPart, ThinkingPart, ToolCallPart, UnifiedFinishReason, Usage
+from partstream.conversation.citations import CITATION_MIME_TYPE
 from partstream.conversation.media import URI_LIST
 from partstream.lm.messages import ChatMessage, RequestOptions
 from partstream.lm.outputs import Finish, InboundRequest, Outcome, Reply, StreamOutput
 from partstream.protocols.chat_completions.serve import ChatCompletionsWriter
-from partstream.protocols.citations import CITATION_MIME_TYPE
 from protocols.answers import answers
 
 OPTIONS = {"stream_options": {"include_usage": True}}

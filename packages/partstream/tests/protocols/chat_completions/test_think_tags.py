@@ -3,10 +3,10 @@
 import pytest
 
 from partstream.conversation.provider_state import ITEMS
+from partstream.conversation.thinking import open_response
 from partstream.lm.outputs import StreamOptions, ThinkingMode, ThinkTags
 from partstream.lm.parts import TextPart, ThinkingPart
 from partstream.protocols.chat_completions.read_response import ChatCompletionsStream
-from partstream.protocols.thinking import open_response
 from protocols.chat_completions.wire import DONE, PLAIN, answered, chunk, finished, read_events, said, thought
 
 TAGGED = {

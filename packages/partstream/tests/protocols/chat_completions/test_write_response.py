@@ -8,13 +8,13 @@ from hypothesis import given
 
 from conversation.samples import PDF, PNG
 from partstream import DataPart, FinishReason, TextPart, ThinkingPart, ToolCallPart, UnifiedFinishReason, Usage
+from partstream.conversation.citations import CITATION_MIME_TYPE
 from partstream.conversation.media import URI_LIST
 from partstream.conversation.provider_state import ITEMS
 from partstream.errors import AdapterUsageError, LanguageModelError, TruncatedStreamError, UpstreamFailureError
 from partstream.lm.outputs import Finish, InboundRequest, Outcome, Reply, StreamOutput, Unmapped
 from partstream.protocols.chat_completions.provider_state import read_sealed
 from partstream.protocols.chat_completions.serve import READ_REQUEST, ChatCompletionsWriter
-from partstream.protocols.citations import CITATION_MIME_TYPE
 from partstream.protocols.serve import WireRequest
 from protocols.answers import answers
 

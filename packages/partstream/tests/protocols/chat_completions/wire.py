@@ -4,11 +4,11 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from partstream.conversation.thinking import open_response
 from partstream.lm.outputs import StreamOptions, StreamOutput
 from partstream.protocols.chat_completions.read_response import ChatCompletionsStream
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.reader import StreamReader
-from partstream.protocols.thinking import open_response
 from protocols.feeding import assert_all_give, read_pieces
 from protocols.openresponses.wire import Event, Result, check
 

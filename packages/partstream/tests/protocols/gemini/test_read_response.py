@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from partstream.conversation.citations import CITATION_MIME_TYPE
 from partstream.errors import ToolArgumentsError, TruncatedStreamError, UpstreamFailureError
 from partstream.lm.outputs import CitationMode, ExecutedCode, FileMode, Outcome, ThinkingMode
 from partstream.lm.parts import DataPart, FinishReason, ToolCallPart, UnifiedFinishReason
-from partstream.protocols.citations import CITATION_MIME_TYPE
 from partstream.protocols.gemini.read_response import GeminiResponseReader
 from partstream.protocols.read_response import MatchConfidence, checksum
 from protocols.gemini.wire import (

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
+from partstream.conversation.citations import CITATION_MIME_TYPE
 from partstream.conversation.provider_state import ITEMS
 from partstream.errors import UpstreamHTTPError
 from partstream.lm.messages import ChatMessage, RequestOptions
 from partstream.lm.outputs import Finish, InboundRequest, Outcome, Reply, StreamOutput
 from partstream.lm.parts import DataPart, FinishReason, TextPart, ThinkingPart, ToolCallPart, UnifiedFinishReason, Usage
-from partstream.protocols.citations import CITATION_MIME_TYPE
 from partstream.protocols.failures import RefusedRequestError
 from partstream.protocols.gemini.provider_state import is_made_up, read_sealed
 from partstream.protocols.gemini.serve import GeminiResponseWriter

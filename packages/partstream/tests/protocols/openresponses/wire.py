@@ -6,13 +6,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from partstream.conversation.thinking import open_response
 from partstream.errors import EmptyStreamError, LanguageModelError, TruncatedStreamError
 from partstream.lm.outputs import Finish, StreamOptions, StreamOutput, Unmapped
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.openresponses.read_response import OpenResponsesStream
 from partstream.protocols.protocol import known_framings
 from partstream.protocols.reader import StreamReader
-from partstream.protocols.thinking import open_response
 
 Event = dict[str, Any]
 OMIT: Any = object()

@@ -36,12 +36,12 @@ from functools import partial
 from typing import Any, Final
 
 from partstream.codec.json_codec import dumps, loads_or_none
+from partstream.conversation.carried_state import CarriedItems
 from partstream.errors import ToolArgumentsError
 from partstream.lm.inner_activity import InnerCall, InnerResult, call_data, call_line, result_data, result_line, wish
 from partstream.lm.outputs import EmitText, StreamOptions, StreamOutput, ThinkingMode, Unmapped
 from partstream.lm.parts import thinking_part
 from partstream.protocols.calls import Calls, CompleteCall, OpenJson, read_pieces, shown_pieces
-from partstream.protocols.provider_state import CarriedItems
 from partstream.protocols.read_response import EmittedPrefix, JSONObject, checksum, identifier, mapping, objects, text
 
 # ---- What goes back to the agent of its own run ----

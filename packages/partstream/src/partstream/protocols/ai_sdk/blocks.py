@@ -3,7 +3,7 @@
 Text is shown as it comes, one block after the other: what comes of a block while an earlier one is open waits for the
 end of that one. The texts of two steps are paragraphs. Of reasoning the whole text is kept as well, because providers
 want it back with its signature, unchanged. Files come in every form in which the SDK and JSON write bytes; nothing is
-fetched. Sources are shown by :mod:`partstream.protocols.citations`, each once.
+fetched. Sources are shown by :mod:`partstream.conversation.citations`, each once.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from urllib.parse import unquote_to_bytes
 
 from partstream.codec.checks import as_count
 from partstream.codec.json_codec import JSONDecodeError, is_json, loads
+from partstream.conversation.citations import Citation, Citations, linked_file
 from partstream.conversation.media import sniff
 from partstream.lm.outputs import CitationMode, EmitText, FileMode, StreamOptions, StreamOutput, Unmapped
 from partstream.lm.parts import DataPart, text_part, thinking_part, unchecked_part
@@ -34,7 +35,6 @@ from partstream.protocols.ai_sdk.errors import (
     text,
 )
 from partstream.protocols.ai_sdk.provider_state import PROVIDER, REASONING, SUMMARY, CarriedItems
-from partstream.protocols.citations import Citation, Citations, linked_file
 from partstream.protocols.files import read_base64
 from partstream.protocols.read_response import OpenTexts, RecentText, emit_into
 

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Final, NamedTuple, TypeAlias
 
 from partstream.codec.json_codec import dumps
+from partstream.conversation.citations import CITATION_MIME_TYPE, read_citation
 from partstream.conversation.media import data_url, is_address
 from partstream.conversation.provider_state import ITEMS, PLACE
 from partstream.errors import AdapterUsageError
@@ -23,7 +24,6 @@ from partstream.protocols.ai_sdk import write_line
 from partstream.protocols.ai_sdk.blocks import SIGNING_PROVIDER, data_chunk
 from partstream.protocols.ai_sdk.errors import Chunk, error_value, identifier, is_summary
 from partstream.protocols.ai_sdk.provider_state import GATEWAY, PROVIDER, REASONING, SUMMARY, TOOL_CALL, wrap
-from partstream.protocols.citations import CITATION_MIME_TYPE, read_citation
 from partstream.protocols.failures import sentence_of
 from partstream.protocols.serve import ResponseWriter, pieces_of_arguments
 

@@ -23,6 +23,7 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from partstream.codec.checks import as_count
+from partstream.conversation.citations import Citation, Citations
 from partstream.errors import LanguageModelError, ToolArgumentsError, UpstreamProtocolError
 from partstream.lm.outputs import EmitText, Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode, Unmapped
 from partstream.lm.parts import FinishReason, TextPart, UnifiedFinishReason, Usage, text_part, thinking_part
@@ -30,7 +31,6 @@ from partstream.protocols import read_response as base
 from partstream.protocols.anthropic_messages.errors import ERRORS
 from partstream.protocols.anthropic_messages.provider_state import FALLBACK, CarriedState, block_item, container_item
 from partstream.protocols.anthropic_messages.tool_calls import TOOL_USE, Block, Blocks, Channel, ToolCalls
-from partstream.protocols.citations import Citation, Citations
 from partstream.protocols.errors import failure_in_finish_word
 from partstream.protocols.read_response import JSONObject, identifier, index, mapping, nothing, objects, text
 

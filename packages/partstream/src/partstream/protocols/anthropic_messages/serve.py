@@ -24,6 +24,8 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from partstream.codec.json_codec import dumps, loads, loads_or_none
+from partstream.conversation.carried_state import open_state
+from partstream.conversation.citations import Citation, read_citation
 from partstream.conversation.provider_state import ITEMS, PLACE, AnswerPlace, usable_items
 from partstream.errors import InvalidRequestError
 from partstream.lm.messages import ChatMessage, Role, Tool, ToolMode
@@ -50,11 +52,9 @@ from partstream.protocols.anthropic_messages.provider_state import (
     fields_of_call,
     sealed_text,
 )
-from partstream.protocols.citations import Citation, read_citation
 from partstream.protocols.failures import FailedReply, RefusedRequestError, ServedFailure
 from partstream.protocols.model_documents import ModelDocuments
 from partstream.protocols.options import NO_EFFORT, effort_of
-from partstream.protocols.provider_state import open_state
 from partstream.protocols.read_response import STOP_SEQUENCE, places
 from partstream.protocols.serve import (
     MODEL,

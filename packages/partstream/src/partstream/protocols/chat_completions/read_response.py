@@ -14,8 +14,8 @@ The end of a response is always inferred: a response is complete if a finish rea
 `[DONE]`. Tool calls are emitted only then. Real servers deviate:
 
 - Some leave the first chunk blank, or give each chunk an id of its own: the first value of each field counts.
-- Some put thinking in tags into the content, which :class:`partstream.protocols.thinking.TaggedThinking` takes out, or
-  send the content as a list of parts (Mistral).
+- Some put thinking in tags into the content, which :class:`partstream.conversation.thinking.TaggedThinking` takes out,
+  or send the content as a list of parts (Mistral).
 - The last chunk often repeats images (docs/wires/chat-completions.md#images), and many chunks repeat sources, at
   positions that mean nothing (docs/wires/chat-completions.md#citations). Each is emitted once; sources follow the text.
 - Usage comes in five places (docs/wires/chat-completions.md#usage), and as zeros until the last chunk (MiniMax).
@@ -31,6 +31,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from partstream.codec.checks import MOST_DOLLARS, as_amount, as_count
+from partstream.conversation.carried_state import FIELD, MESSAGE_FIELD
+from partstream.conversation.citations import Citation, Citations
 from partstream.conversation.media import sniff
 from partstream.errors import LanguageModelError, UpstreamAbortedError, UpstreamError
 from partstream.lm.outputs import EmitText, Finish, Outcome, StreamOptions, StreamOutput, Unmapped
@@ -40,10 +42,8 @@ from partstream.protocols.chat_completions import provider_state as state
 from partstream.protocols.chat_completions.errors import ERRORS
 from partstream.protocols.chat_completions.provider_state import Thinking
 from partstream.protocols.chat_completions.tool_calls import EndedCalls, ToolCalls
-from partstream.protocols.citations import Citation, Citations
 from partstream.protocols.errors import NO_REASON, failure_in_finish_word
 from partstream.protocols.files import Files, picture_in, read_base64
-from partstream.protocols.provider_state import FIELD, MESSAGE_FIELD
 from partstream.protocols.read_response import EmittedPrefix, JSONObject, identifier, index, mapping, objects, text
 
 if TYPE_CHECKING:

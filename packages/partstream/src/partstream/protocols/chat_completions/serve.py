@@ -29,6 +29,9 @@ from hashlib import sha256
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.conversation.carried_state import FIELD
+from partstream.conversation.carried_state import MESSAGE_FIELD as ITEM_TYPE
+from partstream.conversation.citations import Citation, read_citation
 from partstream.conversation.media import MediaKind, address_part, data_url, is_address, read_media
 from partstream.conversation.provider_state import ITEMS, usable_items
 from partstream.conversation.tool_forms import FUNCTION, TEXT, call_of
@@ -56,12 +59,9 @@ from partstream.protocols.chat_completions.provider_state import (
     read_sealed,
     sealed_entry,
 )
-from partstream.protocols.citations import Citation, read_citation
 from partstream.protocols.failures import common_reply, said_in_stream
 from partstream.protocols.model_documents import MODEL_DOCUMENTS
 from partstream.protocols.options import NO_EFFORT
-from partstream.protocols.provider_state import FIELD
-from partstream.protocols.provider_state import MESSAGE_FIELD as ITEM_TYPE
 from partstream.protocols.read_response import places
 from partstream.protocols.serve import (
     SAID_BY_MOST,

@@ -23,6 +23,8 @@ from functools import partial
 from typing import Any, Final, TypeAlias
 
 from partstream.codec.checks import as_count
+from partstream.conversation.carried_state import CarriedItems
+from partstream.conversation.citations import Citation, Citations, linked_file
 from partstream.errors import LanguageModelError
 from partstream.lm.outputs import (
     CitationMode,
@@ -46,14 +48,12 @@ from partstream.lm.parts import (
 )
 from partstream.protocols import read_response as base
 from partstream.protocols.calls import CompleteCall
-from partstream.protocols.citations import Citation, Citations, linked_file
 from partstream.protocols.errors import NO_REASON, failure_in_finish_word
 from partstream.protocols.files import inline_file
 from partstream.protocols.gemini import provider_state as state
 from partstream.protocols.gemini.errors import ERRORS
 from partstream.protocols.gemini.provider_state import PART, SIGNATURE, usable_signature
 from partstream.protocols.gemini.tool_calls import ToolCalls
-from partstream.protocols.provider_state import CarriedItems
 from partstream.protocols.read_response import JSONObject, RecentText, identifier, index, mapping, objects, text
 
 _Outputs: TypeAlias = list[StreamOutput]

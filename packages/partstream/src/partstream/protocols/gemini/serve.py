@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qs
 
 from partstream.codec.json_codec import dumps
+from partstream.conversation.citations import read_citation
 from partstream.conversation.media import address_part, is_address
 from partstream.conversation.provider_state import ITEMS, PLACE, AnswerPlace
 from partstream.conversation.tool_forms import FUNCTION, hosted_kind
@@ -39,7 +40,6 @@ from partstream.lm.parts import (
     is_mark,
 )
 from partstream.protocols import read_request, serve
-from partstream.protocols.citations import read_citation
 from partstream.protocols.failures import RefusedRequestError
 from partstream.protocols.gemini import errors, models
 from partstream.protocols.gemini import provider_state as state

@@ -21,17 +21,17 @@ from functools import partial
 from typing import Any, Final, TypeAlias
 
 from partstream.codec.checks import as_count
+from partstream.conversation.carried_state import CarriedItems
+from partstream.conversation.citations import Citation, Citations
 from partstream.errors import LanguageModelError
 from partstream.lm.outputs import EmitText, Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode, Unmapped
 from partstream.lm.parts import FinishReason, UnifiedFinishReason, Usage, text_part, thinking_part
 from partstream.protocols import read_response as base
 from partstream.protocols.calls import Calls, CompleteCall, later_pieces
-from partstream.protocols.citations import Citation, Citations
 from partstream.protocols.errors import holds_error
 from partstream.protocols.files import inline_file
 from partstream.protocols.gemini.read_response import ReportedUsage, named_file
 from partstream.protocols.gemini_interactions.errors import ERRORS, SIGNATURE
-from partstream.protocols.provider_state import CarriedItems
 from partstream.protocols.read_response import JSONObject, RecentText, identifier, index, mapping, objects, rows, text
 
 ITEM_TYPE: Final = "interaction-step"

@@ -18,13 +18,13 @@ from itertools import groupby
 from typing import Any, Final
 
 from partstream.codec.json_codec import dumps, loads
+from partstream.conversation.citations import read_citation
 from partstream.conversation.media import address_part
 from partstream.errors import InvalidRequestError, UnsupportedParameterError
 from partstream.lm.messages import ChatMessage, Tool, ToolMode
 from partstream.lm.outputs import Finish, InboundRequest, Outcome, Repeated, Reply, StreamOutput
 from partstream.lm.parts import DataPart, MessagePart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, is_mark
 from partstream.protocols import read_request
-from partstream.protocols.citations import read_citation
 from partstream.protocols.gemini.provider_state import WrittenState, usable_signature
 from partstream.protocols.gemini.serve import ReadState, chosen_tools, named_counts, read_blob, web_address
 from partstream.protocols.gemini_interactions import errors

@@ -8,7 +8,7 @@ field is counted as :class:`Unmapped`.
 
 A complete response has a line with `done: true`, or with a reason for its end. Without either it was cut, whatever came
 before: a runner that stops by itself sends no line (docs/wires/ollama.md#framing). Calls are whole and are emitted at
-once. :class:`partstream.protocols.thinking.TaggedThinking` takes thinking in tags out of the content
+once. :class:`partstream.conversation.thinking.TaggedThinking` takes thinking in tags out of the content
 (docs/wires/ollama.md#thinking).
 
 Thinking goes back to the model, unsigned. The metadata of the thinking
@@ -24,6 +24,7 @@ from functools import partial
 from typing import Any, Final, TypeAlias
 
 from partstream.codec.checks import as_count
+from partstream.conversation.carried_state import FIELD, MESSAGE_FIELD, KeptThinking
 from partstream.errors import LanguageModelError
 from partstream.lm.outputs import Finish, Outcome, StreamOptions, StreamOutput, Unmapped
 from partstream.lm.parts import FinishReason, UnifiedFinishReason, Usage, text_part
@@ -33,7 +34,6 @@ from partstream.protocols.errors import ErrorBody, ErrorKind, Errors, failure_in
 from partstream.protocols.files import inline_file
 from partstream.protocols.ollama.models import HIGHEST
 from partstream.protocols.options import Correction, OptionalField, leave_out, refused_fields
-from partstream.protocols.provider_state import FIELD, MESSAGE_FIELD, KeptThinking
 from partstream.protocols.read_response import JSONObject, identifier, mapping, objects, text
 from partstream.protocols.schemas import smallest_schemas
 from partstream.protocols.serve import WireEvent

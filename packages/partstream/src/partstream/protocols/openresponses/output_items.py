@@ -14,9 +14,9 @@ from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from partstream.conversation.citations import Citation, read_citation
 from partstream.conversation.tool_forms import TEXT
 from partstream.lm.outputs import Finish, InboundRequest, Repeated, ToolForm
-from partstream.protocols.citations import Citation, read_citation
 from partstream.protocols.serve import pieces_of
 
 if TYPE_CHECKING:

@@ -28,13 +28,13 @@ from functools import partial
 from itertools import islice
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from partstream.conversation.citations import Citation, Citations
 from partstream.conversation.provider_state import ITEMS as REASONING_ITEMS
 from partstream.conversation.provider_state import MOST_ITEMS
 from partstream.errors import LanguageModelError, UpstreamProtocolError
 from partstream.lm.outputs import EmitText, Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode, Unmapped
 from partstream.lm.parts import FinishReason, RefusalPart, ThinkingPart, UnifiedFinishReason, text_part, thinking_part
 from partstream.protocols import read_response as base
-from partstream.protocols.citations import Citation, Citations
 from partstream.protocols.files import Files, picture_in
 from partstream.protocols.openresponses.errors import ERRORS, failure, finish_reason, mapping, sequence, text, usage
 from partstream.protocols.openresponses.tool_calls import RULES_OF_TEXTS, CallEvents, Item, Items, of_kind

@@ -27,12 +27,12 @@ from urllib.parse import parse_qs
 
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads
 from partstream.codec.sse import SSEDecoder
+from partstream.conversation.carried_state import SIGNED, WrongSignatureError, open_signed, sign
 from partstream.errors import InvalidRequestError, PartstreamError, UnsupportedParameterError
 from partstream.protocols import serve
 from partstream.protocols.failures import RefusedRequestError, UnknownReferenceError, common_reply, failure_of
 from partstream.protocols.openresponses.errors import ENCRYPTED_REASONING
 from partstream.protocols.openresponses.output_items import make_id
-from partstream.protocols.provider_state import SIGNED, WrongSignatureError, open_signed, sign
 from partstream.protocols.read_request import described, optional_text
 
 # ---- Summaries ----

@@ -5,16 +5,13 @@ Knows no event and no protocol's fields. docs/contract.md describes the form.
 
 from __future__ import annotations
 from collections.abc import Hashable, Mapping
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 from urllib.parse import quote, unquote, urlsplit
 
 from partstream.codec.json_codec import loads_or_none
 from partstream.conversation.media import URI_LIST
 from partstream.lm.outputs import CitationMode, FileMode, StreamOutput, Unmapped
 from partstream.lm.parts import DataPart, ResponsePart, TextPart
-
-if TYPE_CHECKING:
-    from partstream.protocols.read_response import RecentText
 
 CITATION_MIME_TYPE: Final = "application/vnd.vscode.citation+json"
 """The media type of the part that names a source, in :attr:`partstream.lm.outputs.CitationMode.DATA`."""
@@ -91,6 +88,14 @@ def read_citation(part: DataPart) -> Citation | None:
     return None if citation.payload is None else citation
 
 
+class SaidText(Protocol):
+    """The text of an answer so far."""
+
+    def recently_said(self, words: str) -> bool:
+        """Whether its end holds `words`."""
+        ...
+
+
 _Rendered: TypeAlias = list[StreamOutput]
 
 
@@ -106,7 +111,7 @@ class Citations:
         self._links: dict[str, str] = {}
         self._seen: set[Hashable] = set()
 
-    def render(self, citation: Citation, text: RecentText, key: Hashable) -> _Rendered:
+    def render(self, citation: Citation, text: SaidText, key: Hashable) -> _Rendered:
         """What a citation of `text` becomes where it arrives; nothing the second time that its `key` comes."""
         if key in self._seen or self.mode is CitationMode.OFF:
             return []

@@ -11,21 +11,28 @@ them, set apart from the answer. Of a wire that has a place for thinking, and se
 
 from __future__ import annotations
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from enum import Enum, auto
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from partstream.codec.checks import narrow
 from partstream.conversation.provider_state import ITEMS
-from partstream.lm.outputs import EndingStream, PausingStream, ReportingStream, ThinkingMode, ThinkTags, Unmapped
+from partstream.lm.outputs import (
+    EndingStream,
+    PausingStream,
+    ReportingStream,
+    ResponseStream,
+    ThinkingMode,
+    ThinkTags,
+    Unmapped,
+)
 from partstream.lm.parts import RefusalPart, TextPart, ThinkingPart, Usage, text_part, thinking_part
 
 if TYPE_CHECKING:
     from partstream.errors import LanguageModelError
-    from partstream.lm.outputs import EmitText, ResponseStream, StreamOptions, StreamOutput
-    from partstream.protocols.read_response import ResponseReader
+    from partstream.lm.outputs import EmitText, StreamOptions, StreamOutput
 
 
 class _Block(NamedTuple):
@@ -211,7 +218,15 @@ class ThinkTagSplitter:
 # ---- Rendering ----
 
 
-def open_response(reader: type[ResponseReader], options: StreamOptions) -> ResponseStream:
+class TaggedStream(ResponseStream, Protocol):
+    """An adapter whose text may hold thinking in tags."""
+
+    def item_of_tags(self, raw: str, /) -> Mapping[str, Any] | None:
+        """The item that takes thinking in tags back to the server, or None."""
+        ...
+
+
+def open_response(reader: Callable[[StreamOptions], TaggedStream], options: StreamOptions) -> ResponseStream:
     """Opens the adapter of one response and renders thinking as the options say.
 
     Args:
@@ -319,7 +334,7 @@ class TaggedThinking(_Rendering):
         options: How the response is rendered.
     """
 
-    def __init__(self, stream: ResponseReader, options: StreamOptions) -> None:
+    def __init__(self, stream: TaggedStream, options: StreamOptions) -> None:
         super().__init__(stream)
         self._splitter = ThinkTagSplitter(options.think_tags)
         self._mode = options.thinking
