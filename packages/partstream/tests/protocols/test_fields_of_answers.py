@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 
+from partstream.codec.checks import places
 from partstream.conversation.citations import CITATION_MIME_TYPE
 from partstream.lm.messages import ChatMessage, RequestOptions
 from partstream.lm.outputs import Finish, InboundRequest, Outcome, Reply
 from partstream.lm.parts import DataPart, FinishReason, TextPart, ThinkingPart, UnifiedFinishReason, Usage
 from partstream.protocols.protocol import PROTOCOLS
-from partstream.protocols.read_response import MOST_LOGPROBS, places
+from partstream.protocols.read_response import MOST_LOGPROBS
 from partstream.runtime.translation import frame_answer, read_answer, read_document, write_answer, write_document
 from rows import one_test_for
 

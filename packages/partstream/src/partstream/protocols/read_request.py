@@ -16,13 +16,14 @@ from types import MappingProxyType
 from typing import Any, Final, TypeAlias, TypeVar
 from urllib.parse import unquote_to_bytes
 
+from partstream.codec.checks import DATE, Places, find_unread
 from partstream.conversation.media import address_part, file_name, sniff
 from partstream.conversation.tool_forms import FUNCTION, KNOWN_TOOLS, TEXT, TEXT_INPUT, hosted_kind, joined_name
 from partstream.errors import InvalidRequestError, UnsupportedParameterError
 from partstream.lm.messages import ChatMessage, RequestOptions, StrictTool, Tool, ToolMode
 from partstream.lm.outputs import HostedTool, InboundRequest, ToolForm
 from partstream.lm.parts import DataPart, FilePart, MessagePart, RawCallPart, TextPart, ToolCallPart, ToolResultPart
-from partstream.protocols.read_response import DATE, Places, find_unread, read_arguments
+from partstream.protocols.read_response import read_arguments
 
 
 class Counts:
@@ -53,7 +54,7 @@ def count_unread(
     spelled: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None,
 ) -> None:
     """Counts the fields of the objects in a request that ask for something and are not `read`, see
-    :func:`partstream.protocols.read_response.find_unread`."""
+    :func:`partstream.codec.checks.find_unread`."""
     find_unread(fields, read, counts.add, lambda value: value not in _NOTHING, spelled)
 
 

@@ -9,16 +9,15 @@ A :class:`ResponseReader` holds how far a response has come, and ends it once. A
 subclass is an :class:`EventReader` and adds a table of types: :func:`rows_by_state` combines it with
 :data:`TRANSITIONS` once, so that an event costs one look-up. Where chunks have none, it is a :class:`ChunkReader`.
 
-Nothing is swallowed: each wire has a table of the fields that it reads (:func:`places`), and the Finish names every
-other one that says something (:attr:`partstream.lm.outputs.Finish.dropped`). Events of the fast path equal one that was
-looked at, so they cost nothing.
+Nothing is swallowed: each wire has a table of the fields that it reads (:func:`partstream.codec.checks.places`), and
+the Finish names every other one that says something (:attr:`partstream.lm.outputs.Finish.dropped`). Events of the fast
+path equal one that was looked at, so they cost nothing.
 
 Below them are the tools of several wires: fields that may be missing, null or of another type; arguments of tool calls;
 :class:`EmittedPrefix`, which recognizes a snapshot of a text that was emitted.
 """
 
 from __future__ import annotations
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -27,6 +26,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, TypeAlias
 from zlib import crc32
 
+from partstream.codec.checks import Places, find_unread
 from partstream.codec.json_codec import is_json, loads_or_none
 from partstream.errors import AdapterUsageError, LanguageModelError, TruncatedStreamError, UpstreamProtocolError
 from partstream.lm.outputs import EmitText, Finish, Outcome, StreamOptions, StreamOutput, Unmapped
@@ -173,86 +173,12 @@ class Deltas(NamedTuple):
 
 # ---- What is not read ----
 
-Places: TypeAlias = Mapping[str, Mapping[str, str | None]]
-"""The fields that are read of each object in an event, each with the place of the objects in it; None for one that is
-read as a whole, or whose objects the reader itself counts. See :func:`places`."""
-
 _MOST_NAMES: Final = 100
 """How many names of one answer are kept."""
 _LONGEST_NAME: Final = 200
 """Characters."""
 _NOTHING: Final[tuple[Any, ...]] = (None, False, "", "auto", "default", "standard", "not_available")
 """Values that say nothing; 0 equals False."""
-
-
-def places(table: Mapping[str, str]) -> Places:
-    """Makes the places of a table whose texts name the fields that are read of the objects at each path.
-
-    The path `choices[].delta` is that of the object, or of the objects in the list, in that field; the empty one is
-    that of the whole, of which nothing is left out where the table has none. `content[text|thinking]` is that of
-    objects of these types, `[|text]` also of those without a type; one of another type is left out, because its reader
-    counts it. Blanks separate paths of the same row. In its text, `item=output[]` says that the object in a field is
-    like those at another path, and is named so, and `*` that the reader counts the other fields itself.
-    """
-    found: dict[str, dict[str, str | None]] = {}
-    for path, fields in ((path, fields) for paths, fields in table.items() for path in paths.split() or [""]):
-        place, is_typed, types = path.replace("[]", "").rstrip("]").partition("[")
-        named = [one.partition("=") for one in fields.split()]
-        given = {name: other if equals else None for name, equals, other in named}
-        found |= {f"{place}[{kind}]" if is_typed else place: dict(given) for kind in types.split("|")}
-    heads = {place.partition("[")[0] for place in found}
-    found.setdefault("", {"*": None, **{head.partition(".")[0]: None for head in heads}})
-    for place, known in found.items():
-        above = place.partition("[")[0]
-        for name, other in known.items():
-            inner = f"{above}.{name}".lstrip(".") if other is None else other
-            known[name] = inner if inner.replace("[]", "") in heads else None
-    return found
-
-
-def find_unread(
-    fields: Mapping[str, Any],
-    read: Places,
-    found: Callable[[str], object],
-    says: Callable[[object], bool],
-    spelled: Callable[[dict[str, Any]], Mapping[str, Any]] | None = None,
-    place: str = "",
-    at: str = "",
-) -> None:
-    """Gives the path of each field below an object that says something and is not read, without its value.
-
-    Args:
-        fields: The object.
-        read: What is read.
-        found: Takes a path.
-        says: Whether a value says something.
-        spelled: Gives the object with the names of the table; None where they are the same.
-        place: The place of the object in `read`.
-        at: What is before its fields in a path.
-    """
-    known = read[place]
-    for name, value in fields.items():
-        if name not in known:
-            if "*" not in known and says(value):
-                found(f"{at}{name}")
-            continue
-        inner = known[name]
-        if inner is None or not value:
-            continue
-        is_list = value.__class__ is list
-        path = inner.replace("[]", "")
-        shown = inner if path is not inner or not inner else f"{at}{name}[]" if is_list else f"{at}{name}"
-        for one in value if is_list else (value,):
-            if one.__class__ is dict:
-                typed = f"{path}[{DATE.sub('', str(one.get('type') or ''))}]"
-                where = typed if typed in read else path
-                if where in read:
-                    said = one if spelled is None else spelled(one)
-                    find_unread(said, read, found, says, spelled, where, f"{shown}." if shown else "")
-
-
-DATE: Final = re.compile(r"_\d{8}$")
-"""The date at the end of a type."""
 
 
 def _says_something(value: object) -> bool:

@@ -22,7 +22,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from partstream.codec.checks import as_count
+from partstream.codec.checks import as_count, places
 from partstream.conversation.citations import Citation, Citations
 from partstream.errors import LanguageModelError, ToolArgumentsError, UpstreamProtocolError
 from partstream.lm.outputs import EmitText, Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode, Unmapped
@@ -501,7 +501,7 @@ class MessagesStream(base.EventReader):
         ending: Whether a stop reason came, and nothing of the answer after it: only `message_stop` may still follow.
     """
 
-    reads = base.places(
+    reads = places(
         {
             "": "type index message= content_block=content[] delta usage error id role model content stop_reason"
             " stop_sequence stop_details container context_management request_id",

@@ -23,6 +23,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from partstream.codec.checks import places
 from partstream.codec.json_codec import dumps, loads, loads_or_none
 from partstream.conversation.carried_state import open_state
 from partstream.conversation.citations import Citation, read_citation
@@ -55,7 +56,7 @@ from partstream.protocols.anthropic_messages.provider_state import (
 from partstream.protocols.failures import FailedReply, RefusedRequestError, ServedFailure
 from partstream.protocols.model_documents import ModelDocuments
 from partstream.protocols.options import NO_EFFORT, effort_of
-from partstream.protocols.read_response import STOP_SEQUENCE, places
+from partstream.protocols.read_response import STOP_SEQUENCE
 from partstream.protocols.serve import (
     MODEL,
     SAID_BY_MOST,

@@ -30,7 +30,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from partstream.codec.checks import MOST_DOLLARS, as_amount, as_count
+from partstream.codec.checks import MOST_DOLLARS, as_amount, as_count, places
 from partstream.conversation.carried_state import FIELD, MESSAGE_FIELD
 from partstream.conversation.citations import Citation, Citations
 from partstream.conversation.media import sniff
@@ -609,7 +609,7 @@ _OF_USAGE: Final = (
     *(*_CACHED, *_WRITTEN, *_REASONING, *(path for path, _ in _COSTS)),
 )
 
-ChatCompletionsStream.reads = base.places(
+ChatCompletionsStream.reads = places(
     {
         "": "id object created model provider choices usage x_groq citations search_results error base_resp"
         " system_fingerprint obfuscation",

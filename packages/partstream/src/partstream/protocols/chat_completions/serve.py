@@ -29,6 +29,7 @@ from hashlib import sha256
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.codec.checks import places
 from partstream.conversation.carried_state import FIELD
 from partstream.conversation.carried_state import MESSAGE_FIELD as ITEM_TYPE
 from partstream.conversation.citations import Citation, read_citation
@@ -62,7 +63,6 @@ from partstream.protocols.chat_completions.provider_state import (
 from partstream.protocols.failures import common_reply, said_in_stream
 from partstream.protocols.model_documents import MODEL_DOCUMENTS
 from partstream.protocols.options import NO_EFFORT
-from partstream.protocols.read_response import places
 from partstream.protocols.serve import (
     SAID_BY_MOST,
     ForwardingRules,

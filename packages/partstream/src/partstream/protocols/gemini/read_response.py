@@ -22,7 +22,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Final, TypeAlias
 
-from partstream.codec.checks import as_count
+from partstream.codec.checks import as_count, places
 from partstream.conversation.carried_state import CarriedItems
 from partstream.conversation.citations import Citation, Citations, linked_file
 from partstream.errors import LanguageModelError
@@ -667,7 +667,7 @@ MODIFIERS: Final = frozenset(
 
 _GROUNDING: Final = "candidates.groundingMetadata"
 
-GeminiResponseReader.reads = base.places(
+GeminiResponseReader.reads = places(
     {
         "": "candidates promptFeedback usageMetadata modelVersion responseId createTime error",
         "promptFeedback": "blockReason blockReasonMessage",

@@ -21,6 +21,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qs
 
+from partstream.codec.checks import places
 from partstream.codec.json_codec import dumps
 from partstream.conversation.citations import read_citation
 from partstream.conversation.media import address_part, is_address
@@ -57,7 +58,6 @@ from partstream.protocols.read_request import (
     read_bytes,
     required_text,
 )
-from partstream.protocols.read_response import places
 from partstream.protocols.schemas import with_inner_schemas
 from partstream.protocols.serve import MODEL, RequestReader, ResponseWriter, ServedDocument, StreamForm, path_for_model
 

@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, Final, TypeAlias
 
-from partstream.codec.checks import as_count
+from partstream.codec.checks import as_count, places
 from partstream.conversation.carried_state import FIELD, MESSAGE_FIELD, KeptThinking
 from partstream.errors import LanguageModelError
 from partstream.lm.outputs import Finish, Outcome, StreamOptions, StreamOutput, Unmapped
@@ -69,7 +69,7 @@ class OllamaStream(base.ChunkReader):
     """
 
     deltas = base.Deltas({"": (("message", "content"), ("message", "thinking"))}, varying=("created_at",))
-    reads = base.places(
+    reads = places(
         {
             "": f"model created_at message done done_reason error logprobs {' '.join((*COUNTS, *DURATIONS))}"
             " remote_model remote_host StatusCode Status signin_url",

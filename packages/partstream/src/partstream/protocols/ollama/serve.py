@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from typing import Any, Final
 
+from partstream.codec.checks import places
 from partstream.codec.json_codec import dumps
 from partstream.conversation.media import MediaKind, read_media
 from partstream.errors import InvalidRequestError
@@ -34,7 +35,6 @@ from partstream.protocols.failures import (
 )
 from partstream.protocols.ollama.models import NUM_CTX
 from partstream.protocols.ollama.read_response import COUNTS, DURATIONS, METADATA
-from partstream.protocols.read_response import places
 from partstream.protocols.serve import (
     ForwardingRules,
     RequestReader,

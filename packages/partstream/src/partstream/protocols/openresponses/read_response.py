@@ -28,6 +28,7 @@ from functools import partial
 from itertools import islice
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from partstream.codec.checks import places
 from partstream.conversation.citations import Citation, Citations
 from partstream.conversation.provider_state import ITEMS as REASONING_ITEMS
 from partstream.conversation.provider_state import MOST_ITEMS
@@ -766,7 +767,7 @@ OpenResponsesStream.deltas = base.Deltas(
 
 
 OpenResponsesStream.rows = base.rows_by_state(EVENTS)
-OpenResponsesStream.reads = base.places(
+OpenResponsesStream.reads = places(
     {
         "": "type sequence_number output_index content_index summary_index annotation_index item_id obfuscation"
         " response= item=output[] part=output[].content[] annotation=output[].content[].annotations[]"

@@ -24,6 +24,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.codec.checks import places
 from partstream.codec.json_codec import dumps
 from partstream.conversation.carried_state import beside_items, open_state, seal_state
 from partstream.conversation.provider_state import ITEMS, PLACE, AnswerPlace, usable_items
@@ -50,7 +51,6 @@ from partstream.protocols.openresponses.output_items import (
     written_usage,
 )
 from partstream.protocols.options import NO_EFFORT
-from partstream.protocols.read_response import places
 from partstream.protocols.serve import (
     SAID_BY_MOST,
     ForwardingRules,
