@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partstream.conversation.carried_state import WrongSignatureError, open_signed, sign
+from partstream.conversation.provider_state import WrongSignatureError, open_signed, sign
 
 SECRET = bytes(range(16))
 VALUES = st.recursive(st.none() | st.booleans() | st.integers(-9, 9) | st.text(max_size=9), st.lists, max_leaves=5)

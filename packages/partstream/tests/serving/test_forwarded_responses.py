@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from partstream.conversation.carried_state import sign
+from partstream.conversation.provider_state import sign
 from partstream.server.application import ServingApp, app
 from partstream.server.clients import Caller
 from partstream.server.settings import ServingSettings

@@ -29,9 +29,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, runtime_chec
 
 from partstream.codec.json_codec import JSONDecodeError, dumps, dumps_text, loads
 from partstream.codec.sse import DEFAULT_MAX_EVENT_SIZE
-from partstream.conversation.carried_state import open_state
 from partstream.conversation.preparation import RequestSettings
-from partstream.conversation.provider_state import ORIGIN, PLACE, STATE_MARK
+from partstream.conversation.provider_state import ORIGIN, PLACE, STATE_MARK, open_state
 from partstream.errors import EventTooLargeError, LanguageModelError
 from partstream.lm.outputs import ErrorMode, Finish, Outcome, StreamOptions, StreamOutput
 from partstream.protocols.serve import MODEL, WireRequest, path_for_model

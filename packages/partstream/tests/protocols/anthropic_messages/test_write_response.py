@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from partstream.conversation.carried_state import open_state
-from partstream.conversation.provider_state import ITEMS
+from partstream.conversation.provider_state import ITEMS, open_state
 from partstream.errors import LanguageModelError, UpstreamFailureError, UpstreamHTTPError
 from partstream.lm.messages import ChatMessage, RequestOptions
 from partstream.lm.outputs import Finish, InboundRequest, Outcome, Reply, StreamOutput

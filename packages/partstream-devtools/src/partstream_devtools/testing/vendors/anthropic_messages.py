@@ -23,8 +23,8 @@ from dataclasses import replace
 from itertools import groupby, takewhile
 from typing import Any, Final, NamedTuple
 
-from partstream.conversation.carried_state import open_state
 from partstream.conversation.preparation import ThinkingForm
+from partstream.conversation.provider_state import open_state
 from partstream.protocols.anthropic_messages import models
 from partstream.protocols.failures import RefusedRequestError
 from partstream.protocols.serve import WireRequest

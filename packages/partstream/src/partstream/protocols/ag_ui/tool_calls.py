@@ -36,7 +36,7 @@ from functools import partial
 from typing import Any, Final
 
 from partstream.codec.json_codec import dumps, loads_or_none
-from partstream.conversation.carried_state import CarriedItems
+from partstream.conversation.provider_state import CarriedItems
 from partstream.errors import ToolArgumentsError
 from partstream.lm.inner_activity import InnerCall, InnerResult, call_data, call_line, result_data, result_line, wish
 from partstream.lm.outputs import EmitText, StreamOptions, StreamOutput, ThinkingMode, Unmapped

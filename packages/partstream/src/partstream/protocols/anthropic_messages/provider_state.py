@@ -26,8 +26,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from partstream.codec.json_codec import dumps
-from partstream.conversation.carried_state import NO_STATE, beside_items, seal_state
-from partstream.conversation.provider_state import ITEMS, MOST_ITEMS, PLACE
+from partstream.conversation.provider_state import ITEMS, MOST_ITEMS, NO_STATE, PLACE, beside_items, seal_state
 from partstream.lm.outputs import StreamOutput, ThinkingMode, Unmapped
 from partstream.lm.parts import thinking_part
 from partstream.protocols.read_response import identifier

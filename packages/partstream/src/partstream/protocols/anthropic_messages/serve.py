@@ -25,9 +25,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from partstream.codec.checks import places
 from partstream.codec.json_codec import dumps, loads, loads_or_none
-from partstream.conversation.carried_state import open_state
 from partstream.conversation.citations import Citation, read_citation
-from partstream.conversation.provider_state import ITEMS, PLACE, AnswerPlace, usable_items
+from partstream.conversation.provider_state import ITEMS, PLACE, AnswerPlace, open_state, usable_items
 from partstream.errors import InvalidRequestError
 from partstream.lm.messages import ChatMessage, Role, Tool, ToolMode
 from partstream.lm.outputs import Finish, InboundRequest, Outcome, Repeated, Reply, StreamOutput

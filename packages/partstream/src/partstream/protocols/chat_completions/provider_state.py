@@ -31,7 +31,14 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from partstream.conversation.carried_state import FIELD, KeptThinking, OpaqueState, beside_items, open_state, seal_state
+from partstream.conversation.provider_state import (
+    FIELD,
+    KeptThinking,
+    OpaqueState,
+    beside_items,
+    open_state,
+    seal_state,
+)
 from partstream.lm.outputs import StreamOptions, StreamOutput, Unmapped
 from partstream.protocols.read_response import EmittedPrefix, JSONObject, objects, text
 

@@ -31,9 +31,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from partstream.codec.checks import MOST_DOLLARS, as_amount, as_count, places
-from partstream.conversation.carried_state import FIELD, MESSAGE_FIELD
 from partstream.conversation.citations import Citation, Citations
 from partstream.conversation.media import sniff
+from partstream.conversation.provider_state import FIELD, MESSAGE_FIELD
 from partstream.errors import LanguageModelError, UpstreamAbortedError, UpstreamError
 from partstream.lm.outputs import EmitText, Finish, Outcome, StreamOptions, StreamOutput, Unmapped
 from partstream.lm.parts import DataPart, FinishReason, RefusalPart, UnifiedFinishReason, Usage, text_part

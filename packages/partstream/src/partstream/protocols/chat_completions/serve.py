@@ -30,11 +30,10 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.codec.checks import places
-from partstream.conversation.carried_state import FIELD
-from partstream.conversation.carried_state import MESSAGE_FIELD as ITEM_TYPE
 from partstream.conversation.citations import Citation, read_citation
 from partstream.conversation.media import MediaKind, address_part, data_url, is_address, read_media
-from partstream.conversation.provider_state import ITEMS, usable_items
+from partstream.conversation.provider_state import FIELD, ITEMS, usable_items
+from partstream.conversation.provider_state import MESSAGE_FIELD as ITEM_TYPE
 from partstream.conversation.tool_forms import FUNCTION, TEXT, call_of
 from partstream.errors import InvalidRequestError, UnsupportedParameterError
 from partstream.lm.messages import ChatMessage, Role, ToolMode

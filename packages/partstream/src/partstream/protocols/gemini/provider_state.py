@@ -36,8 +36,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
-from partstream.conversation.carried_state import OpaqueState, beside_items, open_state, seal_state
-from partstream.conversation.provider_state import ITEMS, usable_items
+from partstream.conversation.provider_state import (
+    ITEMS,
+    OpaqueState,
+    beside_items,
+    open_state,
+    seal_state,
+    usable_items,
+)
 from partstream.conversation.turns import Piece
 from partstream.protocols import options
 from partstream.protocols.files import read_base64

@@ -23,8 +23,8 @@ from functools import partial
 from typing import Any, Final, TypeAlias
 
 from partstream.codec.checks import as_count, places
-from partstream.conversation.carried_state import CarriedItems
 from partstream.conversation.citations import Citation, Citations, linked_file
+from partstream.conversation.provider_state import CarriedItems
 from partstream.errors import LanguageModelError
 from partstream.lm.outputs import (
     CitationMode,

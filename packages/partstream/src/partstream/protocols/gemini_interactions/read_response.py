@@ -21,8 +21,8 @@ from functools import partial
 from typing import Any, Final, TypeAlias
 
 from partstream.codec.checks import as_count
-from partstream.conversation.carried_state import CarriedItems
 from partstream.conversation.citations import Citation, Citations
+from partstream.conversation.provider_state import CarriedItems
 from partstream.errors import LanguageModelError
 from partstream.lm.outputs import EmitText, Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode, Unmapped
 from partstream.lm.parts import FinishReason, UnifiedFinishReason, Usage, text_part, thinking_part

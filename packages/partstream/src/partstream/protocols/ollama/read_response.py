@@ -24,7 +24,7 @@ from functools import partial
 from typing import Any, Final, TypeAlias
 
 from partstream.codec.checks import as_count, places
-from partstream.conversation.carried_state import FIELD, MESSAGE_FIELD, KeptThinking
+from partstream.conversation.provider_state import FIELD, MESSAGE_FIELD, KeptThinking
 from partstream.errors import LanguageModelError
 from partstream.lm.outputs import Finish, Outcome, StreamOptions, StreamOutput, Unmapped
 from partstream.lm.parts import FinishReason, UnifiedFinishReason, Usage, text_part

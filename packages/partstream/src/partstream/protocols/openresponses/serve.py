@@ -26,8 +26,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.codec.checks import places
 from partstream.codec.json_codec import dumps
-from partstream.conversation.carried_state import beside_items, open_state, seal_state
-from partstream.conversation.provider_state import ITEMS, PLACE, AnswerPlace, usable_items
+from partstream.conversation.provider_state import (
+    ITEMS,
+    PLACE,
+    AnswerPlace,
+    beside_items,
+    open_state,
+    seal_state,
+    usable_items,
+)
 from partstream.conversation.tool_forms import call_of
 from partstream.errors import AdapterUsageError, InvalidRequestError, LanguageModelError
 from partstream.lm.messages import ChatMessage, RequestOptions, Role

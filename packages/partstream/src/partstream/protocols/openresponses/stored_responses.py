@@ -27,7 +27,7 @@ from urllib.parse import parse_qs
 
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads
 from partstream.codec.sse import SSEDecoder
-from partstream.conversation.carried_state import SIGNED, WrongSignatureError, open_signed, sign
+from partstream.conversation.provider_state import SIGNED, WrongSignatureError, open_signed, sign
 from partstream.errors import InvalidRequestError, PartstreamError, UnsupportedParameterError
 from partstream.protocols import serve
 from partstream.protocols.failures import RefusedRequestError, UnknownReferenceError, common_reply, failure_of
