@@ -260,7 +260,7 @@ PATH_WORDS: Final = words(
 # ---- Sentences of servers that stay ----
 
 SENTENCES: Final = Path(__file__).with_name("sentences.txt").read_text(encoding="utf-8")
-"""The words of the sentences of servers, in which nobody's own words are."""
+"""The words of the sentences of servers, which hold no words of a person."""
 
 
 # ---- Fields by name, for requests, documents and events without a table ----

@@ -756,7 +756,7 @@ class ResponseRun:
 
     @property
     def reply_headers(self) -> tuple[tuple[str, str], ...]:
-        """The headers that name the upstream, where the provider has named one, and the fields that reach nobody."""
+        """The headers that name the upstream, where the provider has named one, and the fields that were left out."""
         dropped = (header for one in (self._dropped, self._unsaid) if one is not None for header in one.headers)
         return (*(((UPSTREAM_HEADER, self._upstream),) if self._upstream else ()), *dropped)
 

@@ -790,8 +790,8 @@ class RequestTokens:
     """The known tokens of one request.
 
     The sender makes the estimate with :meth:`estimate`, or beside the request with :meth:`estimated_beside`, so that no
-    answer waits for the ledger's file. Otherwise it is made when it is first needed: nobody needs it where the log does
-    not show it, where the request is far from the model's limit, and where enough answers teach of it anyway.
+    answer waits for the ledger's file. Otherwise it is made when it is first needed: it is not where the log does not show
+    it, where the request is far from the model's limit, and where enough other answers teach the same.
 
     Args:
         accounting: Counts and learns.
@@ -922,7 +922,7 @@ class RequestTokens:
     def _learn(self, usage: Usage | None, cost: float | None) -> None:
         """Learns from the tokens of an answer; the log has the reported beside the expected ones, and what they taught.
 
-        An answer whose request nobody has estimated teaches nothing; its usage is kept all the same.
+        An answer whose request was not estimated teaches nothing; its usage is kept all the same.
         """
         if self._estimate is None and self._estimating is None and not _logger.isEnabledFor(logging.INFO):
             if usage is not None:
