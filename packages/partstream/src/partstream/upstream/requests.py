@@ -790,8 +790,8 @@ class RequestTokens:
     """The known tokens of one request.
 
     The sender makes the estimate with :meth:`estimate`, or beside the request with :meth:`estimated_beside`, so that no
-    answer waits for the ledger's file. Otherwise it is made when it is first needed: it is not where the log does not show
-    it, where the request is far from the model's limit, and where enough other answers teach the same.
+    answer waits for the ledger's file. Otherwise it is made when it is first needed: it is not where the log
+    does not show it, where the request is far from the model's limit, and where enough other answers teach the same.
 
     Args:
         accounting: Counts and learns.
