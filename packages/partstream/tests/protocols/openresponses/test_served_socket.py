@@ -38,7 +38,7 @@ def taken(socket: SocketConversation, **body: Any) -> SocketTurn:
 
 def test_a_request_is_the_one_that_would_have_come_over_http() -> None:
     turn = taken(opened(), input="hi", store=False, stream=True, stream_options={}, generate=True)
-    expected = {"model": "m", "input": "hi", "store": False, "stream": True}
+    expected = {"model": "m", "input": "hi", "store": False, "stream": True, "stream_options": {}}
     assert turn == SocketTurn(WireRequest("/responses", expected, {"user-agent": "u"}, base_path="/v1"))
     assert READ_REQUEST.read(turn.request).stream
 
