@@ -19,6 +19,8 @@ from interop.clients.agents.printed import ENVIRONMENTS, PRINTED, TRIAL, Printed
 from interop.clients.agents.running import AgentNotRunError, one_turn, serving
 from interop.clients.agents.table import AGENTS
 from interop.clients.agents.trials import TRIALS
+from interop.clients.agents.work import Worker, work
+from interop.clients.agents.workers import WORKERS
 from interop.servers.environments import NotInstalledError
 from interop.servers.results import Seen, ServerResult, Verdict, judged
 from interop.servers.runs import COLOURS, try_all
@@ -48,14 +50,16 @@ def main(only: tuple[str, ...], is_written: bool) -> None:
             raise click.ClickException(f"the agents cannot be installed: {error}") from error
         isolate()
         console.print(_NOT_ISOLATED, style="yellow")
-    try_all((*AGENTS, *PRINTED), only, _result, console, _RESULTS if is_written else None)
+    try_all((*AGENTS, *PRINTED, *WORKERS), only, _result, console, _RESULTS if is_written else None)
 
 
-def _result(agent: Agent | Printed, console: Console) -> ServerResult:
+def _result(agent: Agent | Printed | Worker, console: Console) -> ServerResult:
     console.rule(escape(f"{agent.name} ({agent.package})"))
     date = datetime.now(UTC).date().isoformat()
     if isinstance(agent, Printed):
         return ServerResult(agent.package, date, "", asyncio.run(_printed(agent, console)))
+    if isinstance(agent, Worker):
+        return ServerResult(agent.package, date, "", asyncio.run(_worked(agent, console)))
     seen = {way: asyncio.run(_tried(agent, wire, console)) for wire, way in agent.ways.items()}
     return ServerResult(agent.package, date, "", seen)
 
@@ -82,6 +86,26 @@ async def _printed(library: Printed, console: Console) -> dict[str, dict[str, Se
             one = judged(says, works=works, fault=None)
             seen[f"`{wire}`"] = {TRIAL: one}
             console.print(f"  [{COLOURS[one.verdict]}]{one.verdict:10}[/] {wire:23}", end="")
+            console.print(one.says, markup=False, soft_wrap=True)
+    return seen
+
+
+async def _worked(worker: Worker, console: Console) -> dict[str, dict[str, Seen]]:
+    seen: dict[str, dict[str, Seen]] = {}
+    for way in worker.ways:
+        console.print(f"[bold]{escape(way.name)}")
+        seen[way.name] = {}
+        for name, job in worker.jobs(way).items():
+            try:
+                works, says = (True, "") if way.is_translated else await work(worker, way, job, alone=True)
+                says = f"without Partstream: {says}"
+                if works:
+                    works, says = await work(worker, way, job)
+            except AgentNotRunError as error:
+                works, says = False, str(error)
+            faults = [fault for fault in worker.faults if fault.trial == name and way.name in fault.protocols]
+            seen[way.name][name] = one = judged(says, works=works, fault=next(iter(faults), None))
+            console.print(f"  [{COLOURS[one.verdict]}]{one.verdict:10}[/] {name:23}", end="")
             console.print(one.says, markup=False, soft_wrap=True)
     return seen
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from interop.clients.agents.agent import Agent
     from interop.clients.agents.trials import Trial
 
-__all__ = ["AgentNotRunError", "Served", "environment_of", "one_turn", "partstream", "serving"]
+__all__ = ["AgentNotRunError", "Served", "ended", "environment_of", "one_turn", "partstream", "serving"]
 
 _MODEL_FILE: Final = Path(__file__).with_name("scripted_model.py")
 _TOKEN: Final = "token-of-a-run-with-agents"  # noqa: S105 - made up, for this machine
@@ -127,7 +127,7 @@ async def one_turn(agent: Agent, wire: str, trial: Trial, served: Served) -> Run
                 lambda: any(one["event"] == "asked" and one["tools"] for one in served.log[before:]), _LONGEST_TURN
             )
             os.killpg(process.pid, signal.SIGINT)  # as Ctrl-C in a terminal: to what it has started too
-        output, errors, in_time = await _ended(process, _LONGEST_END if trial.interrupts else _LONGEST_TURN)
+        output, errors, in_time = await ended(process, _LONGEST_END if trial.interrupts else _LONGEST_TURN)
         await _until(lambda: _are_over(served.log[before:]), _LONGEST_END)
         return Run(process.returncode or 0, output, errors, served.log[before:], in_time)
 
@@ -148,8 +148,8 @@ async def _connected(agent: Agent, wire: str, served: Served, home: Path) -> dic
     return {name: value if isinstance(value, str) else _TOKEN for name, value in said["environment"].items()}
 
 
-async def partstream(home: Path, *arguments: str) -> bytes:
-    """What a command prints for a person with this home.
+async def partstream(home: Path, *arguments: str, **variables: str) -> bytes:
+    """What a command prints for a person with this home, and with these variables.
 
     Raises:
         AgentNotRunError: It fails.
@@ -159,7 +159,7 @@ async def partstream(home: Path, *arguments: str) -> bytes:
         "-m",
         "partstream",
         *arguments,
-        env=environment_of(home),
+        env=environment_of(home, **variables),
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
     )
@@ -169,9 +169,15 @@ async def partstream(home: Path, *arguments: str) -> bytes:
     return output
 
 
-async def _ended(process: asyncio.subprocess.Process, seconds: float) -> tuple[str, str, bool]:
-    """What a process said, and whether it ended in time; else it is killed, with all that it has started."""
-    reading = asyncio.ensure_future(process.communicate())
+async def ended(process: asyncio.subprocess.Process, seconds: float, said: bytes = b"") -> tuple[str, str, bool]:
+    """What a process said, and whether it ended in time; else it is killed, with all that it has started.
+
+    Args:
+        process: The process.
+        seconds: The longest time.
+        said: What goes to its standard input, if that is a pipe.
+    """
+    reading = asyncio.ensure_future(process.communicate(said or None))
     await _until(lambda: process.returncode is not None, seconds)  # its children may hold its pipes longer
     in_time = process.returncode is not None
     with suppress(ProcessLookupError):

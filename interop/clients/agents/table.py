@@ -17,7 +17,7 @@ _ASKS_AGAIN: Final = "it asks again and again after status 429, although the rep
 AGENTS: Final = (
     Agent(
         "codex",
-        "@openai/codex 0.169.0",
+        "@openai/codex 0.171.0",
         (".bin/codex",),
         # Its sandbox needs programs that a machine may not have; what it is asked to run is `cat`.
         lambda prompt: [
@@ -33,7 +33,7 @@ AGENTS: Final = (
     ),
     Agent(
         "claude",
-        "@anthropic-ai/claude-code 2.1.330",
+        "@anthropic-ai/claude-code 2.1.332",
         ("@anthropic-ai/claude-code-linux-x64/claude",),
         lambda prompt: ["-p", "--output-format", "stream-json", "--verbose", prompt],
         lambda path: ("Read", {"file_path": path}),
