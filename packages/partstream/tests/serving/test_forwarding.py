@@ -283,6 +283,28 @@ def test_a_budget_cuts_a_document_which_is_written_anew(vendor: Vendor) -> None:
 
 
 @every_vendor
+def test_the_limit_of_a_setting_is_put_into_a_request_that_names_none_and_goes_on_as_it_came(vendor: Vendor) -> None:
+    async def test() -> None:
+        rules = PROTOCOLS[vendor.name].read_request().forwarding  # type: ignore[misc]
+        if rules.new_limit is None:
+            return  # servers differ in the name of the limit, so the request is translated
+        async with vendor_of(vendor, vendor.reply(stream=True), max_output_tokens=44) as (provider, requests):
+            limits = {place[0] for place in rules.output_limits}
+            body = {
+                name: value for name, value in json.loads(vendor.request(stream=True)[1]).items() if name not in limits
+            }
+            reply = await asked(app(provider), vendor, stream=True, body=json.dumps(body).encode()).end()
+            assert reply.body == b"".join(vendor.events)
+            *outer, inner = rules.new_limit
+            sent = json.loads(requests[0].body)
+            for name in outer:
+                sent = sent[name]
+            assert sent[inner] == 44
+
+    run(test())
+
+
+@every_vendor
 def test_an_admission_gets_its_limit_sent_and_the_json_that_it_has_judged(vendor: Vendor) -> None:
     async def test() -> None:
         keeper = Keeper(limit=33)

@@ -118,6 +118,12 @@ class RawRequest:
         """Whether it limits its answer."""
         return any(value_at(self.document, place) is not None for place in self.rules.output_limits)
 
+    def limited(self, limit: int | None) -> RawRequest:
+        """The request with the limit of a setting, which is one for requests without a limit of their own."""
+        if limit is None or self.names_a_limit():
+            return self
+        return replace(self, output_limit=min(limit, self.output_limit or limit))
+
     def wire(
         self,
         model_id: str,
@@ -268,9 +274,8 @@ def obstacle_at(
     )
     if not is_usual or configuration.errors is not ErrorMode.REJECT:
         return Obstacle.SETTING
-    # The limit of a setting is one for requests without a limit of their own.
-    is_default = settings.max_output_tokens is not None
-    if not raw.names_a_limit() and (is_default or (raw.output_limit is not None and raw.rules.new_limit is None)):
+    has_limit = settings.max_output_tokens is not None or raw.output_limit is not None
+    if has_limit and raw.rules.new_limit is None and not raw.names_a_limit():
         return Obstacle.LIMIT
     return None
 

@@ -242,7 +242,7 @@ class RequestSender:
         """Sends the client's request on as it came, see :mod:`partstream.upstream.forwarding`."""
         _logger.debug("the request to %s is sent on as it came", model.id)
         settings, tokens = self._configuration.request_settings(model.id), self._tokens(model, question)
-        body = raw.document
+        raw, body = raw.limited(settings.max_output_tokens), raw.document
         usage = self._upstream.usage_fields(body, self._completed(settings, model), model.id) if raw.stream_type else {}
         session = question.options.model_options.get("_conversationId")
 
