@@ -2,12 +2,14 @@
 
 import asyncio
 import json
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 import websockets
 
+from interop.clients.agents.workers import WORKERS
 from interop.clients.vendors.chat import Chat
 from interop.clients.vendors.gemini import Gemini
 from interop.clients.vendors.messages import Messages
@@ -18,6 +20,7 @@ from interop.freshness.census import read_kept
 from partstream.protocols.failures import RefusedRequestError
 from rows import one_test_for
 
+RESULTS = json.loads((Path(__file__).parent.parent / "interop/clients/agents/results.json").read_text(encoding="utf-8"))
 MODEL, SIGNED = "model-1", "signed-1"
 GIVEN = {SIGNED: "A thought."}
 WIRES: dict[str, VendorWire] = {wire.name: wire for wire in (Responses(), Messages(), Chat(), Gemini())}
@@ -209,3 +212,12 @@ async def _over_http_and_socket():
                 outputs, said = said[-1]["response"]["output"], []
             assert outputs[0]["content"][0]["text"] == "Done."
     assert [one.refused[:17] for one in vendor.log] == ["", "Unknown parameter", "", ""]
+
+
+def test_the_results_have_each_job_of_each_way_at_the_pinned_version():
+    for worker in WORKERS:
+        result = RESULTS[worker.name]
+        assert result["package"] == worker.package
+        assert {way: list(seen) for way, seen in result["seen"].items()} == {
+            way.name: list(worker.jobs(way)) for way in worker.ways
+        }

@@ -47,6 +47,19 @@ interrupted has to cancel the provider. An error has to be shown; after a spent 
 ✓ is what was shown and seen. A number is what an agent is known to show otherwise.
 """
 
+_WORKERS_HEAD: Final = """\
+### Agents at work
+
+The same agents with their default models' requests, at vendors on loopback that refuse what the real ones refuse: a
+field or a type of tool that the official package does not have, a missing header, a call without its result, a
+signature or an encrypted text that they did not give, a choice of a tool that is not there, too large limits.
+`partstream serve` has the vendor as its upstream. The agent edits a file with its own tool; finds a tool of an MCP
+server among those that it holds back, and calls it; goes on after a summary of its conversation; has the vendor search
+the web. Each job is run without Partstream first, where the vendor speaks the wire of the agent. ✓: the vendor refused
+nothing, got the same tools in the same form as without Partstream, what the tool gave, and thinking under its
+signature; the file and the last words are as they should be. –: the agent has nothing of the kind.
+"""
+
 
 def client_pages() -> dict[str, Callable[[], str]]:
     """The pages by their names, each with what gives it."""
@@ -74,7 +87,23 @@ def agents_section() -> list[str]:
     lines += ["", *(f"{number}. {fault}" for number, fault in enumerate(faults, 1)), ""]
     lines += [f"- {CLIENTS[name].title}: {result['package']}, {result['date']}" for name, result in results.items()]
     lines += ["", "Not run here:", ""]
-    return [*lines, *(f"- {name}: {why}" for name, why in LEFT_OUT.items()), ""]
+    return [*lines, *(f"- {name}: {why}" for name, why in LEFT_OUT.items()), "", *_workers_section()]
+
+
+def _workers_section() -> list[str]:
+    """The lines on agents at vendors that refuse."""
+    from interop.clients.agents.workers import WORKERS  # noqa: PLC0415 - as above
+
+    faults: list[str] = []
+    rows = [(worker.agent, way, seen) for worker in WORKERS for way, seen in _results()[worker.name]["seen"].items()]
+    jobs = list(dict.fromkeys(job for _, _, seen in rows for job in seen))
+    lines = [_WORKERS_HEAD, row(("agent", "over", *jobs)), row(("---",) * (len(jobs) + 2))]
+    for agent, way, seen in rows:
+        marks = (_mark(CLIENTS[agent].title, seen[job], faults) if job in seen else "–" for job in jobs)
+        lines.append(row((f"**[{CLIENTS[agent].title}](clients/{agent}.md)**", way, *marks)))
+    numbered = [f"{number}. {fault}" for number, fault in enumerate(faults, 1)]
+    dates = [f"{CLIENTS[one.agent].title} {_results()[one.name]['date']}" for one in WORKERS]
+    return [*lines, "", *numbered, *([""] if numbered else []), f"Run: {', '.join(dates)}.", ""]
 
 
 def _results() -> dict[str, Any]:
@@ -167,11 +196,20 @@ def _seen(client: Client) -> Iterator[str]:
     yield ""
     yield f"{result['package']}, {result['date']}, run by `make interop TRY=agents`:"
     yield ""
+    yield from _trials(result)
+    at_work = _results().get(f"{client.name} at work")
+    if at_work is not None:
+        yield f"At vendors that refuse ([how](../clients.md#agents-at-work)), {at_work['date']}:"
+        yield ""
+        yield from _trials(at_work)
+
+
+def _trials(result: Mapping[str, Any]) -> Iterator[str]:
     trials = list(dict.fromkeys(trial for seen in result["seen"].values() for trial in seen))
     yield row(("", *result["seen"]))
     yield row(("---",) * (len(result["seen"]) + 1))
     for trial in trials:
-        yield row((trial, *(_verdict(seen[trial]) for seen in result["seen"].values())))
+        yield row((trial, *(_verdict(seen[trial]) if trial in seen else "–" for seen in result["seen"].values())))
     yield ""
 
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from interop.clients.agents.agent import Agent
     from interop.clients.agents.running import Served
     from interop.clients.agents.trials import Run, Trial
+    from interop.clients.agents.work import Job, Tools, Way
 
 _RESULTS: Final = FOLDER / "results.json"
 _NOT_ISOLATED: Final = "Not isolated: this system has no network namespaces for everybody, so agents may reach out."
@@ -96,18 +97,29 @@ async def _worked(worker: Worker, console: Console) -> dict[str, dict[str, Seen]
         console.print(f"[bold]{escape(way.name)}")
         seen[way.name] = {}
         for name, job in worker.jobs(way).items():
-            try:
-                works, says = (True, "") if way.is_translated else await work(worker, way, job, alone=True)
-                says = f"without Partstream: {says}"
-                if works:
-                    works, says = await work(worker, way, job)
-            except AgentNotRunError as error:
-                works, says = False, str(error)
+            works, says = await _through_vendor(worker, way, job)
             faults = [fault for fault in worker.faults if fault.trial == name and way.name in fault.protocols]
             seen[way.name][name] = one = judged(says, works=works, fault=next(iter(faults), None))
             console.print(f"  [{COLOURS[one.verdict]}]{one.verdict:10}[/] {name:23}", end="")
             console.print(one.says, markup=False, soft_wrap=True)
     return seen
+
+
+async def _through_vendor(worker: Worker, way: Way, job: Job) -> tuple[bool, str]:
+    """Whether a job is done through Partstream as it is without it, and what was seen."""
+    alone: Tools = frozenset()
+    try:
+        if not way.is_translated:
+            works, says, alone = await work(worker, way, job, alone=True)
+            if not works:
+                return False, f"without Partstream: {says}"
+        works, says, tools = await work(worker, way, job)
+    except AgentNotRunError as error:
+        return False, str(error)
+    changed = sorted(name for _, name in alone - tools)
+    if works and changed:
+        return False, f"{len(changed)} tools in another form: {', '.join(changed)}"
+    return works, says
 
 
 async def _run(agent: Agent, wire: str, trial: Trial, served: Served) -> Run | AgentNotRunError:

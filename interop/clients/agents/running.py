@@ -21,10 +21,11 @@ if TYPE_CHECKING:
     from interop.clients.agents.agent import Agent
     from interop.clients.agents.trials import Trial
 
-__all__ = ["AgentNotRunError", "Served", "ended", "environment_of", "one_turn", "partstream", "serving"]
+__all__ = ["TOKEN", "AgentNotRunError", "Served", "ended", "environment_of", "one_turn", "partstream", "serving"]
 
 _MODEL_FILE: Final = Path(__file__).with_name("scripted_model.py")
-_TOKEN: Final = "token-of-a-run-with-agents"  # noqa: S105 - made up, for this machine
+TOKEN: Final = "token-of-a-run-with-agents"  # noqa: S105 - made up, for this machine
+"""What clients present to the server."""
 _LONGEST_TURN: Final = 90
 """Seconds of a turn, the start of the agent included."""
 _LONGEST_END: Final = 10
@@ -62,7 +63,7 @@ async def serving() -> AsyncIterator[Served]:
     """A server with the scripted model, for the duration of a block."""
     with TemporaryDirectory(prefix="partstream-agents-") as name:
         folder = Path(name)
-        (folder / "token").write_text(f"{_TOKEN}\n", encoding="utf-8")
+        (folder / "token").write_text(f"{TOKEN}\n", encoding="utf-8")
         command = ("serve", str(_MODEL_FILE), "--port", "0", "--json", "--token-file", str(folder / "token"))
         process = await asyncio.create_subprocess_exec(
             sys.executable,
@@ -145,7 +146,7 @@ async def _connected(agent: Agent, wire: str, served: Served, home: Path) -> dic
         await partstream(home, *asked, *token, "--write")
     if said["files"] and said["isEnvironmentEnough"]:
         return {}
-    return {name: value if isinstance(value, str) else _TOKEN for name, value in said["environment"].items()}
+    return {name: value if isinstance(value, str) else TOKEN for name, value in said["environment"].items()}
 
 
 async def partstream(home: Path, *arguments: str, **variables: str) -> bytes:

@@ -15,15 +15,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
-from interop.clients.agents.running import AgentNotRunError, ended, environment_of, partstream
+from interop.clients.agents.running import TOKEN, AgentNotRunError, ended, environment_of, partstream
 from interop.clients.vendors.vendor import Answer, Asked, Item, Say, Vendor, VendorWire, text_in
 
 if TYPE_CHECKING:
     from interop.servers.foreign import Fault
 
-__all__ = ["DONE", "SUMMARY", "TOKEN", "Commands", "Job", "Way", "Worked", "Worker", "work"]
+__all__ = ["DONE", "SUMMARY", "Commands", "Job", "Tools", "Way", "Worked", "Worker", "work"]
 
-TOKEN: Final = "token-of-a-run-with-agents"  # noqa: S105 - made up, for this machine
 DONE: Final = "All of this is done."
 """The last words of each answer."""
 SUMMARY: Final = "This is about quinces alone."
@@ -91,6 +90,8 @@ _FOUND_PAGES: Final = {
 
 
 Commands = Sequence[tuple[list[str], str]]
+Tools = frozenset[tuple[str, str]]
+"""Tools, each with its form."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +111,11 @@ class Worked:
     log: Sequence[Asked]
     given: Mapping[str, str]
     file: str
+
+    def tools(self, wire: VendorWire) -> Tools:
+        """The tools that the last request for an answer offers."""
+        last = [asked.body for asked in self.log if asked.purpose == "answer" and not asked.refused][-1:]
+        return frozenset((tool.form, tool.whole_name) for body in last for tool in wire.tools_in(body))
 
     @property
     def texts(self) -> list[str]:
@@ -144,7 +150,7 @@ class Way:
         name: What it is called.
         vendor: The wire of the vendor.
         model: The model.
-        wire: What `partstream connect --wire` calls the wire of the agent; empty where the agent is told by hand.
+        wire: What `partstream connect --wire` calls the wire of the agent; empty where no row of it fits.
         carries_thinking: Whether thinking goes back to the vendor under its signature.
         beside: Further models that the agent asks by itself.
         is_translated: Whether the vendor speaks another wire than the agent, which cannot ask it alone then.
@@ -189,8 +195,8 @@ class Worker:
     faults: tuple[Fault, ...] = ()
 
 
-async def work(worker: Worker, way: Way, job: Job, *, alone: bool = False) -> tuple[bool, str]:
-    """Has a job done; whether it was, and what was seen.
+async def work(worker: Worker, way: Way, job: Job, *, alone: bool = False) -> tuple[bool, str, Tools]:
+    """Has a job done; whether it was, what was seen, and the tools that the vendor was offered in the end.
 
     Args:
         worker: The agent.
@@ -222,7 +228,7 @@ async def work(worker: Worker, way: Way, job: Job, *, alone: bool = False) -> tu
                 async with _served(vendor, folder) as url:
                     environment |= await _told(worker, way, url, home)
                     done = await _turn(worker, job, home, {**environment, **worker.prepare(home)}, vendor)
-        return _judged(way, job, done)
+        return *_judged(way, job, done), done.tools(vendor.wire)
 
 
 def _said(worker: Worker, wire: str, asked: Asked, answers: Iterator[Answer]) -> Answer:

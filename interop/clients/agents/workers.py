@@ -11,8 +11,9 @@ import sys
 from typing import TYPE_CHECKING, Any, Final
 
 from interop.clients.agents.agent import FOLDER
+from interop.clients.agents.running import TOKEN
 from interop.clients.agents.table import AGENTS
-from interop.clients.agents.work import DONE, SUMMARY, TOKEN, Commands, Job, Way, Worker
+from interop.clients.agents.work import DONE, SUMMARY, Commands, Job, Way, Worker
 from interop.clients.vendors.chat import Chat
 from interop.clients.vendors.gemini import Gemini
 from interop.clients.vendors.messages import Messages
@@ -58,6 +59,8 @@ def _last_words(asked: Asked) -> str:
     return "\n".join(text_in(said[-1:]))
 
 
+_CLAUDE_MODEL: Final = "claude-opus-5-5"
+
 # ---- Codex CLI ----
 
 _PATCH: Final = "*** Begin Patch\n*** Update File: one.txt\n@@\n-apple\n+cherry\n*** End Patch"
@@ -74,6 +77,10 @@ def _codex_jobs(way: Way) -> Mapping[str, Job]:
         asks = f"text(await tools.mcp__words__lookup({json.dumps(_LOOKUP)}));"
         search = [Call("exec", names), Call("exec", asks)]
         hello = Call("exec", 'text("hello");')
+    elif way.model == _CLAUDE_MODEL:
+        edit = [Call("exec_command", {"cmd": f"apply_patch <<'END'\n{_PATCH}\nEND"})]
+        search = [Call("lookup", _LOOKUP)]
+        hello = Call("exec_command", {"cmd": "echo hello"})
     else:
         edit = [Call("apply_patch", _PATCH)]
         search = [Call("tool_search", {"query": "dictionary lookup word", "limit": 3}), Call("lookup", _LOOKUP)]
@@ -120,14 +127,13 @@ def _codex_ways() -> Sequence[Way]:
             Way(f"Responses, {model}", Responses, model, "responses"),
             Way(f"Responses over WebSocket, {model}", Responses, model, "websocket"),
             Way(f"as OpenAI itself (`openai_base_url`), {model}", Responses, model, ""),
-            Way(f"Responses, {model}, to Messages", Messages, model, "responses", is_translated=True),
         ]
+    for model in (_PROGRAMS, _CALLS, _CLAUDE_MODEL):
+        ways.append(Way(f"Responses, {model}, to Messages", Messages, model, "responses", is_translated=True))
     return ways
 
 
 # ---- Claude Code ----
-
-_CLAUDE_MODEL: Final = "claude-opus-5-5"
 
 
 def _claude_jobs(_way: Way) -> Mapping[str, Job]:
@@ -263,8 +269,9 @@ WORKERS: Final = (
         _PACKAGES["claude"].package,
         _claude_commands,
         (
-            Way("Messages", Messages, _CLAUDE_MODEL, "messages"),
-            Way("Messages, to Responses", Responses, _CLAUDE_MODEL, "messages", is_translated=True),
+            Way(f"Messages, {_CLAUDE_MODEL}", Messages, _CLAUDE_MODEL, "messages"),
+            Way(f"Messages, {_CLAUDE_MODEL}, to Responses", Responses, _CLAUDE_MODEL, "messages", is_translated=True),
+            Way(f"Messages, {_PROGRAMS}, to Responses", Responses, _PROGRAMS, "messages", is_translated=True),
         ),
         _claude_jobs,
         lambda _home: {},

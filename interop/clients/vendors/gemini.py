@@ -128,4 +128,4 @@ class Gemini(VendorWire):
 
 
 _SKIPS: Final = "skip_thought_signature_validator"
-"""What Google takes in the place of a signature (docs/wires/gemini.md#unsigned-calls)."""
+"""What Google takes instead of a signature (docs/wires/gemini.md#unsigned-calls)."""

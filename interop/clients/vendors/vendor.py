@@ -183,7 +183,7 @@ class VendorWire(ABC):
 
     @abstractmethod
     def check_types(self, asked: Asked) -> None:
-        """Holds a request against the official types, and against what the vendor says of headers and limits."""
+        """Holds a request against the official types, and against the rules for headers and limits."""
 
     def check_memory(self, asked: Asked, given: Mapping[str, str]) -> None:
         """Refuses what the vendor has not given, or not so."""
@@ -366,7 +366,7 @@ class Vendor:
         except RefusedRequestError as error:
             asked.refused = str(error)
             return error
-        is_warm_up = asked.body.get("generate") is False  # the connection learns the request, and nobody answers it
+        is_warm_up = asked.body.get("generate") is False  # the connection learns the request, and no answer follows
         return Answer(()) if is_warm_up else self.script(asked)
 
     def _sign(self, text: str) -> str:

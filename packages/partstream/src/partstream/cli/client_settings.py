@@ -606,6 +606,11 @@ AGENTS: Final = (
                 "instructions in place of its own. `model_reasoning_effort` in its file sets the effort."
             ),
             (
+                "Of a model of OpenAI's by its own name, Codex knows more: it patches files with a tool, searches its "
+                "tools, and calls them from programs. So it does where `PARTSTREAM_SERVE_TOKEN` is set while "
+                "`partstream connect` runs; where a command says the token, Codex forgets all that it knows of models."
+            ),
+            (
                 f"{_REFUSALS} Codex asks again all the same, for about ten seconds: five times, and eleven times after "
                 "401 where a command says the token. Then it shows the server's message."
             ),
