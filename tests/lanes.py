@@ -67,6 +67,7 @@ _SLOW: Mapping[str, tuple[str, ...]] = {
     "translates whole sessions, each wire into each": (
         "packages/partstream/tests/protocols/test_signed_sessions.py",
         "packages/partstream/tests/serving/test_any_wire_into_any_other.py",
+        "packages/partstream/tests/serving/test_four_corners.py",
     ),
     "runs the kit against every framework of agents": (
         "packages/partstream-agents/tests/agents/test_agents_conformance.py",

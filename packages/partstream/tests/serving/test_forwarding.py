@@ -21,11 +21,13 @@ from partstream.runtime.translation import read_answer, read_document
 from partstream.server.application import app
 from partstream.server.dropped import DROPPED_HEADER
 from partstream.server.settings import Admitted, AnswerRequest, EndedAnswer, ServingSettings, StopAnswer
+from partstream.upstream.configuration import fingerprint_of
 from partstream.upstream.endpoint import Secret
+from partstream.upstream.forwarding import SEALING_HEADER
 from partstream.upstream.provider import GatewayProvider
 from partstream_devtools.capturing.bundling import bundle_of, snapshot_of
 from partstream_devtools.capturing.last_answers import LastAnswers
-from partstream_devtools.testing.faults import End, EndKind, Send, Stall, document
+from partstream_devtools.testing.faults import End, EndKind, Head, Send, Stall, document
 from serving.asgi import Call, ask, call
 from serving.vendors import KEY, LIMITS, MODEL, VENDORS, Vendor, model, vendor_of
 from upstreams.upstreams import configuration, run, server_of
@@ -571,6 +573,35 @@ def test_state_of_another_upstream_and_in_another_form_is_translated() -> None:
 
     for wire, more in histories:
         run(test(BY_NAME[wire], more))
+
+
+@every_vendor
+@pytest.mark.parametrize("in_base64", [False, True], ids=["as it is", "in base64"])
+def test_state_goes_to_the_server_that_has_sealed_it(vendor: Vendor, in_base64: bool) -> None:
+    """A server that seals says so in its replies; what this one has sealed for it is opened here all the same."""
+    head, *events = vendor.reply(stream=True)
+    assert isinstance(head, Head)
+    sealing = replace(head, headers=(*head.headers, (SEALING_HEADER, "1")))
+
+    async def test() -> None:
+        async with vendor_of(vendor, (sealing, *events)) as (provider, requests):
+            application = app(provider)
+            path, body, headers, query = vendor.request(stream=True)
+            own = fingerprint_of(vendor.name, provider.configuration.base_url)
+
+            async def sent(origin: str) -> bool:
+                seal = encode_state({"item": {"type": "x", "state": 1}, "beside": {"origin": f"{origin}/{MODEL}"}})
+                sealed = b64encode(seal.encode()).decode() if in_base64 else seal
+                more = json.loads(json.dumps(WITH_STATE[vendor.name]).replace(SEALED, sealed))
+                said = json.dumps({**json.loads(body), **more}).encode()
+                await ask(application, path, said, headers=headers, query=query)
+                return requests[-1].body == said
+
+            assert not await sent("another")  # nothing is known of the upstream yet
+            assert await sent("another")
+            assert not await sent(own)
+
+    run(test())
 
 
 @every_vendor

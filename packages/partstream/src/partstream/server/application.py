@@ -240,7 +240,7 @@ class ServingApp:
         """`/healthz`: the process lives. `/readyz`: it takes new answers. Neither needs a key."""
         is_well = request.path == HEALTH or self._state.is_ready
         body = dumps({"status": "ok" if is_well else "draining" if self.is_draining else "starting"})
-        headers = requests.encoded_headers((*json_headers(body), *self._state.request_id_headers(request.request_id)))
+        headers = requests.encoded_headers((*json_headers(body), *self._state.reply_headers(request.request_id)))
         await send({"type": "http.response.start", "status": 200 if is_well else 503, "headers": headers})
         await send({"type": "http.response.body", "body": body})
 
@@ -311,7 +311,7 @@ class SocketExchange:
         assert socket is not None  # noqa: S101 - the route has one
         wire = endpoint.request(self._request.path, {}, self._request.headers, self._request.query, "GET")
         conversation = socket(wire)
-        headers = self._state.request_id_headers(self._request.request_id)
+        headers = self._state.reply_headers(self._request.request_id)
         await self._send({"type": "websocket.accept", "headers": requests.encoded_headers(headers)})
         reading = asyncio.get_running_loop().create_task(self._read(conversation))
         try:
@@ -352,7 +352,7 @@ class SocketExchange:
                 *json_headers(body),
                 *said.headers,
                 *(error.headers if isinstance(error, requests.RequestFailedError) else ()),
-                *self._state.request_id_headers(self._request.request_id),
+                *self._state.reply_headers(self._request.request_id),
             )
         )
         await self._send({"type": "websocket.http.response.start", "status": said.status, "headers": headers})

@@ -215,7 +215,7 @@ class RequestHandler:
 
     async def _start(self, status: int, headers: tuple[tuple[str, str], ...]) -> None:
         self._is_head_sent = True
-        said = (*headers, *self._origin_headers, *self._state.request_id_headers(self._request.request_id))
+        said = (*headers, *self._origin_headers, *self._state.reply_headers(self._request.request_id))
         if self._state.is_draining and requests.CLOSE not in said:
             said = (*said, requests.CLOSE)
         if not self._request.has_connection:

@@ -31,6 +31,7 @@ from partstream.server.models import CataloguedModel, ModelCatalogue
 from partstream.server.origins import AllowedOrigins
 from partstream.server.replies import RecordingReplySink, ReplySink
 from partstream.server.settings import Lifetimes
+from partstream.upstream.forwarding import SEALING_HEADER
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -153,9 +154,10 @@ class ServerState:
         visible = None if admission is None else lambda models: admission.models_of(caller, models)
         return await self.catalogue.find(model_id, visible)
 
-    def request_id_headers(self, request_id: str) -> tuple[tuple[str, str], ...]:
-        """The headers in which clients look for the id of their request: those of every wire."""
-        return tuple((name, request_id) for name in self._id_headers)
+    def reply_headers(self, request_id: str) -> tuple[tuple[str, str], ...]:
+        """The headers of every reply: in which clients look for the id of their request, those of every wire, and that
+        this server seals state."""
+        return (*((name, request_id) for name in self._id_headers), (SEALING_HEADER, "1"))
 
     def check_room(self) -> None:
         """Refuses a further response while the server is stopped or full.

@@ -19,7 +19,7 @@ before the first part of the answer, so that another attempt may follow until th
 
 from __future__ import annotations
 import re
-from base64 import b64encode
+from base64 import b64decode, b64encode
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from enum import Enum
@@ -88,15 +88,15 @@ class RawRequest:
     is_sealed: bool = False
     is_judged: bool = False
 
-    def opened(self, origin: Origin) -> RawRequest | None:
+    def opened(self, origin: Origin, *, seals: bool = False) -> RawRequest | None:
         """The request with the state that was sealed here as an upstream has given it; None where it was another one's,
-        or is not at a place of its own."""
+        or is not at a place of its own. What an upstream that `seals` has sealed itself goes back as it came."""
         if not self.is_sealed:
             return self
         sent = {**self.document, **self.added}
         try:
-            opened = {name: _opened(value, origin.key) for name, value in sent.items()}
-        except (LookupError, TypeError, RecursionError):
+            opened = {name: _opened(value, origin.key, seals=seals) for name, value in sent.items()}
+        except (LookupError, TypeError, ValueError, RecursionError):
             return None
         changed = {name: value for name, value in opened.items() if value != sent[name]}
         return replace(self, added={**self.added, **changed}, is_sealed=False)
@@ -184,27 +184,42 @@ SEALS: Final = (STATE_MARK.encode(), b64encode(STATE_MARK.encode()))
 """What sealed state begins with; the second, where a wire wants base64."""
 
 
-def _opened(value: Any, origin: str) -> Any:
-    """A JSON value with the state of one origin opened in it.
+SEALING_HEADER: Final = "x-partstream-sealing"
+"""The header of a reply that says that the server seals state into its answers, and wants it back as it came."""
+
+
+def _opened(value: Any, origin: str, *, seals: bool) -> Any:
+    """A JSON value with the state of one origin opened in it; other state stays for a server that `seals`.
 
     Raises:
         LookupError: There is state of another one, or a text that only looks like state.
     """
     match value:
         case list():
-            return [_opened(one, origin) for one in value]
+            return [_opened(one, origin, seals=seals) for one in value]
         case dict():
             item: dict[str, Any] = {}
             for name, text in value.items():
-                if isinstance(text, str) and (sealed := open_state(text)) is not None:
+                sealed = open_state(text) if isinstance(text, str) else None
+                if sealed is not None and (not seals or sealed.beside.get(ORIGIN) == origin):
                     item = {field: said for field, said in (sealed.item or {}).items() if field != PLACE}
                     item = item if name in item else item["block"]  # Anthropic's, as it came
                     if sealed.beside.get(ORIGIN) != origin or not isinstance(item[name], str):
                         raise LookupError
-            return {name: _opened(one, origin) for name, one in {**value, **item}.items()}
+            return {name: _opened(one, origin, seals=seals) for name, one in {**value, **item}.items()}
         case str() if any(seal in value.encode(errors="replace") for seal in SEALS):
-            raise LookupError
+            if not seals or origin in _origins(value):
+                raise LookupError
     return value
+
+
+_SEALED: Final = re.compile(r"partstream1\.[\w.-]+|cGFydHN0cmVhbTEu[\w+/]+", re.ASCII)
+
+
+def _origins(text: str) -> set[object]:
+    """Who has given the state that is sealed in a text, also in base64."""
+    found = (one if "." in one else b64decode(one + "=" * (-len(one) % 4)).decode() for one in _SEALED.findall(text))
+    return {sealed.beside.get(ORIGIN) for one in found if (sealed := open_state(one)) is not None}
 
 
 _MODEL_FIELD: Final = re.compile(rb'"model"\s*:\s*("(?:[^"\\]|\\.)*+")', re.DOTALL)

@@ -46,6 +46,7 @@ from partstream.settings.known_servers import server_at
 from partstream.upstream import endpoint
 from partstream.upstream.context import CapturedRequest, ExchangeTap
 from partstream.upstream.discovery import FetchResponse
+from partstream.upstream.forwarding import SEALING_HEADER
 from partstream.upstream.http_connection import AnswerBody, DirectTransport, Origin, PlainRequest
 from partstream.upstream.http_errors import redacted_error
 
@@ -64,9 +65,13 @@ class UpstreamHTTP:
     Args:
         configuration: Where the upstream is, how it is reached, its protocol, its key and its headers.
         connections: The connections to it, if others use them too: the code that made them closes them.
+
+    Attributes:
+        seals: Whether the upstream has said that it seals state, so that it opens it again.
     """
 
     def __init__(self, configuration: GatewayConfiguration, connections: Connections | None = None) -> None:
+        self.seals = False
         self._configuration = configuration
         # Where no protocol is known yet, the key goes as most servers take it: as a bearer token.
         self._protocol = asking(DEFAULT_PROTOCOL if configuration.is_detected else configuration.protocol)
@@ -168,6 +173,8 @@ class UpstreamHTTP:
             if exchange is not None:
                 take_head(exchange, response)
                 has_head = True
+            if response.is_success:  # what fails may be the words of a proxy
+                self.seals = SEALING_HEADER in response.headers
             answer = HTTPAnswer(response, built.place, built.sent, self._secrets, self._keys, exchange)
             if _logger.isEnabledFor(logging.DEBUG):
                 said = answer.redactor.redact(response.headers.get("content-type", "no content type"))

@@ -164,6 +164,7 @@ class RequestSender:
         self._configuration = configuration
         self._protocol = PROTOCOLS[configuration.protocol]
         self._upstream = asking(configuration.protocol)
+        self._http = http
         self._transport = Transport(http, configuration.timeouts, configuration.retry)
         self._files = LinkedFiles(configuration)
         self._counts = UpstreamCounts(DocumentFetcher(http), http.base_path, self._upstream.count)
@@ -231,7 +232,7 @@ class RequestSender:
         self, model: LanguageModelChatInformation, raw: RawRequest, asked: tuple[object, object]
     ) -> tuple[RawRequest, Obstacle | None]:
         """The request for this upstream, and why it is translated; None where it is not."""
-        opened = raw.opened(Origin(self._fingerprint, model.id))
+        opened = raw.opened(Origin(self._fingerprint, model.id), seals=self._http.seals)
         if opened is None:
             return raw, Obstacle.OWN_STATE
         return opened, obstacle_at(opened, asked, self._configuration, self._upstream.path, model.id)

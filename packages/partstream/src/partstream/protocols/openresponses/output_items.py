@@ -24,10 +24,18 @@ if TYPE_CHECKING:
     from partstream.protocols.read_response import JSONObject
 
 
+_OWN: Final = "_partstream"
+
+
+def is_own_id(identifier: object) -> bool:
+    """Whether a server of ours has made an identifier."""
+    return isinstance(identifier, str) and _OWN in identifier
+
+
 def make_id(identity: str, prefix: str, what: object) -> str:
     """The identifier of one thing in the reply of this identity: unique to it, and the same each time that the reply is
     written."""
-    return f"{prefix}_partstream{sha256(f'{identity}/{prefix}/{what}'.encode()).hexdigest()[:16]}"
+    return f"{prefix}{_OWN}{sha256(f'{identity}/{prefix}/{what}'.encode()).hexdigest()[:16]}"
 
 
 class ResponseEvents:

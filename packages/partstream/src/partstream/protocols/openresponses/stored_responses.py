@@ -32,7 +32,7 @@ from partstream.errors import InvalidRequestError, PartstreamError, UnsupportedP
 from partstream.protocols import serve
 from partstream.protocols.failures import RefusedRequestError, UnknownReferenceError, common_reply, failure_of
 from partstream.protocols.openresponses.errors import ENCRYPTED_REASONING
-from partstream.protocols.openresponses.output_items import make_id
+from partstream.protocols.openresponses.output_items import is_own_id, make_id
 from partstream.protocols.read_request import described, optional_text
 
 # ---- Summaries ----
@@ -483,10 +483,13 @@ def _with_state(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def names_reasoning(body: Mapping[str, Any]) -> bool:
-    """Whether an input names reasoning by its id alone, which the server that has made it looks up."""
+    """Whether an input names reasoning by its id alone, which the server that has made it looks up: no server of ours
+    does so."""
     items = body.get("input")
     return isinstance(items, list) and any(
-        _is(item, "reasoning") and not item.get("encrypted_content") and not item.get("content") for item in items
+        _is(item, "reasoning")
+        and not (item.get("encrypted_content") or item.get("content") or is_own_id(item.get("id")))
+        for item in items
     )
 
 
