@@ -575,6 +575,35 @@ def test_state_of_another_upstream_and_in_another_form_is_translated() -> None:
         run(test(BY_NAME[wire], more))
 
 
+LIMITED = {
+    "openresponses": (("max_output_tokens",), True),
+    "gemini": (("generationConfig", "maxOutputTokens"), True),
+    "ollama": (("options", "num_predict"), True),
+    "chat-completions": (("max_completion_tokens",), False),
+    "anthropic-messages": (("max_tokens",), True),
+}
+"""The limit of a request on each wire, and whether it is the same on all servers of the wire."""
+
+
+@every_vendor
+def test_the_limit_of_a_setting_is_added_to_a_request_that_names_none(vendor: Vendor) -> None:
+    (*outer, name), is_forwarded = LIMITED[vendor.name]
+
+    async def test() -> None:
+        settings = RequestSettings(max_output_tokens=77)
+        async with vendor_of(vendor, vendor.reply(stream=True), request=settings) as (provider, requests):
+            path, body, headers, query = vendor.request(stream=True)
+            whole = json.loads(body)
+            assert (whole[outer[0]] if outer else whole).pop(name, None) is not None
+            reply = await ask(app(provider), path, json.dumps(whole).encode(), headers=headers, query=query)
+            assert (reply.body == b"".join(vendor.events)) is is_forwarded
+            (whole[outer[0]] if outer else whole)[name] = 77
+            assert (json.loads(requests[0].body) == whole) is is_forwarded
+            assert b"77" in requests[0].body
+
+    run(test())
+
+
 @every_vendor
 @pytest.mark.parametrize("in_base64", [False, True], ids=["as it is", "in base64"])
 def test_state_goes_to_the_server_that_has_sealed_it(vendor: Vendor, in_base64: bool) -> None:
