@@ -575,6 +575,27 @@ def test_state_of_another_upstream_and_in_another_form_is_translated() -> None:
         run(test(BY_NAME[wire], more))
 
 
+@every_vendor
+@both_forms
+def test_a_client_gets_the_form_that_it_wants_of_a_server_that_gives_the_other_one(
+    vendor: Vendor, stream: bool
+) -> None:
+    async def test() -> None:
+        async with vendor_of(vendor, vendor.reply(stream=not stream)) as (provider, requests):
+            reply = await asked(app(provider), vendor, stream=stream).end()
+            assert reply.status == 200
+            assert len(requests) == 1
+            content_type = reply.headers["content-type"]
+            assert content_type.startswith(vendor.content_type if stream else "application/json")
+            if stream:
+                assert parsed(vendor, reply.body)[0] == "Hello you"
+            else:
+                assert b'"Hello you"' in reply.body
+                assert isinstance(reply.json, dict)
+
+    run(test())
+
+
 LIMITED = {
     "openresponses": (("max_output_tokens",), True),
     "gemini": (("generationConfig", "maxOutputTokens"), True),

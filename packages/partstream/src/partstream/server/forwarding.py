@@ -370,7 +370,7 @@ class ForwardedReply(ReplyWriter):
 
     def commit(self) -> None:
         """Lets the bytes of a stream go to the client."""
-        if not self.has_begun and self._asked.stream and not self._is_over:
+        if self._is_raw and not self.has_begun and self._asked.stream and not self._is_over:
             self._send_held()
 
     def settle(self) -> None:

@@ -415,7 +415,7 @@ class LookingReader:
     """
 
     __slots__ = (
-        "_borders", "_ends", "_hides", "_is_document", "_last", "_passage", "_reader", "_redactor", "ending",
+        "_borders", "_ends", "_hides", "_is_document", "_last", "_passage", "_passes", "_reader", "_redactor", "ending",
         "failing", "finished", "paused", "started",
     )  # fmt: skip
 
@@ -436,11 +436,16 @@ class LookingReader:
         self._borders = EventBorders(event_ends) if event_ends else ArrayBorders()
         self._last: list[StreamOutput] | None = None  # the end of the answer, once it was read
         self._is_document = False
+        self._passes = True
 
-    def responded(self, status: int, headers: Mapping[str, str], redactor: Redactor) -> None:
-        """Takes the head of the answer, and what removes the secrets of its request."""
-        self._redactor = redactor
-        self._passage.head(status, returned_headers(headers, redactor))
+    def responded(self, status: int, headers: Mapping[str, str], redactor: Redactor, *, fits: bool) -> None:
+        """Takes the head of the answer, what removes the secrets of its request, and whether the client gets the bytes:
+        some servers give a stream where a document was asked for, or the other way round."""
+        self._redactor, self._passes = redactor, fits
+        if fits:
+            self._passage.head(status, returned_headers(headers, redactor))
+        else:
+            self._passage.leave()
 
     def feed(self, data: bytes) -> list[StreamOutput]:
         """Passes bytes on, and reads them.
@@ -462,7 +467,7 @@ class LookingReader:
             whole = self._shown(whole, self._hides)
         if whole:
             is_error = self.failing or (self._last is not None and not self.ending)
-            self._passage.data(self._redacted(whole) if is_error else whole)
+            self._pass_on(whole, is_error=is_error)
         return outputs
 
     def feed_document(self, data: bytes) -> list[StreamOutput]:
@@ -471,7 +476,7 @@ class LookingReader:
         outputs = self._reader.feed_document(data)
         self.started, self.failing = True, self._reader.failing
         is_error = self.failing or not _is_good(outputs, default=True)
-        self._passage.data(self._redacted(data) if is_error else data)
+        self._pass_on(data, is_error=is_error)
         return outputs
 
     def end(self) -> list[StreamOutput]:
@@ -491,8 +496,9 @@ class LookingReader:
     def _over(self, *, is_whole: bool) -> None:
         self.finished = True
         if is_whole and (rest := self._borders.rest()):
-            self._passage.data(self._redacted(rest))
-        self._passage.end(is_whole=is_whole)
+            self._pass_on(rest, is_error=True)
+        if self._passes:
+            self._passage.end(is_whole=is_whole)
 
     def _shown(self, data: bytes, hides: Callable[[bytes], bool]) -> bytes:
         """Whole events without those that are hidden; in linear time, as a read may have thousands of them."""
@@ -506,8 +512,11 @@ class LookingReader:
         shown.append(data[kept:])
         return b"".join(shown)
 
-    def _redacted(self, data: bytes) -> bytes:
-        return data if self._redactor is None else self._redactor.redact_bytes(data)
+    def _pass_on(self, data: bytes, *, is_error: bool) -> None:
+        """Passes bytes on; those of an error without secrets."""
+        if self._passes:
+            redactor = self._redactor if is_error else None
+            self._passage.data(data if redactor is None else redactor.redact_bytes(data))
 
 
 @cache

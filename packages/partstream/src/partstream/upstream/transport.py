@@ -209,9 +209,11 @@ class Transport:
         form = form_of(answer, exchange)
         if form is AnswerForm.REFUSAL:
             raise await refusal(answer, exchange)
+        is_document = form is AnswerForm.DOCUMENT
         if isinstance(reader, LookingReader):
-            reader.responded(answer.response.status_code, answer.response.headers, answer.redactor)
-        return form is AnswerForm.DOCUMENT
+            fits = is_document is not exchange.is_stream
+            reader.responded(answer.response.status_code, answer.response.headers, answer.redactor, fits=fits)
+        return is_document
 
     async def _send(self, request: OutboundHTTPRequest, deadlines: Deadlines, exchange: UpstreamRequest) -> HTTPAnswer:
         def limit() -> asyncio.Timeout:
