@@ -44,6 +44,7 @@ def _writes(name: str) -> type[ResponseWriter]:
         (RefusedRequestError("too many", status=413), "too large"),
         (RequestNotExpressibleError("audio", "messages[0]", "text"), "invalid request"),
         (UnknownModelError("m", ("a",)), "model not found"),
+        (UnknownModelError("", ("a",)), "invalid request"),
         (ContextLengthExceededError("large", limit=8, count=9), "context length"),
         (UpstreamTimeoutError(TimeoutPhase.IDLE, 3), "timeout"),
         (UpstreamConnectionError("http://127.0.0.1:1", "refused"), "upstream"),

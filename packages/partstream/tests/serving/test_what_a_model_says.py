@@ -185,7 +185,7 @@ def test_a_refusal_streams_in_events_of_its_own_in_openresponses() -> None:
 
 def test_a_refusal_is_text_on_a_wire_without_a_place_for_it() -> None:
     def check(got: Call, _sent: Any) -> None:
-        assert got.json["content"] == [{"type": "text", "text": REFUSAL}]
+        assert got.json["content"] == [{"type": "text", "text": REFUSAL, "citations": None}]
 
     asked(REFUSED, MESSAGES_PATH, check)
 

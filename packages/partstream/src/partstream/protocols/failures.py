@@ -161,7 +161,12 @@ _ERRORS: Final[tuple[tuple[type[BaseException], Callable[[Any], ServedFailure]],
     (errors.InvalidRequestError, lambda one: ServedFailure(FailureKind.INVALID_REQUEST, str(one), one.where)),
     (RefusedRequestError, _refused),
     (errors.RequestNotExpressibleError, lambda one: ServedFailure(FailureKind.INVALID_REQUEST, one.message, one.where)),
-    (errors.UnknownModelError, lambda one: ServedFailure(FailureKind.MODEL_NOT_FOUND, one.message, "model")),
+    (
+        errors.UnknownModelError,
+        lambda one: ServedFailure(
+            FailureKind.MODEL_NOT_FOUND if one.model_id else FailureKind.INVALID_REQUEST, one.message, "model"
+        ),
+    ),
     (
         errors.ContextLengthExceededError,
         lambda one: ServedFailure(FailureKind.CONTEXT_LENGTH, one.message, tokens=one.count, token_limit=one.limit),

@@ -68,6 +68,17 @@ def test_blocks_come_one_after_the_other_between_start_and_stop():
     ]
 
 
+def test_a_document_has_every_field_that_the_reference_demands():
+    _, message = MessagesResponseWriter.document(written(TextPart("Hi"), ToolCallPart("c1", "look_up", {}), STOPPED))
+    text, call = message["content"]
+    assert text == {"type": "text", "text": "Hi", "citations": None}
+    assert call["caller"] == {"type": "direct"}
+    assert {"stop_details", "container"} <= message.keys()
+    counted = ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+    named = ("cache_creation", "inference_geo", "output_tokens_details", "server_tool_use", "service_tier")
+    assert message["usage"].keys() == {*counted, *named}
+
+
 def test_every_event_is_named_in_its_frame_and_in_its_data():
     for event in written(TextPart("Hi"), STOPPED):
         name, data, *rest = MessagesResponseWriter.frame(event).decode().split("\n")

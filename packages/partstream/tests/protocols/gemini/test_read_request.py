@@ -10,6 +10,7 @@ from partstream.errors import InvalidRequestError
 from partstream.lm.messages import Role, Tool, ToolMode
 from partstream.lm.outputs import InboundRequest
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
+from partstream.protocols.failures import RefusedRequestError
 from partstream.protocols.gemini.provider_state import made_up_signature, sealed_signature
 from partstream.protocols.gemini.serve import READ_REQUEST
 from partstream.protocols.serve import WireRequest
@@ -237,9 +238,16 @@ def test_a_signature_that_was_made_up_carries_nothing() -> None:
     ],
 )
 def test_a_field_of_the_wrong_type_is_refused_with_its_place(body: Event, where: str) -> None:
+    whole = {"contents": [{"role": "user", "parts": [{"text": "Hi"}]}], **body}
     with pytest.raises(InvalidRequestError) as caught:
-        READ_REQUEST.read(WireRequest(STREAM, body, query="alt=sse"))
+        READ_REQUEST.read(WireRequest(STREAM, whole, query="alt=sse"))
     assert caught.value.where == where
+
+
+@pytest.mark.parametrize("body", [{}, {"contents": []}])
+def test_a_request_without_contents_is_refused_as_at_google(body: Event) -> None:
+    with pytest.raises(RefusedRequestError, match="contents is not specified"):
+        READ_REQUEST.read(WireRequest(STREAM, body, query="alt=sse"))
 
 
 def test_a_part_of_no_known_kind_is_counted() -> None:

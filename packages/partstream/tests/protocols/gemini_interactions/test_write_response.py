@@ -18,8 +18,8 @@ from protocols.openresponses.wire import Event
 DONE = Finish(Outcome.COMPLETED, FinishReason(UnifiedFinishReason.STOP), Usage(9, 25, 34, 4, 20))
 
 
-def written(*outputs: StreamOutput, size: int | None = None) -> list[Event]:
-    asked = InboundRequest("m-1", (ChatMessage.user("Hi"),), RequestOptions())
+def written(*outputs: StreamOutput, size: int | None = None, store: bool = False) -> list[Event]:
+    asked = InboundRequest("m-1", (ChatMessage.user("Hi"),), RequestOptions(), body={"store": store})
     writer = InteractionsResponseWriter(asked, Reply("identity", 1_784_000_000, argument_size=size))
     return [one for output in outputs for one in writer.write(output)]
 
@@ -28,6 +28,14 @@ def short(events: list[Event]) -> list[Any]:
     """The events between the beginning and the end: the index, and what the step or the delta says."""
     assert [one["event_type"] for one in events[:2]] == ["interaction.created", "interaction.status_update"]
     return [(one["index"], one.get("step") or one.get("delta") or "stop") for one in events[2:] if "index" in one]
+
+
+def test_an_interaction_has_an_id_unless_the_client_wants_nothing_stored() -> None:
+    events = written(TextPart("Hi"), DONE, store=True)
+    ids = {one["interaction"]["id"] for one in events if "interaction" in one}
+    assert ids == {one["interaction_id"] for one in events if "interaction_id" in one}
+    assert ids != {""}
+    assert len(ids) == 1
 
 
 def test_a_response_has_the_events_of_the_types() -> None:

@@ -746,8 +746,14 @@ def _join(block: dict[str, Any], delta: Mapping[str, Any], arguments: list[str])
 
 
 def usage_at_start() -> dict[str, Any]:
-    """The usage of `message_start`; the official types demand numbers."""
-    return {"input_tokens": 0, "cache_creation_input_tokens": None, "cache_read_input_tokens": None, "output_tokens": 0}
+    """The usage of `message_start`; the reference demands two numbers and the names of the others."""
+    return {"input_tokens": 0, "output_tokens": 0, **dict.fromkeys(_KNOWN_LATER)}
+
+
+_KNOWN_LATER: Final = (
+    "cache_creation", "cache_creation_input_tokens", "cache_read_input_tokens", "inference_geo",
+    "output_tokens_details", "server_tool_use", "service_tier",
+)  # fmt: skip
 
 
 def usage_at_end(usage: Usage | None) -> dict[str, Any]:
@@ -838,6 +844,8 @@ class MessagesResponseWriter(ResponseWriter):
             "content": [],
             "stop_reason": None,
             "stop_sequence": None,
+            "stop_details": None,
+            "container": None,
             "usage": usage_at_start(),
         }
         return [{"type": "message_start", "message": message}]
@@ -861,7 +869,8 @@ class MessagesResponseWriter(ResponseWriter):
         if last["type"] == "error":
             status = status_of(last["error"]["type"])
             return status, {**error_document(status, last["error"]["message"]), "error": last["error"]}
-        message = {**events[0]["message"], "content": joined_blocks(events)}
+        blocks = joined_blocks(events)
+        message = {**events[0]["message"], "content": [{**_OF_BLOCKS.get(one["type"], {}), **one} for one in blocks]}
         for event in events:
             if event["type"] == "message_delta":
                 message |= event["delta"]
@@ -925,6 +934,11 @@ class MessagesResponseWriter(ResponseWriter):
         return next((one for one in said if one is not None and one in wanted), None)
 
 
+_OF_BLOCKS: Final[Mapping[str, Mapping[str, Any]]] = {
+    _TEXT: {"citations": None},
+    "tool_use": {"caller": {"type": "direct"}},
+}
+"""The fields that the reference demands of a block in a document; those of streams came without them."""
 _CUT: Final = frozenset({"max_tokens", "model_context_window_exceeded", "refusal", "pause_turn"})
 _MATCHED: Final = "stop_sequence"
 _WHOLE: Final = frozenset({"end_turn", _MATCHED})

@@ -4,9 +4,10 @@ Reading. The steps of a conversation become messages: the steps of the model up 
 message. Nothing is stored here, so a request that continues an interaction is refused, as is one of an agent or in the
 background. What a signature carries goes where :mod:`partstream.conversation.provider_state` looks for it.
 
-Writing. Texts, thoughts and calls are steps, one after the other; a change of the kind ends a step. The id is empty, as
-for every interaction that is not stored. State of this wire is written as the steps that it came in; all other state is
-sealed into the signatures of thoughts, which clients give back as they came.
+Writing. Texts, thoughts and calls are steps, one after the other; a change of the kind ends a step. The id is empty
+where the client wants nothing stored, as at Google; any other client expects one, though nothing here continues it.
+State of this wire is written as the steps that it came in; all other state is sealed into the signatures of thoughts,
+which clients give back as they came.
 
 Types: `google-genai` 3.6.1 (docs/wires/gemini.md#interactions).
 """
@@ -14,6 +15,7 @@ Types: `google-genai` 3.6.1 (docs/wires/gemini.md#interactions).
 from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from hashlib import sha256
 from itertools import groupby
 from typing import Any, Final
 
@@ -238,7 +240,9 @@ class InteractionsResponseWriter(ResponseWriter):
     def __init__(self, asked: InboundRequest, reply: Reply) -> None:
         super().__init__(asked, reply)
         self._created = rfc3339(reply.created_at)
-        self._head = {"id": "", "object": "interaction", "model": asked.model}
+        is_named = asked.body.get("store") is not False
+        own_id = f"interaction_{sha256(reply.identity.encode()).hexdigest()[:24]}" if is_named else ""
+        self._head = {"id": own_id, "object": "interaction", "model": asked.model}
         self._carried = WrittenState(read_item)
         self._open = ""  # the type of the step that is open
         self._index = 0
@@ -257,7 +261,7 @@ class InteractionsResponseWriter(ResponseWriter):
 
     def _begin(self, _output: StreamOutput) -> None:
         self._add("interaction.created", interaction={**self._head, "status": "in_progress"})
-        self._add("interaction.status_update", interaction_id="", status="in_progress")
+        self._add("interaction.status_update", interaction_id=self._head["id"], status="in_progress")
 
     def repeated(self, part: TextPart | ThinkingPart) -> Repeated | None:
         """See :class:`partstream.lm.outputs.FastPathWriter`."""
@@ -347,7 +351,7 @@ class InteractionsResponseWriter(ResponseWriter):
         usage = {} if counts is None else {"usage": counts}
         if finish.outcome in {Outcome.FAILED, Outcome.TRUNCATED}:
             if usage:
-                self._add("interaction.status_update", interaction_id="", status="failed", **usage)
+                self._add("interaction.status_update", interaction_id=self._head["id"], status="failed", **usage)
             self._kept.append(errors.error_event(finish.error))
             return
         status = status_of(finish.outcome, has_calls=self._has_calls)
