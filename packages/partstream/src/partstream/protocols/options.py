@@ -23,7 +23,7 @@ from partstream.codec.json_codec import dumps
 from partstream.conversation.turns import Attachment, Call, Note, Piece, Reasoning, attachments, short_digest
 from partstream.errors import RequestNotExpressibleError, UpstreamError, UpstreamFailureError, UpstreamHTTPError
 from partstream.lm.messages import ToolMode
-from partstream.protocols.schemas import sound
+from partstream.protocols.schemas import of_google, sound
 
 if TYPE_CHECKING:
     from partstream.conversation.preparation import ChatRequest
@@ -433,8 +433,10 @@ def _format_in(options: Mapping[str, Any]) -> AnswerFormat | None:
         return AnswerFormat(UNNAMED, plain, None)
     if _JSON in (options.get("responseMimeType"), options.get("response_mime_type")):
         names = ("responseJsonSchema", "response_json_schema", "responseSchema", "response_schema")
-        schema = next((options[name] for name in names if isinstance(options.get(name), Mapping)), None)
-        return AnswerFormat(UNNAMED, None if schema is None else sound(schema), None)
+        name = next((name for name in names if isinstance(options.get(name), Mapping)), None)
+        said = {} if name is None else options[name]
+        schema = said if name in names[:2] else of_google(said)
+        return AnswerFormat(UNNAMED, None if name is None else sound(schema), None)
     return None
 
 

@@ -59,6 +59,19 @@ def with_inner_schemas(schema: Mapping[str, Any], change: Callable[[Mapping[str,
     return result
 
 
+def of_google(schema: Mapping[str, Any]) -> Schema:
+    """A schema of Google in the words of JSON Schema: Google writes types in capitals and null as `nullable`, and its
+    package writes the keywords of a model with underscores (google-genai 3.6.1)."""
+    named = {re.sub("_([a-z])", lambda letter: letter[1].upper(), name): value for name, value in schema.items()}
+    kind, may_be_null = named.get("type"), named.pop("nullable", None) is True
+    if isinstance(kind, str):
+        named["type"] = [kind.lower(), "null"] if may_be_null else kind.lower()
+    for name, null in (("anyOf", {"type": "null"}), ("enum", None)):
+        if may_be_null and isinstance(named.get(name), list) and null not in named[name]:
+            named[name] = [*named[name], null]
+    return with_inner_schemas(named, of_google)
+
+
 def with_parts(schema: Schema) -> Schema:
     """The schema with those of `allOf` in it: their properties together, of all else the first that says it."""
     listed = schema.pop("allOf", None)

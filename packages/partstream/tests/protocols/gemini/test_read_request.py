@@ -13,7 +13,9 @@ from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, 
 from partstream.protocols.failures import RefusedRequestError
 from partstream.protocols.gemini.provider_state import made_up_signature, sealed_signature
 from partstream.protocols.gemini.serve import READ_REQUEST
+from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.serve import WireRequest
+from partstream.runtime.translation import write_question
 from protocols.openresponses.wire import Event
 
 STREAM = "/models/gemini-3-flash:streamGenerateContent"
@@ -161,6 +163,30 @@ def test_the_schemas_of_google_become_json_schemas() -> None:
     assert ask(user("Hi"), tools=tools).options.tools[0].input_schema == {
         "type": "object",
         "properties": {"a": {"type": "array", "items": {"type": "string"}}},
+    }
+
+
+def test_a_schema_of_the_package_google_genai_is_the_format_of_the_answer_in_the_words_of_json_schema() -> None:
+    schema = {
+        "type": "OBJECT",
+        "properties": {
+            "max_age": {"type": "INTEGER", "nullable": True},
+            "either": {"any_of": [{"type": "INTEGER"}, {"type": "STRING"}], "nullable": True},
+            "word": {"type": "STRING", "enum": ["a"], "nullable": True},
+            "tags": {"type": "ARRAY", "items": {"type": "STRING"}, "min_items": 1},
+        },
+    }
+    wanted = {"response_mime_type": "application/json", "response_schema": schema}
+    asked = ask(user("Hi"), generation_config=wanted)
+    body = write_question(PROTOCOLS["chat-completions"], asked).body
+    assert body["response_format"]["json_schema"]["schema"] == {
+        "type": "object",
+        "properties": {
+            "max_age": {"type": ["integer", "null"]},
+            "either": {"anyOf": [{"type": "integer"}, {"type": "string"}, {"type": "null"}]},
+            "word": {"type": ["string", "null"], "enum": ["a", None]},
+            "tags": {"type": "array", "items": {"type": "string"}, "minItems": 1},
+        },
     }
 
 

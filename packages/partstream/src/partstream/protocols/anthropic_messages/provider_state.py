@@ -96,6 +96,8 @@ MOST_BYTES: Final = 1024 * 1024
 """The most that one answer carries before pairs of the server's tools are left out. A host writes it into its history,
 and a fetched page or file may be of any size."""
 
+DIRECT: Final = {"type": "direct"}
+"""The `caller` of a call that the model made itself: as good as none."""
 _NOT_CARRIED: Final = f"a block (more than {MOST_ITEMS} of one answer, or no JSON)"
 _TOO_LARGE: Final = "a call and a result of the server's tools (too large to go back)"
 

@@ -21,7 +21,7 @@ from typing import Any, Final
 from partstream.errors import ToolArgumentsError
 from partstream.lm.outputs import StreamOutput, Unmapped
 from partstream.lm.parts import ToolCallPart
-from partstream.protocols.anthropic_messages.provider_state import CarriedState, block_item, call_item
+from partstream.protocols.anthropic_messages.provider_state import DIRECT, CarriedState, block_item, call_item
 from partstream.protocols.calls import Calls, CompleteCall, later_pieces, read_pieces
 from partstream.protocols.read_response import JSONObject, RecentText, identifier, text
 
@@ -208,8 +208,6 @@ class Blocks:
 
 TOOL_USE: Final = "tool_use"
 _OF_CALLS: Final = frozenset({"type", "id", "name", "input"})
-_DIRECT: Final = {"type": "direct"}
-"""The `caller` of a call that the model made itself: as good as none."""
 _QUIET: Final = frozenset({"redacted_thinking"})
 """Blocks that are kept and not counted: nothing of an answer is lost with them."""
 
@@ -250,7 +248,7 @@ class ToolCalls:
         extra = {
             field: value
             for field, value in block.wire.items()
-            if field not in _OF_CALLS and value is not None and value != _DIRECT
+            if field not in _OF_CALLS and value is not None and value != DIRECT
         }
         if extra:
             self._state.add(call_item(call.call_id, extra), outputs)

@@ -58,7 +58,7 @@ from partstream.protocols.read_request import (
     read_bytes,
     required_text,
 )
-from partstream.protocols.schemas import with_inner_schemas
+from partstream.protocols.schemas import of_google
 from partstream.protocols.serve import MODEL, RequestReader, ResponseWriter, ServedDocument, StreamForm, path_for_model
 
 if TYPE_CHECKING:
@@ -425,7 +425,7 @@ def _read_tools(body: Mapping[str, Any], tools: AskedTools) -> tuple[tuple[Tool,
             at = f"{where}.{_DECLARED}[{number}]"
             schema = checked(declared, "parametersJsonSchema", dict, "a JSON schema", at)
             if schema is None and (subset := checked(declared, "parameters", dict, "a schema", at)) is not None:
-                schema = _json_schema(subset)
+                schema = of_google(subset)
             tools.add(FUNCTION, declared, at, schema)
     calling = "toolConfig.functionCallingConfig"
     config = object_of(body, "toolConfig")
@@ -443,13 +443,6 @@ def chosen_tools(tools: AskedTools, mode: str, allowed: Any, where: str) -> tupl
         raise InvalidRequestError(where, described(mode), "auto, any, validated or none")
     names = {name for own in allowed or () for name in tools.called(str(own), where)}
     return tools.kept(_MODES[mode.lower()], names or None)
-
-
-def _json_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """A schema with the names of types that JSON Schema has; Google writes them in capitals too."""
-    kind = schema.get("type")
-    named = {**schema, "type": kind.lower()} if isinstance(kind, str) else dict(schema)
-    return dict(with_inner_schemas(named, _json_schema))
 
 
 # ---- Documents (docs/wires/gemini.md#models-and-counting) ----
