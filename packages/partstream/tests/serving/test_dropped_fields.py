@@ -104,6 +104,37 @@ def test_a_request_that_loses_nothing_is_answered_without_a_word(settings, caplo
     assert _logged(caplog) == []
 
 
+PARSED_CALL = {"name": "f", "arguments": "{}", "parsed_arguments": {}}
+PARSED = {
+    "/v1/chat/completions": {
+        "messages": [
+            {"role": "user", "content": "Hi"},
+            {"role": "assistant", "tool_calls": [{"id": "c1", "type": "function", "function": PARSED_CALL}]},
+            {"role": "tool", "tool_call_id": "c1", "content": "r"},
+            {"role": "assistant", "content": "{}", "parsed": {}},
+            {"role": "user", "content": "More"},
+        ]
+    },
+    "/v1/responses": {
+        "input": [
+            {"role": "user", "content": "Hi"},
+            {"type": "function_call", "call_id": "c1", **PARSED_CALL},
+            {"type": "function_call_output", "call_id": "c1", "output": "r"},
+            {"role": "assistant", "content": [{"type": "output_text", "text": "{}", "parsed": {}}]},
+            {"role": "user", "content": "More"},
+        ]
+    },
+}
+
+
+@pytest.mark.parametrize("path", PARSED)
+def test_what_the_helpers_of_openai_have_parsed_of_an_answer_is_no_field_of_it(path):
+    """They send back the objects that `parse()` and `stream()` have made (openai 3.57.0)."""
+    reply = asyncio.run(ask(app(parrot, STRICT), path, {"model": "parrot", **PARSED[path]}))
+    assert reply.status == 200, reply.body
+    assert DROPPED_HEADER not in reply.headers
+
+
 def test_the_log_names_each_set_once_and_no_value(caplog):
     application = app(parrot)
     searching = {"model": "parrot", "input": "Hi", "tools": [{"type": "web_search", "filters": "planted-secret"}]}

@@ -137,7 +137,13 @@ def test_thinking_and_the_servers_blocks_come_back_at_their_places():
         thought,
         {"type": "text", "text": "Well"},
         {**redacted, **MARK},
-        {"type": "tool_use", "id": "c1", "name": "look_up", "input": {"a": 1}, "caller": {"type": "code_execution_20260120", "tool_id": "s1"}},
+        {
+            "type": "tool_use",
+            "id": "c1",
+            "name": "look_up",
+            "input": {"a": 1},
+            "caller": {"type": "code_execution_20260120", "tool_id": "s1"},
+        },
         search,
     )
     items = [

@@ -316,7 +316,7 @@ _MARKS: Final = "cache_control prompt_cache_breakpoint"
 """Marks for the caches of a server: the writers of requests set their own."""
 _READ: Final = places(
     {
-        "messages[]": "role content name refusal audio tool_calls tool_call_id function_call "
+        "messages[]": "role content name refusal audio tool_calls tool_call_id function_call parsed "
         + " ".join((REASONING_DETAILS, THINKING_BLOCKS, EXTRA_CONTENT, _MARKS, *REASONING_FIELDS, *STATE_FIELDS)),
         f"messages[].content[{'|'.join(_OF_ASSISTANT)}]": f"type {' '.join(_OF_ASSISTANT)} {_MARKS}",
         "messages[].content[].image_url": "url detail",
@@ -327,7 +327,7 @@ _READ: Final = places(
         "messages[].function_call": "name arguments",
         f"{_OLDER}[]": "name description parameters",
         "messages[].tool_calls[|function|custom]": f"id type index function custom {EXTRA_CONTENT}",
-        "messages[].tool_calls[].function": "name arguments",
+        "messages[].tool_calls[].function": "name arguments parsed_arguments",
         "messages[].tool_calls[].custom": "name input",
         "tools[|function]": f"type function {_MARKS}",
         "tools[].function": "name description parameters strict",

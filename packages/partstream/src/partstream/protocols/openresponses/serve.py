@@ -400,12 +400,12 @@ _CONTENT_READERS: Final[dict[str, read_request.PartReader[ToolResultContent]]] =
     "input_file": _file,
 }
 _OF_PARTS: Final = (
-    "type text refusal image_url video_url file_url file_data file_id filename detail prompt_cache_breakpoint"
+    "type text parsed refusal image_url video_url file_url file_data file_id filename detail prompt_cache_breakpoint"
 )
 _READ: Final = places(
     {
         "input[|message]": "type id status role content",
-        "input[function_call]": "type id status call_id name namespace arguments",
+        "input[function_call]": "type id status call_id name namespace arguments parsed_arguments",
         "input[custom_tool_call]": "type id status call_id name namespace input",
         **{f"input[{kind}]": f"type id status call_id {call.field}" for kind, call in CALLS.items()},
         "input[tool_search_call]": "type id status call_id arguments execution",
