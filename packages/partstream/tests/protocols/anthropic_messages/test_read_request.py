@@ -18,6 +18,7 @@ from partstream.protocols.serve import WireRequest
 
 MARK = {"cache_control": {"type": "ephemeral"}}
 HI = {"role": "user", "content": "Hi"}
+CALLER = {"type": "code_execution_20260120", "tool_id": "s1"}
 
 
 def read(headers: dict[str, str] | None = None, **body: Any) -> InboundRequest:
@@ -149,7 +150,7 @@ def test_thinking_and_the_servers_blocks_come_back_at_their_places():
     items = [
         {**block_item(thought), PLACE: [0, 0]},
         {**block_item(redacted), PLACE: [0, 4]},
-        {**call_item("c1", {"caller": {"type": "code_execution_20260120", "tool_id": "s1"}}), PLACE: [0, 4]},
+        {**call_item("c1", {"caller": CALLER}), PLACE: [0, 4]},
         {**block_item(search), PLACE: [1, 0]},
     ]
     assert parts == (
