@@ -79,7 +79,7 @@ _LAST_PIECE: Final = "of a field that the official types do not have, its helper
 CLIENTS: Final = (
     Client(
         "openai-python",
-        "openai 3.54.0",
+        "openai 3.57.0",
         CHAT_COMPLETIONS,
         _PYTHON,
         _python("openai_python.py"),
@@ -92,7 +92,7 @@ CLIENTS: Final = (
     ),
     Client(
         "openai-node",
-        "openai 7.57.0",
+        "openai 7.59.0",
         CHAT_COMPLETIONS,
         _NODE,
         _node("openai_node.js"),
@@ -116,7 +116,7 @@ CLIENTS: Final = (
     ),
     Client(
         "anthropic-python",
-        "anthropic 2.12.0",
+        "anthropic 2.14.0",
         ANTHROPIC_MESSAGES,
         _PYTHON,
         _python("anthropic_python.py"),
@@ -125,7 +125,7 @@ CLIENTS: Final = (
     ),
     Client(
         "anthropic-node",
-        "@anthropic-ai/sdk 1.12.0",
+        "@anthropic-ai/sdk 1.14.0",
         ANTHROPIC_MESSAGES,
         _NODE,
         _node("anthropic_node.js"),
@@ -134,7 +134,7 @@ CLIENTS: Final = (
     ),
     Client(
         "google-genai",
-        "google-genai 3.4.0",
+        "google-genai 3.6.1",
         GEMINI,
         _PYTHON,
         _python("google_genai_python.py"),

@@ -102,7 +102,7 @@ _NO_LIST: Final = Fault("models", "HTTP 404: no list of models", "it has no list
 FOREIGN_SERVERS: Final = (
     ForeignServer(
         "LiteLLM proxy",
-        "litellm[proxy] 1.106.2",
+        "litellm[proxy] 1.108.7",
         _LITELLM,
         lambda port: (
             str(_LITELLM.program("litellm")), "--config", "config.yaml", "--host", "127.0.0.1", "--port", str(port),

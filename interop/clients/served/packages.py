@@ -19,6 +19,11 @@ __all__ = ["FOLDER", "PACKAGES", "Package", "Way"]
 FOLDER: Final = Path(__file__).resolve().parent
 _NODE: Final = NodeEnvironment(FOLDER / "node")
 _PYTHON: Final = PythonEnvironment("clients-served", FOLDER / "python" / "requirements.lock")
+_APART: Final = {
+    f"{name}_python.py": PythonEnvironment(f"clients-served-{name}", FOLDER / "python" / f"{name}.lock")
+    for name in ("litellm", "pydantic_ai")
+}
+"""The environments of programs whose packages want others at other versions than the newest."""
 
 
 class Way(NamedTuple):
@@ -57,13 +62,17 @@ class Package:
     @property
     def environment(self) -> Environment:
         """Where it is installed."""
-        return _NODE if self.script.endswith(".js") else _PYTHON
+        return _NODE if self.script.endswith(".js") else self._python
+
+    @property
+    def _python(self) -> PythonEnvironment:
+        return _APART.get(self.script, _PYTHON)
 
     def command(self) -> list[str]:
         """The command that runs it, without its arguments."""
         if self.script.endswith(".js"):
             return [find_node(FOLDER / "node"), str(FOLDER / "node" / self.script)]
-        return [str(_PYTHON.program("python")), str(FOLDER / "python" / self.script)]
+        return [str(self._python.program("python")), str(FOLDER / "python" / self.script)]
 
     def why_not(self, trial: str, way: str) -> str | None:
         """Why a way is not asked for a trial, or None."""
@@ -75,15 +84,17 @@ _CHAT: Final = "chat-completions"
 _RESPONSES: Final = "openresponses"
 _MESSAGES: Final = "anthropic-messages"
 _GEMINI: Final = "gemini"
+_INTERACTIONS: Final = "gemini-interactions"
 _OLLAMA: Final = "ollama"
 _AG_UI: Final = "ag-ui"
 
+_EVERY_429: Final = "it asks again after every 429, whatever the header `x-should-retry` says"
 _DOCUMENT: Final = "a document cannot be left in its middle by this program"
 
 PACKAGES: Final = (
     Package(
         "openai-python",
-        "openai 3.54.0",
+        "openai 3.57.0",
         "openai_python.py",
         {
             "responses": Way("`responses.stream()`", _RESPONSES),
@@ -94,7 +105,7 @@ PACKAGES: Final = (
     ),
     Package(
         "openai-node",
-        "openai 7.57.0",
+        "openai 7.59.0",
         "openai_node.js",
         {
             "responses": Way("`responses.stream()`", _RESPONSES),
@@ -103,7 +114,7 @@ PACKAGES: Final = (
     ),
     Package(
         "anthropic-python",
-        "anthropic 2.12.0",
+        "anthropic 2.14.0",
         "anthropic_python.py",
         {
             "stream": Way("`messages.stream()`", _MESSAGES),
@@ -114,18 +125,20 @@ PACKAGES: Final = (
     ),
     Package(
         "anthropic-node",
-        "@anthropic-ai/sdk 1.12.0",
+        "@anthropic-ai/sdk 1.14.0",
         "anthropic_node.js",
         {"stream": Way("`messages.stream()`", _MESSAGES), "runner": Way("`beta.messages.toolRunner()`", _MESSAGES)},
     ),
     Package(
         "google-genai",
-        "google-genai 3.4.0",
+        "google-genai 3.6.1",
         "google_genai_python.py",
         {
             "stream": Way("`generate_content_stream()`, functions called by itself", _GEMINI),
             "document": Way("`generate_content()`, functions called by itself", _GEMINI),
+            "interactions": Way("`interactions.create(stream=True)`", _INTERACTIONS),
         },
+        (Fault("spent budget", "requests instead of one", _EVERY_429, ("interactions",)),),
         not_tried={"cancel": (_DOCUMENT, ("document",))},
     ),
     Package("ollama-python", "ollama 0.6.3", "ollama_python.py", {"chat": Way("`chat(stream=True)`", _OLLAMA)}),
@@ -145,7 +158,7 @@ PACKAGES: Final = (
             Fault(
                 "spent budget",
                 "requests instead of one",
-                "it asks again after every 429, whatever the header `x-should-retry` says",
+                _EVERY_429,
                 ("responses", "chat", "compatible", "open", "google"),
             ),
             Fault("thinking", "thinking: ''", "@ai-sdk/openai reads no `reasoning_content`", ("chat",)),
@@ -154,18 +167,45 @@ PACKAGES: Final = (
     Package("ag-ui-client", "@ag-ui/client 1.0.0", "ag_ui_client.js", {"agent": Way("`HttpAgent.runAgent()`", _AG_UI)}),
     Package(
         "LangChain",
-        "langchain-openai 1.7.3, langchain-anthropic 1.7.7",
+        "langchain-openai 1.7.4, langchain-anthropic 1.7.10, langchain-google-genai 4.4.3, langchain-ollama 1.1.0",
         "langchain_python.py",
         {
             "chat": Way("`ChatOpenAI`", _CHAT),
             "responses": Way("`ChatOpenAI(use_responses_api=True)`", _RESPONSES),
             "messages": Way("`ChatAnthropic`", _MESSAGES),
+            "gemini": Way("`ChatGoogleGenerativeAI`", _GEMINI),
+            "ollama": Way("`ChatOllama`", _OLLAMA),
         },
-        (Fault("thinking", "thinking: ''", "`ChatOpenAI` reads no `reasoning_content`", ("chat",)),),
+        (
+            Fault("thinking", "thinking: ''", "`ChatOpenAI` reads no `reasoning_content`", ("chat",)),
+            Fault("spent budget", "requests instead of one", _EVERY_429, ("gemini",)),
+        ),
+    ),
+    Package(
+        "LiteLLM",
+        "litellm 1.110.2",
+        "litellm_python.py",
+        {
+            "chat": Way("`completion(stream=True)`, `openai/`", _CHAT),
+            "anthropic": Way("`completion(stream=True)`, `anthropic/`", _MESSAGES),
+            "gemini": Way("`completion(stream=True)`, `gemini/`", _GEMINI),
+            "ollama": Way("`completion(stream=True)`, `ollama_chat/`", _OLLAMA),
+            "responses": Way("`responses(stream=True)`", _RESPONSES),
+            "messages": Way("`anthropic_messages()`", _MESSAGES),
+        },
+        (
+            Fault(
+                "two tool rounds",
+                "tools: [['weather', {'place': 'Lisbon'}], ['time', {'place': 'Lisb",
+                "it puts what a tool gave into an object, as its `content`",
+                ("gemini",),
+            ),
+        ),
+        not_tried={"cancel": (_DOCUMENT, ("messages",))},
     ),
     Package(
         "pydantic-ai",
-        "pydantic-ai-slim 2.66.0",
+        "pydantic-ai-slim 2.68.0",
         "pydantic_ai_python.py",
         {
             "chat": Way("`OpenAIChatModel`", _CHAT),

@@ -1,12 +1,13 @@
 """Asks with the package `google-genai`, whose automatic function calling runs the loop: `… BASE_URL KEY WAY`."""
 
 from __future__ import annotations
+import json
 import sys
 from typing import Any
 
 from google import genai
 from google.genai import types
-from lines import Told, serve
+from lines import MOST_ROUNDS, SCHEMAS, Told, serve
 
 
 def stream(client: genai.Client, trial: dict[str, Any], told: Told) -> None:
@@ -28,6 +29,65 @@ def document(client: genai.Client, trial: dict[str, Any], told: Told) -> None:
     )
 
 
+def interactions(client: genai.Client, trial: dict[str, Any], told: Told) -> None:
+    """`interactions.create(stream=True)`, with a loop of the program."""
+    steps: list[Any] = [{"type": "user_input", "content": [{"type": "text", "text": trial["says"]}]}]
+    tools = [
+        {"type": "function", "name": name, "description": f"The {name}.", "parameters": schema}
+        for name, schema in SCHEMAS.items()
+    ]
+    for _ in range(MOST_ROUNDS):
+        offered = {"tools": tools} if trial["asks"] == "tools" else {}
+        stream = client.interactions.create(
+            model=trial["model"],
+            input=steps,
+            stream=True,
+            store=False,
+            generation_config={"thinking_summaries": "auto"},
+            **offered,
+        )
+        said: list[dict[str, Any]] = []
+        for event in stream:
+            _take_event(event, said, told)
+            if told.text and trial["asks"] == "leave":
+                stream.close()
+                return
+        steps += said
+        calls = [step for step in said if step["type"] == "function_call"]
+        if not calls:
+            return
+        for call in calls:
+            arguments = json.loads(call.pop("text")) if "text" in call else {}
+            call["arguments"] = arguments
+            result = told.run(call["name"], arguments)
+            steps.append({"type": "function_result", "call_id": call["id"], "name": call["name"], "result": result})
+
+
+def _take_event(event: Any, said: list[dict[str, Any]], told: Told) -> None:
+    """Adds an event to the steps of the model, and to what the client shows."""
+    match event.event_type:
+        case "step.start":
+            said.append(event.step.model_dump(exclude_none=True))
+        case "step.delta":
+            delta = event.delta
+            if delta.type == "text":
+                told.text += delta.text
+                said[-1].setdefault("content", []).append({"type": "text", "text": delta.text})
+            elif delta.type == "thought_summary":
+                told.thinking += delta.content.text
+                said[-1].setdefault("summary", []).append({"type": "text", "text": delta.content.text})
+            elif delta.type == "thought_signature":
+                said[-1]["signature"] = delta.signature
+            elif delta.type == "arguments_delta":
+                said[-1]["text"] = said[-1].get("text", "") + delta.arguments
+        case "interaction.completed":
+            usage = event.interaction.usage
+            made = (usage.total_output_tokens or 0) + (usage.total_thought_tokens or 0)
+            told.tokens = [usage.total_input_tokens or 0, made]
+        case "error":
+            raise RuntimeError(event.error.message)
+
+
 def _config(trial: dict[str, Any], told: Told) -> types.GenerateContentConfig:
     thinking = types.ThinkingConfig(include_thoughts=True)
     tools = [told.weather, told.time] if trial["asks"] == "tools" else None
@@ -47,7 +107,7 @@ def _take(chunk: Any, told: Told) -> None:
         told.tokens = [usage.prompt_token_count or 0, made]
 
 
-WAYS = {"stream": stream, "document": document}
+WAYS = {"stream": stream, "document": document, "interactions": interactions}
 
 if __name__ == "__main__":
     base_url, key, way = sys.argv[1:]

@@ -1,4 +1,4 @@
-"""Asks with LangChain's models for OpenAI and Anthropic: `langchain_python.py BASE_URL KEY WAY`."""
+"""Asks with LangChain's models: `langchain_python.py BASE_URL KEY WAY`."""
 
 from __future__ import annotations
 import sys
@@ -7,6 +7,8 @@ from typing import Any
 from langchain_anthropic import ChatAnthropic
 from langchain_core.messages import HumanMessage, ToolMessage
 from langchain_core.tools import tool
+from langchain_google_genai import ChatGoogleGenerativeAI
+from langchain_ollama import ChatOllama
 from langchain_openai import ChatOpenAI
 from lines import MOST_ROUNDS, Told, serve
 
@@ -66,7 +68,17 @@ def _messages(base_url: str, key: str, model: str) -> ChatAnthropic:
     )
 
 
-MODELS = {"chat": _chat, "responses": _responses, "messages": _messages}
+def _gemini(base_url: str, key: str, model: str) -> ChatGoogleGenerativeAI:
+    root = base_url.rpartition("/")[0]
+    return ChatGoogleGenerativeAI(base_url=root, api_key=key, model=model, include_thoughts=True, timeout=20)
+
+
+def _ollama(base_url: str, key: str, model: str) -> ChatOllama:
+    headers = {"headers": {"authorization": f"Bearer {key}"}, "timeout": 20}
+    return ChatOllama(base_url=base_url.removesuffix("/api"), model=model, reasoning=True, client_kwargs=headers)
+
+
+MODELS = {"chat": _chat, "responses": _responses, "messages": _messages, "gemini": _gemini, "ollama": _ollama}
 
 if __name__ == "__main__":
     url, given, chosen = sys.argv[1:]
