@@ -270,10 +270,9 @@ def test_a_field_of_the_wrong_type_is_refused_with_its_place(body: Event, where:
     assert caught.value.where == where
 
 
-@pytest.mark.parametrize("body", [{}, {"contents": []}])
-def test_a_request_without_contents_is_refused_as_at_google(body: Event) -> None:
+def test_a_request_without_contents_is_refused_as_at_google() -> None:
     with pytest.raises(RefusedRequestError, match="contents is not specified"):
-        READ_REQUEST.read(WireRequest(STREAM, body, query="alt=sse"))
+        READ_REQUEST.read(WireRequest(STREAM, {}, query="alt=sse"))
 
 
 def test_a_part_of_no_known_kind_is_counted() -> None:

@@ -204,9 +204,9 @@ def _read_contents(body: Mapping[str, Any], counts: Counts) -> list[ChatMessage]
     """The conversation that the `contents` of a request hold."""
     calls = OpenCalls()
     messages = []
-    if not (contents := list_of(body, "contents")):
+    if "contents" not in body:
         raise RefusedRequestError("* GenerateContentRequest.contents: contents is not specified", "contents")
-    for place, content in enumerate(contents):
+    for place, content in enumerate(list_of(body, "contents")):
         where = f"contents[{place}]"
         role = optional_text(content, "role", where)
         if role not in _ROLES:
