@@ -599,6 +599,7 @@ def test_a_client_gets_the_form_that_it_wants_of_a_server_that_gives_the_other_o
 LIMITED = {
     "openresponses": (("max_output_tokens",), True),
     "gemini": (("generationConfig", "maxOutputTokens"), True),
+    "gemini-interactions": (("generation_config", "max_output_tokens"), True),
     "ollama": (("options", "num_predict"), True),
     "chat-completions": (("max_completion_tokens",), False),
     "anthropic-messages": (("max_tokens",), True),
