@@ -72,7 +72,7 @@ def test_a_document_has_every_field_that_the_reference_demands():
     _, message = MessagesResponseWriter.document(written(TextPart("Hi"), ToolCallPart("c1", "look_up", {}), STOPPED))
     text, call = message["content"]
     assert text == {"type": "text", "text": "Hi", "citations": None}
-    assert call["caller"] == {"type": "direct"}
+    assert call == {"type": "tool_use", "id": "c1", "name": "look_up", "input": {}}
     assert {"stop_details", "container"} <= message.keys()
     counted = ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
     named = ("cache_creation", "inference_geo", "output_tokens_details", "server_tool_use", "service_tier")

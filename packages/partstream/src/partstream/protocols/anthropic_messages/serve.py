@@ -43,7 +43,6 @@ from partstream.lm.parts import (
 from partstream.protocols import read_request, serve
 from partstream.protocols.anthropic_messages.errors import error_document, error_event, failed_reply, status_of
 from partstream.protocols.anthropic_messages.provider_state import (
-    DIRECT,
     UNSIGNED,
     block_item,
     block_of,
@@ -215,10 +214,8 @@ class _Answer:
         call = ToolCallPart(
             read_request.required_text(block, "id", where), read_request.required_text(block, "name", where), given
         )
-        beside = {name: value for name, value in block.items() if name not in _OF_CALL and value not in (None, DIRECT)}
+        beside = {name: value for name, value in block.items() if name not in _OF_CALL and value is not None}
         if beside:
-            for name in beside:
-                self._counts.add(f"messages[].content[].{name}")
             self._carry("", call_item(call.call_id, beside))
         self._place.add_call()
         self.parts.append(call)
@@ -468,8 +465,7 @@ _READ: Final = places(
         "system[text]": "type text cache_control",
         "messages[]": "role content",
         "messages[].content[tool_result]": "type tool_use_id content is_error cache_control",
-        "messages[].content[tool_use]": "type id name input cache_control caller",
-        "messages[].content[].caller[direct]": "type",
+        "messages[].content[tool_use]": "type id name input cache_control",
         "messages[].content[thinking]": "type thinking signature",
         **{
             f"messages[].content{place}": f"{read} cache_control"
@@ -938,10 +934,7 @@ class MessagesResponseWriter(ResponseWriter):
         return next((one for one in said if one is not None and one in wanted), None)
 
 
-_OF_BLOCKS: Final[Mapping[str, Mapping[str, Any]]] = {
-    _TEXT: {"citations": None},
-    "tool_use": {"caller": DIRECT},
-}
+_OF_BLOCKS: Final[Mapping[str, Mapping[str, Any]]] = {_TEXT: {"citations": None}}
 """The fields that the reference demands of a block in a document; those of streams came without them."""
 _CUT: Final = frozenset({"max_tokens", "model_context_window_exceeded", "refusal", "pause_turn"})
 _MATCHED: Final = "stop_sequence"
