@@ -75,4 +75,5 @@ def _table(rows: list[Any], width: int, ids: Iterable[str] | Callable[[Any], obj
 
 def _shown(value: object) -> str:
     """A value in the name of a row; the kind of what may be anything, also an object that cannot be shown."""
-    return str(value) if isinstance(value, str | int | float | None) else type(value).__name__
+    is_long = isinstance(value, int) and value.bit_length() > 64  # Python writes no number of thousands of digits
+    return str(value) if isinstance(value, str | int | float | None) and not is_long else type(value).__name__

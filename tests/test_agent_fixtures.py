@@ -4,15 +4,14 @@ import json
 import re
 from pathlib import Path
 
-import pytest
-
 from interop.clients.agents.first_requests import sanitized
+from rows import one_test_for
 
 KEPT = sorted((Path(__file__).parent / "fixtures" / "agents").glob("*.json"))
 PRIVATE = re.compile(r"/(?:tmp|root|work|Users)/|/home/(?!user/project)|[0-9a-f]{8}-[0-9a-f]{4}-[1-9a-f]{4}-(?!8000)")
 
 
-@pytest.mark.parametrize("path", KEPT, ids=[path.stem for path in KEPT])
+@one_test_for("path", KEPT, ids=[path.stem for path in KEPT])
 def test_a_kept_request_names_no_person_and_no_machine_and_holds_no_prompt(path: Path):
     request = json.loads(path.read_text(encoding="utf-8"))
     assert PRIVATE.findall(path.read_text(encoding="utf-8")) == []

@@ -13,6 +13,7 @@ import pytest
 
 from offences import assert_none
 from partstream.protocols.protocol import _MODULES, PROTOCOLS, Protocol
+from rows import one_test_for
 from trips import TRIPS, Walk
 
 PROJECT = Path(__file__).resolve().parents[1]
@@ -283,12 +284,12 @@ def _measured() -> dict[str, float]:
     return {**_size(), **{f"files of {name}": len(walk.files) for name, walk in walks.items()}}
 
 
-@pytest.mark.parametrize("what", RATCHETS)
+@one_test_for("what", RATCHETS)
 def test_the_house_does_not_grow(what: str) -> None:
     assert _measured()[what] <= RATCHETS[what]
 
 
-@pytest.mark.parametrize("what", RATCHETS)
+@one_test_for("what", RATCHETS)
 def test_what_the_house_has_lost_is_not_forgotten(what: str) -> None:
     """A row far above what is measured would let the house grow again unseen."""
     assert _measured()[what] >= RATCHETS[what] * 0.97

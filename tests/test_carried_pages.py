@@ -3,15 +3,14 @@
 import re
 from pathlib import Path
 
-import pytest
-
 from offences import assert_none
+from rows import one_test_for
 from tools.carried_pages import CARRIED, CONTENTS, carried, write_carried_pages
 
 ROOT = Path(__file__).parent.parent
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("page", "expected"),
     [
         ("see [tokens](tokens.md#counts)", "see [tokens](tokens.md#counts)"),

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-import pytest
-
 from offences import assert_none
+from rows import one_test_for
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
@@ -60,7 +59,7 @@ def test_what_a_row_names_exists():
     assert_none(missing for _, demand in DEMANDS for missing in _missing(demand))
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("tests", "decisions"),
     [
         (("tests/test_demands.py::test_of_nobody",), ()),

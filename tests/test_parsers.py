@@ -11,6 +11,7 @@ from interop.parsers.judging import ASPECTS, judged
 from interop.parsers.recorded import WIRES, Recorded, recorded_streams, serving
 from interop.parsers.table import PARSERS
 from interop.servers.environments import ROOT, PythonEnvironment
+from rows import one_test_for
 
 WIRE = WIRES[1]
 EXPECTED = {
@@ -39,7 +40,7 @@ def test_a_parser_that_tells_what_was_said_is_right_in_all():
     assert _judged(EXPECTED, RIGHT) == dict.fromkeys(ASPECTS, True)
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("aspect", "told"),
     [
         ("text", {"text": "HelloHello you"}),

@@ -4,7 +4,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
+from rows import one_test_for
 
 ROOT = Path(__file__).parent.parent
 QUESTIONS = ROOT / "docs/questions.md"
@@ -61,7 +61,7 @@ def test_every_question_is_answered() -> None:
     assert set(answers()) == set(ASKED)
 
 
-@pytest.mark.parametrize("question", ASKED)
+@one_test_for("question", ASKED)
 def test_an_answer_is_short_and_links_to_the_page_that_has_the_rest(question: str) -> None:
     answer = answers()[question]
     assert len(re.findall(r"[.:!?](?:\s|$)", answer)) <= 4
@@ -82,7 +82,7 @@ def test_each_page_that_answers_is_at_most_two_clicks_from_the_readme() -> None:
 PAGES = ("README.md", "docs/questions.md", "docs/install.md", "docs/vscode.md", "docs/command-line.md")
 
 
-@pytest.mark.parametrize("name", PAGES)
+@one_test_for("name", PAGES)
 def test_every_link_to_a_heading_leads_to_one(name: str) -> None:
     page = ROOT / name
     marked = [target.partition("#") for target in targets(page, text_of(page)) if "#" in target]

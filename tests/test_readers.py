@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-import pytest
 
 import partstream
 from partstream.cli import COMMANDS
@@ -61,7 +60,7 @@ def test_a_setting_has_its_row_in_one_module() -> None:
     assert len(common) == len({name for name, _ in common})
 
 
-@pytest.mark.parametrize("name", set(COMMANDS) - {"sidecar"})
+@one_test_for("name", set(COMMANDS) - {"sidecar"})
 def test_a_command_is_a_module_a_row_and_a_line_of_the_documentation(name: str) -> None:
     home, says = COMMANDS[name]
     command = import_module(home).command if "." in home else find(ADDED_COMMANDS, name)

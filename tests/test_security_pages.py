@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from rows import one_test_for
+
 ROOT = Path(__file__).resolve().parents[1]
 TESTS = [path for folder in (ROOT / "packages", ROOT / "tests") for path in folder.rglob("test_*.py")]
 FOLDER = ROOT / "docs/security"
@@ -30,7 +32,7 @@ def test_every_test_that_a_page_names_exists(page: str) -> None:
     assert named - FUNCTIONS == set()
 
 
-@pytest.mark.parametrize("page", PAGES)
+@one_test_for("page", PAGES)
 def test_every_file_that_a_page_names_is_below_a_folder_of_tests(page: str) -> None:
     named = set(re.findall(r"`((?:\w[\w-]*/)+test_\w+\.py)", (FOLDER / page).read_text(encoding="utf-8")))
     folders = [ROOT, ROOT / "tests", *ROOT.glob("packages/*/tests")]

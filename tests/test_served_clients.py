@@ -3,11 +3,10 @@
 import json
 from typing import Any
 
-import pytest
-
 from interop.clients.served.packages import FOLDER, PACKAGES
 from interop.clients.served.trials import TRIALS, Told
 from partstream.protocols.protocol import PROTOCOLS
+from rows import one_test_for
 
 OF_NAME = {trial.name: trial for trial in TRIALS}
 CALLS = [["weather", {"place": "Lisbon"}], ["time", {"place": "Lisbon", "weather": "sunny"}]]
@@ -20,7 +19,7 @@ REFUSED = {"status": 429, "ended": "failed"}
 WITHOUT_A_FEATURE = {"status": 400, "ended": "refused"}
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("trial", "changes", "answers", "was_left", "works", "says"),
     [
         ("text", {}, [ANSWERED], False, True, "as it was said"),

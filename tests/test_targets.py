@@ -9,6 +9,7 @@ import pytest
 from interop.conformance.__main__ import _shortened
 from interop.conformance.table import TARGETS, ForeignTarget
 from interop.servers.environments import ROOT, PythonEnvironment
+from rows import one_test_for
 
 HERE = ROOT / "interop" / "conformance"
 RESULTS: dict[str, Any] = json.loads((HERE / "results.json").read_text(encoding="utf-8"))
@@ -46,7 +47,7 @@ def test_a_broken_rule_is_kept_once_with_the_end_of_what_came():
     assert len(broken["came"]) < len(events)
 
 
-@pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
+@one_test_for("target", TARGETS, ids=lambda target: target.name)
 def test_a_target_is_pinned_and_its_result_is_of_this_version(target: ForeignTarget):
     result = RESULTS[target.name]
     assert result["package"] == target.package

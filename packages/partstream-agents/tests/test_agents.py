@@ -7,8 +7,6 @@ import sys
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
 from interop.clients.agents.agent import FOLDER, Agent
 from interop.clients.agents.printed import PRINTED
 from interop.clients.agents.running import one_turn, serving
@@ -17,6 +15,7 @@ from interop.clients.agents.table import AGENTS
 from interop.clients.agents.trials import TRIALS, Run
 from interop.clients.served.packages import FOLDER as SERVED
 from partstream.cli.client_settings import CLIENTS
+from rows import one_test_for
 
 OF_NAME = {trial.name: trial for trial in TRIALS}
 TEXT = "These words are the whole answer."
@@ -62,7 +61,7 @@ JUDGED = [
 ]
 
 
-@pytest.mark.parametrize(("trial", "run", "works", "says"), JUDGED)
+@one_test_for(("trial", "run", "works", "says"), JUDGED)
 def test_a_run_is_judged_by_what_was_shown_and_by_what_the_model_saw(trial: str, run: Run, works: bool, says: str):
     assert OF_NAME[trial].judge(run) == (works, says)
 

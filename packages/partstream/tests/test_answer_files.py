@@ -10,6 +10,7 @@ import pytest
 from conversation.samples import PDF, PNG, png
 from partstream import DataPart
 from partstream.runtime.answer_files import AnswerFiles, FileLimits, FileNotKeptError, is_file
+from rows import one_test_for
 
 PICTURE = DataPart(PNG, "image/png")
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="Windows has other permissions")
@@ -19,7 +20,7 @@ def _names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("part", "kept"),
     [
         (PICTURE, True),

@@ -11,6 +11,7 @@ from pydantic import TypeAdapter
 
 from partstream import InvalidArgumentError, StreamAdapter, TextPart, TruncatedStreamError, UpstreamProtocolError
 from protocols.anthropic_messages.wire import answer, text
+from rows import one_test_for
 
 CHUNKS: list[dict[str, Any]] = [
     {"type": "text-delta", "id": "1", "text": "Hi "},
@@ -91,13 +92,13 @@ def test_a_generator_is_closed_when_nobody_wants_more() -> None:
     assert closed == [True]
 
 
-@pytest.mark.parametrize("stream", ["data: {}", b"data: {}", CHUNKS[0], 5, None])
+@one_test_for("stream", ["data: {}", b"data: {}", CHUNKS[0], 5, None])
 def test_what_is_no_stream_of_chunks_is_refused(stream: Any) -> None:
     with pytest.raises(InvalidArgumentError, match=r"stream: got .*, expected an iterable or .*read_stream"):
         _parts(stream)
 
 
-@pytest.mark.parametrize("line", ["data: {}", b"data: {}", "[DONE]", "5", b"\xff"])
+@one_test_for("line", ["data: {}", b"data: {}", "[DONE]", "5", b"\xff"])
 def test_a_text_that_is_no_json_object_is_an_error_that_says_where_bytes_go(line: Any) -> None:
     with pytest.raises(UpstreamProtocolError, match=r"expected an object or its JSON text; .*partstream\.read_stream"):
         _parts([line])

@@ -46,6 +46,7 @@ from partstream.upstream.model_information import ModelSelection
 from partstream_devtools.testing.faults import document
 from partstream_devtools.testing.replaying import Outcome
 from partstream_devtools.testing.upstream import ReplayUpstream
+from rows import one_test_for
 from upstreams.upstreams import run, server_of
 
 README = Path(__file__).resolve().parents[3] / "README.md"
@@ -280,7 +281,7 @@ ASKED_WRONGLY = {
 }
 
 
-@pytest.mark.parametrize("message", ASKED_WRONGLY)
+@one_test_for("message", ASKED_WRONGLY)
 def test_a_wrong_argument_of_a_question_is_refused(message: str):
     async def test() -> None:
         async with connect(parrot) as model:
@@ -339,7 +340,7 @@ def _seen_by(ways: dict[str, Any]) -> Any:
     return witness
 
 
-@pytest.mark.parametrize(("given", "meant"), CONVERSATIONS.values(), ids=CONVERSATIONS)
+@one_test_for(("given", "meant"), CONVERSATIONS.values(), ids=CONVERSATIONS)
 def test_a_message_may_be_a_dict_of_role_and_content(given: list[Any], meant: list[ChatMessage]):
     async def test() -> None:
         seen: dict[str, Any] = {}
@@ -367,7 +368,7 @@ WRONG_MESSAGES = {
 }
 
 
-@pytest.mark.parametrize(("message", "given"), WRONG_MESSAGES.items(), ids=WRONG_MESSAGES)
+@one_test_for(("message", "given"), WRONG_MESSAGES.items(), ids=WRONG_MESSAGES)
 def test_a_dict_that_is_no_message_is_refused_with_its_place(message: str, given: Any):
     with pytest.raises(InvalidArgumentError) as caught:
         ask_sync(parrot, given)
@@ -422,7 +423,7 @@ UNKNOWN = {
 }
 
 
-@pytest.mark.parametrize(("message", "call"), UNKNOWN.items(), ids=UNKNOWN)
+@one_test_for(("message", "call"), UNKNOWN.items(), ids=UNKNOWN)
 def test_an_unknown_option_is_refused_by_name(message: str, call: Any):
     with pytest.raises(CallerError) as caught:
         call()
@@ -430,7 +431,7 @@ def test_an_unknown_option_is_refused_by_name(message: str, call: Any):
     assert "sk" not in str(caught.value).replace("ask", "")
 
 
-@pytest.mark.parametrize("name", ["ask", "stream", "send_request", "id", "anything"])
+@one_test_for("name", ["ask", "stream", "send_request", "id", "anything"])
 def test_a_connection_that_is_not_open_says_what_is_missing(name: str):
     connection: Any = connect(parrot)
     with pytest.raises(AttributeError) as caught:
@@ -461,7 +462,7 @@ def test_a_server_is_connected_by_the_name_that_people_use(name: Any):
     run(test())
 
 
-@pytest.mark.parametrize("count", ["3", -1, None, 2.5, True])
+@one_test_for("count", ["3", -1, None, 2.5, True])
 def test_a_count_that_is_no_number_of_tokens_is_refused(count: Any):
     async def test() -> None:
         async with connect(FunctionProvider(parrot._answer, parrot.information, lambda text: count)) as model:

@@ -1,7 +1,5 @@
 """What a log says of a failed request beside its message."""
 
-import pytest
-
 from partstream.errors import (
     ContextLengthExceededError,
     UpstreamConnectionError,
@@ -10,6 +8,7 @@ from partstream.errors import (
     UpstreamHTTPError,
     with_facts,
 )
+from rows import one_test_for
 
 
 def caused(error: Exception, by: Exception) -> Exception:
@@ -50,7 +49,7 @@ SAID = {
 }
 
 
-@pytest.mark.parametrize(("error", "expected"), SAID.values(), ids=SAID)
+@one_test_for(("error", "expected"), SAID.values(), ids=SAID)
 def test_the_facts_stand_behind_the_message(error: Exception, expected: str):
     assert with_facts("said", error) == expected
 

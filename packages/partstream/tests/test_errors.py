@@ -82,7 +82,7 @@ def test_the_tree_in_the_docstring_is_the_tree() -> None:
     assert len(drawn) == len(CLASSES)
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("status", "code"),
     [
         (401, "NoPermissions"),

@@ -2,11 +2,11 @@
 
 import itertools
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from partstream.codec.sse import LineSplitter
+from rows import one_test_for
 
 pieces = st.lists(
     st.sampled_from([b"\n", b"\r", b"\r\n", b"a", b"bc", b"\xef", b"\xbb\xbf", b"\x0b", b"\x85"]), max_size=20
@@ -18,7 +18,7 @@ def _lines(chunks: list[bytes]) -> list[bytes]:
     return [line for chunk in chunks for line in splitter.split(chunk)] + splitter.end()
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("data", "lines"),
     [
         (b"", []), (b"a", [b"a"]), (b"a\n", [b"a"]), (b"a\nb", [b"a", b"b"]), (b"\n\n", [b"", b""]),

@@ -19,6 +19,7 @@ from partstream.codec.json_codec import (
     make_decoder,
 )
 from partstream.lm.parts import DataPart
+from rows import one_test_for
 
 values = st.recursive(
     st.one_of(st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False, allow_infinity=False), st.text()),
@@ -34,7 +35,7 @@ def test_what_is_written_reads_back_the_same(value: Any) -> None:
     assert is_json(value)
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("text", "value"),
     [
         (b'{"a":1}', {"a": 1}),
@@ -52,7 +53,7 @@ def test_what_real_servers_send_is_read(text: bytes | str, value: object) -> Non
     assert loads(text) == value
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     "text",
     [b"", b" ", b"{", b"{]", b"nonsense", b'"\xff"', b"{}{}", "9" * 5000, "[" * 100_000, "{'a':1}", "[1,]", b"\0"],
     ids=lambda text: repr(text[:8]),
@@ -62,7 +63,7 @@ def test_what_is_no_json_is_one_kind_of_error(text: bytes | str) -> None:
         loads(text)
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     "text", [b"", b"{", b"nonsense", b'"\xff"', b"9" * 5000, b"[" * 100_000, b"{}{}"], ids=lambda text: repr(text[:8])
 )
 def test_a_quick_decoder_refuses_with_one_of_the_listed_errors(text: bytes) -> None:
@@ -95,7 +96,7 @@ def test_nesting_without_end_is_told_and_never_written() -> None:
             dumps(value)
 
 
-@pytest.mark.parametrize("value", [object(), {1, 2}, b"bytes", 10**5000, {"a": {3: object()}}], ids=range(5))
+@one_test_for("value", [object(), {1, 2}, b"bytes", 10**5000, {"a": {3: object()}}], ids=range(5))
 def test_an_object_that_json_has_no_form_for_is_refused(value: object) -> None:
     with pytest.raises(TypeError):
         dumps(value)

@@ -3,12 +3,11 @@
 from types import SimpleNamespace
 from typing import Any
 
-import pytest
-
 from partstream.codec.checks import narrow
 from partstream.lm.outputs import EndingStream, FastPathWriter, PausingStream, ReportingStream, StreamOptions
 from partstream.lm.provider import DrainingProgress, FinishingProgress, WaitingProgress
 from partstream.protocols.protocol import PROTOCOLS
+from rows import one_test_for
 
 KINDS = (
     DrainingProgress, FinishingProgress, WaitingProgress, EndingStream, PausingStream, ReportingStream, FastPathWriter,
@@ -29,7 +28,7 @@ VALUES = {
 }
 
 
-@pytest.mark.parametrize("value", VALUES.values(), ids=VALUES)
+@one_test_for("value", VALUES.values(), ids=VALUES)
 def test_an_object_has_what_isinstance_finds(value: object) -> None:
     for kind in KINDS:
         assert (narrow(value, kind) is value) is isinstance(value, kind), kind

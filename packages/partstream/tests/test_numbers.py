@@ -4,12 +4,12 @@ import math
 import sqlite3
 from contextlib import closing
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from partstream.codec.checks import MOST_SECONDS, MOST_TOKENS, as_amount, as_count, storable_text, unusable_counts
 from partstream.codec.json_codec import dumps, loads
+from rows import one_test_for
 
 numbers = st.one_of(st.integers(), st.floats(), st.integers(-(10**400), 10**400), st.booleans(), st.text(), st.none())
 
@@ -39,7 +39,7 @@ def test_an_amount_is_finite_or_unknown(value: object) -> None:
 NO_COUNTS = [2**63, 10**400, 10**5000, -1, 0.5, math.nan, math.inf, -math.inf, True, "7", None]
 
 
-@pytest.mark.parametrize("value", NO_COUNTS, ids=range(len(NO_COUNTS)))
+@one_test_for("value", NO_COUNTS, ids=range(len(NO_COUNTS)))
 def test_what_cannot_be_a_count_is_unknown(value: object) -> None:
     assert as_count(value) is None
 

@@ -22,6 +22,7 @@ from partstream.lm.parts import (
 )
 from partstream_devtools.conformance.transcript import event_lines
 from partstream_devtools.conformance.transcript import part_json as reported
+from rows import one_test_for
 
 FORMS: list[tuple[MessagePart, dict[str, Any]]] = [
     (TextPart("a"), {"type": "text", "value": "a"}),
@@ -41,7 +42,7 @@ FORMS: list[tuple[MessagePart, dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("part", "said"), FORMS)
+@one_test_for(("part", "said"), FORMS)
 def test_a_part_has_one_form(part: MessagePart, said: dict[str, Any]) -> None:
     assert part_json(part) == said
     assert part_of_json(said) == part
@@ -53,7 +54,7 @@ def test_a_part_is_read_as_it_was(part: MessagePart) -> None:
     assert part_of_json(part_json(part)) == part
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("value", "says"),
     [
         ([], r"the part: got \[\], expected an object whose `type` is one of text, thinking"),
@@ -76,7 +77,7 @@ def test_fields_of_a_newer_version_are_left_out() -> None:
     assert part_of_json({"type": "text", "value": "a", "colour": "red"}) == TextPart("a")
 
 
-@pytest.mark.parametrize(("part", "said"), FORMS)
+@one_test_for(("part", "said"), FORMS)
 def test_reports_of_the_conformance_kit_have_the_same_form(part: MessagePart, said: dict[str, Any]) -> None:
     assert reported(part) == said
 

@@ -13,6 +13,7 @@ from partstream.protocols.protocol import PROTOCOLS
 from partstream.tokens.counting import MessageCounter
 from partstream.tokens.records import message_digest
 from partstream.vscode.methods import encode_part
+from rows import one_test_for
 
 
 class OwnText(TextPart):
@@ -47,12 +48,12 @@ def _written(name: str, parts: tuple[Any, ...]) -> list[Any]:
     return [event for output in (*parts, Finish(Outcome.COMPLETED)) for event in writer.write(output)]
 
 
-@pytest.mark.parametrize("name", [name for name, one in PROTOCOLS.items() if one.write_response is not None])
+@one_test_for("name", [name for name, one in PROTOCOLS.items() if one.write_response is not None])
 def test_writers_of_answers_write_them_as_the_parts_that_they_are(name: str) -> None:
     assert _written(name, OWN) == _written(name, PLAIN)
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     "reads",
     [
         read_turns,

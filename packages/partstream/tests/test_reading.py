@@ -116,7 +116,7 @@ def test_all_bytes_at_once_are_one_chunk() -> None:
     assert next(read_stream(event + b"\n\n")) == TextPart("Hi")
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("name", "meant"),
     [
         ("open-ai", "chat-completions"),

@@ -21,6 +21,7 @@ from partstream import (
 from partstream.lm.outputs import Finish, Outcome
 from partstream.lm.provider import ModelFields
 from partstream.runtime.simple import UnknownKeywordError, chat_model, text_of, user_request
+from rows import one_test_for
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -144,7 +145,7 @@ class _Callable:
         return "text"
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("decorated", "got", "expected"),
     [
         (_no_yield, "an async function without a `yield`", "an async generator function"),
@@ -201,7 +202,7 @@ def test_one_decorator_decorates_any_number_of_functions():
         assert (information.id, information.tooltip, information.extra) == (name, "t", {"later": 1})
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("keyword", "suggestion"),
     [
         ("tols", "tool_calling"),
@@ -224,7 +225,7 @@ ENDLESS: list[object] = []
 ENDLESS.append(ENDLESS)
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("keywords", "message"),
     [
         ({"name": ""}, "chat_model.name: got '' (str), expected a text (str) that is not empty, or None"),
@@ -328,7 +329,7 @@ def test_a_progress_that_drains_is_waited_for_after_every_part():
     assert said == ["a", "drained", "b", "drained"]
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("messages", "request_"),
     [
         ([], ""),

@@ -180,7 +180,7 @@ def test_a_chunk_an_event_gives_the_same_as_byte_by_byte(events: Events, line_en
     assert _decode(_bytes_of(b"".join(framed))) == expected
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     "odd",
     [
         b"event: one\ndata: a\ndata: b\n\n",
@@ -264,7 +264,7 @@ OVER_THE_LIMIT: dict[str, bytes] = {
 }
 
 
-@pytest.mark.parametrize("data", OVER_THE_LIMIT.values(), ids=OVER_THE_LIMIT)
+@one_test_for("data", OVER_THE_LIMIT.values(), ids=OVER_THE_LIMIT)
 def test_an_event_over_the_limit_is_an_error_and_nothing_follows_it(data: bytes) -> None:
     before, after = b"event: one\ndata: a\n\n", b"event: one\ndata: b\n\n"
     for chunks in ([before + data + after], _bytes_of(before + data + after), [before, data, after]):
@@ -312,7 +312,7 @@ def test_memory_is_bounded_by_the_limit() -> None:
 # ---- JSON lines ----
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("data", "expected"),
     [
         (b"", []),

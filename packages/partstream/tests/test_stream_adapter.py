@@ -29,6 +29,7 @@ from partstream.lm.outputs import Finish, Outcome
 from partstream.lm.parts import DataPart, FinishReason, TextPart, ThinkingPart, ToolCallPart, UnifiedFinishReason
 from partstream.protocols.protocol import chunk_protocols
 from protocols.ai_sdk.wire import WRITERS, Chunk
+from rows import one_test_for
 
 COMPLETED = Finish(Outcome.COMPLETED, FinishReason(UnifiedFinishReason.TOOL_CALLS))
 ANSWER = [ThinkingPart("hm"), TextPart("Hi "), TextPart("there"), ToolCallPart("call_2", "add", {"a": 1}), COMPLETED]
@@ -56,7 +57,7 @@ def _process(chunks: Iterable[Any], adapter: StreamAdapter | None = None) -> tup
     return progress.parts, usage
 
 
-@pytest.mark.parametrize("name", WRITERS)
+@one_test_for("name", WRITERS)
 def test_every_dialect_gives_the_parts_and_the_usage(name: str) -> None:
     writer = WRITERS[name]
     parts, usage = _process(writer.write(ANSWER), StreamAdapter(dialect=writer.protocol))
@@ -262,7 +263,7 @@ def test_an_error_is_raised_after_what_came_before_it() -> None:
     assert progress.parts == [TextPart("so far")]
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("chunks", "expected"),
     [
         ([], TruncatedStreamError),

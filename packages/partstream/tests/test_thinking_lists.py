@@ -14,6 +14,7 @@ from partstream.protocols.serve import WireRequest
 from partstream.runtime.tool_loop import assistant_content
 from partstream.server.replies import AnswerBytes
 from partstream.vscode.methods import encode_response_part
+from rows import one_test_for
 
 TWO = ("first ", "second")
 
@@ -63,7 +64,7 @@ def _written(name: str, *parts: Any) -> list[Any]:
     return [event for one in (*parts, Finish(Outcome.COMPLETED)) for event in writer.write(one)]
 
 
-@pytest.mark.parametrize("name", sorted({*WRITERS} - LISTS))
+@one_test_for("name", sorted({*WRITERS} - LISTS))
 def test_wires_without_a_list_have_one_text(name: str) -> None:
     assert _written(name, ThinkingPart(TWO)) == _written(name, ThinkingPart("first second"))
 

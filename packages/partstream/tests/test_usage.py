@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 
 from partstream.lm.parts import USAGE_MIME_TYPE, Usage, usage_part
+from rows import one_test_for
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("usage", "expected"),
     [
         (Usage(3, 4), {"prompt_tokens": 3, "completion_tokens": 4, "total_tokens": 7}),
@@ -42,7 +43,7 @@ def test_half_of_the_numbers_are_no_part(usage: Usage) -> None:
     assert usage_part(usage) is None
 
 
-@pytest.mark.parametrize("number", [float("inf"), float("nan"), -1, 2**63, 10**400], ids=range(5))
+@one_test_for("number", [float("inf"), float("nan"), -1, 2**63, 10**400], ids=range(5))
 def test_a_number_that_cannot_be_is_unknown_in_the_part(number: Any) -> None:
     assert usage_part(Usage(number, 4)) is None
     assert usage_part(Usage(3, number)) is None

@@ -7,6 +7,7 @@ import pytest
 
 from partstream import CodePlace
 from partstream.runtime.progress import failing_place, fault_of, from_user_code
+from rows import one_test_for
 
 LIBRARY = "/opt/lib/python3/site-packages/library.py"
 
@@ -39,7 +40,7 @@ ERRORS = {
 }
 
 
-@pytest.mark.parametrize(("source", "line", "message"), ERRORS.values(), ids=ERRORS)
+@one_test_for(("source", "line", "message"), ERRORS.values(), ids=ERRORS)
 def test_a_fault_has_the_line_of_the_person_s_code(source: str, line: int, message: str | None):
     fault = fault_of(_error(source, library=_library()))
     assert fault.place == CodePlace("mine.py", line)

@@ -3,11 +3,11 @@
 import json
 import unicodedata
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from partstream.codec.text import visible, visible_record
+from rows import one_test_for
 
 SHOWN = {
     "a title": ("\x1b]0;title\x07", "\\u001b]0;title\\u0007"),
@@ -42,12 +42,12 @@ KEPT = {
 }
 
 
-@pytest.mark.parametrize(("text", "shown"), SHOWN.values(), ids=SHOWN)
+@one_test_for(("text", "shown"), SHOWN.values(), ids=SHOWN)
 def test_it_is_shown(text: str, shown: str):
     assert visible(text) == shown
 
 
-@pytest.mark.parametrize("text", KEPT.values(), ids=KEPT)
+@one_test_for("text", KEPT.values(), ids=KEPT)
 def test_it_is_kept(text: str):
     assert visible(text) == text
 

@@ -4,7 +4,6 @@ import asyncio
 from contextlib import suppress
 from dataclasses import dataclass
 
-import pytest
 from outputs_agent import Outputs
 from pydantic import BaseModel
 from scenarios import Chat
@@ -38,6 +37,7 @@ from partstream_agents import (
     SubAgentText,
     as_model,
 )
+from rows import one_test_for
 
 PICTURE = b"\x89PNG\r\n\x1a\n" + bytes(8)
 END = TextPart("End.")
@@ -67,7 +67,7 @@ RESULTS = {
 }
 
 
-@pytest.mark.parametrize(("value", "text"), RESULTS.values(), ids=RESULTS)
+@one_test_for(("value", "text"), RESULTS.values(), ids=RESULTS)
 def test_a_result_becomes_text(value, text):
     assert _answer(ResultObject(value)).text == text
 
@@ -86,7 +86,7 @@ LINES = {
 }
 
 
-@pytest.mark.parametrize(("call", "line"), LINES.values(), ids=LINES)
+@one_test_for(("call", "line"), LINES.values(), ids=LINES)
 def test_the_line_of_a_call(call, line):
     assert call_line(call) == line
 
@@ -103,7 +103,7 @@ RESULT_LINES = {
 }
 
 
-@pytest.mark.parametrize(("result", "line"), RESULT_LINES.values(), ids=RESULT_LINES)
+@one_test_for(("result", "line"), RESULT_LINES.values(), ids=RESULT_LINES)
 def test_the_line_of_a_result(result, line):
     assert result_line(result) == line
 
@@ -199,7 +199,7 @@ EMPTY = {
 }
 
 
-@pytest.mark.parametrize("outputs", EMPTY.values(), ids=EMPTY)
+@one_test_for("outputs", EMPTY.values(), ids=EMPTY)
 def test_an_answer_that_shows_nothing_is_an_error(outputs):
     reason = FinishReason(UnifiedFinishReason.LENGTH, "max_tokens")
     answer = _answer(*outputs, Finish(Outcome.INCOMPLETE, reason), fails=True)
@@ -238,7 +238,7 @@ class APIStatusError(Exception):
     status_code = 429
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("error", "kind", "said"),
     [
         (Stopped("50 requests"), AgentFailedError, "50 requests"),

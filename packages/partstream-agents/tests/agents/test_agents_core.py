@@ -8,6 +8,7 @@ from scenarios import ModelScript, run_scenario, scenarios_for
 
 from partstream import InvalidArgumentError
 from partstream_agents import as_model
+from rows import one_test_for
 
 
 @pytest.mark.parametrize("scenario", scenarios_for(MadeUp()), ids=str)
@@ -15,7 +16,7 @@ def test_a_made_up_agent_is_a_model(scenario, tmp_path):
     run_scenario(scenario, MadeUp(), tmp_path)
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("keywords", "said"),
     [
         ({"nmae": "A"}, "as_model: unknown keyword 'nmae'; did you mean 'name'?"),

@@ -12,6 +12,7 @@ from partstream import LanguageModelChatProvider
 from partstream.runtime.provider_files import ProviderNotFoundError, ReloadedProvider, SourceLoader
 from partstream_agents.detection import KINDS, is_agent, kind_of
 from partstream_agents.in_files import agents_in
+from rows import one_test_for
 
 AGENT = """
 from partstream_agents import AgentPairing
@@ -123,7 +124,7 @@ def _of(module: str, *attributes: str) -> object:
     return type("Made", (), {"__module__": module} | dict.fromkeys(attributes))()
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.title)
+@one_test_for("kind", KINDS, ids=lambda kind: kind.title)
 def test_an_object_is_known_by_its_module_and_its_attributes(kind):
     assert kind_of(_of(f"{kind.module}.inner", *kind.attributes)) is kind
     subclass = type("Own", (type(_of(kind.module, *kind.attributes)),), {"__module__": "__main__"})

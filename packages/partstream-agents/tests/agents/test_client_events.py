@@ -87,7 +87,7 @@ FORMS = {
 }
 
 
-@pytest.mark.parametrize("events", FORMS.values(), ids=FORMS)
+@one_test_for("events", FORMS.values(), ids=FORMS)
 def test_events_become_parts_in_whatever_form_they_come(events):
     *parts, finish = _parts(events)
     assert parts == [TextPart("Hel"), TextPart("lo")]
@@ -180,7 +180,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize(("events", "protocol", "error", "said"), REFUSED.values(), ids=REFUSED)
+@one_test_for(("events", "protocol", "error", "said"), REFUSED.values(), ids=REFUSED)
 def test_what_is_no_stream_of_events_is_refused_with_what_would_do(events, protocol, error, said):
     with pytest.raises(error, match=said):
         _parts(events, protocol)

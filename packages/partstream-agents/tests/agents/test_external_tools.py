@@ -1,10 +1,9 @@
 """The host's tools under the names that an agent knows them by, and back."""
 
-import pytest
-
 from partstream import Tool
 from partstream.conversation.turns import ANY_NAME
 from partstream_agents.answer import ExternalTools, selected
+from rows import one_test_for
 
 READ, EDIT, FIND = (Tool(name, "") for name in ("read_file", "edit_file", "find"))
 
@@ -18,7 +17,7 @@ WANTED = {
 }
 
 
-@pytest.mark.parametrize(("wanted", "tools"), WANTED.values(), ids=WANTED)
+@one_test_for(("wanted", "tools"), WANTED.values(), ids=WANTED)
 def test_the_tools_that_an_agent_gets(wanted, tools):
     assert list(selected((READ, EDIT, FIND), wanted)) == tools
 
@@ -36,7 +35,7 @@ NAMES = {
 }
 
 
-@pytest.mark.parametrize(("names", "inner", "sent"), NAMES.values(), ids=NAMES)
+@one_test_for(("names", "inner", "sent"), NAMES.values(), ids=NAMES)
 def test_each_tool_has_one_name_of_its_own_and_comes_back_under_the_hosts(names, inner, sent):
     tools = ExternalTools([Tool(name, "") for name in names], inner)
     shown = [tool.name for tool in tools.tools]

@@ -26,6 +26,7 @@ from partstream_agents import (
 )
 from partstream_agents.answer import question_of, read_reply
 from partstream_agents.run import spoken_digest
+from rows import one_test_for
 
 STATE = KeptState({"at": 1})
 CALL = ToolCallPart("call-1", "read_file", {"path": "a"})
@@ -273,7 +274,7 @@ REPLIES = {
 }
 
 
-@pytest.mark.parametrize(("reply", "allowed"), REPLIES.items(), ids=REPLIES)
+@one_test_for(("reply", "allowed"), REPLIES.items(), ids=REPLIES)
 def test_only_a_clear_yes_allows_a_call(reply, allowed):
     decisions = read_reply(reply, (DELETE, MOVE))
     assert (decisions["inner-1"].approved, decisions["inner-2"].approved) == (allowed or (True, True))

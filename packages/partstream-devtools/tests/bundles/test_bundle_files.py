@@ -22,6 +22,7 @@ from partstream_devtools.bundles.exchange import (
     RedactionLevel,
     ReportedPart,
 )
+from rows import one_test_for
 
 
 @given(bundles)
@@ -93,7 +94,7 @@ def test_a_part_that_json_cannot_hold_is_shown_and_marked() -> None:
     assert read[1].part == TextPart("a")
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("bundle", "got"),
     [
         (replace(FULL, exchanges=FULL.exchanges * 2), r"the numbers \[1, 2, 1, 2\]"),

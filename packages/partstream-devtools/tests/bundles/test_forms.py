@@ -10,6 +10,7 @@ from partstream_devtools.bundles.documents import BundleContentError, BundleErro
 from partstream_devtools.bundles.exchange import HowEnded
 from partstream_devtools.bundles.forms import FORMS, form_of, read_any, write_as
 from partstream_devtools.bundles.partial import PartialRecording
+from rows import one_test_for
 
 SSE = b'data: {"a": 1}\n\ndata: [DONE]\n\n'
 LINES = b'{"a": 1}\n{"b": 2}\n'
@@ -26,7 +27,7 @@ def test_a_recording_that_grows_is_read_too() -> None:
     assert read_any(b"".join(appended), "a.partstream.part").source == "record"
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("data", "name", "source", "body"),
     [
         (SSE, "a.sse", "sse", SSE),

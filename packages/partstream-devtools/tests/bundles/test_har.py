@@ -15,6 +15,7 @@ from partstream_devtools.bundles.documents import BundleContentError, BundleErro
 from partstream_devtools.bundles.exchange import Bundle, Chunk, ExchangeEnd, HowEnded, RecordedExchange, ResponseHead
 from partstream_devtools.bundles.forms import read_any, write_as
 from partstream_devtools.bundles.har import LOSSES, MOST_ENTRIES, event_blocks, looks_like_har, read_har, write_har
+from rows import one_test_for
 
 FIXTURES = Path(__file__).parent / "fixtures"
 EVENTS = ['{"a":1}', '{"b":"é"}', "two\nlines"]
@@ -105,7 +106,7 @@ def test_a_body_that_was_not_saved_is_made_of_its_events():
     assert "made of _eventSourceMessages" in bundle.notes[0]
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("changed", "note"),
     [
         ({"_eventSourceMessages": [{"time": BEGAN, "data": "other"}]}, "do not fit the body"),
@@ -265,7 +266,7 @@ def test_another_program_may_drop_or_change_our_own_fields():
 # ---- files of strangers ----
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("data", "error", "says"),
     [
         (b'{"log":{', BundleContentError, "no JSON"),

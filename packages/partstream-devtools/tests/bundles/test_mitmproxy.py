@@ -12,6 +12,7 @@ from partstream_devtools.bundles.exchange import HowEnded
 from partstream_devtools.bundles.forms import read_any
 from partstream_devtools.bundles.mitmproxy import looks_like_flows, read_flows, read_value
 from partstream_devtools.recorded_stream import read_recording
+from rows import one_test_for
 
 FLOWS = (Path(__file__).parent / "fixtures" / "flows.mitm").read_bytes()
 """Five requests to the replay upstream through mitmproxy 11.0.2: a stream, a document, a refusal, one that was closed
@@ -44,7 +45,7 @@ def test_flows_that_break_off_say_where(size):
         read_flows(FLOWS[:size])
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("data", "value"),
     [
         (b"3:abc,", b"abc"), (b"2:\xc3\xa9;", "é"), (b"2:10#", 10), (b"3:1.5^", 1.5), (b"4:true!", True),
@@ -55,7 +56,7 @@ def test_values(data, value):
     assert read_value(data) == (value, len(data))
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     "data",
     [
         b"", b"x", b"3:ab,", b"03:abc,", b"99999999999:a,", b"1:a?", b"2:xx#", b"3:maybe!", b"1:x~", b"1:\xff;",
@@ -89,7 +90,7 @@ def test_a_damaged_file_is_read_or_refused(place, instead):
         read_flows(damaged)
 
 
-@pytest.mark.parametrize("data", [b'{"log":{}}', b"data: x\n\n", b"PK\x03\x04", b"[1]", b"12:34:56"])
+@one_test_for("data", [b'{"log":{}}', b"data: x\n\n", b"PK\x03\x04", b"[1]", b"12:34:56"])
 def test_other_files_look_like_no_flows(data):
     assert not looks_like_flows(data)
     assert looks_like_flows(FLOWS)

@@ -11,6 +11,7 @@ from bundles.made_bundles import FULL, bundles
 from partstream_devtools.bundles.documents import BundleError, NotABundleError, UnknownFormatError
 from partstream_devtools.bundles.exchange import Bundle, Chunk, ExchangeEnd, HowEnded, RecordedExchange
 from partstream_devtools.bundles.partial import PartialRecording, read_partial
+from rows import one_test_for
 
 
 def _appended(bundle: Bundle) -> list[bytes]:
@@ -84,7 +85,7 @@ def _record(data: bytes, sign: bytes = b"J") -> bytes:
     return sign + len(data).to_bytes(4, "big") + data
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("record", "says"),
     [
         (_record(b"{}"), "field 'kind'"),

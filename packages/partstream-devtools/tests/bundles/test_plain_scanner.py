@@ -3,7 +3,6 @@
 from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
-import pytest
 from hypothesis import given
 
 from bundles.canaries import KEYS, unzipped
@@ -68,7 +67,7 @@ UNREDACTED: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("name", UNREDACTED)
+@one_test_for("name", UNREDACTED)
 def test_the_scanner_finds_what_it_is_for_and_no_more_after_the_redaction(name: str) -> None:
     said = UNREDACTED[name]
     event = f'{{"type":"response.output_text.done","item_id":"m","text":{_quoted(said)}}}'.encode()

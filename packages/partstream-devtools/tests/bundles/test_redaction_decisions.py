@@ -22,6 +22,7 @@ from partstream_devtools.bundles.exchange import (
 )
 from partstream_devtools.redaction.redacting import RedactionReport, redact, what_is_in_it
 from partstream_devtools.redaction.replacing import stand_in
+from rows import one_test_for
 
 
 def _redacted(
@@ -58,7 +59,7 @@ def _events(*events: Any, **options: Any) -> list[Any]:
     return [json.loads(line) for line in _body(*events, **options).splitlines()]
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("text", "expected"),
     [
         ("Max has 12 Keys", "Xxx xxx 00 Xxxx"),

@@ -4,8 +4,6 @@ import json
 from base64 import b64encode, urlsafe_b64encode
 from urllib.parse import quote
 
-import pytest
-
 from partstream_devtools.redaction.rules import PERSON_RULES, RULES, Search
 from rows import one_test_for
 
@@ -129,7 +127,7 @@ def test_a_key_is_found_in_every_form(rule: str, form: object) -> None:
     assert said[-14:-2] not in hidden or not said[-14:-2].strip('"}\\')
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     "text",
     [
         "Max tokens: 4096, max_completion_tokens=100, token_count: 12",

@@ -2,11 +2,11 @@
 
 from datetime import UTC, datetime, timedelta, timezone
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from partstream_devtools.bundles.exchange import nanoseconds_of, wall_time_of
+from rows import one_test_for
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _OFFSETS = st.integers(-14 * 60, 14 * 60).map(lambda minutes: timezone(timedelta(minutes=minutes)))
@@ -19,7 +19,7 @@ def test_it_is_the_time_of_the_standard_library(time):
     assert wall_time_of(wanted) == time.astimezone(UTC).isoformat(timespec="microseconds")
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("text", "nanoseconds"),
     [
         ("1970-01-01T00:00:00Z", 0),

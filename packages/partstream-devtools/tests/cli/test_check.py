@@ -7,6 +7,7 @@ from click.testing import CliRunner, Result
 
 from partstream.cli import main
 from partstream.lm.contract import RULES
+from rows import one_test_for
 
 ITEM = {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "read", "arguments": '{"path": "/src"}'}
 CREATED = {"type": "response.created", "response": {"id": "resp_1", "model": "m", "status": "in_progress"}}
@@ -127,7 +128,7 @@ def test_a_file_is_read_whatever_its_framing(tmp_path):
         assert (report["file"], report["parts"]) == (str(path), {"TextPart": 1})
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("arguments", "data", "reason"),
     [
         (["/does/not/exist.jsonl"], None, "cannot read /does/not/exist.jsonl: No such file or directory"),

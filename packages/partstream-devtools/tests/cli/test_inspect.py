@@ -17,6 +17,7 @@ from partstream_devtools.capturing.bundling import RecordingFolder
 from partstream_devtools.commands_inspect import summary
 from partstream_devtools.inspector.metrics import collapsed
 from partstream_devtools.inspector.view import ViewedFile, view_of
+from rows import one_test_for
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -216,7 +217,7 @@ def test_the_last_answer_is_that_of_a_running_program_else_the_newest_recording(
     assert "The connection broke behind event 20" in _run("--last", "--text").output
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("arguments", "said"),
     [
         ((), "name a recording, - for standard input, --last or --live"),

@@ -11,6 +11,7 @@ from click.testing import CliRunner, Result
 from commands import call, run
 from partstream.cli import main
 from partstream_devtools.testing.admission import scenario_events
+from rows import one_test_for
 
 TOOL = {"type": "function", "name": "get_weather", "parameters": {"properties": {"city": {"type": "string"}}}}
 TOOLS_REQUEST = {"model": "m", "input": "The weather in Lisbon?", "tools": [TOOL], "stream": True}
@@ -150,7 +151,7 @@ UNREADABLE: dict[str, tuple[bytes, tuple[str, ...]]] = {
 }
 
 
-@pytest.mark.parametrize(("data", "options"), UNREADABLE.values(), ids=UNREADABLE)
+@one_test_for(("data", "options"), UNREADABLE.values(), ids=UNREADABLE)
 def test_what_cannot_be_read_exits_2_with_a_sentence_and_no_rows(data: bytes, options: tuple[str, ...]):
     result = _replay(data, "--json", *options)
     assert (result.exit_code, result.stdout) == (2, "")

@@ -13,6 +13,7 @@ from partstream_devtools.conformance.assertions import (
     recorded_answer,
     recorded_answer_sync,
 )
+from rows import one_test_for
 
 CALL = ToolCallPart("c1", "read", {"path": "a"})
 READ = Tool("read", "Reads a file.", {"type": "object"})
@@ -25,7 +26,7 @@ def test_parts_that_keep_the_contract_pass():
     assert_contract([ThinkingPart("hm")], cancelled_after=1)
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("parts", "options", "rule"),
     [
         ([CALL, CALL], {}, "tool-call.unique-call-id"),

@@ -1,15 +1,15 @@
 """The badge of a report."""
 
-import pytest
 from report_samples import EVERYTHING, FAILED, KEPT, UNJUDGED, check, parsed, report
 
 from partstream_devtools.conformance.report import Verdict
 from partstream_devtools.conformance.report_formats import badge_json, badge_svg
+from rows import one_test_for
 
 DAY = "2026-11-22"
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("value", "message", "color"),
     [
         (KEPT, "1/1, 1 not applicable, 2026-11-22", "brightgreen"),

@@ -14,6 +14,7 @@ from partstream_devtools.conformance.report import (
     baseline_text,
     read_baseline,
 )
+from rows import one_test_for
 
 TWO_CALLS = "tool-call.unique-call-id/two-calls"
 TEXT = "text.utf-8/text"
@@ -28,7 +29,7 @@ def _result(verdict: Verdict, check: str = TWO_CALLS, *, scored: bool = True) ->
 EXPECTING = Baseline({TWO_CALLS: "issue 12"})
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("verdict", "is_expected", "is_stale"),
     [
         (Verdict.FAILED, True, False),

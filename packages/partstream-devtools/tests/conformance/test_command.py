@@ -18,6 +18,7 @@ from partstream_devtools.conformance.running import run
 from partstream_devtools.conformance.stdio_target import StdioTarget
 from partstream_devtools.conformance.targets import BaseURLTarget
 from partstream_devtools.testing.upstream import ReplayUpstream
+from rows import one_test_for
 
 EXAMPLES = Path(__file__).resolve().parents[4] / "examples"
 PARROT = str(EXAMPLES / "providers" / "parrot.py")
@@ -92,7 +93,7 @@ def test_the_report_is_written_as_json(tmp_path, broken):
     assert json.loads(partstream(PARROT, "/text", "--json", "-").output)["exit_code"] == 0
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("arguments", "said"),
     [
         (["missing.py"], "no such file"),

@@ -6,6 +6,7 @@ import pytest
 from report_samples import EVERYTHING, KEPT, parsed, report
 
 from partstream_devtools.conformance.report_formats import junit_xml
+from rows import one_test_for
 
 # What junit-10.xsd and junit-4.xsd of Jenkins both allow: attributes, those that must be there, children in order.
 SCHEMA: dict[str, tuple[set[str], set[str], list[str]]] = {
@@ -68,7 +69,7 @@ def test_a_check_is_a_case_of_the_suite_of_its_subject():
     assert properties["contract"] == "1.0"
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("case", "tag", "kind"),
     [
         ("tool-call.unique-call-id/two-calls", "failure", "failed"),

@@ -21,6 +21,7 @@ from partstream_devtools.conformance.report import Verdict
 from partstream_devtools.conformance.running import run
 from partstream_devtools.conformance.scenarios import all_rows, check_ids, parser_scenarios
 from partstream_devtools.conformance.targets import ParserTarget
+from rows import one_test_for
 
 BAD = {Verdict.FAILED, Verdict.WARNING, Verdict.UNTESTABLE, Verdict.ERROR}
 LIMITS = TimeLimits(answer_seconds=0.5, grace_seconds=0.001)
@@ -206,7 +207,7 @@ def test_a_parser_may_raise_any_error_for_a_failed_stream():
     assert "failure.rejects/truncated" in passed(report)
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("parse", "takes"),
     [
         (own, Takes.BYTES),

@@ -6,11 +6,12 @@ import pytest
 
 from partstream.codec.redaction import Redactor
 from partstream_devtools.conformance.report import secrets_of
+from rows import one_test_for
 
 KEY = "abcd-1234-efgh"
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     "command",
     [
         ["server", "--api-key", KEY],

@@ -8,6 +8,7 @@ import pytest
 from partstream.errors import CallerError
 from partstream_devtools.conformance.exercises import Exercise, shrink, smaller_exercises
 from partstream_devtools.conformance.scripts import Call, Ending, Say, Script, ScriptedAnswer, Think, read_actions
+from rows import one_test_for
 
 LONG = "one two three four five six seven eight nine ten"
 LARGE = Exercise(
@@ -109,7 +110,7 @@ def test_a_case_is_the_same_behind_json():
     assert Exercise.from_json(LARGE.to_json()) == LARGE
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("value", "says"),
     [
         ({}, "moves: got None"),

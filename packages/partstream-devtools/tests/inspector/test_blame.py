@@ -6,8 +6,6 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
 from inspector import sample_streams as streams
 from inspector.sample_streams import answer, bundle, exchange, paced
 from partstream import errors
@@ -210,6 +208,6 @@ UPSTREAM_ERRORS = [
 ]
 
 
-@pytest.mark.parametrize("name", UPSTREAM_ERRORS)
+@one_test_for("name", UPSTREAM_ERRORS)
 def test_no_error_of_an_upstream_is_blamed_on_the_provider(name: str):
     assert blame(EndFacts("failed", "whole", name, "It broke."))["who"] in {"server", "network", "client"}

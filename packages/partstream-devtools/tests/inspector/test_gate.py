@@ -3,6 +3,7 @@
 import pytest
 
 from partstream_devtools.inspector.server import PAGE, TOKEN_HEADER, InspectorRequest, refusal_of
+from rows import one_test_for
 
 TOKEN = "t" * 43
 PATHS = {PAGE: ("GET",), "/view": ("GET",), "/stop": ("POST",)}
@@ -14,14 +15,12 @@ def status_of(method, path, headers):
     return None if refusal is None else refusal.status
 
 
-@pytest.mark.parametrize(
-    "host", ["127.0.0.1:4000", "localhost:4000", "LOCALHOST:1", "[::1]:4000", "127.0.0.1", "localhost"]
-)
+@one_test_for("host", ["127.0.0.1:4000", "localhost:4000", "LOCALHOST:1", "[::1]:4000", "127.0.0.1", "localhost"])
 def test_a_request_to_this_machine_is_answered_at_any_port(host):
     assert status_of("GET", "/view", OWN | {"host": host}) is None
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     "host",
     [
         "",
@@ -60,7 +59,7 @@ def test_a_request_of_the_servers_own_page_is_answered(origin):
     assert status_of("POST", "/stop", headers) is None
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     "origin",
     [
         "null",
@@ -93,7 +92,7 @@ def test_a_link_from_anywhere_may_lead_to_the_page_which_holds_nothing():
     assert status_of("GET", PAGE, {"host": "localhost:1", "sec-fetch-site": "cross-site"}) is None
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     "headers",
     [
         {},
@@ -116,7 +115,7 @@ def test_only_the_token_in_its_header_opens_what_holds_data(headers):
     assert status_of("GET", PAGE, headers) is None
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     "path",
     [
         "/../view",
@@ -135,7 +134,7 @@ def test_a_path_is_one_of_the_table_as_it_is_written_or_none(path):
     assert status_of("GET", path, OWN) == 404
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("method", "path", "allow"),
     [
         ("POST", "/view", ("GET",)),
@@ -153,7 +152,7 @@ def test_reads_are_get_and_actions_are_post(method, path, allow):
     assert (refusal.status, refusal.allow) == (405, allow)
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("content_type", "status"),
     [
         ("application/json", None),

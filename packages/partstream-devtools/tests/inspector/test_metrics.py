@@ -12,6 +12,7 @@ from partstream.lm.parts import TextPart
 from partstream_devtools.bundles.exchange import HowEnded
 from partstream_devtools.inspector.metrics import NUMBERS, Gap, Moment, rhythm_of, shown_number
 from partstream_devtools.inspector.view import ViewedFile, view_of
+from rows import one_test_for
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -160,7 +161,7 @@ def test_the_longest_gap_is_between_two_events_that_changed_the_answer():
     assert rhythm_of(_moments([0])).longest is None
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("value", "unit", "text"),
     [
         (4.26, "ms", "4.3 ms"),

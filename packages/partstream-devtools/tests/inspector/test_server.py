@@ -241,7 +241,7 @@ UNREADABLE = {
 }
 
 
-@pytest.mark.parametrize("name", UNREADABLE)
+@one_test_for("name", UNREADABLE)
 def test_what_is_unreadable_or_too_large_is_refused_and_the_server_goes_on(name):
     data, expected = UNREADABLE[name]
 
@@ -331,7 +331,7 @@ def test_who_comes_back_gets_what_it_missed():
     run(check)
 
 
-@pytest.mark.parametrize("last", ["7", "-1", "", "x", "9" * 5000, "\xb2"])
+@one_test_for("last", ["7", "-1", "", "x", "9" * 5000, "\xb2"])
 def test_who_comes_back_with_a_number_that_is_unknown_reads_the_view_again(last):
     async def check(asker, source, server):
         await asker.ask("GET", "/view")

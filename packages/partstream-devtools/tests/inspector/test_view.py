@@ -6,7 +6,6 @@ from base64 import b64decode
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,6 +17,7 @@ from partstream.lm.parts import TextPart, ThinkingPart, ToolCallPart
 from partstream_devtools.bundles.exchange import HowEnded
 from partstream_devtools.inspector.metrics import collapsed
 from partstream_devtools.inspector.view import ViewedFile, view_of
+from rows import one_test_for
 
 if TYPE_CHECKING:
     from partstream_devtools.bundles.exchange import Bundle
@@ -56,7 +56,7 @@ def _check(shown: AnswerView) -> None:
     assert {gap[side] for gap in shown["gaps"] for side in ("after", "before")} <= numbers  # type: ignore[literal-required]
 
 
-@pytest.mark.parametrize("name", [name for name in SAMPLES if name != "long"])
+@one_test_for("name", [name for name in SAMPLES if name != "long"])
 def test_every_kind_of_answer_is_json_whose_numbers_mean_something(name: str):
     view = SAMPLES[name]()
     assert is_json(view)

@@ -11,6 +11,7 @@ from partstream_devtools.testing.admission import DEFAULT_PATH, ENDPOINTS, Repla
 from partstream_devtools.testing.replaying import CURRENT, Current, ReceivedRequest, ServedExchange
 from partstream_devtools.testing.scripted_model import SCENARIOS, UnknownScenarioError
 from partstream_devtools.testing.upstream import ReplayUpstream
+from rows import one_test_for
 from testing.clients import body, read_events, run, said
 
 TOKEN = token_hex(8)
@@ -197,7 +198,7 @@ def test_a_bad_header_is_told_what_is_expected(header):
     run(check)
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("settings", "error"),
     [
         ({"scenario": "nonsense"}, UnknownScenarioError),

@@ -1,16 +1,15 @@
 """What an answer depends on in a conversation, however its wire cuts the messages."""
 
-import pytest
-
 from conversation.samples import PDF, PNG, assistant, called, gave, system, user
 from partstream import DataPart, TextPart
 from partstream_devtools.testing.directives import ToolOutput, new_images, tool_outputs, user_text
+from rows import one_test_for
 
 PICTURE = DataPart(PNG, "image/png")
 ADDRESS = DataPart.text("https://example.com/cat.jpg", "text/uri-list")
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("messages", "expected"),
     [
         ([], ""),
@@ -28,7 +27,7 @@ def test_the_text_of_the_user_is_that_of_the_last_run_that_has_any(messages, exp
     assert user_text(messages) == expected
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("messages", "expected"),
     [
         ([user("one")], []),
@@ -46,7 +45,7 @@ def test_what_tools_gave_since_the_last_text_of_the_user_is_found_with_their_nam
     assert list(tool_outputs(messages)) == expected
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("messages", "expected"),
     [
         ([user("one")], []),

@@ -13,6 +13,7 @@ from partstream.protocols.reader import StreamReader
 from partstream_devtools.testing.admission import endpoint_at
 from partstream_devtools.testing.scripted_model import SCENARIOS
 from partstream_devtools.testing.vendors.chat_completions import MOST_OF_AN_ID
+from rows import one_test_for
 from testing.clients import run
 
 TOKEN = "sesame"  # noqa: S105 - made up
@@ -131,7 +132,7 @@ def test_a_key_goes_into_the_usual_header():
     run(check, token=TOKEN)
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("messages", "param", "code", "words"),
     [
         (

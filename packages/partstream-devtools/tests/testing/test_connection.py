@@ -3,10 +3,9 @@
 import asyncio
 import json
 
-import pytest
-
 from partstream.server.loopback import LoopbackLimits
 from partstream_devtools.testing.replaying import Outcome
+from rows import one_test_for
 from testing.clients import body, raw_chunks, raw_exchange, raw_request, run
 
 SMALL = LoopbackLimits(header_bytes=1000, body_bytes=1000, request_seconds=0.1)
@@ -32,7 +31,7 @@ def _exchange(data, **settings):
     return replies[0]
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("data", "status", "expected"),
     [
         (b"\x16\x03\x01\x02\x00 this is no HTTP\r\n\r\n", 400, "HTTP/1.1"),

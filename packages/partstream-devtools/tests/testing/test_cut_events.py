@@ -13,6 +13,7 @@ from partstream.protocols.gemini import PROTOCOL as GEMINI
 from partstream.protocols.gemini.serve import ARRAY
 from partstream_devtools.testing.admission import DEFAULT_PATH, ENDPOINTS
 from partstream_devtools.testing.faults import END_OF_STREAM, START_OF_STREAM, UNNAMED, EventCutter, Pace, Stall
+from rows import one_test_for
 
 every_endpoint = pytest.mark.parametrize("endpoint", ENDPOINTS.values(), ids=ENDPOINTS)
 ASKED = InboundRequest("m", (ChatMessage.user("Hi"),), RequestOptions(), dialect="3")
@@ -79,7 +80,7 @@ WHOLE_AT_ONCE = {"gemini", "ollama"}
 STREAMING = {path: one for path, one in ENDPOINTS.items() if one.protocol.name not in WHOLE_AT_ONCE}
 
 
-@pytest.mark.parametrize("endpoint", STREAMING.values(), ids=STREAMING)
+@one_test_for("endpoint", STREAMING.values(), ids=STREAMING)
 def test_no_call_is_whole_before_its_last_event(endpoint):
     form, _, frames = written(endpoint, [ToolCallPart("c", "f", {"city": "Lisbon"}), Finish(Outcome.COMPLETED)])
     sends = cut(endpoint, form, *frames, form.end)

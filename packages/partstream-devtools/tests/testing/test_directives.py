@@ -10,9 +10,10 @@ from partstream_devtools.testing.directives import (
     read_pace,
     read_scenario,
 )
+from rows import one_test_for
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("text", "expected"),
     [
         ("", None),

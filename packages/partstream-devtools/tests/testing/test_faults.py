@@ -24,6 +24,7 @@ from partstream_devtools.testing.faults import (
 )
 from partstream_devtools.testing.replaying import Outcome
 from partstream_devtools.testing.scripted_model import SCENARIOS
+from rows import one_test_for
 from testing.clients import (
     body,
     raw_chunks,
@@ -301,7 +302,7 @@ def test_a_fault_applies_to_a_reply_that_is_no_stream():
     run(check)
 
 
-@pytest.mark.parametrize("fault", NEVER_ENDING)
+@one_test_for("fault", NEVER_ENDING)
 def test_a_stall_without_an_end_ends_with_the_client(fault):
     async def check(upstream, client):
         request = asyncio.create_task(_post(client, fault))
@@ -331,7 +332,7 @@ def test_every_fault_can_be_put_on_every_scenario(name):
     asyncio.run(check())
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("fault", "expected"),
     [
         ("nonsense", "one of status,"),

@@ -18,6 +18,7 @@ from partstream_devtools.testing.vendors.vendor import (
     block_of,
     tokens_of,
 )
+from rows import one_test_for
 
 MARKED = CacheRule(1024, look_back=20, most_marks=4, write_price=1.25, read_price=0.1)
 AUTOMATIC = CacheRule(4096, is_automatic=True)
@@ -84,7 +85,7 @@ BILLS: dict[str, Rows] = {
 }
 
 
-@pytest.mark.parametrize("rows", BILLS.values(), ids=BILLS)
+@one_test_for("rows", BILLS.values(), ids=BILLS)
 def test_what_requests_cost(rows: Rows):
     cache = PromptCache()
     assert [cache.bill(asked) for asked, _ in rows] == [bill for _, bill in rows]

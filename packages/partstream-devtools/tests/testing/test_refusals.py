@@ -9,6 +9,7 @@ from partstream.lm.outputs import Finish, InboundRequest
 from partstream_devtools.testing.directives import NamedValue
 from partstream_devtools.testing.scripted_model import play
 from partstream_devtools.testing.vendors.vendor import check_calls, check_request, check_signatures
+from rows import one_test_for
 from testing.clients import body, run
 
 
@@ -21,7 +22,7 @@ def _signed(name):
     return [part.metadata for part in _answer(name) if isinstance(part, ThinkingPart) and part.metadata]
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     "messages",
     [
         [user("Hi")],

@@ -11,6 +11,7 @@ from partstream_devtools.testing.admission import DEFAULT_PATH, ENDPOINTS
 from partstream_devtools.testing.directives import parse_choices
 from partstream_devtools.testing.faults import Send
 from partstream_devtools.testing.replaying import CURRENT, Exchanges, Outcome, Plan, ReplayLayer, noting_bugs
+from rows import one_test_for
 
 ENDPOINT = ENDPOINTS[DEFAULT_PATH]
 EVENTS = [b'event: %s\ndata: {"type":"%s"}\n\n' % (name, name) for name in (b"a", b"b", b"c")]
@@ -93,7 +94,7 @@ def test_the_length_that_the_application_said_is_not_that_of_what_becomes_of_its
     assert came[0]["headers"] == [(b"x-id", b"1")]
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("fault", "expected", "outcome"),
     [
         ("cut=2", EVENTS[:2], Outcome.CUT),

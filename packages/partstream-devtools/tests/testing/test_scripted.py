@@ -30,6 +30,7 @@ from partstream_devtools.testing.scripted_model import (
     find_choice,
     play,
 )
+from rows import one_test_for
 
 TOOLS = RequestOptions(tools=(WEATHER,))
 
@@ -42,7 +43,7 @@ def played(name, request=None, identity="one"):
     return list(play(NamedValue(name), request or asked(), identity))
 
 
-@pytest.mark.parametrize("name", SCENARIOS)
+@one_test_for("name", SCENARIOS)
 def test_every_scenario_keeps_the_contract_and_ends_with_its_only_finish(name):
     *parts, finish = played(name)
     checker = ContractChecker(("get_weather",), CheckMode.STRICT)
@@ -56,7 +57,7 @@ def test_every_scenario_keeps_the_contract_and_ends_with_its_only_finish(name):
     assert not any(isinstance(part, Finish) for part in parts)
 
 
-@pytest.mark.parametrize("name", SCENARIOS)
+@one_test_for("name", SCENARIOS)
 def test_the_same_request_and_identity_give_the_same_answer(name):
     first, second = played(name), played(name)
     assert first[:-1] == second[:-1]

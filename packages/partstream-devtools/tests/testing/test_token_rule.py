@@ -1,7 +1,5 @@
 """The tokens of the scripted model, worked out by hand."""
 
-import pytest
-
 from conversation.samples import PNG, assistant, called, gave, system, user
 from partstream import DataPart, RequestOptions, TextPart, ThinkingPart, Tool, ToolCallPart, Usage
 from partstream.lm.outputs import InboundRequest
@@ -15,18 +13,17 @@ from partstream_devtools.testing.scripted_model import (
     count_tokens,
     usage,
 )
+from rows import one_test_for
 
 PICTURE = DataPart(PNG, "image/png")
 
 
-@pytest.mark.parametrize(
-    ("text", "tokens"), [("", 0), ("a", 1), ("abcd", 1), ("abcde", 2), ("ééé", 2), ("👋", 1), ("\ud800", 1)]
-)
+@one_test_for(("text", "tokens"), [("", 0), ("a", 1), ("abcd", 1), ("abcde", 2), ("ééé", 2), ("👋", 1), ("\ud800", 1)])
 def test_a_token_is_four_bytes_begun(text, tokens):
     assert count_tokens(text) == tokens
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("message", "tokens"),
     [
         (user([TextPart("abc"), TextPart("de")]), 2),

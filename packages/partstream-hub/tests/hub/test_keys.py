@@ -20,6 +20,7 @@ from partstream_hub.authentication import (
     verified_key,
 )
 from partstream_hub.directory import Directory, Key, Person, Team
+from rows import one_test_for
 
 NOW = 1_800_000_000.0
 MADE = new_key()
@@ -55,7 +56,7 @@ def test_a_code_is_known_by_its_digest():
     assert code_digest(TEXT) is None
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     "known",
     [
         directory(replace(KEY, expires_at=NOW)),
@@ -76,7 +77,7 @@ def test_a_key_is_accepted_until_it_expires():
     assert verified_key(directory(replace(KEY, expires_at=NOW + 1)), TEXT, NOW) is not None
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     "text",
     [
         "",
@@ -122,7 +123,7 @@ def test_every_text_is_compared_once_in_constant_time(text: str, monkeypatch: py
     assert compared == [32]
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     "headers",
     [
         {"authorization": f"Bearer {TEXT}"},
@@ -140,7 +141,7 @@ def test_a_key_is_taken_from_the_headers_of_every_wire(headers: dict[str, str]):
 OTHER = new_key().secret.reveal()
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     "headers",
     [
         {},

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,11 +11,12 @@ from partstream_hub.journal import TakeLease, Tools
 from partstream_hub.leases import SHARES, BudgetGrant, WorkerSettings, spare_size
 from partstream_hub.store.opening import opened_store
 from partstream_hub.worker import BudgetManager
+from rows import one_test_for
 
 AMOUNT = st.integers(0, 10**18)
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("answer", "unspent", "leased", "spare"),
     [
         (100, 10_000, 0, 125),  # an answer that is a quarter longer

@@ -99,7 +99,7 @@ def test_a_routed_model_lists_the_highest_price_that_an_answer_may_have():
     assert "inputCost" not in routed_information(route, [cheap, unknown], [dear]).extra
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     "extra",
     [
         {},
@@ -141,7 +141,7 @@ def test_no_usage_within_its_bound_costs_more_than_the_bound(price, given_tokens
 # ---- the longest output ----
 
 
-@pytest.mark.parametrize("wire", WIRES, ids=lambda wire: wire.name)
+@one_test_for("wire", WIRES, ids=lambda wire: wire.name)
 def test_the_limit_of_every_wire_is_read(wire: Wire):
     path, body, headers, query = wire.request("m", options=RequestOptions(model_options={"max_output_tokens": 500}))
     request = WireRequest(path.removeprefix(wire.base_path), body, headers, query, "POST", wire.base_path)
@@ -161,7 +161,7 @@ def test_a_shorter_limit_reaches_the_upstream_of_every_wire_from_every_wire(sour
     assert ("77" in sent, "500" in sent) == (True, False), sent
 
 
-@pytest.mark.parametrize("said", [None, -1, 0, "many", True, 1e999])
+@one_test_for("said", [None, -1, 0, "many", True, 1e999])
 def test_a_limit_that_is_none_counts_as_not_said(said: object):
     asked = InboundRequest("m", (), RequestOptions(model_options={"num_predict": said, "temperature": 1}))
     assert asked_output(asked) is None
@@ -369,7 +369,7 @@ def test_an_answer_is_counted_seldom_while_much_is_left():
 KEY = Key("k", bytes(32), "ana")
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("key", "person", "team", "models"),
     [
         (None, None, None, {"gpt-5", "gpt-5-mini", "claude", "x/y"}),

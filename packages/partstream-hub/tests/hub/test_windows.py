@@ -4,7 +4,6 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -12,6 +11,7 @@ from hub.stores import HubDatabase
 from partstream_hub.amounts import span_at
 from partstream_hub.directory import BudgetRule, BudgetUnit, Owner, OwnerKind, Period
 from partstream_hub.store.values import LeaseAsk
+from rows import one_test_for
 
 ZONES = (
     "UTC", "Europe/Berlin", "America/New_York", "America/Santiago", "Asia/Kolkata", "Australia/Lord_Howe",
@@ -45,7 +45,7 @@ SPANS = [
 ]
 
 
-@pytest.mark.parametrize(("period", "zone", "now", "starts", "ends"), SPANS)
+@one_test_for(("period", "zone", "now", "starts", "ends"), SPANS)
 def test_a_window_is_a_day_a_week_or_a_month_of_the_calendar(
     period: Period, zone: str, now: str, starts: str, ends: str
 ) -> None:

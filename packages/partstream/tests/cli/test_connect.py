@@ -13,6 +13,7 @@ import pytest
 from commands import call, run
 from partstream.cli.client_settings import CLIENTS
 from partstream_devtools.testing.upstream import ReplayUpstream
+from rows import one_test_for
 
 TOKEN = "token-of-this-test"  # noqa: S105 - made up
 CLOSED = "http://127.0.0.1:9"
@@ -87,7 +88,7 @@ def test_for_a_server_that_asks_for_no_token_none_is_looked_for(tmp_path: Path):
     run(test())
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("arguments", "code", "says"),
     [
         (("codex", "--url", CLOSED), 3, "partstream serve"),

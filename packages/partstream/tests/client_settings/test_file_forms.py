@@ -79,7 +79,7 @@ def _meaning(form: FileForm, text: str) -> Any:
     return tomllib.loads(text) if isinstance(form, TomlFile) else None
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("form", "text", "key", "got"),
     [
         (JSON, '{"a": }', ("b",), "no value in line 1"),

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from partstream.config.editing import FileChangedError, edit_file, with_default_profile, with_profile, without_profile
 from partstream.settings.kinds import ConfigurationError
+from rows import one_test_for
 
 PATH = Path("/home/me/partstream.toml")
 SETTINGS = {"baseUrl": "https://h.example/v1", "apiKeyEnv": "MY_KEY", "discover": False, "models": ["a", "b"]}
@@ -136,7 +137,7 @@ DEFAULTS = {
 }
 
 
-@pytest.mark.parametrize(("text", "changed"), DEFAULTS.values(), ids=DEFAULTS)
+@one_test_for(("text", "changed"), DEFAULTS.values(), ids=DEFAULTS)
 def test_the_default_profile_is_a_line_of_the_head(text: str, changed: str):
     assert with_default_profile(PATH, text, "work") == changed
 

@@ -16,17 +16,18 @@ from partstream.settings.row import SettingSource, hidden_url
 from partstream.upstream.configuration import GatewayConfiguration
 from partstream.upstream.endpoint import CredentialError
 from partstream.vscode.failures import GroupSecrets
+from rows import one_test_for
 
 KEYS = ["sk-planted", "sk-proj-0123456789abcdef", "psj_planted", "4f1d0c9ba37e4f1d", "Bearer 4f1d0c9ba37e4f1d"]
 NAMES = ["baseUrl", "x-api-key", "X-Forwarded-For", "max_tokens_2", "anthropic-beta", "x-team-of-2026", "tokens"]
 
 
-@pytest.mark.parametrize("key", KEYS)
+@one_test_for("key", KEYS)
 def test_a_key_is_no_name_to_show(key: str):
     assert shown_name(key) == "***"
 
 
-@pytest.mark.parametrize("name", NAMES)
+@one_test_for("name", NAMES)
 def test_a_name_is_shown(name: str):
     assert shown_name(name) == name
 
@@ -69,7 +70,7 @@ HIDDEN = {
 }
 
 
-@pytest.mark.parametrize(("url", "shown"), HIDDEN.items())
+@one_test_for(("url", "shown"), HIDDEN.items())
 def test_a_url_is_shown_without_its_query(url: str, shown: str):
     assert hidden_url(url) == shown
 

@@ -9,6 +9,7 @@ import pytest
 
 from partstream.config.loading import FetchedKey, RenewingKey, fetched_key, jwt_expiry
 from partstream.upstream.endpoint import CredentialError, Secret
+from rows import one_test_for
 from upstreams.upstreams import run
 
 
@@ -146,7 +147,7 @@ def test_a_key_survives_the_event_loop_that_fetched_it():
     assert asyncio.run(key.refresh(refused)) == Secret("key-2")
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("key", "expected"),
     [
         (jwt({"exp": 1234}), 1234.0),

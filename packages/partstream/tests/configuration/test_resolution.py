@@ -24,7 +24,7 @@ def values(resolved: Resolved) -> dict[str, Any]:
     return {name: value.given for name, value in resolved.values.items()}
 
 
-@pytest.mark.parametrize(("stronger", "weaker"), [*combinations(PLACES, 2)])
+@one_test_for(("stronger", "weaker"), [*combinations(PLACES, 2)])
 def test_the_stronger_place_wins_whatever_the_order_of_reading(stronger: SettingSource, weaker: SettingSource):
     layers = [layer(weaker, proxy="http://weak:1"), layer(stronger, proxy="http://strong:1")]
     for given in (layers, layers[::-1]):
@@ -76,7 +76,7 @@ STRANGERS = {
 }
 
 
-@pytest.mark.parametrize("layers", STRANGERS.values(), ids=STRANGERS)
+@one_test_for("layers", STRANGERS.values(), ids=STRANGERS)
 def test_a_key_never_goes_to_another_server_than_the_one_it_stands_beside(layers: tuple[Layer, ...]):
     resolved = resolve(layers)
     assert values(resolved) == {"baseUrl": URL}
@@ -180,7 +180,7 @@ def test_an_unknown_setting_is_refused_with_the_one_that_is_probably_meant(
     assert ("did you mean" in str(raised.value)) is (meant is not None)
 
 
-@pytest.mark.parametrize(("settings", "where", "meant"), UNKNOWN.values(), ids=UNKNOWN)
+@one_test_for(("settings", "where", "meant"), UNKNOWN.values(), ids=UNKNOWN)
 def test_in_a_group_it_is_a_warning_and_the_rest_of_the_group_works(
     settings: dict[str, Any], where: str, meant: str | None
 ):

@@ -2,12 +2,12 @@
 
 from itertools import pairwise
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from partstream import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.runtime.tool_loop import assistant_content
+from rows import one_test_for
 
 CALL = ToolCallPart("c1", "look", {"at": "sky"})
 MARKER = DataPart.text("small\\state", "stateful_marker")
@@ -47,7 +47,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("name", CASES)
+@one_test_for("name", CASES)
 def test_the_assistant_message_is_made_of(name: str) -> None:
     parts, expected = CASES[name]
     assert list(assistant_content(parts, {"c1"})) == expected

@@ -10,6 +10,7 @@ from partstream import InvalidArgumentError, LanguageModelError, LanguageModels,
 from partstream.errors import CallerError, DuplicateVendorError, UnknownModelError
 from partstream.runtime.consumer import LanguageModelChatSelector
 from partstream.runtime.requests import ConsumerLimits
+from rows import one_test_for
 
 PARROTS = ScriptedProvider(
     models=[information(id="a", family="parrot", version="1"), information(id="b", family="parrot", version="2")]
@@ -32,7 +33,7 @@ SELECTIONS = [
 ]
 
 
-@pytest.mark.parametrize(("selector", "expected"), SELECTIONS)
+@one_test_for(("selector", "expected"), SELECTIONS)
 def test_select_returns_the_models_that_match_in_order_of_registration(selector, expected) -> None:
     async def scenario() -> None:
         models = LanguageModels()
@@ -90,7 +91,7 @@ def test_a_list_that_is_none_is_reported_with_the_line_of_the_method(listed, mes
     run(scenario())
 
 
-@pytest.mark.parametrize("provider", [ScriptedProvider, 5, len, None, object()])
+@one_test_for("provider", [ScriptedProvider, 5, len, None, object()])
 def test_what_is_no_provider_is_refused(provider) -> None:
     with pytest.raises(
         InvalidArgumentError, match=r"provider: got .*, expected a LanguageModelChatProvider: an object"

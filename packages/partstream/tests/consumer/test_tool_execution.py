@@ -10,6 +10,7 @@ from scripted import run
 from partstream import DataPart, TextPart, Tool, ToolCallPart, ToolResultPart
 from partstream.errors import CallerError
 from partstream.runtime.tool_loop import ToolFunction, execute_tool_call, tool_result_content
+from rows import one_test_for
 
 IMAGE = DataPart.image(b"\x89PNG", "image/png")
 
@@ -29,7 +30,7 @@ RESULTS = [
 ]
 
 
-@pytest.mark.parametrize(("value", "content"), RESULTS)
+@one_test_for(("value", "content"), RESULTS)
 def test_a_result_becomes_content(value, content) -> None:
     assert tool_result_content(value) == content
 
@@ -38,7 +39,7 @@ CYCLE: list[object] = []
 CYCLE.append(CYCLE)
 
 
-@pytest.mark.parametrize("value", [object(), {1, 2}, b"bytes", [TextPart("a"), "b"], {"a": object()}, CYCLE])
+@one_test_for("value", [object(), {1, 2}, b"bytes", [TextPart("a"), "b"], {"a": object()}, CYCLE])
 def test_a_value_without_a_form_is_refused_with_its_type(value) -> None:
     with pytest.raises(CallerError, match=f"got {type(value).__name__}, expected a text, parts or a JSON value"):
         tool_result_content(value)
@@ -67,7 +68,7 @@ CALLABLES = [
 ]
 
 
-@pytest.mark.parametrize("call", CALLABLES)
+@one_test_for("call", CALLABLES)
 def test_any_callable_gets_the_input_and_gives_the_result(call) -> None:
     async def scenario() -> None:
         outcome = await outcome_of(call)

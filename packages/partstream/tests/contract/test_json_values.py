@@ -4,11 +4,11 @@ import json
 import math
 from types import MappingProxyType
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from partstream.codec.json_codec import MAX_DEPTH, find_non_json, shorten
+from rows import one_test_for
 
 JSON_VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -30,7 +30,7 @@ def test_every_json_value_is_accepted(value):
     json.dumps(value, allow_nan=False)
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("value", "finding"),
     [
         ({1}, "input is a set, expected a JSON value"),

@@ -3,11 +3,11 @@
 from collections import OrderedDict
 from types import MappingProxyType
 
-import pytest
 from promises import breaks, keeps
 
 from partstream.lm.contract import CheckMode, ContractChecker, Level
 from partstream.lm.parts import Audience, DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, unchecked_part
+from rows import one_test_for
 
 
 class TextPartOfAHost(TextPart):
@@ -275,7 +275,7 @@ def test_a_dropped_call_does_not_take_its_id():
     assert checker.check(ToolCallPart("gw-1", "read", {}))
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("part", "evidence"),
     [
         (ToolCallPart("gw-1", "read", {"a": [1, {"b": b"c"}]}), "input['a'][1]['b'] is a bytes"),

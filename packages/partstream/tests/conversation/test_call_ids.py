@@ -2,11 +2,11 @@
 
 import re
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from partstream.conversation.turns import MAX_ID_LENGTH, CallIdRule, CallIds, IdForm
+from rows import one_test_for
 
 IDS = st.lists(st.text(max_size=90) | st.sampled_from(["gw-1", "1", "gw-gw-1", "", "gw-"]), max_size=8)
 
@@ -50,7 +50,7 @@ FORMS: dict[str, tuple[CallIdRule, str, str]] = {
 }
 
 
-@pytest.mark.parametrize(("rule", "given_id", "expected"), FORMS.values(), ids=FORMS)
+@one_test_for(("rule", "given_id", "expected"), FORMS.values(), ids=FORMS)
 def test_an_id_gets_the_form_that_the_server_accepts(rule: CallIdRule, given_id: str, expected: str):
     sent = CallIds("gw-", rule).open(given_id)
     start, _, digest = expected.partition("…")

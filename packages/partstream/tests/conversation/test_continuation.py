@@ -1,12 +1,11 @@
 """Which stored response a request goes on from: the last that saw what stands before it, and no other."""
 
-import pytest
-
 from conversation.samples import ORIGIN, assistant, called, gave, prepared, user
 from partstream import ChatMessage, TextPart, ToolCallPart
 from partstream.conversation.preparation import Continuation, RequestSettings, history_digest
 from partstream.conversation.provider_state import StateMarker, marker_part
 from partstream.conversation.turns import answer_digest
+from rows import one_test_for
 
 STORING = RequestSettings(continuation=Continuation.ON)
 
@@ -43,7 +42,7 @@ FOUND: dict[str, tuple[list[ChatMessage], tuple[int, str] | None]] = {
 }
 
 
-@pytest.mark.parametrize(("messages", "found"), FOUND.values(), ids=FOUND)
+@one_test_for(("messages", "found"), FOUND.values(), ids=FOUND)
 def test_the_response_to_go_on_from(messages: list[ChatMessage], found: tuple[int, str] | None):
     assert prepared(*messages, settings=STORING).continuation == found
 

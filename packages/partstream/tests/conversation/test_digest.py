@@ -6,6 +6,7 @@ from conversation.samples import PNG, assistant, called, gave, system, user
 from partstream import ChatMessage, DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.conversation.preparation import history_digest
 from partstream.conversation.turns import answer_digest
+from rows import one_test_for
 
 BASE = [system("s"), user("a"), assistant([TextPart("b"), called("1", "f", x=1)]), user([gave("1", "r")])]
 
@@ -39,7 +40,7 @@ def test_what_no_model_sees_changes_nothing(messages: list[ChatMessage]):
     assert history_digest(messages) == history_digest(BASE)
 
 
-@pytest.mark.parametrize("messages", OTHER.values(), ids=OTHER)
+@one_test_for("messages", OTHER.values(), ids=OTHER)
 def test_what_a_model_sees_changes_it(messages: list[ChatMessage]):
     assert history_digest(messages) != history_digest(BASE)
 

@@ -17,6 +17,7 @@ from partstream.conversation.provider_state import (
 )
 from partstream.conversation.turns import Reasoning, Text, ToolNames
 from partstream.lm.parts import ResponsePart
+from rows import one_test_for
 
 
 def item(name: str) -> dict[str, Any]:
@@ -89,7 +90,7 @@ CARRIES = {
 }
 
 
-@pytest.mark.parametrize(("history", "carries"), CARRIES.values(), ids=CARRIES)
+@one_test_for(("history", "carries"), CARRIES.values(), ids=CARRIES)
 def test_what_a_request_carries(history: tuple[ChatMessage, ...], carries: Carried):
     assert prepared(*history).carries == carries
 
@@ -158,7 +159,7 @@ SIZES = {
 }
 
 
-@pytest.mark.parametrize(("items", "kept"), SIZES.values(), ids=SIZES)
+@one_test_for(("items", "kept"), SIZES.values(), ids=SIZES)
 def test_what_does_not_fit_a_marker_is_missing_in_later_turns_and_never_in_its_own(
     items: list[dict[str, Any]], kept: int
 ):

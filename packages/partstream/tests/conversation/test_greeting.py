@@ -1,10 +1,9 @@
 """Leading words of the assistant: instructions of callers without a system role, unless they greet."""
 
-import pytest
-
 from conversation.samples import assistant, called, system, user
 from partstream import ChatMessage, DataPart, TextPart, ThinkingPart
 from partstream.conversation.turns import leading_instructions
+from rows import one_test_for
 
 INSTRUCTIONS = [
     "You are a helpful assistant.",
@@ -24,13 +23,13 @@ GREETINGS = [
 ]
 
 
-@pytest.mark.parametrize("text", INSTRUCTIONS)
+@one_test_for("text", INSTRUCTIONS)
 def test_leading_instructions(text: str):
     assert leading_instructions([assistant(text), user("Hi")]) == 1
     assert leading_instructions([assistant(text), assistant("Be brief."), user("Hi"), assistant(text)]) == 2
 
 
-@pytest.mark.parametrize("text", GREETINGS)
+@one_test_for("text", GREETINGS)
 def test_greetings(text: str):
     assert leading_instructions([assistant(text), user("Hi")]) == 0
 
@@ -47,7 +46,7 @@ UNTOUCHED: dict[str, list[ChatMessage]] = {
 }
 
 
-@pytest.mark.parametrize("messages", UNTOUCHED.values(), ids=UNTOUCHED)
+@one_test_for("messages", UNTOUCHED.values(), ids=UNTOUCHED)
 def test_what_is_never_instructions(messages: list[ChatMessage]):
     assert leading_instructions(messages) == 0
 

@@ -13,6 +13,7 @@ from partstream.protocols.ai_sdk.write_request import PROMPT_FORMS, prompt_messa
 from partstream.protocols.openresponses.write_request import input_items
 from partstream.runtime.translation import to_model_messages
 from partstream.tokens.counting import MessageCounter
+from rows import one_test_for
 
 IMAGE, PAPER = "https://example.org/cat.png?size=1", "https://example.org/a.pdf"
 SHOWN = [ChatMessage.user([TextPart("See"), *(DataPart.text(url, "text/uri-list") for url in (IMAGE, PAPER))])]
@@ -36,7 +37,7 @@ def test_what_is_at_an_address_is_known_by_its_name(content: str, kind: MediaKin
     assert media == Media(kind, media_type, url=content.strip())
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     "content",
     [
         "https://example.org/page",

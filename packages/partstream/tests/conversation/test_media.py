@@ -1,6 +1,5 @@
 """Media types: the bytes are believed before the label, and bytes never become text."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -8,6 +7,7 @@ from conversation.samples import JPEG, PDF, PNG
 from partstream import DataPart
 from partstream.conversation.media import Media, MediaKind, data_url, file_name, read_media, sniff
 from partstream.lm.parts import unchecked_part
+from rows import one_test_for
 
 BITMAP = b"BM" + (20).to_bytes(4, "little") + bytes(14)
 
@@ -25,18 +25,18 @@ SNIFFED = {
 }
 
 
-@pytest.mark.parametrize(("media_type", "data"), SNIFFED.items())
+@one_test_for(("media_type", "data"), SNIFFED.items())
 def test_first_bytes_tell_the_type(media_type: str, data: bytes):
     assert sniff(data) == media_type
     assert read_media(DataPart(data, "application/octet-stream")).media_type == media_type
 
 
-@pytest.mark.parametrize("data", [b"", b"BMW is a car", b"plain", b"\x89PN", b"RIFF"])
+@one_test_for("data", [b"", b"BMW is a car", b"plain", b"\x89PN", b"RIFF"])
 def test_other_bytes_tell_nothing(data: bytes):
     assert sniff(data) is None
 
 
-@pytest.mark.parametrize("label", ["image/jpeg", "image/*", "image/gif", "application/octet-stream", "", "IMAGE/JPG"])
+@one_test_for("label", ["image/jpeg", "image/*", "image/gif", "application/octet-stream", "", "IMAGE/JPG"])
 def test_an_image_has_the_type_of_its_bytes_under_any_label(label: str):
     assert read_media(unchecked_part(DataPart, PNG, label)) == Media(MediaKind.IMAGE, "image/png")
 
@@ -57,7 +57,7 @@ LABELLED = {
 }
 
 
-@pytest.mark.parametrize(("data", "label", "media"), LABELLED.values(), ids=LABELLED)
+@one_test_for(("data", "label", "media"), LABELLED.values(), ids=LABELLED)
 def test_bytes_and_label_together(data: bytes, label: str, media: tuple[MediaKind, str, str]):
     assert read_media(DataPart(data, label)) == Media(*media)
 

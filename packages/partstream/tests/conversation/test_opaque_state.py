@@ -2,11 +2,11 @@
 
 import re
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from partstream.conversation.provider_state import decode_state, encode_state
+from rows import one_test_for
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
@@ -22,7 +22,7 @@ def test_what_was_sealed_comes_back(value):
     assert decode_state(text) == value
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     "text", ["", "gAAAAABo", "partstream1.e30.0000000000000000", encode_state({"a": 1})[:-1], encode_state({}) + "0"]
 )
 def test_every_other_text_is_nothing(text):

@@ -20,6 +20,7 @@ from partstream.conversation.provider_state import (
     usable_items,
 )
 from partstream.conversation.turns import Attachment, Call, Reasoning, Text, ToolNames
+from rows import one_test_for
 
 ITEM = {"id": "rs_1", "encrypted_content": "e"}
 
@@ -39,7 +40,7 @@ IGNORED: dict[str, ThinkingPart] = {
 }
 
 
-@pytest.mark.parametrize("part", IGNORED.values(), ids=IGNORED)
+@one_test_for("part", IGNORED.values(), ids=IGNORED)
 def test_thinking_that_brings_nothing_back(part: ThinkingPart):
     assert carried_reasoning(assistant([part, TextPart("Ho")]), None, ORIGIN) == ()
 
@@ -56,7 +57,7 @@ USABLE: dict[str, tuple[dict[str, Any], bool]] = {
 }
 
 
-@pytest.mark.parametrize(("item", "usable"), USABLE.values(), ids=USABLE)
+@one_test_for(("item", "usable"), USABLE.values(), ids=USABLE)
 def test_an_item_comes_back_where_it_holds_more_than_what_was_shown(item: dict[str, Any], usable: bool):
     assert usable_items([item]) == ((item,) if usable else ())
 
@@ -87,7 +88,7 @@ PLACES: dict[str, tuple[list[Any], list[tuple[str, Any]], list[Any]]] = {
 }
 
 
-@pytest.mark.parametrize(("content", "items", "placed"), PLACES.values(), ids=PLACES)
+@one_test_for(("content", "items", "placed"), PLACES.values(), ids=PLACES)
 def test_where_items_stand(content: list[Any], items: list[tuple[str, Any]], placed: list[Any]):
     given = [{"id": name, "after": place} if place is not None else {"id": name} for name, place in items]
     expected = tuple(Reasoning({"id": piece}) if isinstance(piece, str) else piece for piece in placed)
@@ -118,7 +119,7 @@ INSIDE: dict[str, tuple[list[Any], list[tuple[str, Any]], list[Any]]] = {
 }
 
 
-@pytest.mark.parametrize(("content", "items", "placed"), INSIDE.values(), ids=INSIDE)
+@one_test_for(("content", "items", "placed"), INSIDE.values(), ids=INSIDE)
 def test_a_text_is_split_where_an_item_stood_inside_it(
     content: list[Any], items: list[tuple[str, Any]], placed: list[Any]
 ):

@@ -2,13 +2,13 @@
 
 from dataclasses import replace
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from partstream import DataPart
 from partstream.conversation.provider_state import MAX_MARKER_LENGTH, Origin, StateMarker, marker_part, read_marker
 from partstream.conversation.turns import short_digest
+from rows import one_test_for
 
 MARKER = StateMarker(
     Origin("0a1b", "creator/model:free"), "resp_1", "history", "answer", ({"id": "rs_1", "encrypted_content": "e"},)
@@ -52,7 +52,7 @@ FOREIGN = {
 }
 
 
-@pytest.mark.parametrize("data", FOREIGN.values(), ids=FOREIGN)
+@one_test_for("data", FOREIGN.values(), ids=FOREIGN)
 def test_what_is_not_ours_is_ignored(data: bytes):
     assert read_marker(DataPart(data, "stateful_marker")) is None
 
@@ -61,7 +61,7 @@ def test_another_kind_of_part_is_no_marker():
     assert read_marker(DataPart(f"m\\{TEXT}".encode(), "text/plain")) is None
 
 
-@pytest.mark.parametrize("payload", ["bnVsbA", "W10", "e30", "eyJ1IjoxfQ", "_-8", "A"])
+@one_test_for("payload", ["bnVsbA", "W10", "e30", "eyJ1IjoxfQ", "_-8", "A"])
 def test_a_payload_that_is_no_marker_is_ignored_even_under_a_good_checksum(payload: str):
     assert (
         read_marker(DataPart(f"m\\partstream1.{payload}.{short_digest(payload)}".encode(), "stateful_marker")) is None

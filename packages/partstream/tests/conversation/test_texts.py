@@ -1,13 +1,13 @@
 """Halves of characters: joined where both are there, replaced where one is missing."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from partstream.conversation.turns import joined_texts, well_formed
+from rows import one_test_for
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("text", "mended"),
     [("a", "a"), ("é👋", "é👋"), ("\ud83d\udc4b", "👋"), ("a\ud83d", "a\ufffd"), ("\udc4bé", "\ufffdé")],
 )
@@ -23,7 +23,7 @@ def test_any_text_can_be_written_afterwards_and_good_text_is_kept(text: str):
         assert mended == text
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("texts", "joined"),
     [
         ([], ""),

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from partstream.conversation.turns import NameForm, ToolNames
+from rows import one_test_for
 
 VALID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 NAMES = st.lists(st.text(max_size=80) | st.from_regex(VALID, fullmatch=True), max_size=8)
@@ -41,7 +42,7 @@ SENT = {
 }
 
 
-@pytest.mark.parametrize(("name", "start"), SENT.items())
+@one_test_for(("name", "start"), SENT.items())
 def test_a_name_stays_readable(name: str, start: str):
     assert ToolNames([name]).to_upstream(name).startswith(start)
 
@@ -72,7 +73,7 @@ BEGINNINGS = {
 }
 
 
-@pytest.mark.parametrize(("name", "start"), BEGINNINGS.items())
+@one_test_for(("name", "start"), BEGINNINGS.items())
 def test_a_name_begins_with_a_letter_where_the_server_wants_it(name: str, start: str):
     names = ToolNames([name], LETTER_FIRST)
     sent = names.to_upstream(name)

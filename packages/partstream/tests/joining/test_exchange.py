@@ -13,6 +13,7 @@ from partstream.errors import LanguageModelError, UpstreamHTTPError, UpstreamPro
 from partstream.upstream.configuration import GatewayConfiguration
 from partstream.upstream.endpoint import FixedKey, Secret
 from partstream.upstream.hub import base_url_of, fetch_standing, is_of_hub, join
+from rows import one_test_for
 
 CODE = "k3Jx-92_bQ7vLw0r"
 KEY = "psk_ada1_" + "s3cretWord" * 4
@@ -120,7 +121,7 @@ def test_what_is_no_hub_says_so(document: Any):
         asked({ME: document}, fetch_standing, KEY)
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("key", "is_of"),
     [
         (KEY, True),

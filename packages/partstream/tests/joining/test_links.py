@@ -4,12 +4,13 @@ import pytest
 
 from partstream.settings.kinds import ConfigurationError
 from partstream.upstream.hub import base_url_of, editor_link, hub_address, is_join_link, join_link, page_link
+from rows import one_test_for
 
 CODE = "k3Jx-92_bQ7vLw0r"
 HUB = "https://hub.example.com"
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("text", "address"),
     [
         (HUB, HUB),
@@ -30,7 +31,7 @@ def test_an_address_is_read_as_people_copy_it(text: str, address: str):
     assert hub_address(base_url_of(address)) == address
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("text", "says"),
     [
         ("http://hub.example.com", "plain http to hub.example.com"),
@@ -85,7 +86,7 @@ def test_a_link_without_a_code_names_the_hub_alone():
     assert not is_join_link(f"{HUB}/hub/join")
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     "text",
     [
         f"http://hub.example.com/hub/join#{CODE}",

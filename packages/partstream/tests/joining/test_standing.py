@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from partstream.errors import UpstreamProtocolError
 from partstream.upstream.hub import BudgetUnit, HubBudget, left_text, read_standing
+from rows import one_test_for
 
 DOLLAR = 10**9
 LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20) | st.just("money")
@@ -35,7 +36,7 @@ def test_a_standing_has_the_person_and_the_budgets_with_the_tightest_first():
     assert [one.share_left for one in standing.budgets] == [0.05, 0.64]
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("fields", "text"),
     [
         ({}, "$3.20 of $5.00 left today"),
@@ -59,7 +60,7 @@ def test_what_is_left_is_said_in_a_few_words_and_rounded_down(fields: dict[str, 
     assert left_text(read) == text
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("wrong", "says"),
     [
         ({"unit": "bananas"}, "budgets[0].unit: got 'bananas', expected one of money, tokens"),
@@ -86,9 +87,7 @@ def test_no_more_budgets_are_read_than_a_person_can_have():
     assert (len(standing.budgets), len(standing.problems)) == (20, 1)
 
 
-@pytest.mark.parametrize(
-    "document", [None, [], "x", {}, {"person": 1}, {"person": ""}, {"person": "a\nb"}, me(budgets={})]
-)
+@one_test_for("document", [None, [], "x", {}, {"person": 1}, {"person": ""}, {"person": "a\nb"}, me(budgets={})])
 def test_what_is_no_standing_is_refused_with_what_was_got(document: Any):
     with pytest.raises(UpstreamProtocolError) as refused:
         read_standing(document)

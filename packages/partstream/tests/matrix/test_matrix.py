@@ -67,7 +67,7 @@ def _gives_the_one_right_answer(row: Row) -> None:
         assert answer == row.expected, f"{feed.__name__}: {said}"
 
 
-@pytest.mark.parametrize("name", KINDS)
+@one_test_for("name", KINDS)
 def test_a_kind_has_a_sentence_and_no_row_twice(name: str):
     kind, rows = KINDS[name]
     assert kind.endswith(".")

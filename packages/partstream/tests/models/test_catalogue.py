@@ -16,6 +16,7 @@ from models.lists import (
 )
 from partstream.errors import UpstreamProtocolError
 from partstream.upstream.discovery import read_catalogue, with_native_list
+from rows import one_test_for
 
 KEPT = {
     "OpenAI": (OPENAI, {"bare"}, ["gpt-4o", "gpt-5.2"], set()),
@@ -45,7 +46,7 @@ KEPT = {
 }
 
 
-@pytest.mark.parametrize(("document", "shapes", "ids", "others"), KEPT.values(), ids=KEPT)
+@one_test_for(("document", "shapes", "ids", "others"), KEPT.values(), ids=KEPT)
 def test_language_models_are_listed_in_their_order_and_nothing_else_is(document, shapes, ids, others):
     catalogue = read_catalogue(document)
     assert list(catalogue.entries) == ids
@@ -68,7 +69,7 @@ MALFORMED = {
 }
 
 
-@pytest.mark.parametrize(("entry", "where"), MALFORMED.values(), ids=MALFORMED)
+@one_test_for(("entry", "where"), MALFORMED.values(), ids=MALFORMED)
 def test_a_malformed_entry_is_left_out_and_named_and_the_others_stay(entry, where):
     catalogue = read_catalogue({"data": [{"id": "good"}, entry, {"id": "last"}]})
     assert list(catalogue.entries) == ["good", "last"]
@@ -89,7 +90,7 @@ WRONG_FACTS = {
 }
 
 
-@pytest.mark.parametrize("facts", WRONG_FACTS.values(), ids=WRONG_FACTS)
+@one_test_for("facts", WRONG_FACTS.values(), ids=WRONG_FACTS)
 def test_a_fact_that_cannot_be_read_is_unknown_and_named_and_the_model_stays(facts):
     catalogue = read_catalogue({"data": [{"id": "a/b", "type": "language", "tags": [], **facts}]})
     assert list(catalogue.entries) == ["a/b"]
@@ -100,7 +101,7 @@ def test_a_fact_that_cannot_be_read_is_unknown_and_named_and_the_model_stays(fac
 NO_LISTS = [None, 4, "models", {}, {"data": {}}, {"error": {"message": "no"}}, {"object": "list", "data": "none"}]
 
 
-@pytest.mark.parametrize("document", NO_LISTS, ids=repr)
+@one_test_for("document", NO_LISTS, ids=repr)
 def test_what_is_no_list_is_an_error_that_shows_what_came(document):
     with pytest.raises(UpstreamProtocolError) as caught:
         read_catalogue(document)

@@ -5,6 +5,7 @@ import pytest
 from models.lists import ENDPOINTS, OLLAMA_BARE, OLLAMA_SHOW, OLLAMA_TAGS, OPENAI, VERCEL
 from partstream.errors import UpstreamProtocolError
 from partstream.upstream.discovery import CachedAnswer, compose, list_question
+from rows import one_test_for
 
 CLAUDE = "anthropic/claude-sonnet-4.5"
 
@@ -24,7 +25,7 @@ PATHS = {
 }
 
 
-@pytest.mark.parametrize(("base_path", "paths"), PATHS.items(), ids=PATHS)
+@one_test_for(("base_path", "paths"), PATHS.items(), ids=PATHS)
 def test_a_servers_own_list_stands_beside_the_version_in_its_base_url(base_path, paths):
     questions = composed(base_path, ("list", OPENAI)).questions
     assert [question.path for question in questions] == paths

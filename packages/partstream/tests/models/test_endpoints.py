@@ -7,6 +7,7 @@ from partstream.errors import UpstreamProtocolError
 from partstream.upstream.discovery import read_catalogue
 from partstream.upstream.model_facts import ModelRecord, Source, merged
 from partstream.upstream.model_shapes import endpoints_path, read_endpoints
+from rows import one_test_for
 
 MODEL = "anthropic/claude-sonnet-4.5"
 
@@ -59,7 +60,7 @@ def test_a_limit_that_is_no_number_is_noted():
     assert problems[0].startswith("data.endpoints[0].context_length: got 'big'")
 
 
-@pytest.mark.parametrize("document", [None, [], {}, {"data": []}, {"data": {"endpoints": "none"}}], ids=repr)
+@one_test_for("document", [None, [], {}, {"data": []}, {"data": {"endpoints": "none"}}], ids=repr)
 def test_what_holds_no_endpoints_is_an_error(document):
     with pytest.raises(UpstreamProtocolError):
         read_endpoints("a/b", document)
@@ -78,6 +79,6 @@ PATHS = {
 }
 
 
-@pytest.mark.parametrize(("model_id", "path"), PATHS.items(), ids=PATHS)
+@one_test_for(("model_id", "path"), PATHS.items(), ids=PATHS)
 def test_the_path_cannot_leave_the_models(model_id, path):
     assert endpoints_path(model_id) == path

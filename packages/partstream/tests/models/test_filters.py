@@ -1,11 +1,11 @@
 """Which models are offered, in which order, under which ids, with what a person says of them."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from partstream.upstream.model_facts import Fact, ModelRecord, Source
 from partstream.upstream.model_information import ModelOverride, ModelSelection, is_allowed, matches, offered_models
+from rows import one_test_for
 
 IDS = ["openai/gpt-4o", "openai/gpt-5.2", "anthropic/claude-sonnet-4.5", "deepseek/deepseek-r1:free"]
 RECORDS = [ModelRecord(model_id) for model_id in IDS]
@@ -26,7 +26,7 @@ GLOBS = {
 }
 
 
-@pytest.mark.parametrize(("model_id", "glob", "expected"), GLOBS.values(), ids=GLOBS)
+@one_test_for(("model_id", "glob", "expected"), GLOBS.values(), ids=GLOBS)
 def test_globs_match_whole_ids(model_id, glob, expected):
     assert matches(model_id, glob) is expected
 
@@ -51,7 +51,7 @@ SELECTIONS = {
 }
 
 
-@pytest.mark.parametrize(("selection", "expected"), SELECTIONS.values(), ids=SELECTIONS)
+@one_test_for(("selection", "expected"), SELECTIONS.values(), ids=SELECTIONS)
 def test_models_are_offered_by_the_lists_in_the_order_of_the_server(selection, expected):
     assert [model.record.id for model in offered_models(RECORDS, selection)] == expected
 

@@ -1,12 +1,11 @@
 """What is known of a model from Google's list, and what is assumed because the list does not say it."""
 
-import pytest
-
 from models.lists import GEMINI
 from models.test_discovery import discovering
 from partstream.upstream.discovery import read_catalogue
 from partstream.upstream.model_facts import Fact, ModelRecord, Source, known_capabilities
 from partstream.upstream.model_information import LimitSettings, ModelSelection, information_of, offered_models
+from rows import one_test_for
 from upstreams.upstreams import run
 
 CATALOGUE = read_catalogue(GEMINI)
@@ -37,7 +36,7 @@ def test_decision_15_only_models_that_generate_content_are_offered():
     assert CATALOGUE.others == {"gemini-embedding-001", "gemini-live-2.5-flash", "aqa"}
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("model", "tools", "images"),
     [
         ("gemini-2.0-flash", True, True),
@@ -52,7 +51,7 @@ def test_tools_and_images_are_assumed_by_the_kind_of_model(model: str, tools: bo
     assert (record.tool_calling, record.image_input) == (assumed(tools), assumed(images))
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("model", "usual"),
     [
         ("gemini-3-pro-preview", "high"),

@@ -12,6 +12,7 @@ from partstream.upstream.discovery import read_catalogue
 from partstream.upstream.model_facts import Fact, ModelRecord, Source
 from partstream.upstream.model_information import LimitSettings, ModelSelection, information_of, offered_models
 from partstream.upstream.model_shapes import DetailKind, read_detail
+from rows import one_test_for
 
 COPILOT = {
     "data": [
@@ -399,7 +400,7 @@ FACTS: dict[str, tuple[Any, str, dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize(("document", "model_id", "facts"), FACTS.values(), ids=FACTS)
+@one_test_for(("document", "model_id", "facts"), FACTS.values(), ids=FACTS)
 def test_every_fact_is_declared_and_names_its_field(document: Any, model_id: str, facts: dict[str, Any]) -> None:
     record = read_catalogue(document).entries[model_id].record
     read: dict[str, Any] = {}
@@ -423,7 +424,7 @@ OTHERS = {
 }
 
 
-@pytest.mark.parametrize(("document", "others"), OTHERS.values(), ids=OTHERS)
+@one_test_for(("document", "others"), OTHERS.values(), ids=OTHERS)
 def test_what_cannot_answer_is_not_offered(document: Any, others: set[str]) -> None:
     assert read_catalogue(document).others == others
 
@@ -457,7 +458,7 @@ SERVED = [
 ]
 
 
-@pytest.mark.parametrize(("model_id", "path", "is_served"), SERVED)
+@one_test_for(("model_id", "path", "is_served"), SERVED)
 def test_a_model_is_offered_where_its_server_answers_for_it(model_id: str, path: str, is_served: bool) -> None:
     assert read_catalogue(COPILOT).entries[model_id].record.is_served_at(path) is is_served
     assert ModelRecord("any").is_served_at(path)

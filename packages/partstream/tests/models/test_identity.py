@@ -1,6 +1,5 @@
 """What ids say, on a table of ids that real servers use; and that nothing of an id is ever lost."""
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -186,7 +185,7 @@ PROMPTS = {
 }
 
 
-@pytest.mark.parametrize(("model_id", "beginning"), PROMPTS.items(), ids=PROMPTS)
+@one_test_for(("model_id", "beginning"), PROMPTS.items(), ids=PROMPTS)
 def test_a_family_begins_as_copilot_expects_it(model_id: str, beginning: str):
     assert parse_identity(model_id).family.lower().startswith(beginning)
 

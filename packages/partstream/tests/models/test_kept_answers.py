@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from partstream.upstream.discovery import CachedAnswer, answers_from_json, answers_to_json
+from rows import one_test_for
 
 DOCUMENTS = st.none() | st.dictionaries(st.text(max_size=5), st.integers(), max_size=3)
 ANSWERS = st.builds(CachedAnswer, DOCUMENTS, st.floats(0, 2e9), st.none() | st.text(max_size=5))
@@ -15,7 +16,7 @@ def test_answers_are_read_as_they_were_written(answers):
     assert answers_from_json(json.loads(json.dumps(answers_to_json(answers)))) == answers
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     "value",
     [None, [], {}, {"format": 1}, {"format": 2, "answers": {}}, {"format": 1, "answers": {"a": {"document": 1}}}]
     + [

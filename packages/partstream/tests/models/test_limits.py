@@ -1,11 +1,11 @@
 """The named policies: what a prompt and an answer may hold, and where each number is from."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from partstream.upstream.model_facts import Fact, ModelRecord, Source
 from partstream.upstream.model_information import LimitPolicy, LimitSettings, limits_of
+from rows import one_test_for
 
 RESERVE, WINDOW, FRACTION = LimitPolicy
 
@@ -34,7 +34,7 @@ LIMITS = {
 }
 
 
-@pytest.mark.parametrize(("policy", "window", "prompt", "output", "inputs", "outputs"), LIMITS.values(), ids=LIMITS)
+@one_test_for(("policy", "window", "prompt", "output", "inputs", "outputs"), LIMITS.values(), ids=LIMITS)
 def test_limits_follow_the_policy(policy, window, prompt, output, inputs, outputs):
     record = ModelRecord(
         "m", context_window=fact(window), max_input_tokens=fact(prompt), max_output_tokens=fact(output)

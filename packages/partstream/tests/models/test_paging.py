@@ -8,12 +8,13 @@ from models.lists import ANTHROPIC, OPENAI
 from models.test_discovery import discovering
 from partstream.errors import UpstreamHTTPError
 from partstream.upstream.discovery import MOST_PAGES, joined_pages, next_page
+from rows import one_test_for
 from upstreams.upstreams import run
 
 LIST = "/v1/models"
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("page", "query"),
     [
         ({"data": [], "has_more": True, "last_id": "claude-x"}, "after_id=claude-x"),

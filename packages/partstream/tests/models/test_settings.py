@@ -5,6 +5,7 @@ import pytest
 from partstream.settings.kinds import ConfigurationError
 from partstream.upstream.configuration import MODEL_LIST_ROWS, MODEL_ROWS, GatewayConfiguration
 from partstream.upstream.model_information import LimitPolicy, LimitSettings, ModelOverride, ModelSelection
+from rows import one_test_for
 
 
 def read_model_selection(settings):
@@ -69,7 +70,7 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize(("settings", "where"), WRONG.values(), ids=WRONG)
+@one_test_for(("settings", "where"), WRONG.values(), ids=WRONG)
 def test_a_wrong_setting_is_named_with_what_could_stand_there(settings, where):
     with pytest.raises(ConfigurationError) as caught:
         read_model_selection(settings)

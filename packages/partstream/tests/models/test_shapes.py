@@ -9,6 +9,7 @@ from models.lists import LM_STUDIO, LM_STUDIO_1, OLLAMA_TAGS, OPENAI, OPENROUTER
 from partstream.upstream.discovery import read_catalogue
 from partstream.upstream.model_facts import ModelRecord, Source
 from partstream.upstream.model_shapes import DetailKind
+from rows import one_test_for
 
 UNKNOWN = {
     **dict.fromkeys(["context_window", "max_input_tokens", "max_output_tokens"]),
@@ -119,7 +120,7 @@ def record_of(document: Any, model_id: str) -> ModelRecord:
     return read_catalogue(document).entries[model_id].record
 
 
-@pytest.mark.parametrize(("document", "model_id", "facts"), FACTS.values(), ids=FACTS)
+@one_test_for(("document", "model_id", "facts"), FACTS.values(), ids=FACTS)
 def test_every_fact_is_declared_and_names_its_field(document, model_id, facts):
     record = record_of(document, model_id)
     read = {name: getattr(record, name) for name in UNKNOWN}
@@ -164,6 +165,6 @@ DETAILS = {
 }
 
 
-@pytest.mark.parametrize(("document", "model_id", "kind"), DETAILS.values(), ids=DETAILS)
+@one_test_for(("document", "model_id", "kind"), DETAILS.values(), ids=DETAILS)
 def test_more_is_asked_only_where_servers_say_more(document, model_id, kind):
     assert read_catalogue(document).entries[model_id].details is kind

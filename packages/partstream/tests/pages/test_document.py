@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from pages.read_html import read_html
 from partstream.errors import UnexpectedValueError
 from partstream.server.pages.document import Hashes, Nonces, data_script, document, resource, text
+from rows import one_test_for
 
 NONCE = "0123456789abcdefABCDEF"
 
@@ -45,7 +46,7 @@ def test_the_policy_with_a_nonce_allows_that_nonce_and_the_sources_of_its_reader
     assert _directives(Nonces(NONCE).content([], ["a{}"]))["script-src"] == "'none'"
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     "fields",
     [
         {"nonce": "short"},

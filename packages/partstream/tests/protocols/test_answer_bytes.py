@@ -103,8 +103,8 @@ class Counted:
         return list(self._writer.write(output))
 
 
-@pytest.mark.parametrize("name", QUICK)
-@pytest.mark.parametrize("part", [TextPart("word"), ThinkingPart("word", id="r")], ids=["text", "thinking"])
+@one_test_for("name", QUICK)
+@one_test_for("part", [TextPart("word"), ThinkingPart("word", id="r")], ids=["text", "thinking"])
 def test_of_a_thousand_words_one_takes_the_long_way(name: str, part: StreamOutput) -> None:
     corner = PROTOCOLS[name].write_response
     assert corner is not None

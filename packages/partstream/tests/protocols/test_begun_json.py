@@ -2,11 +2,11 @@
 
 import json
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from partstream.codec.json_codec import begun_object
+from rows import one_test_for
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=6),
@@ -15,7 +15,7 @@ VALUES = st.recursive(
 )
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("text", "begun"),
     [
         ('{"type":"message_start","message":{"model":"cl', {"type": "message_start", "message": {"model": "cl"}}),

@@ -10,6 +10,7 @@ from partstream.conversation.citations import CITATION_MIME_TYPE, Citation, read
 from partstream.lm.outputs import CitationMode, StreamOptions
 from partstream.lm.parts import DataPart
 from partstream.protocols.protocol import PROTOCOLS
+from rows import one_test_for
 
 PAGE = Path(__file__).resolve().parents[4] / "docs" / "contract.md"
 URL = "https://example.org/a"
@@ -85,7 +86,7 @@ def test_writers_read_our_form_and_those_of_the_protocols(said: Any) -> None:
     assert citation.start == (0 if said.get("url") == URL and "title" in said else None)
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     "part",
     [
         DataPart.json({"url": URL}, "application/json"),

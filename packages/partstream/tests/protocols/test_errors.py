@@ -15,7 +15,7 @@ from rows import one_test_for
 NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("provider_code", "code"),
     [
         ("authentication_error", "NoPermissions"),
@@ -38,7 +38,7 @@ def test_a_failure_without_a_status_has_vs_codes_word_by_its_own(provider_code: 
 PASSING = {ErrorKind.RATE_LIMIT, ErrorKind.QUOTA_SPENT, ErrorKind.UNAVAILABLE}
 
 
-@pytest.mark.parametrize("kind", ErrorKind)
+@one_test_for("kind", ErrorKind)
 def test_only_what_passes_is_helped_by_another_model(kind: ErrorKind) -> None:
     assert kind.is_passing is (kind in PASSING)
 
@@ -91,9 +91,7 @@ def test_a_protocol_reads_the_bodies_of_its_servers_itself() -> None:
     assert (error.provider_message, error.provider_code) == ("Slowly.", "RESOURCE_EXHAUSTED")
 
 
-@pytest.mark.parametrize(
-    "document", [None, 1, "no", [], {}, {"error": None}, {"error": []}, {"error": {"message": 1.5}}]
-)
+@one_test_for("document", [None, 1, "no", [], {}, {"error": None}, {"error": []}, {"error": {"message": 1.5}}])
 def test_a_body_that_says_nothing_is_empty(document: Any) -> None:
     assert read_error_body(document) == ErrorBody()
 
@@ -128,7 +126,7 @@ def test_an_error_without_a_type_says_on_every_wire_what_it_means(
     assert (finish.error.code, finish.error.retry_after) == (code, wait)
 
 
-@pytest.mark.parametrize("wire", WIRES)
+@one_test_for("wire", WIRES)
 def test_an_input_that_is_too_long_is_known_on_every_wire_by_an_error_without_a_type(wire: Any) -> None:
     line = b'{"message": "prompt is too long: 12 tokens > 10 maximum"}\n'
     *_, finish = read_stream([line if wire == "ollama" else b"data: " + line + b"\n"], protocol=wire)

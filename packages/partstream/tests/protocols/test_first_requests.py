@@ -12,6 +12,7 @@ from partstream.lm.messages import Role
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.serve import WireRequest
 from partstream.runtime.translation import write_question
+from rows import one_test_for
 
 if TYPE_CHECKING:
     from partstream.lm.outputs import InboundRequest
@@ -72,7 +73,7 @@ def test_every_kept_request_for_an_answer_is_read_here() -> None:
     assert kept == FIRST.keys()
 
 
-@pytest.mark.parametrize("name", FIRST)
+@one_test_for("name", FIRST)
 def test_a_first_request_is_read_whole(name: str) -> None:
     _, roles, tools, effort, unmapped = FIRST[name]
     asked = _asked(name)
@@ -127,7 +128,7 @@ STRANGE: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("name", STRANGE)
+@one_test_for("name", STRANGE)
 def test_what_nobody_knows_fails_no_request_and_is_counted(name: str) -> None:
     wire, body = STRANGE[name]
     asked = _read(wire, {"model": "m", "brand_new": {"x": 1}, **body})

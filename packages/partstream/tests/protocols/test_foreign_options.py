@@ -14,6 +14,7 @@ from partstream.lm.outputs import InboundRequest
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.serve import WireRequest
 from partstream.runtime.translation import write_question
+from rows import one_test_for
 
 SCHEMA = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
 CLOSED = {**SCHEMA, "additionalProperties": False}
@@ -102,8 +103,8 @@ def _formats(name: str, strict: dict[str, Any]) -> dict[str, dict[str, Any]]:
     }
 
 
-@pytest.mark.parametrize("upstream", [RESPONSES, CHAT, MESSAGES])
-@pytest.mark.parametrize("client", CLIENTS)
+@one_test_for("upstream", [RESPONSES, CHAT, MESSAGES])
+@one_test_for("client", CLIENTS)
 def test_a_server_of_another_wire_gets_no_field_that_it_does_not_know(client: str, upstream: str) -> None:
     if client == upstream:
         return

@@ -234,8 +234,8 @@ def test_a_caller_that_leaves_hardly_any_stack_gets_one_typed_error() -> None:
     assert outcomes == {Outcome.COMPLETED, Outcome.FAILED}
 
 
-@pytest.mark.parametrize("levels", [MOST_LEVELS, MOST_LEVELS + 1, 900, 100_000])
-@pytest.mark.parametrize("protocol", ["openresponses", "ai-gateway", "anthropic-messages"])
+@one_test_for("levels", [MOST_LEVELS, MOST_LEVELS + 1, 900, 100_000])
+@one_test_for("protocol", ["openresponses", "ai-gateway", "anthropic-messages"])
 def test_arguments_that_nest_too_deeply_are_an_error_and_no_call(protocol: str, levels: int) -> None:
     text = '{"a":' + "[" * (levels - 1) + "]" * (levels - 1) + "}"
     call = {
@@ -271,7 +271,7 @@ def test_arguments_that_nest_too_deeply_are_an_error_and_no_call(protocol: str, 
         assert isinstance(outputs[-1].error, ToolArgumentsError)
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("text", "too_deep"),
     [
         (b"[" * 256 + b"]" * 256, False),

@@ -56,7 +56,7 @@ def test_a_known_server_is_found_by_its_host_or_by_its_port_at_home(url: str, na
     assert server.name == name
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     "url",
     [
         "https://openai.com.attacker.example/v1",

@@ -1,11 +1,10 @@
 """What a model writes in Markdown: VS Code decides what it renders, and Partstream changes none of it."""
 
-import pytest
-
 from matrix.bodies import STREAMS
 from matrix.rows import Row
 from partstream.lm.parts import TextPart
 from partstream.protocols.reader import StreamReader
+from rows import one_test_for
 
 WRITTEN = (
     "<b>bold</b> <details>x</details> [run](command:workbench.action.quit) ![](https://example.org/a.png) $(check) "
@@ -13,7 +12,7 @@ WRITTEN = (
 )
 
 
-@pytest.mark.parametrize("wire", STREAMS)
+@one_test_for("wire", STREAMS)
 def test_the_text_of_a_model_reaches_a_person_as_it_is(wire: str) -> None:
     body = Row("", wire, STREAMS[wire](WRITTEN, (), False), None).data()  # type: ignore[arg-type]
     reader = StreamReader(wire)

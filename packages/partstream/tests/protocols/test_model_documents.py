@@ -9,6 +9,7 @@ from partstream.protocols.model_documents import ALIAS_OF
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.serve import ServedDocument, ServedModel, WireRequest
 from partstream_devtools.testing.upstream import ReplayUpstream
+from rows import one_test_for
 
 IDS = ["acme/large", "claude-own", "small"]
 VERSION = {"anthropic-version": "2023-06-01"}
@@ -111,8 +112,8 @@ def test_a_list_comes_in_pages_to_who_asks_for_them() -> None:
     }
 
 
-@pytest.mark.parametrize("path", ["/models/acme%2Flarge", "/models/acme/large"])
-@pytest.mark.parametrize("wire", WIRES)
+@one_test_for("path", ["/models/acme%2Flarge", "/models/acme/large"])
+@one_test_for("wire", WIRES)
 def test_a_model_whose_id_has_a_slash_is_found_encoded_or_not(wire: str, path: str) -> None:
     document = _documents(wire)["/models/{model}"]
     status, entry = document.answer(WireRequest(path, {}, {}, "", "GET"), [_model(one) for one in IDS], 0)

@@ -1,10 +1,10 @@
 """Paths that name the model."""
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from partstream.protocols.serve import fits_path, literal_size, model_in_path, path_for_model
+from rows import one_test_for
 
 PATTERN = "/models/{model}:streamGenerateContent"
 
@@ -18,7 +18,7 @@ def test_a_model_is_found_again_in_the_path_that_names_it(model_id):
     assert model_in_path(PATTERN, path) == model_id
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("pattern", "path", "model"),
     [
         (PATTERN, "/models/gemini-2.5-pro:streamGenerateContent", "gemini-2.5-pro"),

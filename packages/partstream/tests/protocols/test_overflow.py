@@ -186,7 +186,7 @@ def test_a_sentence_deep_in_the_answer_of_a_gateway_is_found():
     assert read_overflow(error) == Overflow(10, 12)
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     "error",
     [
         UpstreamHTTPError(429, provider_message="prompt is too long: 204716 tokens > 200000 maximum"),

@@ -45,7 +45,7 @@ def _data(**fields: Any) -> bytes:
     return json.dumps({"item_id": "msg_0", "output_index": 0, "content_index": 0} | fields).encode()
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     "nothing",
     [
         b"data: [DONE]\n\n",
@@ -139,8 +139,8 @@ def test_the_halves_of_a_surrogate_pair_are_joined() -> None:
     assert read_bytes([*(_named(DELTA, one) for one in data), *END]).text == "😀"
 
 
-@pytest.mark.parametrize("value", [b"1" * 5000, b"-" + b"1" * 5000, b"1e999", b"NaN", b"[" * 100_000 + b"]" * 100_000])
-@pytest.mark.parametrize("name", ["response.created", DELTA])
+@one_test_for("value", [b"1" * 5000, b"-" + b"1" * 5000, b"1e999", b"NaN", b"[" * 100_000 + b"]" * 100_000])
+@one_test_for("name", ["response.created", DELTA])
 def test_a_value_that_no_number_or_memory_holds_is_no_crash(value: bytes, name: str) -> None:
     data = b'{"type":"%s","sequence_number":%s}' % (name.encode(), value)
     chunks = [*START, _named(name, data), *END]
@@ -320,7 +320,7 @@ class Parrot:
         return [Finish(outcome, error=error)]
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("events", "slow"),
     [
         (['{"say":"a"}', '{"say":"b"}', '{"say":"é\\n\\u00e9\\""}'], [0]),
@@ -334,7 +334,7 @@ class Parrot:
         (['{"s\\u0061y":"a","in":{"say":"b"}}', '{"s\\u0061y":"a","in":{"say":"c"}}'], [0, 1]),
     ],
 )
-@pytest.mark.parametrize("is_one_chunk", [False, True])
+@one_test_for("is_one_chunk", [False, True])
 def test_only_events_that_differ_in_their_text_and_in_what_may_vary_take_the_fast_path(
     events: list[str], slow: list[int], is_one_chunk: bool
 ) -> None:
@@ -377,7 +377,7 @@ NEAR, WHOLE, CLOSES, CLOSES_WHOLE = (
 )
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("mark", "pieces", "finished_before_the_end", "ending", "outcome"),
     [
         (NEAR, [SAY, DONE], False, True, Outcome.TRUNCATED),

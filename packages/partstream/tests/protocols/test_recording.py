@@ -57,7 +57,7 @@ def test_the_protocol_is_told_from_the_first_event_that_says_it() -> None:
     assert _outcome(json.dumps(event("new_thing")).encode(), "a.jsonl")[1] is Outcome.TRUNCATED
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("data", "path", "reason"),
     [
         (b"", "a.jsonl", "it is empty; expected one JSON event a line"),
@@ -95,7 +95,7 @@ def test_with_the_protocol_named_a_recording_cut_in_its_first_event_is_truncated
         assert _outcome(data[:cut], path, "openresponses") == ([], Outcome.TRUNCATED)
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("data", "path"),
     [
         (b'{"type":"response.crea', "a.jsonl"),
@@ -120,7 +120,7 @@ UI_LINES = b'{"type":"start"}\n{"type":"start-step"}\n{"type":"text-delta","id":
 CODED_LINES = b'f:{"messageId":"m"}\n0:"Hi"\nd:{"finishReason":"stop"}\n'
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("data", "path"),
     [
         (AI_SDK_LINES, "a.jsonl"),
@@ -134,7 +134,7 @@ CODED_LINES = b'f:{"messageId":"m"}\n0:"Hi"\nd:{"finishReason":"stop"}\n'
         (b"\xef\xbb\xbf" + CODED_LINES, "a"),
     ],
 )
-@pytest.mark.parametrize("chunk_size", [None, 1])
+@one_test_for("chunk_size", [None, 1])
 def test_framing_and_protocol_are_told_from_the_first_events(data: bytes, path: str, chunk_size: int | None) -> None:
     assert _outcome(data, path, chunk_size=chunk_size) == ([TextPart("Hi")], Outcome.COMPLETED)
 
@@ -151,8 +151,8 @@ FOREIGN = {
 }
 
 
-@pytest.mark.parametrize("protocol", [None, *BUILT_IN_PROTOCOLS])
-@pytest.mark.parametrize("name", FOREIGN)
+@one_test_for("protocol", [None, *BUILT_IN_PROTOCOLS])
+@one_test_for("name", FOREIGN)
 def test_a_stream_that_nobody_reads_is_refused_by_its_name_also_where_a_protocol_is_named(
     name: str, protocol: str | None
 ) -> None:
@@ -163,7 +163,7 @@ def test_a_stream_that_nobody_reads_is_refused_by_its_name_also_where_a_protocol
     assert protocol is None or f"nothing in it is an event of {protocol}" in caught.value.reason
 
 
-@pytest.mark.parametrize("protocol", BUILT_IN_PROTOCOLS)
+@one_test_for("protocol", BUILT_IN_PROTOCOLS)
 def test_a_stream_of_another_protocol_is_refused_where_one_is_named_that_understands_nothing_of_it(
     protocol: str,
 ) -> None:
@@ -199,7 +199,7 @@ BARE = {
 }
 
 
-@pytest.mark.parametrize(("data", "name"), BARE.values(), ids=BARE)
+@one_test_for(("data", "name"), BARE.values(), ids=BARE)
 def test_an_answer_without_a_stream_is_known_by_what_it_holds(data: str, name: str) -> None:
     assert _outcome(data.encode(), name) == ([TextPart("Hi")], Outcome.COMPLETED)
 

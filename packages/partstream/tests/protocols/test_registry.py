@@ -26,9 +26,10 @@ from partstream.protocols.protocol import (
 from partstream.protocols.read_response import MatchConfidence, ResponseReader
 from partstream.protocols.reader import StreamReader
 from partstream.protocols.serve import MODEL, RequestReader, ResponseWriter, path_for_model
+from rows import one_test_for
 
 
-@pytest.mark.parametrize("row", PROTOCOLS.values(), ids=PROTOCOLS)
+@one_test_for("row", PROTOCOLS.values(), ids=PROTOCOLS)
 def test_every_row_can_be_read(row: Protocol) -> None:
     corner = row.read_response()
     assert not corner(StreamOptions()).finished
@@ -47,7 +48,7 @@ LOADED = {
 }
 
 
-@pytest.mark.parametrize("row", PROTOCOLS.values(), ids=PROTOCOLS)
+@one_test_for("row", PROTOCOLS.values(), ids=PROTOCOLS)
 def test_every_row_loads_objects_of_the_classes_that_it_promises(row: Protocol) -> None:
     for name, kind in LOADED.items():
         load = getattr(row, name)
@@ -57,7 +58,7 @@ def test_every_row_loads_objects_of_the_classes_that_it_promises(row: Protocol) 
     assert row.spoken_at is None or all(isinstance(one, ServerProtocol) for one in row.spoken_at())
 
 
-@pytest.mark.parametrize("name", asked_protocols())
+@one_test_for("name", asked_protocols())
 def test_every_protocol_that_can_be_asked_writes_requests(name: str) -> None:
     corner = asking(name)
     whole = prepare(Origin("u", "m"), [ChatMessage.user("Hi")], RequestOptions(), RequestSettings()).request()

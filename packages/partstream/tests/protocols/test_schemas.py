@@ -227,7 +227,7 @@ def test_definitions_that_double_each_other_end_soon() -> None:
     assert len(json.dumps(inlined({"$ref": "#/$defs/D0", "$defs": double}))) < 100_000
 
 
-@pytest.mark.parametrize("request_", copilot_requests().values(), ids=copilot_requests())
+@one_test_for("request_", copilot_requests().values(), ids=copilot_requests())
 def test_the_tools_of_copilot_are_taken(request_: Any) -> None:
     for tool in request_.options.tools:
         if tool.input_schema:

@@ -110,7 +110,7 @@ def test_every_served_wire_has_a_row_of_statuses() -> None:
     assert STATUSES.keys() == set(SERVED)
 
 
-@pytest.mark.parametrize("name", STATUSES)
+@one_test_for("name", STATUSES)
 def test_each_kind_of_failure_has_the_status_of_the_wire(name: str) -> None:
     found = tuple(_writes(name).failed(ServedFailure(kind, "No.")).status for kind in FailureKind)
     assert found == STATUSES[name]
@@ -164,14 +164,14 @@ MESSAGES_WORDS = {
 }
 
 
-@pytest.mark.parametrize("kind", FailureKind)
+@one_test_for("kind", FailureKind)
 def test_messages_have_a_type_for_each_kind(kind: FailureKind) -> None:
     body = _writes("anthropic-messages").failed(ServedFailure(kind, "No.")).body
     assert (body["type"], body["error"]["type"]) == ("error", MESSAGES_WORDS[kind])
     assert body["request_id"].startswith("req_")
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("failure", "message"),
     [
         (ServedFailure(LONG, "It is too long."), "prompt is too long: It is too long."),
@@ -202,7 +202,7 @@ def test_ollama_says_one_sentence() -> None:
     assert _writes("ollama").failed(ServedFailure(MODEL, "unknown model 'm'")).body == {"error": "unknown model 'm'"}
 
 
-@pytest.mark.parametrize("name", SERVED)
+@one_test_for("name", SERVED)
 def test_headers_say_when_and_whether_to_ask_again(name: str) -> None:
     writes = _writes(name)
     assert writes.failed(ServedFailure(RATE, "Wait.", retry_after=1.2)).headers == (("retry-after", "2"),)

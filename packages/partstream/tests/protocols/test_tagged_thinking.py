@@ -10,6 +10,7 @@ from partstream.lm.outputs import StreamOutput
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.reader import StreamReader
 from protocols.openresponses.wire import sse
+from rows import one_test_for
 
 WIRES = sorted(STREAMS.keys() - {"chat-completions", "ollama"})
 PIECES = ("<think>Let me", " think.</think>\n", "Hi")
@@ -25,7 +26,7 @@ def _said(outputs: list[StreamOutput], kind: type[TextPart | ThinkingPart]) -> s
     return "".join(str(one.value) for one in outputs if isinstance(one, kind))
 
 
-@pytest.mark.parametrize("wire", WIRES)
+@one_test_for("wire", WIRES)
 def test_the_setting_decides_about_tags(wire: str) -> None:
     off = _read(wire, StreamOptions(think_tags=ThinkTags.OFF))
     assert (_said(off, ThinkingPart), _said(off, TextPart)) == ("", "".join(PIECES))
@@ -33,7 +34,7 @@ def test_the_setting_decides_about_tags(wire: str) -> None:
     assert (_said(inside, ThinkingPart), _said(inside, TextPart)) == ("Let me think.", "Hi")
 
 
-@pytest.mark.parametrize("wire", WIRES)
+@one_test_for("wire", WIRES)
 def test_thinking_is_rendered_as_everywhere(wire: str) -> None:
     hidden = _read(wire, StreamOptions(thinking=ThinkingMode.OFF))
     assert (_said(hidden, ThinkingPart), _said(hidden, TextPart)) == ("", "Hi")

@@ -16,6 +16,7 @@ from partstream.lm.parts import TextPart, ToolResultPart
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.serve import WireRequest
 from partstream.runtime.translation import write_answer, write_document
+from rows import one_test_for
 
 RESPONSES, CHAT, MESSAGES, GEMINI = "openresponses", "chat-completions", "anthropic-messages", "gemini"
 HI: dict[str, dict[str, Any]] = {
@@ -124,7 +125,7 @@ ITEMS = {
 }
 
 
-@pytest.mark.parametrize("name", ITEMS)
+@one_test_for("name", ITEMS)
 def test_a_call_goes_back_in_the_form_of_its_tool_and_is_read_again(name: str) -> None:
     tool, call, item = ITEMS[name]
     asked = read(RESPONSES, tools=[tool])
@@ -303,8 +304,8 @@ RUN: dict[str, tuple[str, str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("upstream", RUN)
-@pytest.mark.parametrize("client", OFFERS)
+@one_test_for("upstream", RUN)
+@one_test_for("client", OFFERS)
 def test_a_search_runs_where_the_upstream_has_one(client: str, upstream: str) -> None:
     wire, body = OFFERS[client]
     to, model, tools = RUN[upstream]
@@ -392,7 +393,7 @@ def test_an_older_gemini_runs_what_is_demanded_in_place_of_functions() -> None:
 F = {"R": {"type": "function", "name": "f"}, "C": {"type": "function", "function": {"name": "f"}}}
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("wire", "body", "where"),
     [
         (RESPONSES, {"tools": [F["R"]], "tool_choice": {"type": "function", "name": "g"}}, "tool_choice.name"),

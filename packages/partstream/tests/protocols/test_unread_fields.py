@@ -3,10 +3,9 @@
 from __future__ import annotations
 from typing import Any
 
-import pytest
-
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.serve import WireRequest
+from rows import one_test_for
 
 R, C, M, G, O = "openresponses", "chat-completions", "anthropic-messages", "gemini", "ollama"  # noqa: E741
 
@@ -58,7 +57,7 @@ UNREAD: list[tuple[str, dict[str, Any], list[str]]] = [
 ]
 
 
-@pytest.mark.parametrize(("wire", "body", "names"), UNREAD)
+@one_test_for(("wire", "body", "names"), UNREAD)
 def test_a_field_that_nothing_reads_is_counted_by_its_place(wire: str, body: dict[str, Any], names: list[str]) -> None:
     reader = PROTOCOLS[wire].read_request
     assert reader is not None

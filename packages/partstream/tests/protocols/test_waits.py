@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from partstream.protocols.errors import seconds_of, wait_in_body, wait_in_sentence
 from partstream.upstream.http_errors import wait_before_retry
+from rows import one_test_for
 
 NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
 
@@ -35,7 +36,7 @@ DURATIONS = {
 }
 
 
-@pytest.mark.parametrize(("text", "seconds"), DURATIONS.items())
+@one_test_for(("text", "seconds"), DURATIONS.items())
 def test_a_duration_is_read_as_seconds(text: str, seconds: float | None) -> None:
     assert seconds_of(text) == (None if seconds is None else pytest.approx(seconds))
 
@@ -53,7 +54,7 @@ SENTENCES = {
 }
 
 
-@pytest.mark.parametrize(("said", "seconds"), SENTENCES.items())
+@one_test_for(("said", "seconds"), SENTENCES.items())
 def test_a_sentence_says_how_long(said: str, seconds: float | None) -> None:
     assert wait_in_sentence(said) == (None if seconds is None else pytest.approx(seconds))
 
@@ -69,7 +70,7 @@ FIELDS: list[tuple[dict[str, Any], float | None]] = [
 ]
 
 
-@pytest.mark.parametrize(("error", "seconds"), FIELDS)
+@one_test_for(("error", "seconds"), FIELDS)
 def test_a_field_says_how_long(error: dict[str, Any], seconds: float | None) -> None:
     assert wait_in_body(error) == seconds
 
@@ -106,7 +107,7 @@ HEADERS: dict[str, tuple[int, dict[str, str], float | None, float | None]] = {
 }
 
 
-@pytest.mark.parametrize(("status", "headers", "said", "seconds"), HEADERS.values(), ids=HEADERS)
+@one_test_for(("status", "headers", "said", "seconds"), HEADERS.values(), ids=HEADERS)
 def test_what_counts_of_all_the_places(
     status: int, headers: dict[str, str], said: float | None, seconds: float | None
 ) -> None:

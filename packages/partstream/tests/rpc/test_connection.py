@@ -1,4 +1,3 @@
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -37,7 +36,7 @@ def test_messages_come_out_as_they_were_encoded_wherever_the_bytes_are_cut(reque
     ]
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("body", "message"),
     [
         (b'{"jsonrpc":"2.0","id":7,"method":"m","params":{"a":1}}', Request(7, "m", {"a": 1})),
@@ -51,7 +50,7 @@ def test_each_kind_of_message_is_told_apart(body, message):
     assert Connection().receive(encode_frame(body)) == [message]
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("body", "request_id", "code", "text"),
     [
         (b"{", None, -32700, "got b'{', expected JSON"),

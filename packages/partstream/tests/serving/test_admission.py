@@ -18,6 +18,7 @@ from partstream.server.clients import Caller
 from partstream.server.requests import RequestFailedError
 from partstream.server.settings import Admitted, AnswerRequest, EndedAnswer, ServingSettings, StopAnswer
 from partstream.server.stored_answers import SQLiteAnswers
+from rows import one_test_for
 from serving.asgi import ask, call
 from serving.asgi_socket import Socket
 from serving.providers import Driven, deaf, silent
@@ -109,7 +110,7 @@ def without_id(reply) -> bytes:
 
 
 @every_wire
-@pytest.mark.parametrize("stream", [True, False], ids=["stream", "document"])
+@one_test_for("stream", [True, False], ids=["stream", "document"])
 def test_every_wire_asks_for_admission_and_tells_the_end(wire: Wire, stream: bool):
     doorkeeper = Doorkeeper(text="Admitted")
     arguments, more = wire.asking("parrot", stream=stream)

@@ -11,6 +11,7 @@ from partstream.codec.text import visible
 from partstream.lm.outputs import Outcome
 from partstream.server.clients import RequestClient
 from partstream.server.telemetry import json_line, text_line
+from rows import one_test_for
 
 from .observations import an_answer
 
@@ -52,7 +53,7 @@ def test_any_name_stays_on_its_line_and_is_shown(name: str, session: str) -> Non
     assert json.loads(json_line(answer))["status"] == 200
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("model", "shown"),
     [
         ("a b", 'model="a b"'),

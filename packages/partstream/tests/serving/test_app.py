@@ -14,6 +14,7 @@ from partstream.server.application import app
 from partstream.server.clients import Caller
 from partstream.server.settings import ServingSettings
 from partstream.upstream.endpoint import Secret
+from rows import one_test_for
 from serving.asgi import ask
 from serving.wires import WIRES, Wire
 
@@ -29,7 +30,7 @@ async def parrot(messages, options):
 
 
 @every_wire
-@pytest.mark.parametrize("stream", [True, False], ids=["stream", "document"])
+@one_test_for("stream", [True, False], ids=["stream", "document"])
 def test_a_provider_answers_over_every_wire(wire: Wire, stream: bool):
     async def run():
         arguments, more = wire.asking("parrot", "Hi", stream=stream)
@@ -118,7 +119,7 @@ def test_a_model_that_nobody_offers_is_refused_with_those_that_there_are(wire: W
     assert b"parrot" in reply.body
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("path", "headers", "ids"),
     [
         ("/v1/models", {}, lambda said: [one["id"] for one in said["data"]]),
@@ -191,7 +192,7 @@ def test_every_reply_has_the_id_of_its_request_in_every_header_that_clients_look
     asyncio.run(run())
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     "providers",
     [None, [], {}, "parrot", [parrot, 3]],
     ids=["none", "no list", "no mapping", "a text", "a number"],

@@ -13,6 +13,7 @@ from partstream.lm.contract import RULES
 from partstream.lm.outputs import Finish, Outcome
 from partstream.lm.parts import DataPart, FinishReason, TextPart, ToolCallPart, UnifiedFinishReason, Usage, usage_part
 from partstream.server.application import app
+from rows import one_test_for
 from serving.asgi import ask
 from serving.providers import Driven, silent
 from serving.wires import WIRES, Wire
@@ -31,7 +32,7 @@ class _Odd(BaseException):
 
 
 @every_wire
-@pytest.mark.parametrize("stream", [True, False], ids=["stream", "document"])
+@one_test_for("stream", [True, False], ids=["stream", "document"])
 def test_a_provider_that_reports_nothing_gives_an_empty_answer(wire: Wire, stream: bool):
     async def answer(progress, token):
         pass
@@ -105,7 +106,7 @@ def test_a_provider_that_reports_from_its_own_thread_is_answered_in_its_order(wi
 
 
 @every_wire
-@pytest.mark.parametrize("error", [None, ValueError("secret of the provider")], ids=["whole", "failed"])
+@one_test_for("error", [None, ValueError("secret of the provider")], ids=["whole", "failed"])
 def test_parts_of_a_thread_come_before_the_end_of_an_answer_that_never_lets_the_event_loop_go_on(
     wire: Wire, error: Exception | None
 ):

@@ -14,6 +14,7 @@ from partstream.lm.messages import ChatMessage, RequestOptions, Tool
 from partstream.lm.outputs import InboundRequest
 from partstream.server.application import app
 from partstream.server.clients import AnswerKind, ClientClass, RequestClient, client_of
+from rows import one_test_for
 
 from .asgi import ask
 
@@ -21,7 +22,7 @@ _METADATA = json.dumps({"turn_id": "turn-7", "workspace": "/home/ada/secret-proj
 _AGENT, _PACKAGE = ClientClass.AGENT, ClientClass.PACKAGE
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("headers", "expected"),
     [
         pytest.param(
@@ -84,7 +85,7 @@ RECORDED = Path(__file__).resolve().parents[4] / "tests" / "fixtures" / "agents"
 _UUID, _OPENCODE_SESSION = "00000000-0000-4000-8000-000000000001", "ses_00000000000000000000000001"
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("recorded", "name", "version", "session", "kind"),
     [
         ("codex", "codex", "0.169.0", _UUID, AnswerKind.TURN),
@@ -154,7 +155,7 @@ def test_a_frame_of_a_socket_names_its_turn_in_the_body(metadata: dict[str, str]
     assert client_of(codex, _asked(client_metadata=metadata)).turn == "turn-7"
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     "value",
     ["/home/ada/project", '{"turn_id": "x"}', "a b", "a\x1b[2J", "", "x" * 129, "идентификатор"],
 )
@@ -168,9 +169,7 @@ def test_what_is_no_plain_id_is_not_kept(value: str) -> None:
     assert (seen.session, seen.turn) == (None, None)
 
 
-@pytest.mark.parametrize(
-    "metadata", ["{", "[]", "7", '{"turn_id": 7}', '{"turn_id": null}', "[" * 10_000, " " * 20_000]
-)
+@one_test_for("metadata", ["{", "[]", "7", '{"turn_id": 7}', '{"turn_id": null}', "[" * 10_000, " " * 20_000])
 def test_metadata_of_another_shape_names_no_turn(metadata: str) -> None:
     codex = {"user-agent": "codex_exec/1", "x-codex-turn-metadata": metadata}
     assert client_of(codex, _asked(client_metadata=metadata)).turn is None

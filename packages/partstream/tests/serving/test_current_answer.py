@@ -11,6 +11,7 @@ from partstream.server.answer import UPSTREAM_HEADER, current_answer
 from partstream.server.application import app
 from partstream.server.clients import Caller
 from partstream.server.settings import ServingSettings
+from rows import one_test_for
 from serving.asgi import ask
 from serving.wires import WIRES
 
@@ -43,7 +44,7 @@ def test_a_provider_reads_who_asks_and_in_which_conversation():
 
 
 @every_wire
-@pytest.mark.parametrize("stream", [True, False], ids=["stream", "document"])
+@one_test_for("stream", [True, False], ids=["stream", "document"])
 def test_a_reply_and_its_observation_name_the_upstream_that_the_provider_told_of(wire, stream):
     observed = []
 

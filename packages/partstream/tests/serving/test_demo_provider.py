@@ -18,6 +18,7 @@ from partstream.lm.parts import (
     UnifiedFinishReason,
 )
 from partstream.server.demo_provider import DEMO_MODEL, DemoProvider
+from rows import one_test_for
 
 PLACE = {
     "type": "object",
@@ -49,7 +50,7 @@ def text(parts: list[ResponsePart]) -> str:
     return "".join(part.value for part in parts if isinstance(part, TextPart))
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("question", "expected"),
     [
         ("Reply with exactly: recovered", "recovered"),
@@ -83,7 +84,7 @@ def test_it_calls_a_tool_for_each_place_one_in_a_round_and_says_the_results() ->
     assert text(answer(*messages, tools=TOOLS)) == "The tools say: Rome is sunny; San Francisco is sunny"
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("question", "expected"),
     [
         ("What time is it in Tokyo?", [("clock", "Tokyo")]),

@@ -1,11 +1,10 @@
 """Who may ask a server on loopback without a token."""
 
-import pytest
-
 from partstream.server.clients import local_program
+from rows import one_test_for
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     "headers",
     [
         {"host": "127.0.0.1:8642"},
@@ -19,7 +18,7 @@ def test_a_program_and_a_page_of_this_machine_may_ask(headers):
     assert local_program(headers) is not None
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     "headers",
     [
         {},

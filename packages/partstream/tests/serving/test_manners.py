@@ -36,7 +36,7 @@ async def within(waiting):
 
 
 @every_wire
-@pytest.mark.parametrize("stream", [True, False], ids=["stream", "document"])
+@one_test_for("stream", [True, False], ids=["stream", "document"])
 def test_a_client_that_leaves_cancels_a_silent_provider_on_every_wire(wire: Wire, stream: bool):
     async def run():
         provider = Driven(silent)
@@ -414,7 +414,7 @@ def test_draining_waits_for_the_answers_that_run():
 
 
 @every_wire
-@pytest.mark.parametrize("begun", [True, False], ids=["begun", "silent"])
+@one_test_for("begun", [True, False], ids=["begun", "silent"])
 def test_draining_ends_what_is_left_with_the_last_event_of_its_wire(wire: Wire, begun: bool):
     async def answer(progress, token):
         if begun:
@@ -559,7 +559,7 @@ def test_a_body_that_does_not_come_is_refused_in_time():
     asyncio.run(run())
 
 
-@pytest.mark.parametrize("data", [b"", b"{", b"[]", b"\xff", b'{"a": NaN}', b"[" * 100_000], ids=len)
+@one_test_for("data", [b"", b"{", b"[]", b"\xff", b'{"a": NaN}', b"[" * 100_000], ids=len)
 def test_a_body_that_is_no_json_object_is_refused(data):
     reply = asyncio.run(ask(app(Driven(silent)), CHAT, data, method="POST"))
     assert reply.status == 400

@@ -8,6 +8,7 @@ import pytest
 
 from partstream.lm.parts import TextPart
 from partstream.server.application import app
+from rows import one_test_for
 from serving.asgi import ask
 from serving.providers import Driven
 from serving.wires import WIRES, Wire
@@ -19,8 +20,8 @@ async def hello(progress: Any, token: Any) -> None:
     progress.report(TextPart("Hello."))
 
 
-@pytest.mark.parametrize("name", ["acme/large", "anthropic/acme/large"])
-@pytest.mark.parametrize("wire", WIRES, ids=lambda wire: wire.name)
+@one_test_for("name", ["acme/large", "anthropic/acme/large"])
+@one_test_for("wire", WIRES, ids=lambda wire: wire.name)
 def test_a_model_answers_on_every_wire_by_its_name_and_by_its_alias(wire: Wire, name: str) -> None:
     arguments, more = wire.asking(name)
     reply = asyncio.run(ask(app(Driven(hello, model_id="acme/large")), *arguments, **more))

@@ -28,6 +28,7 @@ from partstream.protocols.openresponses import PROTOCOL
 from partstream.runtime.translation import read_answer, read_document
 from partstream.server.application import ServingApp, app
 from partstream.server.demo_provider import DemoProvider
+from rows import one_test_for
 from serving.asgi import ask
 from serving.asgi_socket import Socket
 from serving.openresponses_order import check_order
@@ -136,7 +137,7 @@ def test_every_stream_is_valid_ordered_and_the_same_on_both_transports(name: str
     assert [event["type"] for event in turn] == said
 
 
-@pytest.mark.parametrize("name", ANSWERS)
+@one_test_for("name", ANSWERS)
 def test_our_own_reader_and_contract_checker_take_every_answer(name: str) -> None:
     application = app(Scripted(*ANSWERS[name]))
     options = StreamOptions(citations=CitationMode.DATA, call_id_prefix="")
@@ -262,7 +263,7 @@ INPUTS: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("name", INPUTS)
+@one_test_for("name", INPUTS)
 def test_every_form_of_input_is_answered_with_a_whole_response(name: str) -> None:
     status, response = whole(app(DemoProvider()), model="demo", input=INPUTS[name])
     assert (status, response["status"]) == (200, "completed")

@@ -11,6 +11,7 @@ from partstream.server.clients import local_program
 from partstream.server.origins import AllowedOrigins, is_allowable
 from partstream.server.settings import ServingSettings
 from partstream.upstream.endpoint import Secret
+from rows import one_test_for
 from serving.hosted import hosted, posted, request, status_of
 from serving.providers import Driven
 
@@ -90,19 +91,19 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize(("pattern", "origin"), [(one, origin) for one, all_ in ALLOWED.items() for origin in all_])
+@one_test_for(("pattern", "origin"), [(one, origin) for one, all_ in ALLOWED.items() for origin in all_])
 def test_an_origin_of_an_allowed_form_may_read(pattern, origin):
     assert is_allowable(pattern)
     assert AllowedOrigins([pattern]).allow(origin)
 
 
-@pytest.mark.parametrize(("pattern", "origin"), [(one, origin) for one, all_ in REFUSED.items() for origin in all_])
+@one_test_for(("pattern", "origin"), [(one, origin) for one, all_ in REFUSED.items() for origin in all_])
 def test_another_origin_may_not(pattern, origin):
     assert not AllowedOrigins([pattern]).allow(origin)
     assert not AllowedOrigins().allow(origin)
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     "pattern",
     [
         *("", "null", "app.example", "https://", "https://*", "http://*:*", "https://*.example", "https://a/b"),
@@ -115,7 +116,7 @@ def test_what_is_no_origin_cannot_be_allowed(pattern):
         ServingSettings(allow_origins=(pattern,))
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("patterns", "are_local"),
     [
         ([], True),

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from partstream.server.requests import headers_of, path_of
+from rows import one_test_for
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("scope", "path"),
     [
         ({"path": "/v1/models/a/b", "raw_path": b"/v1/models/a%2Fb"}, "/v1/models/a%2Fb"),

@@ -10,6 +10,7 @@ from partstream.protocols.model_documents import MODEL_DOCUMENTS
 from partstream.protocols.protocol import DEFAULT_PROTOCOL, PROTOCOLS
 from partstream.protocols.serve import ServedDocument
 from partstream.server.requests import NoRouteError, Routes, endpoints_of, failure_of
+from rows import one_test_for
 
 OWN = PROTOCOLS[DEFAULT_PROTOCOL]
 HEADER = "x-their-version"
@@ -61,7 +62,7 @@ def _found(method, path, headers=()):
     return route.endpoint.protocol.name, route.path
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("method", "path", "headers", "found"),
     [
         ("POST", "/v1/say", {}, ("first", "/v1/say")),
@@ -81,7 +82,7 @@ def test_a_document_alone_at_its_path_needs_no_header():
     assert Routes(endpoints_of([SECOND])).find("GET", "/v1/models", {}).document is THEIRS
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("path", "meant"),
     [
         ("/v1/say", "/v1/say"),

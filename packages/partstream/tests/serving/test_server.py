@@ -17,6 +17,7 @@ from partstream.server.listening import (
     listening_sockets,
 )
 from partstream.server.uvicorn_server import HttpServer, StoppedAtOnceError
+from rows import one_test_for
 from serving.providers import Driven, silent
 from serving.served import served
 
@@ -146,7 +147,7 @@ OLD = {
 }
 
 
-@pytest.mark.parametrize(("data", "body"), OLD.values(), ids=OLD)
+@one_test_for(("data", "body"), OLD.values(), ids=OLD)
 def test_a_client_of_http_1_0_gets_no_chunks_and_the_connection_ends_the_reply(data, body):
     async def test(served):
         served.application.may_end.set()

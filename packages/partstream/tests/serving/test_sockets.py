@@ -15,6 +15,7 @@ from partstream.server.demo_provider import DemoProvider
 from partstream.server.settings import ServingSettings
 from partstream.server.stored_answers import SQLiteAnswers
 from partstream.upstream.endpoint import Secret
+from rows import one_test_for
 from serving.asgi import WAIT, ask
 from serving.asgi_socket import Socket
 from serving.providers import Driven, silent
@@ -129,7 +130,7 @@ def test_what_is_no_request_is_answered_with_an_error_and_the_socket_goes_on(sen
     assert said(answered)
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("body", "status", "code", "param"),
     [
         ({"model": "none"}, 404, "model_not_found", "model"),

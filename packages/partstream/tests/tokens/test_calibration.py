@@ -118,7 +118,7 @@ def _exact_after(*ratios: float, ledger: Ledger | None = None, upstream: str = "
     return accounting
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     "ratios", [(), (1.0, 1.0, 1.0), (1.05, 1.06, 1.07, 1.07), (2.0,), (2.0, 1.0), (1.0, 1.0, 2.0), (1.3, 0.7, 1.3, 0.7)]
 )
 def test_exact_counts_are_right_as_long_as_answers_do_not_agree_that_they_are_not(ratios: tuple[float, ...]):

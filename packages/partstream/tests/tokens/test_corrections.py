@@ -23,6 +23,7 @@ from partstream import (
 from partstream.tokens.accounting import TokenAccounting, size_of_message, size_of_tools
 from partstream.tokens.counting import MessageCounter
 from partstream.tokens.ledger import Ledger
+from rows import one_test_for
 from tokens.ledgers import accounting_in
 
 MODEL = LanguageModelChatInformation("m", "M", "made-up", "1", 100_000, 1000)
@@ -122,7 +123,7 @@ SIZES = {
 }
 
 
-@pytest.mark.parametrize(("message", "size"), SIZES.values(), ids=SIZES)
+@one_test_for(("message", "size"), SIZES.values(), ids=SIZES)
 def test_the_size_of_a_message_is_that_of_its_words(message: ChatMessage, size: int | None):
     assert size_of_message(message) == size
 

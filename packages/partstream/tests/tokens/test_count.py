@@ -1,11 +1,10 @@
-import pytest
-
 from partstream.tokens import NO_TOKENS, CountSource, TokenCount
+from rows import one_test_for
 
 REPORTED, COUNTED, ESTIMATED = (TokenCount(number, source) for number, source in enumerate(CountSource, 1))
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("terms", "source"),
     [
         ((REPORTED, REPORTED), CountSource.REPORTED),

@@ -16,6 +16,7 @@ from partstream.tokens.accounting import TokenAccounting
 from partstream.tokens.counting import bpe_openai_counter, tiktoken_counter
 from partstream.tokens.families import exact_vocabulary
 from partstream.tokens.ledger import open_ledger
+from rows import one_test_for
 
 NEEDS_BPE = pytest.mark.skipif(importlib.util.find_spec("bpe_openai") is None, reason="bpe-openai is not installed")
 NEEDS_TIKTOKEN = pytest.mark.skipif(importlib.util.find_spec("tiktoken") is None, reason="tiktoken is not installed")
@@ -34,7 +35,7 @@ class Words:
 # ---- families ----
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("family", "vocabulary"),
     [
         ("gpt-4", Vocabulary.CL100K),

@@ -4,8 +4,6 @@ import subprocess
 import sys
 from itertools import combinations
 
-import pytest
-
 from partstream import ChatMessage, DataPart, TextPart, ThinkingPart, Tool, ToolCallPart, ToolResultPart
 from partstream.tokens.records import message_digest, prefix_digests, text_digest, tools_digest
 from rows import one_test_for
@@ -63,7 +61,7 @@ def test_what_may_have_another_number_has_another_digest(one: str, other: str):
     assert message_digest(DIFFERENT[one]) != message_digest(DIFFERENT[other])
 
 
-@pytest.mark.parametrize(("one", "other"), SAME.values(), ids=SAME)
+@one_test_for(("one", "other"), SAME.values(), ids=SAME)
 def test_what_is_sent_alike_has_one_digest(one: ChatMessage, other: ChatMessage):
     assert message_digest(one) == message_digest(other)
 

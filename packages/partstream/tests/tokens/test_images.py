@@ -56,12 +56,12 @@ def test_the_size_of_an_image_is_read_from_its_header(write, size):
     assert read_dimensions(write(*size) + bytes(5000)) == Dimensions(*size)
 
 
-@pytest.mark.parametrize("frame", [0xC0, 0xC1, 0xC2, 0xC3, 0xC5, 0xCF])
+@one_test_for("frame", [0xC0, 0xC1, 0xC2, 0xC3, 0xC5, 0xCF])
 def test_every_kind_of_frame_of_a_jpeg_has_the_size(frame):
     assert read_dimensions(jpeg(800, 600, frame, before=b"\xff\xff\xff\xd0")) == Dimensions(800, 600)
 
 
-@pytest.mark.parametrize("write", FORMATS)
+@one_test_for("write", FORMATS)
 def test_a_header_that_is_cut_off_gives_no_size_and_no_error(write):
     whole = write(640, 480)
     found = {read_dimensions(whole[:length]) for length in range(len(whole))}
@@ -69,9 +69,7 @@ def test_a_header_that_is_cut_off_gives_no_size_and_no_error(write):
     assert read_dimensions(whole[:12]) in {None, Dimensions(640, 480)}
 
 
-@pytest.mark.parametrize(
-    "data", [b"", b"%PDF-1.7", b"BM" + bytes(40), png(0, 5), png(7, 0), gif(0, 0), b"\xff\xd8\xff\xda"]
-)
+@one_test_for("data", [b"", b"%PDF-1.7", b"BM" + bytes(40), png(0, 5), png(7, 0), gif(0, 0), b"\xff\xd8\xff\xda"])
 def test_what_is_no_image_of_these_formats_or_has_no_pixels_has_no_size(data):
     assert read_dimensions(data) is None
 

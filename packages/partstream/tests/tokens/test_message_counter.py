@@ -8,6 +8,7 @@ import pytest
 from partstream import ChatMessage, DataPart, TextPart, ThinkingPart, Tool, ToolCallPart, ToolResultPart
 from partstream.tokens import NO_TOKENS, Counters, CountSource, MessageCounter, TokenCount, estimate_text, vocabulary_of
 from partstream.tokens.families import estimate_file_tokens, overheads_of
+from rows import one_test_for
 
 PNG = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR" + struct.pack(">II", 1024, 1024)
 ESTIMATED, COUNTED = CountSource.ESTIMATED, CountSource.COUNTED
@@ -102,7 +103,7 @@ def test_what_tools_bring_with_them_is_a_row_of_the_family(family, tools):
     assert overheads_of(family).message == 3
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("family", "media_type", "data", "tokens"),
     [
         ("gemini-2.5-pro", "application/pdf", b"%PDF /Type /Page", 258),

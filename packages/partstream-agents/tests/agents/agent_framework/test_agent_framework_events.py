@@ -272,7 +272,7 @@ CONTENTS: dict[str, tuple[Content, list[Any]]] = {
 }
 
 
-@pytest.mark.parametrize("kind", CONTENTS)
+@one_test_for("kind", CONTENTS)
 def test_a_content_of_each_kind_is_what_a_person_needs_of_it(kind: str) -> None:
     content, outputs = CONTENTS[kind]
     assert content.type == kind

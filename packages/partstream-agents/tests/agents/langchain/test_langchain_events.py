@@ -14,6 +14,7 @@ from partstream.lm.parts import TextPart, ThinkingPart
 from partstream_agents.adapter import ApprovalAsked, Decision, ExternalCalls, Handover, Question, StepUsage
 from partstream_agents.langchain.events import PLACEHOLDER, GraphEvents, asked_of, has_placeholder, resume_values
 from partstream_agents.langchain.messages import finish_reason_of
+from rows import one_test_for
 
 MODEL = {"langgraph_node": "model"}
 
@@ -132,7 +133,7 @@ def test_an_update_without_messages_is_no_news():
     ]
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("metadata", "unified"),
     [
         ({"finish_reason": "stop"}, UnifiedFinishReason.STOP),
@@ -190,7 +191,7 @@ def review(*decisions: str, **action: Any) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("allowed", "decision", "answer"),
     [
         (("approve", "reject"), Decision(True), {"type": "approve"}),

@@ -20,6 +20,7 @@ from partstream_agents.adapter import (
     StepUsage,
 )
 from partstream_agents.openai_agents import RunEnd, RunEvents
+from rows import one_test_for
 
 
 def raw(kind: str, **fields: Any) -> SimpleNamespace:
@@ -131,7 +132,7 @@ def test_the_state_of_thinking_stays_in_the_run() -> None:
     assert [output for output in outputs if isinstance(output, ThinkingPart)] == [ThinkingPart("Hm.", "rs_1")]
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("raw_item", "shown"),
     [
         (

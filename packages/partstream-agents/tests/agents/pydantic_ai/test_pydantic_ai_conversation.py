@@ -26,6 +26,7 @@ from partstream.lm.messages import RequestOptions, ToolMode
 from partstream_agents import AgentRequest
 from partstream_agents.pydantic_ai import THINKING_KEY, model_settings_of, run_arguments
 from partstream_agents.run import read_agent_request
+from rows import one_test_for
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)
 READ = Tool("read_file", "Reads a file.", {"type": "object", "properties": {"path": {"type": "string"}}})
@@ -111,7 +112,7 @@ def test_thinking_comes_back_with_the_signature_that_the_server_wants():
     assert isinstance(call, ToolCallPart)
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     "kept", ["hm", None, {}, {"content": 3}, {"content": "hm", "signature": 3}, {"content": "hm", "id": []}], ids=repr
 )
 def test_thinking_that_somebody_else_wrote_stays_out(kept: Any):

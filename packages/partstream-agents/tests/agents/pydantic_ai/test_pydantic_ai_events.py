@@ -3,14 +3,13 @@
 from types import SimpleNamespace as Of
 from typing import Any
 
-import pytest
-
 from partstream import TextPart, ThinkingPart
 from partstream.errors import TruncatedStreamError
 from partstream.lm.outputs import Finish, Outcome, Unmapped
 from partstream.lm.parts import UnifiedFinishReason
 from partstream_agents import AgentFile, InnerCall, InnerResult, ResultObject, StepBegun, StepUsage
 from partstream_agents.pydantic_ai import EventReader
+from rows import one_test_for
 
 
 def text(content: str) -> Any:
@@ -131,7 +130,7 @@ def test_each_answer_of_the_model_begins_a_step():
     assert begun == [1, 2]
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("events", "expected"),
     [
         ([start(0, text("ab")), start(0, text("abc"), "text")], "abc"),
@@ -160,7 +159,7 @@ def test_calls_that_others_have_answered_are_no_activity_of_the_agent():
         assert reader.read(event("function_tool_result", returned(name, call_id=call_id))) == []
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("part", "is_error"),
     [
         (returned(), False),
@@ -175,7 +174,7 @@ def test_a_result_says_whether_its_tool_failed(part: Any, is_error: bool):
     assert output.is_error is is_error
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("args", "arguments"),
     [({"a": 1}, {"a": 1}), ('{"a": 1}', {"a": 1}), (None, {}), ("", {}), ("[1]", "[1]"), ('{"a', '{"a')],
 )
@@ -199,7 +198,7 @@ def test_a_file_comes_once_also_if_it_is_the_result():
     assert read(result(file)) == [AgentFile(b"png", "image/png")]
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("unknown", "kind"),
     [
         (Of(event_kind="custom", name="progress"), "custom"),
@@ -215,7 +214,7 @@ def test_what_nobody_knows_is_counted_and_shown(unknown: Any, kind: str):
     assert output.type == kind
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("streamed", "output", "expected"),
     [
         ("Hello", "Hello", []),
@@ -253,7 +252,7 @@ def test_each_request_says_its_own_tokens_and_the_last_one_how_it_ended():
     assert finish.reason.unified is UnifiedFinishReason.LENGTH
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("raw", "outcome", "unified"),
     [
         ("stop", Outcome.COMPLETED, UnifiedFinishReason.STOP),
@@ -274,7 +273,7 @@ def test_a_model_that_counts_no_tokens_has_said_nothing_of_them():
     assert not [one for one in read(result(None, response(tokens=usage(0, 0)))) if isinstance(one, StepUsage)]
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("last", "is_cut"),
     [
         (response("stop", tokens=usage(0, 0), server="openai"), True),

@@ -10,6 +10,7 @@ import pytest
 from partstream.protocols.serve import WireRequest
 from partstream_devtools.testing.vendors.anthropic_messages import VENDOR
 from partstream_devtools.testing.vendors.vendor import CachedPrompt, PromptCache
+from rows import one_test_for
 
 MARK = {"cache_control": {"type": "ephemeral"}}
 LONG = "x" * 40_000
@@ -47,7 +48,7 @@ def test_marks_stand_on_blocks_and_one_on_the_request_means_the_last():
 LEAST = {"opus-5": 512, "opus-4-8": 1024, "opus-4-7": 2048, "opus-4-6": 4096, "haiku-4-5": 4096, "sonnet-5": 1024}
 
 
-@pytest.mark.parametrize(("model", "least"), LEAST.items(), ids=LEAST)
+@one_test_for(("model", "least"), LEAST.items(), ids=LEAST)
 def test_the_shortest_beginning_depends_on_the_model(model: str, least: int):
     rule = read(model=f"claude-{model}").rule
     assert (rule.least_tokens, rule.look_back, rule.most_marks) == (least, 20, 4)
@@ -76,7 +77,7 @@ CHANGES: dict[str, tuple[dict[str, Any], tuple[bool, bool, bool]]] = {
 }
 
 
-@pytest.mark.parametrize(("changes", "kept"), CHANGES.values(), ids=CHANGES)
+@one_test_for(("changes", "kept"), CHANGES.values(), ids=CHANGES)
 def test_what_a_change_makes_the_server_forget(changes: dict[str, Any], kept: tuple[bool, bool, bool]):
     usual: dict[str, Any] = {"tools": [TOOL | MARK], "system": SYSTEM, "messages": MESSAGES}
     first, cache = read(**usual), PromptCache()

@@ -13,6 +13,7 @@ from partstream.protocols.anthropic_messages.serve import READ_REQUEST
 from partstream.protocols.failures import RefusedRequestError
 from partstream.protocols.serve import WireRequest
 from partstream_devtools.testing.vendors.anthropic_messages import VENDOR
+from rows import one_test_for
 
 HEADERS = {"anthropic-version": "2023-06-01", "x-api-key": "made-up"}
 MARK = {"type": "ephemeral"}
@@ -67,7 +68,7 @@ def refusal(body: dict[str, Any], headers: dict[str, str] = HEADERS) -> str | No
     return None
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("messages", "words"),
     [
         ([], "messages: at least one message is required"),
@@ -127,7 +128,7 @@ def test_messages_are_refused_as_the_real_server_refuses_them(messages: list[Any
     assert said.startswith(words)
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     "messages",
     [
         [HI],
@@ -145,7 +146,7 @@ def test_messages_that_the_real_server_takes_are_taken(messages: list[Any]):
     assert refusal({"messages": messages}) is None
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("model", "body", "words"),
     [
         ("claude-opus-4-7", {"thinking": {"type": "enabled", "budget_tokens": 2048}}, '"thinking.type.enabled" is not'),
@@ -206,7 +207,7 @@ def test_what_a_model_does_not_take_is_refused(model: str, body: dict[str, Any],
     assert said.startswith(words)
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("body", "words"),
     [
         (

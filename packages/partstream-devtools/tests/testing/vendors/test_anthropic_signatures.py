@@ -5,8 +5,6 @@ Source: docs/wires/anthropic-messages.md#thinking-that-goes-back.
 
 from typing import Any
 
-import pytest
-
 from partstream.lm.outputs import Reply
 from partstream.protocols.anthropic_messages.provider_state import UNSIGNED
 from partstream.protocols.anthropic_messages.serve import READ_REQUEST, MessagesResponseWriter
@@ -16,6 +14,7 @@ from partstream_devtools.testing.directives import NamedValue
 from partstream_devtools.testing.scripted_model import play, signature
 from partstream_devtools.testing.vendors.anthropic_messages import VENDOR
 from partstream_devtools.testing.vendors.vendor import check_signed_state
+from rows import one_test_for
 
 TOOL = {"name": "look_up", "input_schema": {"type": "object"}}
 QUESTION = {"role": "user", "content": "What is the weather?"}
@@ -77,7 +76,7 @@ def test_hidden_thinking_comes_back_empty_and_is_taken():
     assert refusal(going_on(content, thinking=hidden)) is None
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("change", "words"),
     [
         ({"thinking": "Something else."}, INVALID),

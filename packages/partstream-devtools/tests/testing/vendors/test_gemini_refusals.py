@@ -9,6 +9,7 @@ from partstream.protocols.serve import WireRequest
 from partstream_devtools.testing.vendors.gemini import VENDOR
 from protocols.gemini.test_read_request import call, model, response, user
 from protocols.openresponses.wire import Event
+from rows import one_test_for
 
 SIGNED = {"thoughtSignature": "c2ln"}
 SIGNED_CALL = call(id="c1") | SIGNED
@@ -45,7 +46,7 @@ TAKEN = {
 }
 
 
-@pytest.mark.parametrize("contents", TAKEN.values(), ids=TAKEN)
+@one_test_for("contents", TAKEN.values(), ids=TAKEN)
 def test_what_the_servers_take_is_not_refused(contents: list[Event]) -> None:
     assert refused(*contents) is None
 
@@ -79,12 +80,12 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize(("contents", "words"), REFUSED.values(), ids=REFUSED)
+@one_test_for(("contents", "words"), REFUSED.values(), ids=REFUSED)
 def test_contents_are_refused_in_the_words_of_the_servers(contents: list[Event], words: str) -> None:
     assert words in str(refused(*contents))
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("name", "is_refused"),
     [
         ("gemini-2.5-flash", False),
@@ -134,7 +135,7 @@ FIELDS: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.parametrize(("fields", "words"), FIELDS.values(), ids=FIELDS)
+@one_test_for(("fields", "words"), FIELDS.values(), ids=FIELDS)
 def test_fields_are_refused_in_the_words_of_the_servers(fields: dict[str, Any], words: str) -> None:
     assert words in str(refused(HI, **fields))
 

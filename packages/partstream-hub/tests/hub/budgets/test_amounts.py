@@ -9,11 +9,12 @@ from hypothesis import strategies as st
 from partstream.errors import UnexpectedValueError
 from partstream_hub.amounts import BudgetAmount, amount_text, budget_text, nanodollars, parsed_budget
 from partstream_hub.directory import DOLLAR, MOST_AMOUNT, BudgetUnit, Period
+from rows import one_test_for
 
 MONEY, TOKENS = BudgetUnit.MONEY, BudgetUnit.TOKENS
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("text", "expected"),
     [
         ("5 USD/day", BudgetAmount(MONEY, Period.DAY, 5 * DOLLAR)),
@@ -30,7 +31,7 @@ def test_a_budget_is_read_as_people_write_it(text: str, expected: BudgetAmount) 
     assert parsed_budget(text) == expected
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     "text",
     ["", "5", "5/day", "$5 USD", "5 EUR/day", "-1 USD", "1e3 USD", "0.0000000001 USD", "1.5 tokens", "5 USD/year",
      "2000000000 USD", "\N{ARABIC-INDIC DIGIT FIVE} USD"],
@@ -46,7 +47,7 @@ def test_a_budget_is_shown_in_the_form_that_is_read(unit: BudgetUnit, period: Pe
     assert parsed_budget(budget_text(budget)) == budget
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("unit", "amount", "expected"),
     [
         (MONEY, 4_200_000_000, "4.20 USD"),
@@ -65,7 +66,7 @@ def test_dollars_become_whole_nanodollars(dollars: float | str | Decimal, expect
     assert nanodollars(dollars) == expected
 
 
-@pytest.mark.parametrize("dollars", [-1, "x", float("nan"), float("inf"), 10**10])
+@one_test_for("dollars", [-1, "x", float("nan"), float("inf"), 10**10])
 def test_what_is_no_amount_of_dollars_is_refused(dollars: float | str) -> None:
     with pytest.raises(UnexpectedValueError):
         nanodollars(dollars)

@@ -12,6 +12,7 @@ from hub.budgets.virtual_hub import SETTINGS, VirtualHub, VirtualWorker
 from partstream.codec.checks import InvalidArgumentError
 from partstream_hub.amounts import BudgetsUnreachableError
 from partstream_hub.leases import SHARES, WorkerSettings, is_low, lease_size
+from rows import one_test_for
 
 PLENTY = replace(TEAM, limit=1_000_000)
 EVERY = 10.0
@@ -108,7 +109,7 @@ def test_a_longer_lease_is_renewed_as_often_as_one_of_five_seconds(
     assert is_low(free, 100, seconds, age) == renewed
 
 
-@pytest.mark.parametrize("seconds", [0, 0.5, 3_601, -5, float("nan"), float("inf"), "5", None, True])
+@one_test_for("seconds", [0, 0.5, 3_601, -5, float("nan"), float("inf"), "5", None, True])
 def test_a_lease_that_could_not_be_kept_is_refused(seconds: object) -> None:
     with pytest.raises(InvalidArgumentError, match=r"lease_seconds.*expected a number from 1 to 3600"):
         WorkerSettings(lease_seconds=seconds)  # type: ignore[arg-type]

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from partstream_hub.leases import LeaseTable
+from rows import one_test_for
 
 
 def table_of(**held: int) -> LeaseTable:
@@ -13,7 +14,7 @@ def table_of(**held: int) -> LeaseTable:
     return table
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("amounts", "is_reserved"),
     [
         ({1: 10, 2: 5}, True),

@@ -92,7 +92,7 @@ SAID: dict[str, tuple[list[dict[str, Any]], str]] = {
 }
 
 
-@pytest.mark.parametrize(("events", "expected"), SAID.values(), ids=SAID)
+@one_test_for(("events", "expected"), SAID.values(), ids=SAID)
 def test_messages_of_the_agent_are_its_text(events: list[dict[str, Any]], expected: str) -> None:
     outputs = run_of(*events)
     assert text(outputs) == expected
@@ -182,7 +182,7 @@ CALLED: dict[str, tuple[list[dict[str, Any]], list[tuple[str, str, Any]]]] = {
 }
 
 
-@pytest.mark.parametrize(("events", "expected"), CALLED.values(), ids=CALLED)
+@one_test_for(("events", "expected"), CALLED.values(), ids=CALLED)
 def test_external_calls_go_out_whole_and_once(events: list[dict[str, Any]], expected: list[Any]) -> None:
     assert calls(run_of(*events)) == expected
 
@@ -290,7 +290,7 @@ QUESTIONS: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.parametrize(("interrupt", "expected"), QUESTIONS.values(), ids=QUESTIONS)
+@one_test_for(("interrupt", "expected"), QUESTIONS.values(), ids=QUESTIONS)
 def test_a_question_says_how_to_answer_it(interrupt: dict[str, Any], expected: str) -> None:
     assert text(run_of(outcome={"type": "interrupt", "interrupts": [{"id": "i", **interrupt}]})) == expected
 
@@ -384,7 +384,7 @@ LAST_WORDS: dict[str, tuple[list[dict[str, Any]], dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.parametrize(("events", "end", "expected"), LAST_WORDS.values(), ids=LAST_WORDS)
+@one_test_for(("events", "end", "expected"), LAST_WORDS.values(), ids=LAST_WORDS)
 def test_a_run_without_text_shows(events: list[dict[str, Any]], end: dict[str, Any], expected: str) -> None:
     assert text(run_of(*events, **end)) == expected
     assert text(run_of(*events, *said("Text wins.", "m9"), **end)) == "Text wins."

@@ -11,6 +11,7 @@ from partstream import TextPart, ThinkingPart, ToolCallPart
 from partstream.lm.outputs import Finish, StreamOptions
 from partstream.protocols.reader import StreamReader
 from partstream_devtools.recorded_stream import read_recording
+from rows import one_test_for
 
 FOLDER = Path(__file__).resolve().parents[5] / "tests" / "fixtures" / "ag_ui"
 SIGNED = "Let me see."
@@ -51,7 +52,7 @@ def test_every_recording_is_in_the_table() -> None:
     assert {path.stem for path in FOLDER.glob("*.jsonl")} == set(RECORDED)
 
 
-@pytest.mark.parametrize("name", RECORDED)
+@one_test_for("name", RECORDED)
 def test_a_recorded_run_is_found_out_and_read(name: str) -> None:
     text, thinking, calls, word = RECORDED[name]
     path = FOLDER / f"{name}.jsonl"
@@ -79,7 +80,7 @@ def test_a_recorded_run_says_the_same_wherever_its_bytes_are_cut(name: str) -> N
         assert read(data[:place], data[place:]) == whole
 
 
-@pytest.mark.parametrize("name", [name for name in RECORDED if not name.endswith("error")])
+@one_test_for("name", [name for name in RECORDED if not name.endswith("error")])
 def test_a_recorded_run_that_breaks_off_anywhere_hands_out_no_call(name: str) -> None:
     lines = (FOLDER / f"{name}.jsonl").read_bytes().splitlines()
     for count in range(1, len(lines)):

@@ -27,6 +27,7 @@ from partstream.runtime.translation import read_question, write_answer
 from partstream.server.application import app
 from protocols.ag_ui.strict import check_event
 from protocols.answers import answers
+from rows import one_test_for
 from serving.asgi import ask
 
 AGUI = PROTOCOLS["ag-ui"]
@@ -104,7 +105,7 @@ def test_the_model_stands_in_the_path_or_in_what_is_forwarded() -> None:
     assert asked("/parrot", forwardedProps={"model": "small"}).model == "parrot"
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("changes", "unmapped"),
     [
         ({"state": {"board": []}}, {"state": {"board": []}}),
@@ -126,7 +127,7 @@ def test_what_nothing_here_has_a_place_for_is_counted(changes: dict[str, Any], u
     assert unmapped is None or dict(read.unmapped) == unmapped
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("changes", "place"),
     [
         ({"messages": None}, "messages"),

@@ -19,6 +19,7 @@ from partstream.settings.kinds import ConfigurationError
 from partstream.upstream.configuration import GatewayConfiguration
 from protocols.ag_ui.strict import check_request
 from protocols.answers import requests
+from rows import one_test_for
 
 ORIGIN_OF_AGENT = Origin("u", "agent")
 AGUI = PROTOCOLS["ag-ui"]
@@ -290,7 +291,7 @@ REPLIES: dict[str, tuple[dict[str, Any], str, Any]] = {
 }
 
 
-@pytest.mark.parametrize(("interrupt", "reply", "payload"), REPLIES.values(), ids=REPLIES)
+@one_test_for(("interrupt", "reply", "payload"), REPLIES.values(), ids=REPLIES)
 def test_a_reply_has_the_form_that_the_interrupt_wants(interrupt: dict[str, Any], reply: str, payload: Any) -> None:
     entries = resume_entries({"interrupts": [{"id": "i", **interrupt}]}, reply)
     assert entries == [{"interruptId": "i", "status": "resolved", "payload": payload}]

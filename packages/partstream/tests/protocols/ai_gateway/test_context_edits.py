@@ -11,6 +11,7 @@ from partstream.protocols.ai_gateway.models import (
     read_context_management,
 )
 from partstream.settings.kinds import ConfigurationError
+from rows import one_test_for
 
 CLEAR = {
     "type": CLEAR_TOOL_USES,
@@ -38,7 +39,7 @@ def test_it_is_off_on_or_a_list_of_edits():
     )
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("edits", "where", "expected"),
     [
         ([], "c.edits", "at least one edit"),
@@ -65,7 +66,7 @@ def test_what_cannot_be_asked_for_is_refused_with_its_place(edits, where, expect
     assert expected in str(caught.value)
 
 
-@pytest.mark.parametrize("value", [True, {"enabled": True}, {"edits": {}}, {"edits": [CLEAR], "x": 1}, None])
+@one_test_for("value", [True, {"enabled": True}, {"edits": {}}, {"edits": [CLEAR], "x": 1}, None])
 def test_what_is_no_setting_is_refused(value):
     with pytest.raises(ConfigurationError, match="off, on or"):
         read_context_management(value, "c")

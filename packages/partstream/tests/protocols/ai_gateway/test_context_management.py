@@ -4,11 +4,12 @@ import pytest
 
 from partstream.protocols.ai_gateway.models import CLEAR_TOOL_USES, AIGatewaySettings, ContextManagement
 from partstream.protocols.read_response import applied_edits
+from rows import one_test_for
 
 CLAUDE = "anthropic/claude-sonnet-4.5"
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("management", "model_id"),
     [
         (ContextManagement(is_on=False), CLAUDE),
@@ -51,7 +52,7 @@ def test_edits_of_a_person_go_as_they_are():
     assert options == {"anthropic": {"contextManagement": {"edits": list(edits)}}}
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("edit", "phrase"),
     [
         ({"type": CLEAR_TOOL_USES, "clearedToolUses": 2, "clearedInputTokens": 5000}, "2 tool calls, 5,000 tokens"),

@@ -142,7 +142,7 @@ def test_a_conversation_is_what_vs_code_would_say() -> None:
     assert asked.unmapped == {}
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("output", "content", "is_error"),
     [
         (SAID, (TextPart("it is"),), False),
@@ -163,7 +163,7 @@ def test_an_output_is_what_the_tool_gave(output: Any, content: tuple[Any, ...], 
 G = FUNCTION | {"name": "g"}
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("choice", "left", "mode", "unmapped"),
     [
         (None, ["f", "g"], ToolMode.AUTO, {}),
@@ -181,7 +181,7 @@ def test_the_tool_choice_leaves_tools(choice: Any, left: list[str], mode: ToolMo
     assert asked.unmapped == unmapped
 
 
-@pytest.mark.parametrize(("version", "part", "read_as"), [
+@one_test_for(("version", "part", "read_as"), [
     ("2", {"data": PIXEL}, IMAGE),
     ("3", {"data": f"data:image/png;base64,{PIXEL}"}, IMAGE),
     ("3", {"data": ADDRESS, "originalUrl": ADDRESS}, DataPart.text(ADDRESS, "text/uri-list")),
@@ -217,7 +217,7 @@ UNPLACED: list[tuple[str, Any, list[str]]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("version", "said", "places"), UNPLACED)
+@one_test_for(("version", "said", "places"), UNPLACED)
 def test_what_has_no_place_is_collected_with_its_own(version: str, said: Any, places: list[str]) -> None:
     body = said if isinstance(said, dict) else {"prompt": said}
     assert list(READ_REQUEST.read(request(body, version)).unmapped) == places
@@ -309,7 +309,7 @@ def test_a_wrong_request_is_refused_with_the_place(version: str, wrong: Any, whe
     assert raised.value.expected
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("name", "value"),
     [
         ("ai_gateway_protocol_version", None),

@@ -44,6 +44,7 @@ from partstream.runtime.translation import (
 )
 from protocols.answers import answers
 from protocols.test_round_trips import moderate
+from rows import one_test_for
 from unsupported import UNSUPPORTED, ResponseFeature, ResponseForm, response_form
 from unsupported.common import FINISH_WORD
 
@@ -226,7 +227,7 @@ def test_a_file_has_the_form_of_its_version_and_marks_of_the_host_are_left_out(v
     assert types(write(DataPart(b"1", "usage"), version=version)) == ["stream-start", "finish"]
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("error", "value"),
     [
         (UpstreamFailureError("It broke.", provider_code="odd"), {"message": "It broke.", "type": "odd"}),
@@ -302,7 +303,7 @@ def test_a_document_holds_what_the_stream_says_and_is_read_as_it() -> None:
     assert finish.usage.cache_write_tokens == 1
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("document", "error"),
     [
         ({"error": {"message": "Slow.", "type": "rate_limit_exceeded"}}, UpstreamFailureError),
@@ -349,7 +350,7 @@ def test_whatever_a_document_holds_the_reader_says_what_became_of_it(document: A
     assert isinstance(finish, Finish)
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("status", "kind"),
     [
         (400, "invalid_request_error"),

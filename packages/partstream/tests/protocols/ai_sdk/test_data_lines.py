@@ -2,8 +2,6 @@
 
 import json
 
-import pytest
-
 from partstream.errors import EventTooLargeError, UpstreamProtocolError
 from partstream.protocols.ai_sdk import CODES, DataStreamDecoder
 from partstream.protocols.ai_sdk.read_response import CHUNKS
@@ -38,7 +36,7 @@ def test_every_code_is_a_chunk_that_is_known_or_data() -> None:
     assert kinds - set(CHUNKS) == {"data-data", "message-annotations"}
 
 
-@pytest.mark.parametrize("line", [b"hello", b"0:nonsense", b"9:7", b"0", b"12:3", b":", b'"0":1'])
+@one_test_for("line", [b"hello", b"0:nonsense", b"9:7", b"0", b"12:3", b":", b'"0":1'])
 def test_a_line_that_is_none_of_this_stream_is_a_clear_error(line: bytes) -> None:
     result = read_framed([b'0:"Hi"\n' + line + b"\n"], "ai-sdk-data")
     assert result.text == "Hi"

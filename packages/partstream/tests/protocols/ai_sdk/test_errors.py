@@ -35,8 +35,8 @@ WITH_STATUS = {
 }
 
 
-@pytest.mark.parametrize("error", WITH_STATUS.values(), ids=WITH_STATUS)
-@pytest.mark.parametrize("protocol", ["ai-sdk", "ai-gateway"])
+@one_test_for("error", WITH_STATUS.values(), ids=WITH_STATUS)
+@one_test_for("protocol", ["ai-sdk", "ai-gateway"])
 def test_an_error_with_a_status_is_an_http_error(error: Any, protocol: str) -> None:
     found = read([{"type": "start"}, {"type": "error", "error": error}], protocol).finish.error
     assert isinstance(found, UpstreamHTTPError)
@@ -47,7 +47,7 @@ def test_an_error_with_a_status_is_an_http_error(error: Any, protocol: str) -> N
     )
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("error", "message", "code"),
     [
         ("plain words", "plain words", None),
@@ -155,7 +155,7 @@ def test_the_status_of_an_exception_makes_an_http_error() -> None:
     assert (found.http_status, found.provider_message, found.code) == (429, "boom", LanguageModelErrorCode.BLOCKED)
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("body", "message"),
     [
         ("<html>\n<body>Bad gateway</body></html>", None),
@@ -230,7 +230,7 @@ def test_the_time_to_wait_is_read_where_it_is_a_number(header: str, seconds: flo
     assert found.provider_message is None
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("reason", "phase"),
     [
         ("The operation was aborted due to timeout", TimeoutPhase.TOTAL),
@@ -254,7 +254,7 @@ def test_an_abort_is_told_from_a_limit_of_time(reason: Any, phase: TimeoutPhase 
         assert (finish.error.phase, finish.error.seconds) == (phase, None)
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("thrown", "expected"),
     [
         ({"$error": "DOMException", "name": "AbortError", "message": "aborted"}, UpstreamAbortedError),

@@ -189,7 +189,7 @@ def test_nothing_is_reported_where_all_was_said(fixture: Fixture) -> None:
     assert not [output for output in fixture.read() if isinstance(output, Unmapped)]
 
 
-@pytest.mark.parametrize("fixture", _in_all_forms("usage", without="uimessage"))
+@one_test_for("fixture", _in_all_forms("usage", without="uimessage"))
 def test_what_the_provider_says_of_the_whole_is_kept(fixture: Fixture) -> None:
     finish = _finish(fixture.read())
     assert finish.usage is not None
@@ -201,7 +201,7 @@ def test_what_the_provider_says_of_the_whole_is_kept(fixture: Fixture) -> None:
         assert (finish.usage.cached_tokens, finish.usage.reasoning_tokens) == (80, 12)
 
 
-@pytest.mark.parametrize("fixture", _in_all_forms("reasoning"))
+@one_test_for("fixture", _in_all_forms("reasoning"))
 def test_reasoning_can_go_back_with_what_it_was_signed_with(fixture: Fixture) -> None:
     lists = [(part.metadata or {}).get("reasoning_items") for part in fixture.read() if isinstance(part, ThinkingPart)]
     *_, items = [one for one in lists if one]  # each list holds those before it as well
@@ -211,7 +211,7 @@ def test_reasoning_can_go_back_with_what_it_was_signed_with(fixture: Fixture) ->
     ]
 
 
-@pytest.mark.parametrize("fixture", _in_all_forms("tools_parallel", without="4.3.19"))
+@one_test_for("fixture", _in_all_forms("tools_parallel", without="4.3.19"))
 def test_a_call_can_go_back_with_what_it_was_signed_with(fixture: Fixture) -> None:
     outputs = fixture.read()
     place = next(index for index, part in enumerate(outputs) if isinstance(part, ToolCallPart))

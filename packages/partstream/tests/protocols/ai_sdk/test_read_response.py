@@ -55,7 +55,7 @@ SILENT = [
 ]
 
 
-@pytest.mark.parametrize("chunk", SILENT, ids=lambda chunk: chunk["type"])
+@one_test_for("chunk", SILENT, ids=lambda chunk: chunk["type"])
 def test_a_framing_chunk_emits_nothing_and_only_the_end_of_a_step_separates_texts(chunk: Chunk) -> None:
     # The extension that came before this one answered each of them with a text part of one space.
     assert FullStreamReader().feed(chunk) == []
@@ -69,16 +69,14 @@ def test_warnings_are_counted_where_there_are_any() -> None:
         assert result.unmapped == {f"{kind} (warnings)": 1}
 
 
-@pytest.mark.parametrize(
-    "kind", ["raw", "custom", "steering-message", "reasoning-file", "tool-approval-request", "new"]
-)
+@one_test_for("kind", ["raw", "custom", "steering-message", "reasoning-file", "tool-approval-request", "new"])
 def test_what_has_no_place_among_the_parts_is_counted(kind: str) -> None:
     result = read(_whole(TEXT, {"type": kind, "kind": "acme.thing"}, {"type": kind}, TEXT))
     assert result.text == "HiHi"
     assert result.unmapped == {kind: 2}
 
 
-@pytest.mark.parametrize("chunk", [{}, {"type": 7}, {"type": None}, {"type": ""}, {"type": ["text-delta"]}])
+@one_test_for("chunk", [{}, {"type": 7}, {"type": None}, {"type": ""}, {"type": ["text-delta"]}])
 def test_a_chunk_without_a_type_ends_no_stream_and_is_the_error_of_a_stream_of_them(chunk: Chunk) -> None:
     result = read(_whole(chunk, TEXT, chunk, TEXT))
     assert (result.text, result.finish.error) == ("HiHi", None)
@@ -316,7 +314,7 @@ def test_input_that_was_only_streamed_is_handed_out_where_nothing_was_cut(
     assert result.unmapped == ({} if handed_out else {"tool-input add (incomplete)": 1})
 
 
-@pytest.mark.parametrize("joined", ["{", "[1]", "7", '"a"', '{"a":1}}', "null"])
+@one_test_for("joined", ["{", "[1]", "7", '"a"', '{"a":1}}', "null"])
 def test_streamed_input_that_is_no_object_is_never_a_call(joined: str) -> None:
     chunks = [STREAMED["4"][0], {"type": "tool-call-delta", "toolCallId": "c", "argsTextDelta": joined}]
     result = read(_whole(*chunks))
@@ -350,7 +348,7 @@ NEVER = {
 }
 
 
-@pytest.mark.parametrize(("chunks", "unmapped"), NEVER.values(), ids=NEVER)
+@one_test_for(("chunks", "unmapped"), NEVER.values(), ids=NEVER)
 def test_what_the_consumer_must_not_run_is_reported_and_no_call(chunks: list[Chunk], unmapped: dict[str, int]) -> None:
     result = read(_whole(*STREAMED["4"], *chunks) if len(chunks) > 1 else _whole(*chunks))
     assert result.calls == []
@@ -455,7 +453,7 @@ PNG = b"\x89PNG\r\n\x1a\n0"
 BASE64 = "iVBORw0KGgow"
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     "file",
     [
         {"base64": BASE64, "mediaType": "image/png"},
@@ -480,7 +478,7 @@ def test_a_file_is_data_whatever_form_its_bytes_have(file: Chunk) -> None:
     assert read(_whole({"type": "file", **file})).data == [DataPart(PNG, "image/png")]
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     "file",
     [
         {},
@@ -506,7 +504,7 @@ def test_a_program_may_hand_over_bytes_as_they_are(data: Any) -> None:
 ADDRESS = "https://e.org/a.png"
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     "file",
     [
         {"url": ADDRESS},
@@ -579,7 +577,7 @@ def test_a_source_without_an_address_is_counted_where_a_link_would_be() -> None:
 # ---- the end ----
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("reason", "outcome", "unified", "raw"),
     [
         ("stop", Outcome.COMPLETED, "stop", None),
@@ -618,7 +616,7 @@ USAGES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("fields", "expected"), USAGES)
+@one_test_for(("fields", "expected"), USAGES)
 def test_tokens_are_read_in_the_form_of_every_version(fields: Chunk, expected: tuple[int | None, ...]) -> None:
     usage = read([TEXT, {"type": "finish", "finishReason": "stop", **fields}]).finish.usage
     assert usage is not None
@@ -647,7 +645,7 @@ def _written(*chunks: Chunk) -> int | None:
     return usage.cache_write_tokens
 
 
-@pytest.mark.parametrize("number", [None, True, -1, 0.5, "9", {"$number": "NaN"}, {"$undefined": True}, []])
+@one_test_for("number", [None, True, -1, 0.5, "9", {"$number": "NaN"}, {"$undefined": True}, []])
 def test_what_counts_nothing_is_unknown_and_never_zero(number: Any) -> None:
     usage = {"promptTokens": number, "completionTokens": number, "totalTokens": number}
     assert read([TEXT, {"type": "finish", "usage": usage}]).finish.usage is None

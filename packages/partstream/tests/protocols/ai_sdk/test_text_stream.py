@@ -7,6 +7,7 @@ import pytest
 from partstream import Outcome, StreamAdapter, StreamReader, TextPart, ThinkTags, read_stream
 from partstream.errors import LanguageModelError, UpstreamFailureError
 from partstream.lm.outputs import Finish, StreamOptions
+from rows import one_test_for
 
 TEXT = 'Grüße 🙂,\n{"type":"finish"}\n\ndata: [DONE]\n\n0:"x"\n<think>no</think> [[[['
 
@@ -18,7 +19,7 @@ def _read(pieces: list[bytes]) -> tuple[str, Finish]:
     return "".join(part.value for part in parts if isinstance(part, TextPart)), finish
 
 
-@pytest.mark.parametrize("size", [1, 2, 3, 5, 1000])
+@one_test_for("size", [1, 2, 3, 5, 1000])
 def test_all_bytes_are_text_however_they_are_cut_and_their_end_is_the_end_of_a_whole_answer(size: int) -> None:
     data = TEXT.encode()
     said, finish = _read([data[start : start + size] for start in range(0, len(data), size)])

@@ -98,9 +98,9 @@ def test_a_complete_call_that_says_no_input_has_what_streamed(missing: Chunk) ->
 PATCH = "*** Begin"
 
 
-@pytest.mark.parametrize("said", [PATCH, '{"a":1}', ""])
-@pytest.mark.parametrize("complete", [True, False])
-@pytest.mark.parametrize("protocol", PROTOCOLS)
+@one_test_for("said", [PATCH, '{"a":1}', ""])
+@one_test_for("complete", [True, False])
+@one_test_for("protocol", PROTOCOLS)
 def test_input_that_is_declared_as_text_never_becomes_arguments(said: str, complete: bool, protocol: str) -> None:
     chunks: list[Chunk] = [
         {"type": "tool-input-start", "id": "c", "toolName": "patch", "inputEncoding": "text"},
@@ -124,8 +124,8 @@ def test_streamed_input_that_is_no_object_fails_the_answer_where_nobody_else_tel
         assert read([*chunks, {**END, "finishReason": reason}], "ai-gateway").finish.outcome is Outcome.INCOMPLETE
 
 
-@pytest.mark.parametrize(("approved", "handed_out"), [(False, 0), (True, 1), (None, 0)])
-@pytest.mark.parametrize("named", ["toolCallId", "toolCall"])
+@one_test_for(("approved", "handed_out"), [(False, 0), (True, 1), (None, 0)])
+@one_test_for("named", ["toolCallId", "toolCall"])
 def test_an_answer_to_a_question_for_approval_may_name_the_question_alone(
     approved: Any, handed_out: int, named: str
 ) -> None:

@@ -20,6 +20,7 @@ from protocols.answers import answers
 from protocols.feeding import strict_step
 from protocols.openresponses.wire import comparable
 from protocols.test_round_trips import moderate
+from rows import one_test_for
 
 STREAMS = ("ai-sdk", "ai-sdk-ui", "ai-sdk-data")
 STOPPED = Finish(Outcome.COMPLETED, FinishReason(UnifiedFinishReason.STOP, "end_turn"))
@@ -87,7 +88,7 @@ def test_the_ui_stream_holds_a_place_for_tokens_and_ends_with_its_mark() -> None
     assert corner().end_of_stream == b"data: [DONE]\n\n"
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("part", "chunk"),
     [
         (DataPart.json([1], "application/vnd.vercel.weather+json"), {"type": "data-weather", "data": [1]}),
@@ -120,7 +121,7 @@ def test_data_of_the_ui_stream_is_what_it_came_from(part: DataPart, chunk: Chunk
     assert write("ai-sdk-ui", part)[2] == chunk
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     "part",
     [
         DataPart(b"1", "usage"),

@@ -39,6 +39,7 @@ from protocols.anthropic_messages.wire import (
     thinking,
 )
 from protocols.openresponses.wire import comparable
+from rows import one_test_for
 
 CUT_WORDS = ["max_tokens", "model_context_window_exceeded", "refusal", "pause_turn"]
 
@@ -51,7 +52,7 @@ def _unified(result: Any) -> UnifiedFinishReason | None:
 # ---- decision 1: calls ----
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("events", "given"),
     [
         (call("", '{"a": ', "[1, 2]", "}"), {"a": [1, 2]}),
@@ -417,7 +418,7 @@ def test_what_comes_behind_a_fallback_does_not_wait() -> None:
 # ---- docs/wires/anthropic-messages.md#stop-reasons ----
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("word", "unified", "outcome"),
     [
         ("end_turn", UnifiedFinishReason.STOP, Outcome.COMPLETED),

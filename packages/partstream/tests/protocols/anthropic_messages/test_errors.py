@@ -10,6 +10,7 @@ from partstream.errors import LanguageModelErrorCode
 from partstream.protocols.anthropic_messages.errors import ERRORS
 from partstream.protocols.errors import ErrorKind, Overflow
 from partstream.upstream.http_errors import http_error
+from rows import one_test_for
 
 _LEFT = "anthropic_ratelimit_tokens_remaining"
 _ANEW = "anthropic_ratelimit_tokens_reset"
@@ -25,7 +26,7 @@ def _body(kind: str, message: str = "No.") -> dict[str, Any]:
     return {"type": "error", "error": {"type": kind, "message": message}, "request_id": "req_1"}
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("status", "kind", "meaning"),
     [
         (400, "invalid_request_error", None),
@@ -51,7 +52,7 @@ def test_every_type_has_its_meaning_as_a_status_and_inside_an_answer(
     assert (inside.http_status, ERRORS.kind_of(inside)) == (status, meaning)
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("body", "said"),
     [
         ({"error": {"code": 400, "message": "No.", "type": "invalid_request_error"}}, "No."),
@@ -67,7 +68,7 @@ def test_bodies_of_other_servers_are_read(body: Any, said: str) -> None:
     assert _error(400, body).provider_message == said
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("status", "message", "overflow"),
     [
         (400, "prompt is too long: 209353 tokens > 199999 maximum", Overflow(199_999, 209_353)),
@@ -111,7 +112,7 @@ def test_money_that_is_used_up_is_told_whatever_the_status_is(status: int, messa
     assert error.code is LanguageModelErrorCode.BLOCKED
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("headers", "wait"),
     [
         ({"retry_after": "7"}, 7.0),

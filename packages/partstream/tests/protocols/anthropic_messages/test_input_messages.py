@@ -208,7 +208,7 @@ def test_a_system_message_never_stands_right_behind_an_answer():
     ]
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("late_system", "model", "roles"),
     [
         ("auto", OPUS_5, {"user", "assistant", "system"}),
@@ -230,7 +230,7 @@ def test_what_a_person_says_of_system_messages_for_every_wire_counts_here_too(sy
     assert "system" in {message["role"] for message in made}
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("url", "part", "expected"),
     [
         (

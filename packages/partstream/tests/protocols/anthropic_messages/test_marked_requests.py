@@ -2,13 +2,12 @@
 
 from typing import Any
 
-import pytest
-
 from conversation.rows import PIXEL
 from conversation.samples import WEATHER, assistant, called, gave, system, user
 from partstream import ChatMessage, RequestSettings, Tool
 from partstream.protocols.anthropic_messages.write_request import mark_for_cache
 from protocols.anthropic_messages.requests import THOUGHT, body_of, result, said, text, thinking
+from rows import one_test_for
 
 MARK = {"type": "ephemeral"}
 
@@ -77,7 +76,7 @@ def test_the_server_s_own_mark_of_the_last_block_takes_the_place_of_ours():
     assert marks_in(body) == [("tools", "get_weather"), ("system",), (2, 2)]
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("prompt_cache", "server", "mark"),
     [
         ("auto", "anthropic", MARK),

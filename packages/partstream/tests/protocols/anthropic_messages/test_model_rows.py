@@ -2,10 +2,9 @@
 
 from typing import Any
 
-import pytest
-
 from partstream.conversation.preparation import ThinkingForm
 from partstream.protocols.anthropic_messages.models import Sampling, by_line, line_of
+from rows import one_test_for
 
 LOW_TO_HIGH = ("low", "medium", "high")
 TO_MAX = (*LOW_TO_HIGH, "max")
@@ -34,7 +33,7 @@ MODELS = {
 }
 
 
-@pytest.mark.parametrize(("model", "takes"), MODELS.items(), ids=MODELS)
+@one_test_for(("model", "takes"), MODELS.items(), ids=MODELS)
 def test_a_model_takes_what_its_documentation_says(model: str, takes: tuple[Any, ...]):
     row = by_line(model)
     assert row is not None
@@ -42,7 +41,7 @@ def test_a_model_takes_what_its_documentation_says(model: str, takes: tuple[Any,
     assert (row.thinking, row.efforts, bool(row.takes_disabled), samples, row.takes_system_turns) == takes
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("model", "line"),
     [
         ("anthropic/claude-opus-4.7", "opus-4-7"),

@@ -15,6 +15,7 @@ from partstream.protocols.anthropic_messages.provider_state import UNSIGNED, blo
 from partstream.protocols.anthropic_messages.serve import READ_REQUEST
 from partstream.protocols.failures import RefusedRequestError
 from partstream.protocols.serve import WireRequest
+from rows import one_test_for
 
 MARK = {"cache_control": {"type": "ephemeral"}}
 HI = {"role": "user", "content": "Hi"}
@@ -180,7 +181,7 @@ def test_thinking_without_state_is_its_text():
     assert parts_of("assistant", thought, {"type": "text", "text": "Well"})[0] == ThinkingPart("Hm.")
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("fields", "effort", "options"),
     [
         ({}, None, {}),
@@ -211,7 +212,7 @@ def test_thinking_becomes_an_effort_and_other_choices_options(
 B = Tool("b", "B.", None)
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("choice", "names", "mode"),
     [
         (None, ["a", "b"], ToolMode.AUTO),
@@ -228,7 +229,7 @@ def test_the_choice_of_tools_is_understood(choice: Any, names: list[str], mode: 
     assert {tool.name: tool for tool in options.tools}.get("b", B) == B
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("body", "where"),
     [
         ({"messages": None}, "messages"),

@@ -31,6 +31,7 @@ from protocols.anthropic_messages.requests import (
     written,
 )
 from protocols.anthropic_messages.test_marked_requests import marks_in, session
+from rows import one_test_for
 
 REDACTED = {"type": "redacted_thinking", "data": "secret"}
 SEARCH = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": "x"}}
@@ -117,7 +118,7 @@ SENTENCES = [
 ]
 
 
-@pytest.mark.parametrize("sentence", SENTENCES)
+@one_test_for("sentence", SENTENCES)
 def test_decision_7_each_refusal_of_what_went_back_is_known(sentence: str):
     refusal = UpstreamHTTPError(400, provider_message=sentence)
     assert ERRORS.refused(refusal) is Carried.REASONING

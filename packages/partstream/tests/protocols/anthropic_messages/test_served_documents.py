@@ -13,6 +13,7 @@ from partstream.protocols.failures import RefusedRequestError
 from partstream.protocols.serve import WireRequest
 from partstream_devtools.testing.scripted_model import SCENARIOS
 from partstream_devtools.testing.upstream import SERVED_MODELS
+from rows import one_test_for
 
 LIST, ONE, COUNT = MessagesResponseWriter.documents
 IDS = [*SCENARIOS]
@@ -34,7 +35,7 @@ def test_each_model_says_what_it_can_do():
     assert first["max_input_tokens"] > first["max_tokens"] > 0
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("query", "ids", "more"),
     [
         ("limit=2", IDS[:2], True),

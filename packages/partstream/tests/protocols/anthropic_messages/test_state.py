@@ -220,7 +220,7 @@ def test_decision_6_the_last_known_value_of_each_field_counts_and_the_prompt_is_
     assert usage.context_tokens is None
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("first", "last", "prompt"),
     [
         ({"input_tokens": 2751, "output_tokens": 1}, {"input_tokens": 320_032, "output_tokens": 9}, 320_032),
@@ -239,7 +239,7 @@ def test_decision_6_the_prompt_may_grow_shrink_or_come_once(first: Any, last: An
     assert usage.input_tokens == prompt
 
 
-@pytest.mark.parametrize("wrong", [-1, 1.5, "7", 10**400, True, [], {}])
+@one_test_for("wrong", [-1, 1.5, "7", 10**400, True, [], {}])
 def test_a_number_that_no_count_can_be_is_unknown(wrong: Any) -> None:
     usage = _usage(None, {"input_tokens": wrong, "output_tokens": wrong})
     assert usage is not None

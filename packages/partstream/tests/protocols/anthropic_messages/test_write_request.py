@@ -101,7 +101,7 @@ ELSEWHERE: dict[str, tuple[str, dict[str, Any], dict[str, Any] | None, str | Non
 }
 
 
-@pytest.mark.parametrize(("server", "options", "asked", "effort"), ELSEWHERE.values(), ids=ELSEWHERE)
+@one_test_for(("server", "options", "asked", "effort"), ELSEWHERE.values(), ids=ELSEWHERE)
 def test_a_model_of_another_maker_is_asked_in_the_words_of_its_server(
     server: str, options: dict[str, Any], asked: dict[str, Any] | None, effort: str | None
 ):
@@ -160,7 +160,7 @@ def test_a_call_that_has_to_be_made_wins_over_thinking_with_a_budget():
 # ---- sampling: docs/wires/anthropic-messages.md#thinking-by-model ----
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("model", "options", "kept"),
     [
         (OPUS_5, {}, set()),
@@ -193,7 +193,7 @@ VERSIONS: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.parametrize(("options", "version"), VERSIONS.values(), ids=VERSIONS)
+@one_test_for(("options", "version"), VERSIONS.values(), ids=VERSIONS)
 def test_a_server_is_asked_in_its_version_with_nothing_that_the_version_forbids(options: dict[str, Any], version: str):
     document = {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "x"}}
     answer = ChatMessage.assistant([thinking(document, model=HAIKU), TextPart("Ho")])
@@ -215,7 +215,7 @@ def test_the_owner_of_a_request_learns_which_options_its_version_forbids():
 # ---- how long an answer may be: docs/wires/anthropic-messages.md#output-limit ----
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("model", "options", "limit"),
     [
         (OPUS_5, {}, 128_000),
@@ -295,7 +295,7 @@ EDITS: dict[str, tuple[str, dict[str, Any], list[dict[str, Any]]]] = {
 }
 
 
-@pytest.mark.parametrize(("model", "options", "edits"), EDITS.values(), ids=EDITS)
+@one_test_for(("model", "options", "edits"), EDITS.values(), ids=EDITS)
 def test_a_server_may_shorten_a_conversation_that_outgrows_its_window(
     model: str, options: dict[str, Any], edits: list[dict[str, Any]]
 ):
@@ -306,7 +306,7 @@ def test_a_server_may_shorten_a_conversation_that_outgrows_its_window(
     assert ("compact-2026-01-12" in betas) == any(edit["type"].startswith("compact") for edit in edits)
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("model", "options", "betas"),
     [
         (OPUS_5, {"tools": (WEATHER,), "effort": "high"}, None),
@@ -348,7 +348,7 @@ FEATURES: dict[str, tuple[dict[str, Any], str | None]] = {
 }
 
 
-@pytest.mark.parametrize(("fields", "beta"), FEATURES.values(), ids=FEATURES)
+@one_test_for(("fields", "beta"), FEATURES.values(), ids=FEATURES)
 def test_a_field_that_a_person_adds_brings_its_beta(fields: dict[str, Any], beta: str | None):
     request = written(HI, settings=RequestSettings(extra_body=fields))
     assert request.headers.get("anthropic-beta") == beta
@@ -414,7 +414,7 @@ SCHEMAS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize(("given", "sent"), SCHEMAS.values(), ids=SCHEMAS)
+@one_test_for(("given", "sent"), SCHEMAS.values(), ids=SCHEMAS)
 def test_a_schema_is_an_object_at_the_top_without_alternatives_there(given: dict[str, Any], sent: dict[str, Any]):
     (tool,) = body_of(HI, tools=(Tool("f", "", given),), prompt_cache="off")["tools"]
     assert tool["input_schema"] == sent
@@ -462,7 +462,7 @@ def test_fields_of_a_person_win():
 # ---- servers, keys and platforms: docs/wires/anthropic-messages.md#servers ----
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("url", "own", "header"),
     [
         ("https://api.anthropic.com/v1", {}, "x-api-key"),

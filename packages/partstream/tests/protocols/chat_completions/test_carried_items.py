@@ -26,6 +26,7 @@ from protocols.chat_completions.wire import (
     thought,
 )
 from protocols.openresponses.wire import Event, Result
+from rows import one_test_for
 
 
 def _items(result: Result) -> list[Any]:
@@ -106,7 +107,7 @@ DETAILS: dict[str, tuple[list[Event], list[Event]]] = {
 }
 
 
-@pytest.mark.parametrize(("entries", "expected"), DETAILS.values(), ids=DETAILS)
+@one_test_for(("entries", "expected"), DETAILS.values(), ids=DETAILS)
 def test_entries_that_continue_each_other_are_one(entries: list[Event], expected: list[Event]) -> None:
     assert joined_items([{"reasoning_details": [one]} for one in entries]).details == expected
     result = answered(*[chunk({"reasoning_details": [one]}) for one in entries], said("Hi"))
@@ -255,7 +256,7 @@ def _goes_back(*deltas: dict[str, Any]) -> CarriedMessage:
     return joined_items(metadata[-1][ITEMS] if metadata else ())
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("blocks", "expected"),
     [
         # The whole text again beside the signature.
@@ -284,7 +285,7 @@ def test_a_signature_may_come_after_the_text() -> None:
     assert (list(back.blocks), back.fields) == ([_signed("a", "S")], {"reasoning_content": "a"})
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("parts", "expected"),
     [
         (

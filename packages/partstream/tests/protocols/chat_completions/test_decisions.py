@@ -31,6 +31,7 @@ from protocols.chat_completions.wire import (
     usage,
 )
 from protocols.openresponses.wire import Event, Result, comparable
+from rows import one_test_for
 
 STREAM = [
     chunk({"role": "assistant", "content": ""}),
@@ -96,8 +97,8 @@ ERRORS: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("error", ERRORS.values(), ids=ERRORS)
-@pytest.mark.parametrize("before", [[], [said("Hi")]], ids=["first", "behind text"])
+@one_test_for("error", ERRORS.values(), ids=ERRORS)
+@one_test_for("before", [[], [said("Hi")]], ids=["first", "behind text"])
 def test_an_error_is_found_before_choices_and_ends_the_answer(error: Any, before: list[Event]) -> None:
     data = json.dumps(error).encode()
     for stream in ([*before, data], [*before, data, finished(), usage(), DONE], [*before, data, said("more"), DONE]):
@@ -109,7 +110,7 @@ def test_an_error_is_found_before_choices_and_ends_the_answer(error: Any, before
         assert result.calls == []
 
 
-@pytest.mark.parametrize("error", ERRORS.values(), ids=ERRORS)
+@one_test_for("error", ERRORS.values(), ids=ERRORS)
 def test_an_error_is_found_in_a_body_without_a_stream(error: Any) -> None:
     for body in (json.dumps(error), json.dumps(error, indent=2), "\n\n" + json.dumps(error) + "\n"):
         for piece in ([body.encode()], [bytes((byte,)) for byte in body.encode()]):
@@ -177,7 +178,7 @@ def test_a_document_gives_the_parts_of_the_equal_stream(body: str) -> None:
 # ---- 4 ----
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     "brought",
     [[], STREAM[1:2], STREAM[1:3], STREAM[1:4], STREAM[1:6], STREAM[1:7]],
     ids=["nothing", "thinking", "half the text", "the text", "a call", "everything"],
@@ -207,9 +208,7 @@ def test_a_message_beside_deltas_that_never_say_anything_is_the_answer() -> None
 # ---- 5 ----
 
 
-@pytest.mark.parametrize(
-    "extra", [{}, {"tool_calls": []}, {"reasoning": None}, {"refusal": ""}, {"x": [1]}, {"role": ""}]
-)
+@one_test_for("extra", [{}, {"tool_calls": []}, {"reasoning": None}, {"refusal": ""}, {"x": [1]}, {"role": ""}])
 def test_all_that_a_delta_says_is_said_thinking_then_text_then_calls(extra: Event) -> None:
     delta = {"tool_calls": [call(0, "a", "look_up", "{}")], "content": "Hi", "reasoning_content": "Hm"}
     kinds = [type(output) for output in answered(chunk({**extra, **delta})).outputs]
@@ -230,7 +229,7 @@ TWICE = [
 ]
 
 
-@pytest.mark.parametrize(("delta", "field"), TWICE)
+@one_test_for(("delta", "field"), TWICE)
 def test_one_field_of_thinking_is_shown_and_its_name_travels_with_it(delta: Event, field: str) -> None:
     result = answered(chunk(delta), said("Hi"))
     assert result.thinking == "Hm"
@@ -261,7 +260,7 @@ def test_a_call_behind_the_finish_reason_is_handed_out_too() -> None:
 # ---- 9 ----
 
 
-@pytest.mark.parametrize("arguments", ["", None, "null", '""', "nullnull", 'null ""', "{}", {}, " "])
+@one_test_for("arguments", ["", None, "null", '""', "nullnull", 'null ""', "{}", {}, " "])
 def test_no_arguments_are_an_empty_object(arguments: Any) -> None:
     assert answered(calls(call(0, "a", "add", arguments))).calls == [("a", "add", {})]
 
@@ -270,8 +269,8 @@ def test_an_object_is_itself() -> None:
     assert answered(calls(call(0, "a", "add", {"x": 1}))).calls == [("a", "add", {"x": 1})]
 
 
-@pytest.mark.parametrize("word", ["stop", "tool_calls"])
-@pytest.mark.parametrize("arguments", ['{"x": 1', '{"x": "', "["])
+@one_test_for("word", ["stop", "tool_calls"])
+@one_test_for("arguments", ['{"x": 1', '{"x": "', "["])
 def test_arguments_without_an_end_are_an_error_and_no_call(word: str, arguments: str) -> None:
     result = read([calls(call(0, "a", "add", arguments)), finished(word), DONE])
     assert result.calls == []
@@ -279,8 +278,8 @@ def test_arguments_without_an_end_are_an_error_and_no_call(word: str, arguments:
     assert result.finish.error.name == "add"
 
 
-@pytest.mark.parametrize(("word", "unified"), [("length", "length"), ("content_filter", "content-filter")])
-@pytest.mark.parametrize("arguments", ['{"x": 1', '{"x": "', "[", "", {}])
+@one_test_for(("word", "unified"), [("length", "length"), ("content_filter", "content-filter")])
+@one_test_for("arguments", ['{"x": 1', '{"x": "', "[", "", {}])
 def test_a_call_that_a_limit_or_a_filter_cuts_is_counted_and_no_error(word: str, unified: str, arguments: Any) -> None:
     result = read([said("Hi"), calls(call(0, "a", "add", arguments)), finished(word), DONE])
     assert (result.text, result.calls, result.finish.error) == ("Hi", [], None)
@@ -288,7 +287,7 @@ def test_a_call_that_a_limit_or_a_filter_cuts_is_counted_and_no_error(word: str,
     assert (result.finish.reason.unified, result.unmapped) == (unified, {"tool call add (incomplete)": 1})
 
 
-@pytest.mark.parametrize("arguments", ['"x"', "[]", "5", '{"a":1}{"b":2}', "x"])
+@one_test_for("arguments", ['"x"', "[]", "5", '{"a":1}{"b":2}', "x"])
 def test_arguments_that_are_no_object_are_an_error(arguments: str) -> None:
     assert isinstance(answered(calls(call(0, "a", "add", arguments))).finish.error, ToolArgumentsError)
 
@@ -317,7 +316,7 @@ WORDS = {
 }
 
 
-@pytest.mark.parametrize(("word", "unified"), WORDS.items())
+@one_test_for(("word", "unified"), WORDS.items())
 def test_a_word_has_its_meaning_and_a_call_decides(word: str, unified: UnifiedFinishReason) -> None:
     plain = read([said("Hi"), finished(word), DONE]).finish
     assert plain.reason is not None
@@ -327,14 +326,14 @@ def test_a_word_has_its_meaning_and_a_call_decides(word: str, unified: UnifiedFi
     assert (with_call.reason.unified, with_call.reason.raw) == (UnifiedFinishReason.TOOL_CALLS, word)
 
 
-@pytest.mark.parametrize("word", ["error", "network_error", "insufficient_system_resource", "abort", "ERROR"])
+@one_test_for("word", ["error", "network_error", "insufficient_system_resource", "abort", "ERROR"])
 def test_a_word_of_failure_is_an_error(word: str) -> None:
     result = read([said("Hi"), finished(word), DONE])
     assert result.finish.outcome is Outcome.FAILED
     assert isinstance(result.finish.error, UpstreamAbortedError if word == "abort" else UpstreamFailureError)
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("words", "raw"),
     [
         (["stop", "length"], "length"),
@@ -403,7 +402,7 @@ PLACES: dict[str, list[Any]] = {
 }
 
 
-@pytest.mark.parametrize("places", PLACES.values(), ids=PLACES)
+@one_test_for("places", PLACES.values(), ids=PLACES)
 def test_the_usage_is_the_last_with_numbers_wherever_it_stands(places: list[Event]) -> None:
     found = read([said("Hi"), *places, DONE]).finish.usage
     assert found is not None
@@ -418,7 +417,7 @@ def test_reasoning_that_the_output_leaves_out_is_added_by_arithmetic() -> None:
     assert (found.input_tokens, found.output_tokens, found.reasoning_tokens) == (12, 291, 290)
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     "fields",
     [
         {"prompt_tokens_details": {"cached_tokens": 4}},

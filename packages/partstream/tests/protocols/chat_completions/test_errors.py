@@ -4,7 +4,6 @@ import json
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -389,7 +388,7 @@ NO_ERRORS = {
 }
 
 
-@pytest.mark.parametrize("document", NO_ERRORS.values(), ids=NO_ERRORS)
+@one_test_for("document", NO_ERRORS.values(), ids=NO_ERRORS)
 def test_what_is_no_error_is_not_read_as_one(document: Any) -> None:
     assert ERRORS.failure_in(document) is None
 
@@ -412,7 +411,7 @@ STOPPED = {
 }
 
 
-@pytest.mark.parametrize(("chunk", "message", "status"), STOPPED.values(), ids=STOPPED)
+@one_test_for(("chunk", "message", "status"), STOPPED.values(), ids=STOPPED)
 def test_an_error_is_found_before_the_choices_beside_it(chunk: Any, message: str, status: int | None) -> None:
     failure = ERRORS.failure_in(chunk)
     assert isinstance(failure, UpstreamFailureError)
@@ -429,7 +428,7 @@ KINDS = {
 }
 
 
-@pytest.mark.parametrize(("error", "kind"), KINDS.values(), ids=KINDS)
+@one_test_for(("error", "kind"), KINDS.values(), ids=KINDS)
 def test_what_kind_of_error_it_is(error: UpstreamHTTPError, kind: ErrorKind | None) -> None:
     assert ERRORS.kind_of(error) is kind
 
@@ -449,7 +448,7 @@ OVERFLOWS = {
 }
 
 
-@pytest.mark.parametrize(("error", "overflow"), OVERFLOWS.values(), ids=OVERFLOWS)
+@one_test_for(("error", "overflow"), OVERFLOWS.values(), ids=OVERFLOWS)
 def test_a_code_says_that_an_input_is_too_long(error: UpstreamHTTPError, overflow: Overflow | None) -> None:
     assert ERRORS.overflow(error) == overflow
 
@@ -467,7 +466,7 @@ REFUSED_STATE = {
 }
 
 
-@pytest.mark.parametrize(("message", "refused"), REFUSED_STATE.values(), ids=REFUSED_STATE)
+@one_test_for(("message", "refused"), REFUSED_STATE.values(), ids=REFUSED_STATE)
 def test_which_carried_state_is_refused(message: str, refused: Carried) -> None:
     assert ERRORS.refused(UpstreamHTTPError(400, provider_message=message)) is refused
     assert ERRORS.refused(UpstreamHTTPError(500, provider_message=message)) is Carried.NOTHING

@@ -215,7 +215,7 @@ def test_a_refusal_names_the_fields_of_the_body(said: str | dict[str, Any], name
     assert _refused(said, 422) == names
 
 
-@pytest.mark.parametrize("status", [401, 403, 413, 429, 500, 503])
+@one_test_for("status", [401, 403, 413, 429, 500, 503])
 def test_only_an_error_that_blames_the_request_names_a_field(status: int) -> None:
     assert _refused("Unknown parameter: 'stream_options'", status) == set()
 
@@ -279,7 +279,7 @@ LEFT: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize(("names", "body"), LEFT.values(), ids=LEFT)
+@one_test_for(("names", "body"), LEFT.values(), ids=LEFT)
 def test_the_body_is_the_same_without(names: tuple[str, ...], body: dict[str, Any]) -> None:
     before = dumps(BODY)
     assert _left(*names) == body
@@ -316,7 +316,7 @@ def test_every_row_is_left_out_once_it_is_refused(row: Any) -> None:
 ODD: list[dict[str, Any]] = [{}, {"messages": None}, {"messages": [1, None]}, {"tools": {}}, {"stream_options": 4}]
 
 
-@pytest.mark.parametrize("body", ODD)
+@one_test_for("body", ODD)
 def test_a_body_of_another_form_stays_as_it_is(body: dict[str, Any]) -> None:
     assert _left("messages[].reasoning_content", "tools[].function.strict", "stream_options.x", body=body) == body
 

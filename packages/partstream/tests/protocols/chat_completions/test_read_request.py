@@ -55,7 +55,7 @@ def _data_url(data: bytes, media_type: str) -> str:
 # ---- messages ----
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("role", "message"),
     [
         ("system", system("Hi")),
@@ -64,7 +64,7 @@ def _data_url(data: bytes, media_type: str) -> str:
         ("assistant", assistant("Hi")),
     ],
 )
-@pytest.mark.parametrize("content", ["Hi", [{"type": "text", "text": "Hi"}]], ids=["string", "parts"])
+@one_test_for("content", ["Hi", [{"type": "text", "text": "Hi"}]], ids=["string", "parts"])
 def test_each_role_speaks_in_a_string_or_in_parts(role: str, message: ChatMessage, content: Any):
     assert _read(_said(role, content)).messages == (message,)
 
@@ -135,7 +135,7 @@ def test_a_custom_tool_was_given_a_text():
     )
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("part", "read"),
     [
         ({"type": "image_url", "image_url": {"url": _data_url(PNG, "image/png")}}, DataPart(PNG, "image/png")),
@@ -259,7 +259,7 @@ def test_functions_are_tools():
     )
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("choice", "names", "mode"),
     [
         (None, "fg", ToolMode.AUTO),
@@ -331,7 +331,7 @@ def test_the_reasoning_effort_has_two_places(body: dict[str, Any], options: dict
     assert (asked.options.model_configuration, asked.options.model_options) == ({"reasoningEffort": "high"}, options)
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("body", "unmapped"),
     [
         ({"store": True}, {"store": True}),

@@ -60,7 +60,7 @@ BODIES: dict[str, tuple[str, str, dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize(("server", "model", "fields"), BODIES.values(), ids=BODIES)
+@one_test_for(("server", "model", "fields"), BODIES.values(), ids=BODIES)
 def test_the_fields_of_every_body(server: str, model: str, fields: dict[str, Any]) -> None:
     body = body_of(user("Hi"), server=server, model=model)
     assert body == {"model": model, "messages": [said("user", "Hi")], "stream": True, **fields}
@@ -148,7 +148,7 @@ def test_an_effort_in_the_words_of_the_server(server: str, model: str, effort: s
     assert body_of(user("Hi"), server=server, model=model, model_options={"reasoningEffort": effort}) == chosen
 
 
-@pytest.mark.parametrize("effort_as", CHOSEN_EFFORTS)
+@one_test_for("effort_as", CHOSEN_EFFORTS)
 def test_a_person_may_say_in_which_field_an_effort_stands(effort_as: EffortAs) -> None:
     own = ChatCompletionsSettings(effort_as=effort_as)
     body = body_of(user("Hi"), server="deepseek", own=own, model_configuration={"reasoningEffort": "low"})
@@ -364,12 +364,12 @@ REFUSED: dict[str, tuple[str, DataPart, str]] = {
 }
 
 
-@pytest.mark.parametrize(("server", "part", "form"), FORMS.values(), ids=FORMS)
+@one_test_for(("server", "part", "form"), FORMS.values(), ids=FORMS)
 def test_a_file_has_the_form_that_the_server_takes(server: str, part: DataPart, form: dict[str, Any]) -> None:
     assert messages_of(user([part]), server=server) == [said("user", [form])]
 
 
-@pytest.mark.parametrize(("server", "part", "expected"), REFUSED.values(), ids=REFUSED)
+@one_test_for(("server", "part", "expected"), REFUSED.values(), ids=REFUSED)
 def test_a_file_that_the_server_does_not_take_is_refused_with_its_place(
     server: str, part: DataPart, expected: str
 ) -> None:
@@ -446,7 +446,7 @@ BACK: dict[str, tuple[str, list[dict[str, Any]], dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize(("server", "items", "message"), BACK.values(), ids=BACK)
+@one_test_for(("server", "items", "message"), BACK.values(), ids=BACK)
 def test_reasoning_goes_back_where_the_server_wants_it(
     server: str, items: list[dict[str, Any]], message: dict[str, Any]
 ) -> None:
@@ -470,7 +470,7 @@ CHOSEN = {
 }
 
 
-@pytest.mark.parametrize(("back", "message"), CHOSEN.items())
+@one_test_for(("back", "message"), CHOSEN.items())
 def test_a_person_may_say_where_reasoning_goes(back: ReasoningBack, message: dict[str, Any]) -> None:
     own = ChatCompletionsSettings(reasoning_back=back)
     made = messages_of(user("?"), assistant([thought(OTHER), TextPart("Ho")]), own=own, server="openai")

@@ -8,6 +8,7 @@ from partstream.lm.outputs import StreamOptions, ThinkingMode, ThinkTags
 from partstream.lm.parts import TextPart, ThinkingPart
 from partstream.protocols.chat_completions.read_response import ChatCompletionsStream
 from protocols.chat_completions.wire import DONE, PLAIN, answered, chunk, finished, read_events, said, thought
+from rows import one_test_for
 
 TAGGED = {
     "<think>Hm</think>Hi": ("Hm", "Hi"),
@@ -31,7 +32,7 @@ TAGGED = {
 }
 
 
-@pytest.mark.parametrize(("content", "expected"), TAGGED.items())
+@one_test_for(("content", "expected"), TAGGED.items())
 def test_thinking_in_tags_is_told_for_any_cut(content: str, expected: tuple[str, str]) -> None:
     for size in (1, 2, 3, 5, 7, len(content)):
         pieces = [content[at : at + size] for at in range(0, len(content), size)]
@@ -44,7 +45,7 @@ def test_thinking_in_tags_is_told_for_any_cut(content: str, expected: tuple[str,
 LONGEST = "<|start|>assistant<|channel|>commentary<|message|>"
 
 
-@pytest.mark.parametrize("content", TAGGED)
+@one_test_for("content", TAGGED)
 def test_no_more_than_a_tag_is_held_back(content: str) -> None:
     whole = read_events([said(content), finished(), DONE])
     hidden = len(content) - len(whole.thinking + whole.text)

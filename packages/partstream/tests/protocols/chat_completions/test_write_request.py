@@ -130,7 +130,7 @@ CHOSEN: dict[str, tuple[dict[str, Any], RequestSettings, dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize(("options", "settings", "fields"), CHOSEN.values(), ids=CHOSEN)
+@one_test_for(("options", "settings", "fields"), CHOSEN.values(), ids=CHOSEN)
 def test_what_was_chosen_is_sent(options: dict[str, Any], settings: RequestSettings, fields: dict[str, Any]) -> None:
     expected = {name: value for name, value in (PLAIN | fields).items() if value is not None}
     assert body_of(user("Hi"), settings=settings, **options) == expected

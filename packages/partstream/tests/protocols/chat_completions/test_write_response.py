@@ -17,6 +17,7 @@ from partstream.protocols.chat_completions.provider_state import read_sealed
 from partstream.protocols.chat_completions.serve import READ_REQUEST, ChatCompletionsWriter
 from partstream.protocols.serve import WireRequest
 from protocols.answers import answers
+from rows import one_test_for
 
 REPLY = Reply("identity", 1_700_000_000)
 COMPLETED = Finish(Outcome.COMPLETED)
@@ -205,7 +206,7 @@ def test_metadata_without_a_list_is_sealed_if_it_holds_state():
     assert read_sealed(delta["reasoning_details"][0]) == (None, {"signature": "x"})
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     "metadata",
     [
         {"origin": "server/model", ITEMS: [_item(field="reasoning", text="Hm.")]},
@@ -352,7 +353,7 @@ def test_a_failed_document_is_an_http_error():
     assert (status, document["error"]["message"]) == (500, "It broke.")
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("status", "kind", "code"),
     [
         (400, "invalid_request_error", None),

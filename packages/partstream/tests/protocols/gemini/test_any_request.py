@@ -18,6 +18,7 @@ from partstream.protocols.gemini.write_request import WRITE_REQUEST
 from partstream.protocols.serve import WireRequest
 from partstream_devtools.testing.vendors.gemini import VENDOR
 from protocols.gemini.requests import NEW, OLD, prepared, written
+from rows import one_test_for
 
 MODELS = (NEW, OLD, "gemini-3.8-flash", "gemini-2.5-pro", "gemini-3-pro-image-preview")
 SIGNATURE = "c2lnbmF0dXJl"
@@ -81,7 +82,7 @@ EVERYTHING = RequestOptions(
 )
 
 
-@pytest.mark.parametrize("model", MODELS)
+@one_test_for("model", MODELS)
 def test_every_field_that_we_write_is_one_of_googles(model: str) -> None:
     options = {
         name: getattr(EVERYTHING, name) for name in ("tools", "tool_mode", "model_options", "model_configuration")

@@ -10,6 +10,7 @@ from partstream.protocols.gemini.provider_state import (
     StateOfCall,
     read_item,
 )
+from rows import one_test_for
 
 ITEMS = [
     ({"toolCallId": "c1", "given": True, "thoughtSignature": "s"}, StateOfCall("c1", True, "s")),
@@ -23,7 +24,7 @@ ITEMS = [
 ]
 
 
-@pytest.mark.parametrize(("item", "expected"), ITEMS)
+@one_test_for(("item", "expected"), ITEMS)
 def test_an_item_of_each_form_is_read(item, expected):
     assert read_item({"type": ITEM_TYPE, **item}) == expected
 
@@ -36,7 +37,7 @@ def test_an_empty_signature_or_one_that_is_no_text_is_none(signature):
     assert read_item(call) == StateOfCall("c1", True, None)
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     "item",
     [
         {"type": "reasoning", "encrypted_content": "x"},

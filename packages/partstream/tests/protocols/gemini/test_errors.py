@@ -11,6 +11,7 @@ from partstream.errors import LanguageModelErrorCode, UpstreamFailureError, Upst
 from partstream.protocols.errors import ErrorKind, Overflow
 from partstream.protocols.gemini.errors import ERRORS
 from partstream.upstream.http_errors import http_error
+from rows import one_test_for
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
 DETAIL = "type.googleapis.com/google.rpc."
@@ -75,7 +76,7 @@ BODIES: dict[str, tuple[int, Any, str, LanguageModelErrorCode]] = {
 }
 
 
-@pytest.mark.parametrize(("status", "body", "code", "word"), BODIES.values(), ids=BODIES)
+@one_test_for(("status", "body", "code", "word"), BODIES.values(), ids=BODIES)
 def test_an_error_says_its_code_and_vs_codes_word(
     status: int, body: Any, code: str, word: LanguageModelErrorCode
 ) -> None:

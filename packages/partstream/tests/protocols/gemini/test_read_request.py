@@ -17,6 +17,7 @@ from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.serve import WireRequest
 from partstream.runtime.translation import write_question
 from protocols.openresponses.wire import Event
+from rows import one_test_for
 
 STREAM = "/models/gemini-3-flash:streamGenerateContent"
 
@@ -41,7 +42,7 @@ def response(said: Any, name: str = "look_up", **fields: Any) -> Event:
     return {"functionResponse": {"name": name, "response": said, **fields}}
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("path", "query", "expected"),
     [
         (STREAM, "alt=sse", ("gemini-3-flash", True, "")),
@@ -107,7 +108,7 @@ def test_responses_without_an_id_find_their_calls_by_name_and_order() -> None:
     assert order == [TextPart("0"), TextPart("1"), TextPart("2"), TextPart("3")]
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("said", "text", "is_error"),
     [
         ({"output": "x"}, "x", False),
@@ -137,7 +138,7 @@ def test_a_response_may_hold_files() -> None:
     assert result.content == (TextPart("see"), DataPart(b"png", "image/png"))
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("config", "names", "mode"),
     [
         ({}, ["a", "b"], ToolMode.AUTO),
@@ -247,7 +248,7 @@ def test_a_signature_that_was_made_up_carries_nothing() -> None:
 # ---- what is refused ----
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("body", "where"),
     [
         ({"contents": 7}, "contents"),

@@ -26,6 +26,7 @@ from protocols.gemini.wire import (
     usage,
 )
 from protocols.openresponses.wire import Event, Result
+from rows import one_test_for
 
 STOP, CALLS = UnifiedFinishReason.STOP, UnifiedFinishReason.TOOL_CALLS
 FILTERED, LENGTH = UnifiedFinishReason.CONTENT_FILTER, UnifiedFinishReason.LENGTH
@@ -38,7 +39,7 @@ def _reason(result: Result) -> UnifiedFinishReason | None:
 # ---- the end ----
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     "last",
     [
         stop(),
@@ -100,8 +101,8 @@ FAILING = {
 }
 
 
-@pytest.mark.parametrize("data", FAILING.values(), ids=FAILING)
-@pytest.mark.parametrize("size", [None, 1])
+@one_test_for("data", FAILING.values(), ids=FAILING)
+@one_test_for("size", [None, 1])
 def test_an_error_in_the_stream_is_the_error_of_the_answer(data: bytes, size: int | None) -> None:
     result = read_bytes([data[at : at + (size or len(data))] for at in range(0, len(data), size or len(data))])
     error = result.finish.error
@@ -148,7 +149,7 @@ RUN_BY_THE_SERVER = {
 }
 
 
-@pytest.mark.parametrize("parts", RUN_BY_THE_SERVER.values(), ids=RUN_BY_THE_SERVER)
+@one_test_for("parts", RUN_BY_THE_SERVER.values(), ids=RUN_BY_THE_SERVER)
 def test_what_the_server_runs_is_no_call(parts: list[Event]) -> None:
     result = read([*map(chunk, parts), chunk(said("Done."), finish="STOP")])
     assert (result.calls, _reason(result)) == ([], STOP)
@@ -353,7 +354,7 @@ def test_thoughts_are_output_and_reports_are_not_added_up() -> None:
     assert counted.total_tokens == 334
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("report", "counts"),
     [
         (usage(9, 23, 302, toolUsePromptTokenCount=100, totalTokenCount=434), (109, 325, 302, None)),
@@ -392,7 +393,7 @@ def test_a_malformed_call_is_an_error_with_what_the_server_says() -> None:
     )
 
 
-@pytest.mark.parametrize("word", ["SAFETY", "RECITATION", "SPII", "LANGUAGE", "IMAGE_SAFETY", "ESCALATION"])
+@one_test_for("word", ["SAFETY", "RECITATION", "SPII", "LANGUAGE", "IMAGE_SAFETY", "ESCALATION"])
 def test_a_filter_keeps_the_text_before(word: str) -> None:
     result = read([chunk(said("Well")), stop(word)])
     assert (result.text, _reason(result), result.finish.outcome) == ("Well", FILTERED, Outcome.INCOMPLETE)
@@ -483,7 +484,7 @@ def test_a_part_of_no_known_kind_is_counted() -> None:
     assert read([chunk({"hologram": {}}, said("a"), {}), stop()]).unmapped == {"part:hologram": 1}
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     "event",
     [
         {"candidates": None},

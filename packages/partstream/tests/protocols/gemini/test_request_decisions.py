@@ -13,6 +13,7 @@ from partstream.protocols.gemini.provider_state import DUMMY
 from protocols.gemini import wire
 from protocols.gemini.requests import NEW, OLD, answer, body_of, call, contents_of, prepared, result, said
 from protocols.gemini.wire import chunk
+from rows import one_test_for
 
 STOPS = chunk(finish="STOP")
 
@@ -257,7 +258,7 @@ def test_a_conversation_that_begins_with_the_assistant_begins_with_a_word_of_the
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     "model",
     [
         *("gemini-2.5-pro", "gemini-2.5-flash", "gemini-2.5-flash-lite", "gemini-2.0-flash", "gemini-2.5-flash-image"),
@@ -298,7 +299,7 @@ LEVELS = {
 }
 
 
-@pytest.mark.parametrize("model", LEVELS)
+@one_test_for("model", LEVELS)
 def test_each_effort_is_a_level_or_a_budget_that_the_model_takes(model: str) -> None:
     name = "thinkingBudget" if "2.5" in model else "thinkingLevel"
     made = [thinking(model, effort) for effort in EFFORTS]

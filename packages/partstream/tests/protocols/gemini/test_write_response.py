@@ -16,6 +16,7 @@ from partstream.protocols.gemini.provider_state import is_made_up, read_sealed
 from partstream.protocols.gemini.serve import GeminiResponseWriter
 from partstream.protocols.serve import ServedModel, WireRequest, fits_path, literal_size
 from protocols.openresponses.wire import Event
+from rows import one_test_for
 
 DONE = Finish(Outcome.COMPLETED, FinishReason(UnifiedFinishReason.STOP), Usage(9, 325, 334, 4, 302))
 
@@ -54,7 +55,7 @@ def test_an_answer_is_chunks_whose_last_says_why_it_ends_and_what_it_cost() -> N
     assert not any("finishReason" in one["candidates"][0] for one in events[:-1])
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("outcome", "unified", "word"),
     [
         (Outcome.INCOMPLETE, UnifiedFinishReason.LENGTH, "MAX_TOKENS"),

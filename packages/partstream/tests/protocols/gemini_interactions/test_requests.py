@@ -26,6 +26,7 @@ from partstream.protocols.serve import WireRequest
 from protocols.feeding import read_objects
 from protocols.gemini_interactions.test_read_response import PLAIN, call, completed, created, said, step
 from protocols.openresponses.wire import Event
+from rows import one_test_for
 
 
 def user(*content: Any) -> ChatMessage:
@@ -312,7 +313,7 @@ def test_state_of_another_wire_is_opened_again() -> None:
     assert message == assistant(ThinkingPart("", None, {**beside, ITEMS: [item]}))
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("choice", "names", "mode"),
     [
         (None, ["f", "g"], ToolMode.AUTO),
@@ -350,7 +351,7 @@ def test_what_is_not_offered_is_refused_by_its_name(field: str, value: Any) -> N
     assert caught.value.where == field
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("given", "where"),
     [
         (None, "input"),

@@ -8,6 +8,7 @@ import pytest
 from partstream.errors import LanguageModelErrorCode, UpstreamHTTPError
 from partstream.protocols.ollama.read_response import ERRORS
 from partstream.upstream.http_errors import http_error
+from rows import one_test_for
 
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
 
@@ -30,7 +31,7 @@ _RUNNER = {
 }
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("said", "limit", "count"),
     [
         (WORDS, None, None),
@@ -40,7 +41,7 @@ _RUNNER = {
     ],
     ids=["plain", "plain with numbers", "nested with numbers", "nested"],
 )
-@pytest.mark.parametrize("status", [400, 500])
+@one_test_for("status", [400, 500])
 def test_a_prompt_that_is_too_long_is_known_plain_and_nested_with_its_numbers(
     said: str, limit: int | None, count: int | None, status: int
 ) -> None:
@@ -58,9 +59,7 @@ def test_the_address_for_signing_in_is_shown() -> None:
     assert error.code is LanguageModelErrorCode.NO_PERMISSIONS
 
 
-@pytest.mark.parametrize(
-    "url", ["javascript:alert(1)", "http://ollama.com", "https://a\x1b[2J", 5, "https://" + "a" * 3000]
-)
+@one_test_for("url", ["javascript:alert(1)", "http://ollama.com", "https://a\x1b[2J", 5, "https://" + "a" * 3000])
 def test_what_is_no_address_of_a_page_is_not_shown(url: object) -> None:
     assert "sign in" not in str(_error(401, error="unauthorized", signin_url=url))
 

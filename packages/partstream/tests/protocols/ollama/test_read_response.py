@@ -13,6 +13,7 @@ from partstream.lm.outputs import Finish, Outcome, ThinkingMode, ThinkTags, Unma
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, UnifiedFinishReason
 from partstream_devtools.recorded_stream import RecordingError, read_recording
 from protocols.ollama.wire import as_lines, call, calls, done, line, read, read_bytes, read_document, said, thought
+from rows import one_test_for
 
 HELLO = [said("Hel"), said("lo"), done()]
 
@@ -52,7 +53,7 @@ def test_an_answer_without_an_end_is_truncated_also_behind_a_whole_call(lines: l
     assert result.finish.outcome is Outcome.TRUNCATED
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     "end",
     [
         [done()],
@@ -81,7 +82,7 @@ ENDS = {
 }
 
 
-@pytest.mark.parametrize("word", ENDS)
+@one_test_for("word", ENDS)
 def test_the_reason_of_the_end_is_unified(word: str) -> None:
     finish = read([done(word)]).finish
     reason = finish.reason
@@ -163,7 +164,7 @@ def test_a_call_that_is_said_again_under_its_id_is_one_call() -> None:
 # ---- arguments ----
 
 
-@pytest.mark.parametrize("arguments", [{}, None, "", "{}", " {} "])
+@one_test_for("arguments", [{}, None, "", "{}", " {} "])
 def test_no_arguments_are_an_empty_object_in_every_form(arguments: Any) -> None:
     as_null = {"function": {"name": "look_up", "arguments": None}}
     assert [one[1:] for one in read([calls(call(arguments=arguments), as_null), done()]).calls] == [("look_up", {})] * 2

@@ -17,6 +17,7 @@ from partstream.protocols.serve import WireRequest
 from partstream_devtools.testing.upstream import SERVED_MODELS
 from partstream_devtools.testing.vendors.ollama import VENDOR
 from protocols.ollama.test_write_request import IMAGE
+from rows import one_test_for
 
 USER = {"role": "user", "content": "Hi"}
 ASKED = InboundRequest("m", (ChatMessage.user("Hi"),), RequestOptions())
@@ -103,7 +104,7 @@ WRONG: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("where", WRONG)
+@one_test_for("where", WRONG)
 def test_what_cannot_be_understood_is_refused_with_its_place(where: str) -> None:
     with pytest.raises(InvalidRequestError) as caught:
         _read(**WRONG[where])
@@ -121,7 +122,7 @@ REFUSED: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("sentence", REFUSED)
+@one_test_for("sentence", REFUSED)
 def test_what_a_real_server_refuses_is_refused_in_its_words(sentence: str) -> None:
     with pytest.raises(RefusedRequestError) as caught:
         VENDOR.refuse(WireRequest("/chat", {"model": "m", "messages": [USER], **REFUSED[sentence]}))
@@ -201,7 +202,7 @@ def test_a_model_that_is_missing_is_not_shown() -> None:
     assert (str(caught.value), caught.value.status) == ("model 'nobody' not found", 404)
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("seconds", "text"),
     [
         (0, "1970-01-01T00:00:00Z"),

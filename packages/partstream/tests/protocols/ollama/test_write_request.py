@@ -17,6 +17,7 @@ from partstream.protocols.ollama.write_request import CAREFUL_WINDOW, WRITE_REQU
 from partstream.protocols.schemas import tool_schema
 from partstream.settings.kinds import ConfigurationError
 from protocols.ollama.requests import THINKS, assistant, body_of, messages_of, user, written
+from rows import one_test_for
 
 HI = user("Hi")
 IMAGE = base64.b64encode(PNG).decode()
@@ -37,7 +38,7 @@ def test_the_smallest_request_says_the_window_and_that_nothing_may_be_cut() -> N
     assert written(HI).path == "/chat"
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("own", "known", "chosen", "expected"),
     [
         (OllamaSettings(), ModelCapabilities(), None, 8000),  # what is advertised for prompt and answer together
@@ -74,7 +75,7 @@ WINDOWS = {
 }
 
 
-@pytest.mark.parametrize("name", WINDOWS)
+@one_test_for("name", WINDOWS)
 def test_the_window_is_what_a_person_set_then_what_the_server_says_and_never_above_the_trained_one(name: str) -> None:
     """See docs/wires/ollama.md#context-window and docs/wires/ollama.md#models."""
     own, known, tokens, source = WINDOWS[name]
@@ -90,7 +91,7 @@ def test_truncate_and_shift_are_always_the_same_unless_somebody_sets_them() -> N
     assert body_of(HI, model_options={"truncate": True})["truncate"] is True
 
 
-@pytest.mark.parametrize(("set_", "sent"), [("10m", "10m"), ("600", 600), ("-1", -1), ("1h30m", "1h30m"), ("0", 0)])
+@one_test_for(("set_", "sent"), [("10m", "10m"), ("600", 600), ("-1", -1), ("1h30m", "1h30m"), ("0", 0)])
 def test_a_model_stays_loaded_as_long_as_a_person_says(set_: str, sent: Any) -> None:
     assert body_of(HI, own=OllamaSettings(keep_alive=set_))["keep_alive"] == sent
     row = next(row for row in OWN_SETTINGS.rows if row.name == "keepAlive")
@@ -140,7 +141,7 @@ def test_extra_options_are_added_and_the_window_stays() -> None:
 # ---- think ----
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("effort", "think"),
     [
         ("none", False),
@@ -344,13 +345,13 @@ SCHEMAS: dict[str, tuple[Any, Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", SCHEMAS)
+@one_test_for("name", SCHEMAS)
 def test_a_schema_is_written_in_what_ollama_passes_on(name: str) -> None:
     given, expected = SCHEMAS[name]
     assert tool_schema(given) == expected
 
 
-@pytest.mark.parametrize("name", SCHEMAS)
+@one_test_for("name", SCHEMAS)
 def test_a_schema_that_was_written_stays_the_same_so_that_bounds_are_said_once(name: str) -> None:
     once = tool_schema(SCHEMAS[name][0])
     assert tool_schema(once) == once

@@ -22,6 +22,7 @@ from protocols.openresponses.wire import (
     terminal,
     text_done,
 )
+from rows import one_test_for
 
 URL = "https://example.org/a"
 LINK = f" [Title]({URL})"
@@ -101,7 +102,7 @@ def test_a_link_that_the_model_wrote_itself_is_not_written_again() -> None:
     assert read(spread(delta(text), annotation(URL))).text == text
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("cited", "link"),
     [
         (_citation(title="A [b] \\ c"), f"[A \\[b\\] \\\\ c]({URL})"),
@@ -118,7 +119,7 @@ def test_a_link_is_markdown_that_nothing_can_break_out_of(cited: Event, link: st
     assert result.text == "Hi " + link
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("cited", "counted"),
     [
         ({"type": "file_citation", "file_id": "f", "filename": "a.txt", "index": 4}, "annotation:file_citation"),
@@ -131,7 +132,7 @@ def test_a_link_is_markdown_that_nothing_can_break_out_of(cited: Event, link: st
         ({"index": 3}, "annotation:unknown"),
     ],
 )
-@pytest.mark.parametrize("mode", [CitationMode.INLINE, CitationMode.END])
+@one_test_for("mode", [CitationMode.INLINE, CitationMode.END])
 def test_a_citation_without_an_address_to_link_to_is_counted(cited: Event, counted: str, mode: CitationMode) -> None:
     result = read(spread(delta("Hi"), {**annotation(URL), "annotation": cited}), citations=mode)
     assert result.text == "Hi"

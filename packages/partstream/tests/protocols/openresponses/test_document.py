@@ -9,6 +9,7 @@ from partstream.errors import TruncatedStreamError, UpstreamFailureError, Upstre
 from partstream.lm.outputs import Outcome, StreamOptions
 from partstream.protocols.reader import StreamReader
 from protocols.openresponses.wire import Result, call, check, message, reasoning
+from rows import one_test_for
 
 
 def _read(document: Any) -> Result:
@@ -52,7 +53,7 @@ def test_an_incomplete_response_says_why():
     assert result.finish.reason.unified == "length"
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("document", "code", "said"),
     [
         (_response(status="failed", error={"code": "odd", "message": "It broke."}), "odd", "It broke."),
@@ -76,6 +77,6 @@ def test_a_response_that_is_not_ready_is_truncated(status):
     assert isinstance(_read(_response(status=status)).finish.error, TruncatedStreamError)
 
 
-@pytest.mark.parametrize("document", [{}, {"output": "text"}, {"output": [3]}, b"[]", b"<html>"])
+@one_test_for("document", [{}, {"output": "text"}, {"output": [3]}, b"[]", b"<html>"])
 def test_what_is_no_response_is_the_servers_mistake(document):
     assert isinstance(_read(document).finish.error, UpstreamProtocolError)

@@ -7,9 +7,10 @@ import pytest
 from partstream.errors import UpstreamProtocolError
 from partstream.protocols.openresponses.errors import mapping, sequence, text
 from partstream.protocols.read_response import identifier, index
+from rows import one_test_for
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("read", "value", "expected"),
     [
         (text, "a", "a"), (text, "", ""), (text, None, ""),
@@ -24,14 +25,12 @@ def test_a_field_that_is_there_or_missing_is_read(read: Any, value: Any, expecte
     assert type(read({"field": value}, "field")) is type(expected)
 
 
-@pytest.mark.parametrize(
-    ("read", "expected"), [(text, ""), (mapping, {}), (sequence, []), (index, None), (identifier, None)]
-)
+@one_test_for(("read", "expected"), [(text, ""), (mapping, {}), (sequence, []), (index, None), (identifier, None)])
 def test_a_field_that_is_left_out_is_nothing(read: Any, expected: Any) -> None:
     assert read({}, "field") == expected
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("read", "value", "expected"),
     [
         (text, 7, "a string"), (text, ["a"], "a string"), (text, {}, "a string"), (text, True, "a string"),

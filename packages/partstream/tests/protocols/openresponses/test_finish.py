@@ -9,6 +9,7 @@ from partstream.lm.outputs import Outcome
 from partstream.lm.parts import FinishReason, UnifiedFinishReason, Usage
 from partstream.protocols.openresponses.errors import failure, finish_reason, usage
 from protocols.openresponses.wire import call, created, delta, done, event, read, terminal
+from rows import one_test_for
 
 REPORTED = {
     "input_tokens": 10,
@@ -19,7 +20,7 @@ REPORTED = {
 }
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("reported", "expected"),
     [
         (REPORTED, Usage(10, 5, 15, 4, 2, REPORTED)),
@@ -42,7 +43,7 @@ def test_usage_is_what_was_reported_and_nothing_unknown_becomes_zero(reported: A
     assert [getattr(got, name) for name in numbers] == [getattr(expected, name) for name in numbers]
 
 
-@pytest.mark.parametrize(("said", "expected"), [(3, 3), (0, 0), (None, None), (-1, None), ("3", None)])
+@one_test_for(("said", "expected"), [(3, 3), (0, 0), (None, None), (-1, None), ("3", None)])
 def test_what_was_written_into_the_cache_is_read_where_it_is_said(said: Any, expected: int | None) -> None:
     got = usage({"usage": {**REPORTED, "input_tokens_details": {"cached_tokens": 4, "cache_write_tokens": said}}})
     assert got is not None
@@ -54,7 +55,7 @@ def test_no_usage_is_none(response: Any) -> None:
     assert usage(response) is None
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("status", "response", "calls", "expected"),
     [
         ("completed", {}, False, FinishReason(UnifiedFinishReason.STOP, "completed")),
@@ -75,7 +76,7 @@ def test_the_finish_reason_is_unified_and_raw(status: str, response: Any, calls:
     assert finish_reason(response, status, calls) == expected
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("reports", "code", "message"),
     [
         ([{"error": {"code": "c", "message": "m", "type": "t", "param": None}}], "c", "m"),
@@ -105,7 +106,7 @@ FLAT = event("error", code="c", message="m", param=None)
 FAILED = terminal("failed", error={"code": "c", "message": "m"}, usage=REPORTED)
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     "events",
     [
         [created(), delta("Hi"), NESTED, FAILED],

@@ -2,9 +2,8 @@
 
 from typing import Any
 
-import pytest
-
 from partstream.protocols.openresponses.tool_calls import RULES_OF_TEXTS, SAME_ID, Item, Items
+from rows import one_test_for
 
 
 def _items(*announced: tuple[str | None, int | None]) -> Items[Item]:
@@ -14,7 +13,7 @@ def _items(*announced: tuple[str | None, int | None]) -> Items[Item]:
     return items
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("announced", "event", "meant"),
     [
         ([("a", 0), ("b", 1)], ("a", 0), 0),

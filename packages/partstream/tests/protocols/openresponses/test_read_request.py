@@ -103,7 +103,7 @@ def test_a_refusal_is_what_the_model_said():
     assert asked.messages == (assistant("No."),)
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("part", "expected"),
     [
         ({"type": "input_image", "image_url": _data_url(PNG, "image/png")}, DataPart(PNG, "image/png")),
@@ -149,7 +149,7 @@ def test_a_summary_of_the_conversation_goes_the_way_of_reasoning():
 # ---- tools and options ----
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("choice", "names", "mode"),
     [
         (None, ["a", "b"], ToolMode.AUTO),
@@ -187,7 +187,7 @@ def test_the_cache_key_stands_for_the_conversation():
     assert _asked(prompt_cache_key="k").options.model_options == {"_conversationId": "k"}
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("reasoning", "effort", "option"),
     [
         ({"effort": "high"}, "high", None),

@@ -294,7 +294,7 @@ def test_nothing_that_comes_after_the_terminal_event_changes_anything(ending: st
     assert comparable(result) == comparable(read([created(), delta("Hi"), terminal(ending)]))
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     "events", [[], [created()], [created(), delta("Hi")], [event("queued"), event("in_progress")], [delta("Hi")]]
 )
 def test_the_end_of_bytes_without_a_terminal_event_is_a_truncated_stream(events: list[Event]) -> None:
@@ -341,7 +341,7 @@ WRONG_TYPES: list[tuple[Event, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("wrong", "field"), WRONG_TYPES)
+@one_test_for(("wrong", "field"), WRONG_TYPES)
 def test_a_field_of_the_wrong_type_is_one_clear_error_that_names_it(wrong: Event, field: str) -> None:
     result = read([delta("Hi"), wrong, delta("more"), terminal()])
     assert result.text == "Hi"

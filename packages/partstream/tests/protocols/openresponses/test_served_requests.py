@@ -9,12 +9,13 @@ from partstream.protocols.failures import RefusedRequestError, failure_of
 from partstream.protocols.openresponses.serve import READ_REQUEST, OpenResponsesWriter
 from partstream.protocols.serve import RequestReferences, ResolvedReferences, ServedState
 from protocols.openresponses.served import SECRET, call, message, output, request, stored
+from rows import one_test_for
 
 assert OpenResponsesWriter.state is not None
 STATE: ServedState = OpenResponsesWriter.state
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("body", "expected"),
     [
         ({"input": "hi"}, RequestReferences()),
@@ -111,7 +112,7 @@ def test_a_field_of_the_wrong_type_is_refused_by_its_name(body: dict[str, Any]) 
         STATE.wanted(request(**body))
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("body", "param"),
     [
         ({"conversation": "conv_1"}, "conversation"),

@@ -9,6 +9,7 @@ from partstream.protocols.failures import RefusedRequestError
 from partstream.protocols.openresponses.stored_responses import ROUTES, STATE
 from partstream.protocols.serve import Effect, StoredRoute, fits_path, id_in_path
 from protocols.openresponses.served import message, output, request, stored
+from rows import one_test_for
 
 CHAIN = (
     stored("r1", message("a"), message("b"), said="A", calls=("c1",)),
@@ -62,7 +63,7 @@ def test_pages_follow_each_other_without_gap_or_overlap() -> None:
     assert page(f"order=asc{after}")["data"] == []
 
 
-@pytest.mark.parametrize("query", ["limit=0", "limit=101", "limit=x", "limit=-1", "order=up"])
+@one_test_for("query", ["limit=0", "limit=101", "limit=x", "limit=-1", "order=up"])
 def test_a_wrong_query_is_refused_by_its_name(query: str) -> None:
     with pytest.raises(InvalidRequestError, match=query.partition("=")[0]):
         page(query)
@@ -74,7 +75,7 @@ def test_an_unknown_item_to_go_on_from_is_refused() -> None:
     assert (caught.value.param, caught.value.status) == ("after", 404)
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("query", "first"),
     [("", None), ("stream=false", None), ("stream=true", 0), ("stream=true&starting_after=0", 1),
      ("stream=True&starting_after=17", 18), ("starting_after=3", None)],

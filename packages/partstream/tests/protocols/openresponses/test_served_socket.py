@@ -17,6 +17,7 @@ from partstream.protocols.serve import (
     WireRequest,
 )
 from protocols.openresponses.served import DONE, frames_of, message, recorded, request
+from rows import one_test_for
 
 HANDSHAKE = WireRequest("/responses", {}, {"user-agent": "u"}, method="GET", base_path="/v1")
 
@@ -49,7 +50,7 @@ def test_a_client_may_announce_its_conversation_without_an_answer() -> None:
     assert "generate" not in turn.request.body
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("sent", "code", "param"),
     [
         ("not JSON", "invalid_json", None),

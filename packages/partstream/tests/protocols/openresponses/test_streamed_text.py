@@ -2,11 +2,11 @@
 
 import sys
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from partstream.protocols.openresponses.read_response import StreamedText
+from rows import one_test_for
 
 
 def _streamed(*deltas: str) -> tuple[StreamedText, str]:
@@ -14,7 +14,7 @@ def _streamed(*deltas: str) -> tuple[StreamedText, str]:
     return text, "".join(text.push(delta) for delta in deltas)
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("deltas", "whole", "emitted", "missing", "agrees"),
     [
         ([], "Hello", "", "Hello", True),

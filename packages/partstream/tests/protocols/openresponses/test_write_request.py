@@ -216,7 +216,7 @@ REFUSALS: dict[str, tuple[LanguageModelError, bool, bool]] = {
 }
 
 
-@pytest.mark.parametrize(("error", "response", "reasoning"), REFUSALS.values(), ids=REFUSALS)
+@one_test_for(("error", "response", "reasoning"), REFUSALS.values(), ids=REFUSALS)
 def test_a_refusal_says_which_carried_state_it_is_about(error: Any, response: bool, reasoning: bool):
     refused = ERRORS.refused(error)
     assert (Carried.RESPONSE in refused, Carried.REASONING in refused) == (response, reasoning)

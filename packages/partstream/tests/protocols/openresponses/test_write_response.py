@@ -17,6 +17,7 @@ from partstream.protocols.read_response import LifecycleState
 from partstream.protocols.serve import WireRequest
 from protocols.answers import answers
 from protocols.feeding import strict_step
+from rows import one_test_for
 
 REPLY = Reply("identity", 1_700_000_000)
 TOOL = {"type": "function", "name": "get_weather", "parameters": {"type": "object"}}
@@ -217,7 +218,7 @@ def test_tokens_are_those_that_were_reported_and_no_others():
     }
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("reason", "word"),
     [
         (FinishReason(UnifiedFinishReason.LENGTH, "length"), "max_output_tokens"),
@@ -280,7 +281,7 @@ def test_each_reply_has_its_own_identifiers_and_the_same_reply_the_same():
     assert not identifiers & others
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     "body",
     [
         {"tools": [TOOL], "tool_choice": "required", "parallel_tool_calls": False},
@@ -340,7 +341,7 @@ def test_without_a_stream_a_failure_is_a_server_error():
     )
 
 
-@pytest.mark.parametrize(
+@one_test_for(
     ("status", "kind"),
     [
         (400, "invalid_request"),
