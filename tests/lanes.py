@@ -29,6 +29,15 @@ _SLOW: Mapping[str, tuple[str, ...]] = {
         "packages/partstream-agents/tests/test_agents.py::test_an_agent_is_run_with_the_settings_that_connect_writes",
         "packages/partstream/tests/cli/test_wrapping.py::test_a_narrow_terminal_gets_lines_that_fit_and_whole_words",
     ),
+    # One test of each command in a terminal is in the fast lane.
+    "runs a further command in a terminal, in a process": (
+        "packages/partstream/tests/cli/test_add.py::test_an_address_is_an_answer_to_the_first_question_and_without_a_keyring_the_places_that_work_are_offered",
+        "packages/partstream/tests/cli/test_add.py::test_without_a_keyring_the_key_itself_is_asked_for_and_goes_into_a_file",
+        "packages/partstream/tests/cli/test_add.py::test_whoever_adds_a_second_server_of_the_same_name_is_asked_for_another",
+        "packages/partstream/tests/cli/test_add.py::test_whoever_has_enough_of_a_server_that_fails_changes_nothing",
+        "packages/partstream/tests/cli/test_add.py::test_whoever_presses_ctrl_c_changes_nothing",
+        "packages/partstream/tests/cli/test_add_hub.py::test_in_a_terminal_without_a_keyring_the_code_is_asked_for_all_the_same",
+    ),
     "reads all recordings again without the fast decoder, in processes": (
         "packages/partstream/tests/protocols/ai_sdk/test_recordings.py::test_without_the_fast_decoder_the_recordings_give_the_same",
         "packages/partstream/tests/protocols/openresponses/test_recordings.py::test_without_the_fast_decoder_the_recordings_give_the_same",
