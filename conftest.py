@@ -18,7 +18,7 @@ pytest_plugins = ["clean_environment", "hub.stores", "inspector.browser", "lanes
 # before it; `make test PART=python TESTS="tests --hypothesis-profile=thorough"` makes up a thousand others each
 # time.
 _any_speed = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("partstream", _any_speed, max_examples=50, derandomize=True)
+settings.register_profile("partstream", _any_speed, max_examples=30, derandomize=True)
 settings.register_profile("thorough", _any_speed, max_examples=1000)
 settings.load_profile("partstream")
 
