@@ -23,7 +23,9 @@ __all__ = ["ENVIRONMENTS", "PRINTED", "TRIAL", "Printed", "run_printed"]
 TRIAL: Final = "as printed"
 _NODE: Final = NodeEnvironment(SERVED / "node")
 _PYTHON: Final = PythonEnvironment("clients-served", SERVED / "python" / "requirements.lock")
-ENVIRONMENTS: Final = (_NODE, _PYTHON)
+_APART: Final = {"pydantic-ai": PythonEnvironment("clients-served-pydantic_ai", SERVED / "python" / "pydantic_ai.lock")}
+"""Libraries whose packages do not fit beside those of others."""
+ENVIRONMENTS: Final = (_NODE, _PYTHON, *_APART.values())
 """What the programs need: the packages that ask the server in `make interop TRY=served`."""
 _LONGEST: Final = 90
 
@@ -55,7 +57,7 @@ async def run_printed(library: Printed, wire: str, served: Served) -> tuple[bool
     shown = (await partstream(home, *asked)).decode().splitlines()
     exports = [line for line in shown if line.startswith("export ")]
     runs = {
-        "python": lambda: [str(_PYTHON.program("python")), "-c"],
+        "python": lambda: [str(_APART.get(library.name, _PYTHON).program("python")), "-c"],
         "js": lambda: [find_node(SERVED / "node"), "--input-type=module", "--eval"],
     }[program["language"]]()
     before = len(served.log)
@@ -77,15 +79,15 @@ async def run_printed(library: Printed, wire: str, served: Served) -> tuple[bool
 
 
 PRINTED: Final = (
-    Printed("openai", "openai 3.54.0"),
-    Printed("openai-node", "openai 7.57.0"),
-    Printed("anthropic", "anthropic 2.12.0"),
-    Printed("anthropic-node", "@anthropic-ai/sdk 1.12.0"),
-    Printed("google-genai", "google-genai 3.4.0"),
+    Printed("openai", "openai 3.57.0"),
+    Printed("openai-node", "openai 7.59.0"),
+    Printed("anthropic", "anthropic 2.14.0"),
+    Printed("anthropic-node", "@anthropic-ai/sdk 1.14.0"),
+    Printed("google-genai", "google-genai 3.6.1"),
     Printed("ollama", "ollama 0.6.3"),
     Printed("ai-sdk", "ai 7.0.173"),
-    Printed("langchain", "langchain-openai 1.7.3"),
-    Printed("pydantic-ai", "pydantic-ai-slim 2.66.0"),
+    Printed("langchain", "langchain-openai 1.7.4"),
+    Printed("pydantic-ai", "pydantic-ai-slim 2.68.0"),
     Printed("openai-agents", "openai-agents 0.24.0"),
 )
 """The libraries, in the order of the page."""

@@ -111,7 +111,7 @@ def test_an_agent_is_run_with_the_settings_that_connect_writes():
 
 
 def test_the_pins_of_the_libraries_are_those_that_are_installed():
-    required = (SERVED / "python" / "requirements.in").read_text(encoding="utf-8")
+    required = "\n".join(file.read_text(encoding="utf-8") for file in (SERVED / "python").glob("*.in"))
     manifest = json.loads((SERVED / "node" / "package.json").read_text(encoding="utf-8"))["dependencies"]
     for library in PRINTED:
         name, _, version = library.package.rpartition(" ")

@@ -259,7 +259,7 @@ class Observers:
             if self.log != "off":
                 line = json_line if self.as_json or self.log == LogForm.JSON.value else text_line
                 lines = AnswerLines(line)
-                stack.callback(lines.print)
+                stack.callback(lines.flush)
                 application.on_did_finish_answer(lines.observe)
             if self.keeps_ledger and (ledger := open_answer_ledger()) is not None:
                 stack.callback(ledger.close)
@@ -295,11 +295,11 @@ class AnswerLines:
         """Takes an answer that is over; its line is printed soon."""
         self._answers.append(answer)
         if len(self._answers) == 1:
-            asyncio.get_running_loop().call_later(_TOGETHER_SECONDS, self.print)
+            asyncio.get_running_loop().call_later(_TOGETHER_SECONDS, self.flush)
         elif len(self._answers) >= _MOST_TOGETHER:
-            self.print()
+            self.flush()
 
-    def print(self) -> None:
+    def flush(self) -> None:
         """Prints the lines that wait."""
         answers, self._answers = self._answers, []
         if answers:

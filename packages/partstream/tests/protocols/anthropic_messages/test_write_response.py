@@ -55,7 +55,7 @@ def test_blocks_come_one_after_the_other_between_start_and_stop():
         *("thinking", "thinking_delta", "signature_delta", "content_block_stop"),
         *("text", "text_delta", "text_delta", "content_block_stop"),
         *("tool_use", "input_json_delta", *["input_json_delta"] * 3, "content_block_stop"),
-        *("tool_use", "input_json_delta", "content_block_stop"),
+        *("tool_use", "input_json_delta", "input_json_delta", "content_block_stop"),
         *("message_delta", "message_stop"),
     ]
     starts = [event for event in events if event["type"] == "content_block_start"]
@@ -64,7 +64,7 @@ def test_blocks_come_one_after_the_other_between_start_and_stop():
     assert starts[2]["content_block"] == {"type": "tool_use", "id": "c1", "name": "look_up", "input": {}}
     assert [event["delta"]["partial_json"] for event in events if "partial_json" in event.get("delta", {})] == [
         *("", '{"wo', 'rd":', '"a"}'),
-        "",
+        *("", "{}"),
     ]
 
 
