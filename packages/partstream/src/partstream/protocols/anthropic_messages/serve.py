@@ -688,8 +688,10 @@ class WrittenBlocks:
             self._open = _TEXT
 
     def _input(self, call: ToolCallPart) -> None:
-        """The arguments in pieces, after an empty one (docs/wires/anthropic-messages.md#arguments-of-calls). No arguments are
-        `{}` in a piece: before a limit, no piece at all would be a call that the limit has cut."""
+        """The arguments in pieces, after an empty one (docs/wires/anthropic-messages.md#arguments-of-calls).
+
+        No arguments are `{}` in a piece: before a limit, no piece at all would be a call that the limit has cut.
+        """
         self._delta("input_json_delta", partial_json="")
         for piece in serve.pieces_of_arguments(call, self._size):
             self._delta("input_json_delta", partial_json=piece)
