@@ -25,13 +25,13 @@ from partstream.lm.contract import RULE_HINTS, RULES, CheckMode, ContractChecker
 from partstream.lm.parts import USAGE_MIME_TYPE, DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 from partstream.runtime.progress import placed
 from partstream_devtools.conformance.driver import Capabilities, Capability, Provocation, Request, RequestLimitError
-from partstream_devtools.conformance.scripts import PIXEL, RESULT_WORD, USAGE, Call, Echo, Ending, Say, Think
+from partstream_devtools.conformance.scripts import PIXEL, RESULT_WORD, USAGE, Action, Call, Echo, Ending, Say, Think
 from partstream_devtools.conformance.transcript import Answer, Transcript, TranscriptEventKind
 from partstream_devtools.testing.directives import parse_choices
 
 if TYPE_CHECKING:
     from partstream.lm.provider import LanguageModelChatInformation, LanguageModelChatProvider
-    from partstream_devtools.conformance.scripts import Action, Block, Script, ScriptedAnswer
+    from partstream_devtools.conformance.scripts import Block, Script, ScriptedAnswer
 
 
 # ---- Answers ----
@@ -174,8 +174,8 @@ class Scenario:
         title: What happens, in a few words.
         script: What the model says, where it takes a script.
         request: What the conversation begins with.
-        actions: What the consumer does.
         checks: The requirements that are judged, by id.
+        actions: What the consumer does.
         needs: The capabilities without which it is not applicable.
         ways: The ways by which it can be provoked.
         directive: What the prompt adds for a target that only gets the prompt, for the scripted model of the kit.
@@ -188,8 +188,8 @@ class Scenario:
     title: str
     script: Script
     request: Request
-    actions: tuple[Action, ...]
     checks: tuple[str, ...]
+    actions: tuple[Action, ...] = (Action("send"),)
     needs: frozenset[Capability] = frozenset()
     ways: frozenset[Provocation] = ANY_WAY
     directive: str = ""
@@ -694,56 +694,48 @@ class Requirement:
     """A requirement of a target: `id` is `<subject>.<name>`, `section` that of the contract, or `kit` for its own."""
 
     id: str
-    section: str
-    level: Level
     text: str
+    section: str = "kit"
+    level: Level = Level.MUST
 
 
 _TABLE: Final = (
-    Requirement("stream.ends", "5.1", Level.MUST, "A response ends within the limit of time."),
-    Requirement("stream.resolves", "5.1", Level.MUST, "A response resolves when the model has completed its answer."),
+    Requirement("stream.ends", "A response ends within the limit of time.", "5.1"),
+    Requirement("stream.resolves", "A response resolves when the model has completed its answer.", "5.1"),
+    Requirement("text.complete", "The text of an answer is what the model said: nothing lost, nothing twice."),
+    Requirement("text.as-received", "Text is emitted as it is received.", "8.2", Level.SHOULD),
+    Requirement("tool-call.complete", "Every call of the model arrives once, with its name and its arguments."),
+    Requirement("usage.as-reported", "The usage of an answer is that of the model server."),
+    Requirement("failure.rejects", "An answer that failed or broke off is rejected.", "5.3"),
+    Requirement("failure.keeps-parts", "What came before a failure is not lost.", "5.3", Level.SHOULD),
     Requirement(
-        "text.complete", "kit", Level.MUST, "The text of an answer is what the model said: nothing lost, nothing twice."
+        "failure.logged",
+        "Errors of the upstream are logged, or raised with what it said.",
+        section="8.2",
+        level=Level.SHOULD,
     ),
-    Requirement("text.as-received", "8.2", Level.SHOULD, "Text is emitted as it is received."),
     Requirement(
-        "tool-call.complete",
-        "kit",
-        Level.MUST,
-        "Every call of the model arrives once, with its name and its arguments.",
+        "cancellation.stops-upstream", "A cancelled provider stops requesting data.", section="5.2", level=Level.SHOULD
     ),
-    Requirement("usage.as-reported", "kit", Level.MUST, "The usage of an answer is that of the model server."),
-    Requirement("failure.rejects", "5.3", Level.MUST, "An answer that failed or broke off is rejected."),
-    Requirement("failure.keeps-parts", "5.3", Level.SHOULD, "What came before a failure is not lost."),
-    Requirement(
-        "failure.logged", "8.2", Level.SHOULD, "Errors of the upstream are logged, or raised with what it said."
-    ),
-    Requirement("cancellation.stops-upstream", "5.2", Level.SHOULD, "A cancelled provider stops requesting data."),
-    Requirement("request.text-arrives", "kit", Level.MUST, "The text of the user reaches the model."),
-    Requirement("request.tools-arrive", "kit", Level.MUST, "The tools of the request reach the model."),
-    Requirement("request.images-arrive", "kit", Level.MUST, "An image of the user reaches the model."),
-    Requirement("request.results-arrive", "7.3", Level.MUST, "The results of tools reach the model."),
-    Requirement("concurrency.no-mixing", "kit", Level.MUST, "Answers to requests at the same time do not mix."),
-    Requirement("models.listed", "kit", Level.MUST, "The list of models comes, and each id stands in it once."),
-    Requirement("models.same-twice", "kit", Level.SHOULD, "Two lists of models right after each other are the same."),
-    Requirement("models.cancelled", "kit", Level.SHOULD, "A cancelled list of models ends."),
-    Requirement(
-        "models.no-change-event", "kit", Level.MUST, "Listing the models does not announce that the list has changed."
-    ),
-    Requirement("tokens.count", "kit", Level.MUST, "A token count is a whole number of 0 or more, for any text."),
-    Requirement("tokens.monotone", "kit", Level.SHOULD, "A longer text has no fewer tokens, but for a small bound."),
-    Requirement(
-        "parser.same-parts", "kit", Level.MUST, "A parser makes the same of the same bytes, wherever they are cut."
-    ),
-    Requirement("parser.whole-calls", "kit", Level.MUST, "A parser hands out no call that has not come whole."),
-    Requirement("parser.server-shape", "kit", Level.MUST, "A parser reads the streams that real servers send."),
-    Requirement("parser.recorded-text", "kit", Level.MUST, "The text of recorded streams is right."),
-    Requirement("parser.recorded-thinking", "kit", Level.MUST, "The thinking of recorded streams is right."),
-    Requirement("parser.recorded-calls", "kit", Level.MUST, "The calls of recorded streams are right."),
-    Requirement(
-        "parser.recorded-tokens", "kit", Level.MUST, "The tokens of recorded streams are right, if any are told."
-    ),
-    Requirement("parser.recorded-errors", "kit", Level.MUST, "Recorded streams that fail are failures, and no others."),
+    Requirement("request.text-arrives", "The text of the user reaches the model."),
+    Requirement("request.tools-arrive", "The tools of the request reach the model."),
+    Requirement("request.images-arrive", "An image of the user reaches the model."),
+    Requirement("request.results-arrive", "The results of tools reach the model.", "7.3"),
+    Requirement("concurrency.no-mixing", "Answers to requests at the same time do not mix."),
+    Requirement("models.listed", "The list of models comes, and each id stands in it once."),
+    Requirement("models.same-twice", "Two lists of models right after each other are the same.", level=Level.SHOULD),
+    Requirement("models.cancelled", "A cancelled list of models ends.", level=Level.SHOULD),
+    Requirement("models.no-change-event", "Listing the models does not announce that the list has changed."),
+    Requirement("tokens.count", "A token count is a whole number of 0 or more, for any text."),
+    Requirement("tokens.monotone", "A longer text has no fewer tokens, but for a small bound.", level=Level.SHOULD),
+    Requirement("parser.same-parts", "A parser makes the same of the same bytes, wherever they are cut."),
+    Requirement("parser.whole-calls", "A parser hands out no call that has not come whole."),
+    Requirement("parser.server-shape", "A parser reads the streams that real servers send."),
+    Requirement("parser.recorded-text", "The text of recorded streams is right."),
+    Requirement("parser.recorded-thinking", "The thinking of recorded streams is right."),
+    Requirement("parser.recorded-calls", "The calls of recorded streams are right."),
+    Requirement("parser.recorded-tokens", "The tokens of recorded streams are right, if any are told."),
+    Requirement("parser.recorded-errors", "Recorded streams that fail are failures, and no others."),
 )
 
 KIT_REQUIREMENTS: Final[Mapping[str, Requirement]] = MappingProxyType(
@@ -752,7 +744,7 @@ KIT_REQUIREMENTS: Final[Mapping[str, Requirement]] = MappingProxyType(
 """The requirements that the kit adds, by id."""
 
 REQUIREMENTS: Final[Mapping[str, Requirement]] = MappingProxyType(
-    {rule.id: Requirement(rule.id, rule.section, rule.level, rule.text) for rule in RULES.values()}
+    {rule.id: Requirement(rule.id, rule.text, rule.section, rule.level) for rule in RULES.values()}
     | dict(KIT_REQUIREMENTS)
 )
 """All requirements by id: first the rules of the contract."""

@@ -5,8 +5,8 @@ running answer, within a limit of time; then it listens a moment longer, for wha
 until the model server of the target has begun to answer, because a target may take time before it asks. Every part is
 kept as it came, also one that comes too late, and log lines go to the answer whose task wrote them.
 
-The rest of the module is what the kit knows about a target: :class:`Target` and :class:`Session`, and the capabilities
-that it declares before it is asked anything.
+The rest of the module is what the kit knows about a target: the capabilities that it declares before it is asked
+anything, and :class:`Target` and :class:`Session`.
 """
 
 from __future__ import annotations
@@ -371,50 +371,6 @@ class TargetDescription:
         return {"name": self.name, "kind": self.kind, "version": self.version, "protocol": self.protocol}
 
 
-class Session(Protocol):
-    """A target that runs.
-
-    The scripted model server that it asks, or None; what it declares beside the information about its models; and a
-    sentence for the head of the report, such as how many requests are sent, or an empty text.
-    """
-
-    @property
-    def upstream(self) -> ReplayUpstream | None:
-        """See the class."""
-
-    @property
-    def declared(self) -> Capabilities:
-        """See the class."""
-
-    @property
-    def note(self) -> str:
-        """See the class."""
-
-    def provider(self, script: Script | None) -> LanguageModelChatProvider:
-        """The provider to ask, whose model plays a script where the target takes one."""
-        ...
-
-
-class Target(Protocol):
-    """Something that can be tested, and the ways to make it do what a scenario needs."""
-
-    @property
-    def description(self) -> TargetDescription:
-        """See the class."""
-
-    @property
-    def ways(self) -> frozenset[Provocation]:
-        """See the class."""
-
-    def open(self) -> AbstractAsyncContextManager[Session]:
-        """Runs the target for the duration of a block.
-
-        Raises:
-            UnusableTargetError: It cannot be started.
-        """
-        ...
-
-
 # ---- Capabilities ----
 
 
@@ -516,3 +472,52 @@ def declared_by(information: LanguageModelChatInformation, ways: frozenset[Provo
         usage=True if Provocation.SANDWICH in ways else None,
         model=information.id,
     )
+
+
+# ---- Targets that run ----
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A target that runs.
+
+    Attributes:
+        provider: Gives the provider to ask, whose model plays a script where the target takes one.
+        upstream: The scripted model server that it asks, or None.
+        declared: What it declares beside the information about its models.
+        note: A sentence for the head of the report, such as how many requests are sent, or an empty text.
+    """
+
+    provider: Callable[[Script | None], LanguageModelChatProvider]
+    upstream: ReplayUpstream | None = None
+    declared: Capabilities = field(default_factory=Capabilities)
+    note: str = ""
+
+
+def playing(
+    upstream: ReplayUpstream | None, provider: LanguageModelChatProvider, script: Script | None
+) -> LanguageModelChatProvider:
+    """The provider, whose scripted model server, if it has one, plays the script from now on."""
+    if upstream is not None:
+        upstream.perform(None if script is None else script.perform)
+    return provider
+
+
+class Target(Protocol):
+    """Something that can be tested, and the ways to make it do what a scenario needs."""
+
+    @property
+    def description(self) -> TargetDescription:
+        """See the class."""
+
+    @property
+    def ways(self) -> frozenset[Provocation]:
+        """See the class."""
+
+    def open(self) -> AbstractAsyncContextManager[Session]:
+        """Runs the target for the duration of a block.
+
+        Raises:
+            UnusableTargetError: It cannot be started.
+        """
+        ...

@@ -21,7 +21,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.errors import CallerError
-from partstream.lm.contract import RULES, Hint, Level
+from partstream.lm.contract import RULES, Hint
 from partstream.lm.parts import USAGE_MIME_TYPE, DataPart
 from partstream_devtools.conformance import checks
 from partstream_devtools.conformance.driver import Request, drive, last_number, upstream_replies
@@ -123,31 +123,15 @@ SAME_PARTS: Final[Mapping[Relation, str]] = MappingProxyType(
 )
 """The requirement that each relation is about."""
 
-_REQUIREMENTS: Final = MappingProxyType(
-    {
-        requirement.id: requirement
-        for requirement in (
-            checks.Requirement(
-                "stream.same-when-cut",
-                "kit",
-                Level.MUST,
-                "However the bytes of the model server are cut, the same parts come.",
-            ),
-            checks.Requirement(
-                "stream.same-again",
-                "kit",
-                Level.MUST,
-                "The same request brings the same parts when the model answers the same, whatever was asked before it.",
-            ),
-            checks.Requirement(
-                "stream.same-over-protocols",
-                "kit",
-                Level.MUST,
-                "The same answer brings the same text and calls over every protocol.",
-            ),
-        )
-    }
-)
+_REQUIREMENTS: Final = {
+    name: checks.Requirement(name, text)
+    for name, text in {
+        "stream.same-when-cut": "However the bytes of the model server are cut, the same parts come.",
+        "stream.same-again": "The same request brings the same parts when the model answers the same, whatever was "
+        "asked before it.",
+        "stream.same-over-protocols": "The same answer brings the same text and calls over every protocol.",
+    }.items()
+}
 
 _HINTS: Final[Mapping[str, Hint]] = MappingProxyType(
     {

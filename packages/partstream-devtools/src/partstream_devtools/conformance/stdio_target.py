@@ -15,7 +15,7 @@ from asyncio.subprocess import DEVNULL, PIPE
 from base64 import b64decode
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from dataclasses import dataclass, field
+from functools import partial
 from itertools import count
 from typing import Any, Final
 
@@ -32,8 +32,13 @@ from partstream.lm.provider import (
 )
 from partstream.vscode.methods import PROTOCOL_VERSION, encode_part
 from partstream.vscode.rpc import Connection, ErrorCode, Notification, Response, encode_frame
-from partstream_devtools.conformance.driver import Capabilities, Provocation, TargetDescription, UnusableTargetError
-from partstream_devtools.conformance.scripts import Script
+from partstream_devtools.conformance.driver import (
+    Provocation,
+    Session,
+    TargetDescription,
+    UnusableTargetError,
+    playing,
+)
 from partstream_devtools.testing.upstream import ReplayUpstream
 
 # ---- The provider ----
@@ -261,19 +266,6 @@ _STOP_SECONDS: Final = 3.0
 _VSCODE_VERSION: Final = "1.140.0"
 
 
-@dataclass(frozen=True, slots=True)
-class _Session:
-    upstream: ReplayUpstream | None
-    remote: PipedProvider
-    declared: Capabilities = field(default_factory=Capabilities)
-    note: str = ""
-
-    def provider(self, script: Script | None) -> LanguageModelChatProvider:
-        if self.upstream is not None:
-            self.upstream.perform(None if script is None else script.perform)
-        return self.remote
-
-
 class StdioTarget:
     """A command line, as a shell reads it; no shell runs it.
 
@@ -305,7 +297,7 @@ class StdioTarget:
         return frozenset({Provocation.SANDWICH if self._has_upstream else Provocation.DIRECTED})
 
     @asynccontextmanager
-    async def open(self) -> AsyncGenerator[_Session, None]:
+    async def open(self) -> AsyncGenerator[Session, None]:
         """Starts the command and ends it with the block.
 
         Raises:
@@ -322,7 +314,7 @@ class StdioTarget:
             remote = PipedProvider(process.stdout, process.stdin)
             stack.push_async_callback(remote.aclose)
             await self._initialize(remote)
-            yield _Session(upstream, remote)
+            yield Session(partial(playing, upstream, remote), upstream)
 
     async def _start(self, url: str) -> asyncio.subprocess.Process:
         name = self.description.name

@@ -10,7 +10,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -24,7 +25,7 @@ from partstream.lm.provider import (
     LanguageModelChatProvider,
     Progress,
 )
-from partstream.protocols.protocol import AUTO, PROTOCOLS, Protocol
+from partstream.protocols.protocol import AUTO, PROTOCOLS
 from partstream.runtime.progress import fault_of, placed
 from partstream.runtime.provider_files import SourceLoader
 from partstream.settings.kinds import ConfigurationError
@@ -38,18 +39,6 @@ from partstream_devtools.conformance.scripts import Script
 from partstream_devtools.testing.upstream import ReplayUpstream
 
 # ---- Parsers ----
-
-
-@dataclass(frozen=True, slots=True)
-class _ParserSession:
-    parser: parsing.Parser
-    protocol: Protocol
-    note: str
-    declared: driver.Capabilities = field(default_factory=driver.Capabilities)
-    upstream: None = None
-
-    def provider(self, script: Script | None) -> LanguageModelChatProvider:
-        return parsing.ParserProvider(self.parser, self.protocol, script)
 
 
 class ParserTarget:
@@ -117,9 +106,10 @@ class ParserTarget:
         return frozenset({driver.Provocation.PARSER})
 
     @asynccontextmanager
-    async def open(self) -> AsyncGenerator[_ParserSession, None]:
+    async def open(self) -> AsyncGenerator[driver.Session, None]:
         """Nothing is opened: each stream is given to the function."""
-        yield _ParserSession(self._parser, self._protocol, f"is given streams as {self._parser.takes.value}")
+        provider = partial(parsing.ParserProvider, self._parser, self._protocol)
+        yield driver.Session(provider, note=f"is given streams as {self._parser.takes.value}")
 
 
 @contextmanager
@@ -166,29 +156,6 @@ _PROTOCOL: Final = "protocol"
 _CLOSE_SECONDS: Final = 10.0
 
 
-@dataclass(frozen=True, slots=True)
-class _ProviderSession:
-    upstream: ReplayUpstream | None
-    declared: driver.Capabilities
-    made: LanguageModelChatProvider | None
-    hook: Callable[[Script], Any] | None
-    name: str
-    note: str = ""
-
-    def provider(self, script: Script | None) -> LanguageModelChatProvider:
-        if self.upstream is not None:
-            self.upstream.perform(None if script is None else script.perform)
-        if self.hook is not None and script is not None:
-            try:
-                made = self.hook(script)
-            except (Exception, SystemExit) as error:
-                raise driver.UnusableTargetError(self.name, f"the hook failed: {placed(error)}") from error
-            return _checked(made, self.name)
-        if self.made is None:
-            raise driver.UnusableTargetError(self.name, "the target is a hook alone, and there is no script for it")
-        return self.made
-
-
 class ProviderTarget:
     """A provider in this process.
 
@@ -228,22 +195,34 @@ class ProviderTarget:
         return frozenset({driver.Provocation.SCRIPTED if self._hook is not None else driver.Provocation.DIRECTED})
 
     @asynccontextmanager
-    async def open(self) -> AsyncGenerator[_ProviderSession, None]:
+    async def open(self) -> AsyncGenerator[driver.Session, None]:
         """Makes the provider, and closes it at the end where it can be closed.
 
         Raises:
             UnusableTargetError: It is no provider, or its maker failed.
         """
         async with AsyncExitStack() as stack:
-            upstream, url, hook = None, None, self._hook
+            if self._hook is not None and not self._is_sandwich:
+                yield driver.Session(self._hooked, declared=self._declared)
+                return
+            upstream, url = None, None
             if self._is_sandwich:
-                upstream, hook = await stack.enter_async_context(ReplayUpstream()), None
+                upstream = await stack.enter_async_context(ReplayUpstream())
                 url = upstream.base_url if self._protocol is None else upstream.base_url_of(self._protocol)
-            made = None if hook is not None else self._make(url)
+            made = self._make(url)
             stack.push_async_callback(_close, made, self._name)
-            yield _ProviderSession(upstream, self._declared, made, hook, self._name)
+            yield driver.Session(partial(driver.playing, upstream, made), upstream, self._declared)
 
-    def _make(self, url: str | None = None) -> LanguageModelChatProvider:
+    def _hooked(self, script: Script | None) -> LanguageModelChatProvider:
+        if self._hook is None or script is None:
+            raise driver.UnusableTargetError(self._name, "the target is a hook alone, and there is no script for it")
+        try:
+            made = self._hook(script)
+        except (Exception, SystemExit) as error:
+            raise driver.UnusableTargetError(self._name, f"the hook failed: {placed(error)}") from error
+        return _checked(made, self._name)
+
+    def _make(self, url: str | None) -> LanguageModelChatProvider:
         found = self._found
         if isinstance(found, LanguageModelChatProvider):
             return found
@@ -346,18 +325,6 @@ class _Bounded(LanguageModelChatProvider):
         return await self._asked.provide_token_count(model, text, token)
 
 
-@dataclass(frozen=True, slots=True)
-class _BaseUrlSession:
-    made: _Bounded
-    note: str
-    declared: driver.Capabilities = field(default_factory=driver.Capabilities)
-    upstream: None = None
-
-    def provider(self, script: Script | None) -> LanguageModelChatProvider:
-        del script
-        return self.made
-
-
 class BaseURLTarget:
     """A model server.
 
@@ -412,13 +379,12 @@ class BaseURLTarget:
         return frozenset({driver.Provocation.DIRECTED})
 
     @asynccontextmanager
-    async def open(self) -> AsyncGenerator[_BaseUrlSession, None]:
+    async def open(self) -> AsyncGenerator[driver.Session, None]:
         """Makes the client, and closes its connections at the end."""
         provider = GatewayProvider(self._configuration)
+        bounded = _Bounded(provider, self._most)
         try:
-            yield _BaseUrlSession(
-                _Bounded(provider, self._most), f"asks {self._shown} for at most {self._most} answers"
-            )
+            yield driver.Session(lambda _: bounded, note=f"asks {self._shown} for at most {self._most} answers")
         finally:
             await provider.aclose()
 
