@@ -9,7 +9,7 @@ decide what of it is shown.
 from __future__ import annotations
 from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, runtime_checkable
 
 from partstream.lm.inner_activity import InnerCall, InnerResult
 from partstream.lm.messages import ChatMessage, Tool, ToolMode
@@ -69,6 +69,27 @@ class AgentRequest:
     decisions: Mapping[str, Decision] = field(default_factory=dict)
     reply: str | None = None
     thread_id: str = ""
+
+
+_OPTIONS: Final = {
+    "max_tokens": "max_tokens",
+    "max_output_tokens": "max_tokens",
+    "max_completion_tokens": "max_tokens",
+    "temperature": "temperature",
+    "top_p": "top_p",
+    "seed": "seed",
+    "stop": "stop",
+    "stop_sequences": "stop",
+    "presence_penalty": "presence_penalty",
+    "frequency_penalty": "frequency_penalty",
+}
+
+
+def chosen_options(request: AgentRequest) -> dict[str, Any]:
+    """The options that the caller has chosen, under one name each. All others stay out: they may hold headers, and the
+    agent chose its model and its tools itself."""
+    given = request.model_options.items()
+    return {_OPTIONS[name]: value for name, value in given if name in _OPTIONS and value is not None}
 
 
 class AgentAdapter(Protocol):

@@ -43,27 +43,12 @@ if TYPE_CHECKING:
 # ---- The conversation as messages of the framework ----
 
 _ROLES: Final = {TurnRole.USER: "user", TurnRole.ASSISTANT: "assistant", TurnRole.TOOL: "tool"}
-_OPTIONS: Final = {
-    "max_tokens": "max_tokens",
-    "max_output_tokens": "max_tokens",
-    "max_completion_tokens": "max_tokens",
-    "temperature": "temperature",
-    "top_p": "top_p",
-    "seed": "seed",
-    "stop": "stop",
-    "stop_sequences": "stop",
-    "presence_penalty": "presence_penalty",
-    "frequency_penalty": "frequency_penalty",
-}
-"""The framework's names of a caller's options, fields of `ChatOptions`. All others stay out: they may hold headers, and
-the agent chose its model and its tools itself."""
 
 
 def chosen_options(request: adapter.AgentRequest) -> dict[str, Any]:
     """The fields of `ChatOptions` that the caller has chosen; none for one that leaves all to the agent."""
-    given = request.model_options.items()
-    chosen = {_OPTIONS[name]: value for name, value in given if name in _OPTIONS and value is not None}
-    return chosen | ({"tool_choice": "required"} if request.tool_mode is ToolMode.REQUIRED and request.tools else {})
+    is_demanded = request.tool_mode is ToolMode.REQUIRED and request.tools
+    return adapter.chosen_options(request) | ({"tool_choice": "required"} if is_demanded else {})
 
 
 def run_messages(request: adapter.AgentRequest) -> list[Message]:
@@ -179,9 +164,6 @@ class CallPieces:
 
     def __iter__(self) -> Iterator[StreamedCall]:
         return iter(self._calls.values())
-
-    def __len__(self) -> int:
-        return len(self._calls)
 
     def add(self, content: Any) -> StreamedCall:
         """Takes the next piece; returns the call that it belongs to."""

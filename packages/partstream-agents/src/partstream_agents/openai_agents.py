@@ -50,11 +50,6 @@ if TYPE_CHECKING:
 # ---- The conversation as the input of a run ----
 
 
-def open_response() -> ResponseStream:
-    """An adapter for the raw events of one inner response. Call ids stay those of the SDK."""
-    return PROTOCOLS["openresponses"].read_response()(StreamOptions())
-
-
 def message_as_text(item: dict[str, Any]) -> dict[str, Any]:
     """An item in the form that every model of the SDK takes: that of Chat Completions refuses a message of the
     assistant in pieces, unless it has an id (0.24, `Converter.items_to_messages`)."""
@@ -62,19 +57,6 @@ def message_as_text(item: dict[str, Any]) -> dict[str, Any]:
     if item.get("role") != "assistant" or "id" in item or not isinstance(pieces, list):
         return item
     return {"role": "assistant", "content": "".join(piece["text"] for piece in pieces)}
-
-
-_SETTINGS: Final = {
-    "max_tokens": "max_tokens",
-    "max_output_tokens": "max_tokens",
-    "max_completion_tokens": "max_tokens",
-    "temperature": "temperature",
-    "top_p": "top_p",
-    "presence_penalty": "presence_penalty",
-    "frequency_penalty": "frequency_penalty",
-}
-"""The SDK's names of a caller's options, fields of `ModelSettings`. All others stay out: they may hold headers, and the
-agent chose its model and its tools itself."""
 
 
 def run_arguments(request: adapter.AgentRequest) -> list[dict[str, Any]]:
@@ -94,8 +76,8 @@ def run_arguments(request: adapter.AgentRequest) -> list[dict[str, Any]]:
 
 def chosen_settings(request: adapter.AgentRequest) -> dict[str, Any]:
     """The fields of `ModelSettings` that the caller has chosen; none for one that leaves all to the agent."""
-    given = request.model_options.items()
-    chosen = {_SETTINGS[name]: value for name, value in given if name in _SETTINGS and value is not None}
+    unknown = {"seed", "stop"}  # to the SDK
+    chosen = {name: value for name, value in adapter.chosen_options(request).items() if name not in unknown}
     return chosen | ({"tool_choice": "required"} if request.tool_mode is ToolMode.REQUIRED and request.tools else {})
 
 
@@ -225,8 +207,8 @@ class InnerResponses:
             self.step += 1
             self._speaks = self._calls = False
             self._paragraphs.begin_step()
-            self._stream = open_response()
-            stream = self._stream
+            # Call ids stay those of the SDK.
+            stream = self._stream = PROTOCOLS["openresponses"].read_response()(StreamOptions())
         for output in stream.feed(event):
             outputs += self._read(output)
         return outputs
@@ -633,10 +615,15 @@ def agents_below(agent: Agent[Any]) -> Iterator[Agent[Any]]:
 
 def own_tools(agent: Agent[Any]) -> frozenset[str]:
     """The names of the tools and of the handoffs that a model of the agents may call."""
+    from agents import Handoff  # noqa: PLC0415 - see `function_tools`
+
     names: set[str] = set()
     for one in agents_below(agent):
         names |= {tool.name for tool in one.tools}
-        names |= {_handoff_name(handoff) for handoff in one.handoffs}
+        names |= {
+            handoff.tool_name if isinstance(handoff, Handoff) else Handoff.default_tool_name(handoff)
+            for handoff in one.handoffs
+        }
     return frozenset(names)
 
 
@@ -653,12 +640,6 @@ def _target(handoff: Any) -> Agent[Any] | None:
         return agent
     reference: Callable[[], Agent[Any] | None] | None = getattr(handoff, "_agent_ref", None)
     return None if reference is None else reference()
-
-
-def _handoff_name(handoff: Any) -> str:
-    from agents import Handoff  # noqa: PLC0415 - see `function_tools`
-
-    return handoff.tool_name if isinstance(handoff, Handoff) else Handoff.default_tool_name(handoff)
 
 
 # ---- The state of a stopped run, as JSON and back ----

@@ -79,21 +79,6 @@ def _tools_in(toolset: Any) -> Iterator[tuple[str, bool]]:
 THINKING_KEY: Final = "partstream.pydantic-ai"
 """The key in the metadata of a thinking part for the model's thinking with its signature."""
 
-_SETTINGS: Final[Mapping[str, str]] = {
-    "max_tokens": "max_tokens",
-    "max_output_tokens": "max_tokens",
-    "max_completion_tokens": "max_tokens",
-    "temperature": "temperature",
-    "top_p": "top_p",
-    "seed": "seed",
-    "presence_penalty": "presence_penalty",
-    "frequency_penalty": "frequency_penalty",
-    "stop": "stop_sequences",
-    "stop_sequences": "stop_sequences",
-}
-"""The framework's names of a caller's options. All others stay out: they may hold headers, and the agent chose its
-model and its tools itself."""
-
 
 def run_arguments(request: adapter.AgentRequest) -> dict[str, Any]:
     """The arguments of a run that is rebuilt from the conversation, without the type of its result."""
@@ -138,9 +123,8 @@ def model_settings_of(request: adapter.AgentRequest, own: Mapping[str, Any]) -> 
     Returns:
         The settings, a function that gives them for each request to the model, or None for none.
     """
-    options = request.model_options
-    chosen = {_SETTINGS[name]: value for name, value in options.items() if name in _SETTINGS and value is not None}
-    settings = {**own, **chosen}
+    chosen = adapter.chosen_options(request)
+    settings = {**own, **{"stop_sequences" if name == "stop" else name: value for name, value in chosen.items()}}
     if request.tool_mode is not ToolMode.REQUIRED or not request.tools:
         return settings or None
     demanding = {**settings, "tool_choice": [tool.name for tool in request.tools]}
@@ -314,13 +298,8 @@ class RunEnd:
     new_messages: Sequence[Any] = field(repr=False)
 
 
-def is_deferred(output: object) -> bool:
-    """Whether the result of a run says that it waits for others, in place of a result."""
-    return is_deferred_type(type(output))
-
-
 def is_deferred_type(of_output: object) -> bool:
-    """Whether a type of results is the one that says so."""
+    """Whether a type of results is the one that says that the run waits for others, in place of a result."""
     return isinstance(of_output, type) and any(one.__name__ == _DEFERRED for one in of_output.__mro__)
 
 
@@ -330,7 +309,7 @@ def outputs_of_value(output: Any, texts: StepTexts, *, has_file: bool) -> list[a
     Text is streamed before it is the result, and an output function or a validator may make another of it. A file has
     come as a part. An object has been streamed where the model writes it as text, else only the result has it.
     """
-    if output is None or is_deferred(output):
+    if output is None or is_deferred_type(type(output)):
         return []
     said = texts.of_step.strip()
     if isinstance(output, str):
@@ -513,12 +492,6 @@ class EventReader:
         self._has_file = True
         return [adapter.AgentFile(part.content.data, part.content.media_type)]
 
-    def _whole_native_call(self, _: int, part: Any) -> list[adapter.AgentOutput]:
-        return [InnerCall(part.tool_call_id, part.tool_name, arguments_of(part), self._step)]
-
-    def _whole_native_return(self, _: int, part: Any) -> list[adapter.AgentOutput]:
-        return [InnerResult(part.tool_call_id, part.tool_name, part.content, is_error(part), self._step)]
-
     def _nothing(self, *_: Any) -> list[adapter.AgentOutput]:
         return []
 
@@ -565,8 +538,12 @@ _ENDS: Final[Mapping[str, Callable[[EventReader, int, Any], list[adapter.AgentOu
     "text": EventReader._whole_text,
     "thinking": EventReader._whole_thinking,
     "tool-call": EventReader._nothing,
-    "builtin-tool-call": EventReader._whole_native_call,
-    "builtin-tool-return": EventReader._whole_native_return,
+    "builtin-tool-call": lambda reader, _, part: [
+        InnerCall(part.tool_call_id, part.tool_name, arguments_of(part), reader._step)
+    ],
+    "builtin-tool-return": lambda reader, _, part: [
+        InnerResult(part.tool_call_id, part.tool_name, part.content, is_error(part), reader._step)
+    ],
     "file": EventReader._whole_file,
 }
 
@@ -760,9 +737,9 @@ class PausedRun:
 
     def answered_calls(self, request: adapter.AgentRequest) -> frozenset[str]:
         """The ids of the calls that the run does not run itself, because their result is there."""
-        refused = (one for one in self.of_kind(WaitingFor.APPROVAL) if not _is_approved(request, one))
-        given = (one for one in self.calls if one.kind is not WaitingFor.APPROVAL)
-        return frozenset(one.call_id for one in (*given, *refused))
+        approved = {call_id for call_id, decision in request.decisions.items() if decision.approved}
+        asking = {one.call_id for one in self.of_kind(WaitingFor.APPROVAL)}
+        return frozenset(one.call_id for one in self.calls) - (asking & approved)
 
     def arguments(self, request: adapter.AgentRequest) -> dict[str, Any]:
         """The arguments of the run that goes on, without the type of its result."""
@@ -802,14 +779,6 @@ def waiting_calls(requests: Any, external: Collection[str]) -> tuple[WaitingCall
         for call in requests.approvals
     ]
     return (*calls, *approvals)
-
-
-def dumped(messages: Sequence[Any]) -> list[Any]:
-    """The framework's messages as JSON."""
-    from pydantic_ai.messages import ModelMessagesTypeAdapter  # noqa: PLC0415 - as above
-
-    dump: list[Any] = ModelMessagesTypeAdapter.dump_python([*messages], mode="json")
-    return dump
 
 
 def _handed_out(call: WaitingCall) -> ToolCallPart:
@@ -856,11 +825,6 @@ def _piece(kept: Mapping[str, Any]) -> Text | Attachment:
         return Text(kept["text"])
     kind = MediaKind.IMAGE if kept["type"].startswith("image/") else MediaKind.FILE
     return Attachment(kind, kept["type"], base64.b64decode(kept["data"]), "", kept["url"])
-
-
-def _is_approved(request: adapter.AgentRequest, call: WaitingCall) -> bool:
-    decision = request.decisions.get(call.call_id)
-    return decision is not None and decision.approved
 
 
 def _decided(decision: adapter.Decision | None) -> Any:
@@ -947,9 +911,11 @@ class PydanticAI:
         if run.stopped is not None:
             reader.ended = run.stopped
         outputs = reader.end()
-        if reader.ended is not None and is_deferred(reader.ended.output):
-            calls = waiting_calls(reader.ended.output, external)
-            outputs += PausedRun(dumped(reader.ended.messages), calls).outputs()
+        if reader.ended is not None and is_deferred_type(type(reader.ended.output)):
+            from pydantic_ai.messages import ModelMessagesTypeAdapter  # noqa: PLC0415 - as above
+
+            messages = ModelMessagesTypeAdapter.dump_python([*reader.ended.messages], mode="json")
+            outputs += PausedRun(messages, waiting_calls(reader.ended.output, external)).outputs()
         for output in outputs:
             yield output
 
