@@ -31,7 +31,7 @@ from partstream_hub import pricing
 from partstream_hub.amounts import BudgetError, BudgetSpentError, BudgetsUnreachableError, JournalError, amount_text
 from partstream_hub.directory import AuditLevel, BudgetUnit, Owner, OwnerKind, Period, may_use
 from partstream_hub.routing import ROUTES, is_behind_a_route
-from partstream_hub.store.values import AnswerContent, LedgerRow, Window
+from partstream_hub.store.values import AnswerContent, LedgerRow
 
 if TYPE_CHECKING:
     from partstream.lm.messages import ChatMessage
@@ -136,7 +136,8 @@ class HubAdmission:
             reservation.drop()
             raise
         family, is_kept = model.information.family, (_level(asking) is AuditLevel.CONTENT)
-        permit = HubPermit(reservation, rules, rate, family, price, reported, is_kept, self._ended)
+        on_end = None if self._policy is None else self._policy.at_end
+        permit = HubPermit(reservation, rules, rate, family, price, reported, is_kept, on_end)
         return Admitted(asked, model, permit)
 
     async def _reserve(
@@ -165,10 +166,12 @@ class HubAdmission:
         return pricing.RequestBound(given, output, None if price is None else price.highest)
 
     def _refusal(self, error: BudgetError | JournalError, directory: Directory) -> RequestFailedError:
-        if isinstance(error, BudgetError):
-            return not_admitted(error, self._contact(directory))
-        said = "the hub cannot write down what this answer would take; ask again"
-        return RequestFailedError(ServedFailure(FailureKind.OVERLOADED, said, retry_after=_RETRY_SECONDS))
+        if isinstance(error, BudgetSpentError):
+            return RequestFailedError(_spent(error, self._contact(directory)))
+        said, wait = "the hub cannot write down what this answer would take; ask again", _RETRY_SECONDS
+        if isinstance(error, BudgetsUnreachableError):
+            said, wait = str(error), error.retry_after
+        return RequestFailedError(ServedFailure(FailureKind.OVERLOADED, said, retry_after=wait))
 
     def _contact(self, directory: Directory) -> str:
         if self._hub.settings.contact:
@@ -176,11 +179,6 @@ class HubAdmission:
         admins = sorted(one.name for one in directory.people.values() if one.is_admin and not one.is_disabled)
         named = ", ".join(admins[:_MOST_ADMINS])
         return f"an admin of the hub ({named})" if named else "whoever runs the hub"
-
-    def _ended(self, row: LedgerRow) -> None:
-        """Tells of an answer that was charged."""
-        if self._policy is not None:
-            self._policy.at_end(row)
 
 
 def _limits(asking: DirectoryCaller) -> list[tuple[Owner, RateLimits]]:
@@ -364,14 +362,6 @@ _MOST_ADMINS: Final = 3
 _EACH: Final = {Period.DAY: " a day", Period.WEEK: " a week", Period.MONTH: " a month", Period.TOTAL: " in all"}
 
 
-def not_admitted(error: BudgetError, contact: str) -> RequestFailedError:
-    """The error for an answer that its budgets do not admit."""
-    if isinstance(error, BudgetsUnreachableError):
-        failure = ServedFailure(FailureKind.OVERLOADED, str(error), retry_after=error.retry_after)
-        return RequestFailedError(failure)
-    return RequestFailedError(_spent(error, contact))  # type: ignore[arg-type] # there are two kinds
-
-
 def _spent(error: BudgetSpentError, contact: str) -> ServedFailure:
     rule, unit = error.rule, error.rule.unit
     reserved = f" and {amount_text(unit, error.reserved)} reserved by running answers" if error.reserved else ""
@@ -385,20 +375,16 @@ def _spent(error: BudgetSpentError, contact: str) -> ServedFailure:
         f"{amount_text(unit, error.limit)}{_EACH[rule.period]}, {amount_text(unit, left)} left, and it needs at "
         f"least {amount_text(unit, error.least)}; {resets}; for more, ask {contact}"
     )
-    document = _document(rule, error.limit, error.spent, error.reserved, error.resets_at)
+    document = budget_document(rule, error.limit, error.spent, error.reserved, error.resets_at)
     return ServedFailure(FailureKind.SPENT_BUDGET, said, fields={"budget": document})
 
 
-def budget_document(rule: BudgetRule, window: Window) -> dict[str, Any]:
+def budget_document(rule: BudgetRule, limit: int, spent: int, reserved: int, resets_at: float | None) -> dict[str, Any]:
     """A budget as programs read it: `owner`, `unit`, `period`, `limit`, `spent`, `reserved`, `remaining`, `resets_at`
     and `text`. Amounts are in nanodollars or tokens, times in RFC 3339.
 
     What remains is not spent yet; of that, workers hold what is reserved, for answers that run or come next.
     """
-    return _document(rule, window.limit, window.spent, window.leased, window.ends_at)
-
-
-def _document(rule: BudgetRule, limit: int, spent: int, reserved: int, resets_at: float | None) -> dict[str, Any]:
     remaining = max(0, limit - spent)
     reset = None if resets_at is None else datetime.fromtimestamp(resets_at, UTC).isoformat()
     return {
@@ -443,7 +429,7 @@ class HubPermit:
         price: What is charged for the model; None if it is unknown.
         reported: Looks at each part; None where the answer cannot take more than is reserved.
         is_content_kept: Whether the policy of the team has the request and the answer kept.
-        on_end: Takes the row of the answer, after the charge.
+        on_end: Takes the row of the answer, after the charge; None for nothing.
     """
 
     reservation: Reservation
@@ -453,7 +439,7 @@ class HubPermit:
     price: pricing.ChargedPrice | None
     reported: Reported | None
     is_content_kept: bool
-    on_end: Callable[[LedgerRow], object]
+    on_end: Callable[[LedgerRow], object] | None
 
     def settle(self, ended: EndedAnswer) -> None:
         """Charges the answer, in every case."""
@@ -468,7 +454,8 @@ class HubPermit:
         paid = {BudgetUnit.TOKENS: taken.tokens}
         charges = {rule.id: paid.get(rule.unit, taken.nanodollars or 0) for rule in self.rules}
         self.reservation.settle(charges, row, content)
-        self.on_end(row)
+        if self.on_end is not None:
+            self.on_end(row)
 
 
 @dataclass(frozen=True, slots=True)

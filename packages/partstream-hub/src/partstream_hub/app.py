@@ -124,7 +124,8 @@ class _HubRoutes:
         asking = self._hub.require(caller)
         rules = asking.directory.budgets_of(asking.key)
         windows = await self._store(lambda store: store.open_windows(rules)) if rules else {}
-        budgets = [budget_document(rule, windows[rule.id]) for rule in rules]
+        held = ((rule, windows[rule.id]) for rule in rules)
+        budgets = [budget_document(rule, one.limit, one.spent, one.leased, one.ends_at) for rule, one in held]
         said: dict[str, Any] = {
             "person": asking.person.name,
             "team": asking.person.team,

@@ -187,11 +187,6 @@ def carry_out(hub: Administration, prepared: PreparedPlan, *, may_remove: bool =
 
 # ---- hub add, set and remove ----
 
-_SECTIONS: Final = {
-    "team": configuration.Section.TEAMS,
-    "person": configuration.Section.PEOPLE,
-    "model": configuration.Section.MODELS,
-}
 _ADD_HELP: Final = {
     "team": "Add a team: people who share budgets, a list of models, and what is kept of their answers.",
     "person": "Add a person. `partstream hub key add NAME` makes a key, `partstream hub invite NAME` a join link.",
@@ -296,13 +291,7 @@ def set_key(key_id: str, unset: tuple[str, ...], **options: Any) -> None:
                 f"there is no key {shown_argument(key_id)}; `partstream hub key list` shows the ids of all keys"
             )
         key = directory.keys[key_id]
-        rules = directory.budgets.get(Owner(OwnerKind.KEY, key_id), ())
-        before = {
-            "budgets": configuration.budgets_text(rules),
-            "time_zone": rules[0].time_zone if rules else "UTC",
-            "models": key.models,
-            **{name: getattr(key.rates, name) for name in RATE_NAMES},
-        }
+        before = configuration.fields_of_owner(key, Owner(OwnerKind.KEY, key_id), directory)
         # A value that is the default is in no entry.
         chosen = {
             name: fields.get(name, configuration.FIELDS[configuration.Section.PEOPLE][name].default)
@@ -351,8 +340,8 @@ def _missing(identity: configuration.EntryId, known: Iterable[str]) -> str:
     return f"there is no {identity.section.one} {shown_argument(identity.name)}; {hint}"
 
 
-for _kind, _section in _SECTIONS.items():
-    _add_commands(_kind, _section)
+for _section in configuration.Section:
+    _add_commands(_section.one, _section)
 
 
 # ---- hub apply and export ----

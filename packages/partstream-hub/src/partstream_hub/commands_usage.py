@@ -20,10 +20,11 @@ import click
 from partstream.cli.console import can_open_browser, put_page, write_page
 from partstream.codec.json_codec import dumps, loads
 from partstream.codec.system import CACHE
+from partstream.config.editing import written_value
 from partstream.server.pages.document import Hashes
 from partstream_hub.amounts import BudgetAmount, amount_text, budget_text
 from partstream_hub.commands_database import hub_database, hub_url, show_table, shown_argument, time_text, url_option
-from partstream_hub.configuration import Entry, Section, document_of, written_value
+from partstream_hub.configuration import Entry, Section, document_of
 from partstream_hub.directory import BudgetRule, BudgetUnit, Directory, Owner, OwnerKind
 from partstream_hub.page.document import file_html, percent
 from partstream_hub.page.routes import LINK_SECONDS, one_time_link

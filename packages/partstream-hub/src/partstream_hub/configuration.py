@@ -23,7 +23,7 @@ from enum import Enum, StrEnum
 from typing import Any, Final, NamedTuple
 from zoneinfo import ZoneInfo
 
-from partstream.codec.json_codec import dumps
+from partstream.config.editing import written_name, written_value
 from partstream.errors import CallerError, UnexpectedValueError
 from partstream.settings.kinds import HIDDEN, KEY_IN_A_NAME, closest_name
 from partstream_hub.amounts import BudgetAmount, budget_text, nanodollars, parsed_budget
@@ -35,6 +35,7 @@ from partstream_hub.directory import (
     Directory,
     DirectoryChange,
     EntryKind,
+    Key,
     ModelPrice,
     ModelRoute,
     Owner,
@@ -454,7 +455,6 @@ FIELDS: Final[Mapping[Section, Mapping[str, Field]]] = {
 
 # ---- Writing ----
 
-_BARE_KEY: Final = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
 _LONGEST_LINE: Final = 110
 _HEAD: Final = (
     "# The hub as `partstream hub export` wrote it; `partstream hub apply` reads it. Keys stand nowhere in it.\n"
@@ -469,32 +469,16 @@ def written_hub_file(document: HubDocument) -> str:
     return "\n".join((_HEAD, *tables, *empty))
 
 
-def written_value(value: Any) -> str:
-    """A value in TOML, on one line."""
-    if isinstance(value, list | tuple):
-        return f"[{', '.join(map(written_value, value))}]"
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{_key(name)} = {written_value(one)}" for name, one in value.items()) + "}"
-    if isinstance(value, Decimal):
-        return f"{value:f}"
-    # Texts, whole numbers and booleans are written as in JSON; JSON alone leaves U+007F as it is.
-    return dumps(value).decode().replace("\x7f", "\\u007f")
-
-
 def _table(entry: Entry) -> Iterator[str]:
-    yield f"[{entry.id.section}.{_key(entry.id.name)}]"
+    yield f"[{entry.id.section}.{written_name(entry.id.name)}]"
     for name, value in entry.fields.items():
-        line = f"{_key(name)} = {written_value(value)}"
+        line = f"{written_name(name)} = {written_value(value)}"
         if len(line) <= _LONGEST_LINE or not isinstance(value, list | tuple):
             yield line
             continue
-        yield f"{_key(name)} = ["
+        yield f"{written_name(name)} = ["
         yield from (f"  {written_value(one)}," for one in value)
         yield "]"
-
-
-def _key(name: str) -> str:
-    return name if _BARE_KEY.fullmatch(name) else written_value(name)
 
 
 # ---- Plan ----
@@ -590,13 +574,13 @@ def document_of(directory: Directory) -> HubDocument:
     """What a directory says, in the words of a file; keys stand in none."""
     entries = [_entry(Section.MODELS, route.name, _fields_of_route(route)) for route in directory.routes.values()]
     for team in directory.teams.values():
-        policy = {"audit": team.policy.audit.value, "content_days": team.policy.content_days}
-        owner = Owner(OwnerKind.TEAM, team.name)
-        entries.append(_entry(Section.TEAMS, team.name, _fields_of_owner(team, owner, directory) | policy))
+        own = {"audit": team.policy.audit.value, "content_days": team.policy.content_days, "disabled": team.is_disabled}
+        shared = fields_of_owner(team, Owner(OwnerKind.TEAM, team.name), directory)
+        entries.append(_entry(Section.TEAMS, team.name, shared | own))
     for person in directory.people.values():
-        membership = {"team": person.team, "admin": person.is_admin}
-        owner = Owner(OwnerKind.PERSON, person.name)
-        entries.append(_entry(Section.PEOPLE, person.name, _fields_of_owner(person, owner, directory) | membership))
+        membership: dict[str, Any] = {"team": person.team, "admin": person.is_admin, "disabled": person.is_disabled}
+        shared = fields_of_owner(person, Owner(OwnerKind.PERSON, person.name), directory)
+        entries.append(_entry(Section.PEOPLE, person.name, shared | membership))
     return _document(entries, frozenset(Section))
 
 
@@ -621,15 +605,6 @@ def budget_rules(owner: Owner, budgets: Iterable[str], time_zone: str = _UTC) ->
     return tuple(BudgetRule(owner, one.unit, one.period, one.limit, time_zone) for one in amounts)
 
 
-def budgets_text(rules: Iterable[BudgetRule]) -> tuple[str, ...]:
-    """The rules of an owner as budgets in their one form."""
-    by_kind = {(rule.unit.value, rule.period.value): rule for rule in rules}
-    return tuple(
-        budget_text(BudgetAmount(by_kind[kind].unit, by_kind[kind].period, by_kind[kind].limit))
-        for kind in sorted(by_kind)
-    )
-
-
 def _entry(section: Section, name: str, fields: Mapping[str, Any]) -> Entry:
     rows = FIELDS[section]
     return Entry(EntryId(section, name), {one: fields[one] for one in rows if fields[one] != rows[one].default})
@@ -650,15 +625,14 @@ def _fields_of_route(route: ModelRoute) -> dict[str, Any]:
     }
 
 
-def _fields_of_owner(one: Team | Person, owner: Owner, directory: Directory) -> dict[str, Any]:
-    """The fields that both teams and people have."""
-    rules = directory.budgets.get(owner, ())
+def fields_of_owner(one: Team | Person | Key, owner: Owner, directory: Directory) -> dict[str, Any]:
+    """The fields that teams, people and keys have."""
+    rules = sorted(directory.budgets.get(owner, ()), key=lambda rule: (rule.unit.value, rule.period.value))
     return {
-        "budgets": budgets_text(rules),
+        "budgets": tuple(budget_text(BudgetAmount(rule.unit, rule.period, rule.limit)) for rule in rules),
         "time_zone": rules[0].time_zone if rules else _UTC,
         "models": None if one.models is None else tuple(sorted(set(one.models))),
         **{name: getattr(one.rates, name) for name in RATE_NAMES},
-        "disabled": one.is_disabled,
     }
 
 

@@ -555,14 +555,12 @@ def _revoked(directory: Directory, change: RevokeKey, time: float) -> Directory:
 # ---- Entries as JSON ----
 
 
-def limits_text(entry: Team | Person | Key) -> str:
-    """The models and rates of an entry; what is at its default is left out."""
-    return _text(_limits_json(entry))
-
-
-def team_text(team: Team) -> str:
-    """The models, rates and policy of a team."""
-    return _text(_limits_json(team) | {"policy": _policy_json(team.policy)})
+def settings_text(entry: Team | Person | Key | ModelRoute) -> str:
+    """The models and rates of an entry, and the policy of a team; all of a model but its name."""
+    if isinstance(entry, ModelRoute):
+        return dumps(_route_json(entry)).decode()
+    policy = {"policy": _policy_json(entry.policy)} if isinstance(entry, Team) else {}
+    return dumps(_limits_json(entry) | policy).decode()
 
 
 def limits_of(text: str) -> tuple[tuple[str, ...] | None, RateLimits]:
@@ -576,11 +574,6 @@ def policy_of(text: str) -> Policy:
     """The policy in a text; the default where it says none."""
     values = _values(text).get("policy")
     return Policy() if values is None else Policy(AuditLevel(values["audit"]), values["content_days"])
-
-
-def route_text(route: ModelRoute) -> str:
-    """All of a model but its name."""
-    return _text(_route_json(route))
 
 
 def route_of(name: str, text: str) -> ModelRoute:
@@ -636,10 +629,6 @@ def _route_json(route: ModelRoute) -> dict[str, Any]:
         "affinity": route.affinity,
         "price": None if price is None else {one.name: getattr(price, one.name) for one in fields(price)},
     }
-
-
-def _text(values: Mapping[str, Any]) -> str:
-    return dumps(values).decode()
 
 
 def _values(text: str) -> Mapping[str, Any]:

@@ -13,7 +13,7 @@ that is sent, and an :class:`AnswerMeter` counts answers of upstreams that may k
 from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import astuple, replace
 from decimal import ROUND_CEILING, Decimal
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -82,12 +82,6 @@ def highest_cost(price: ModelPrice, input_tokens: int, output_tokens: int) -> in
     return _rounded_up(input_tokens * _dearest_input(price) + output_tokens * price.output)
 
 
-def output_covered(price: ModelPrice, input_tokens: int, amount: int) -> int | None:
-    """How many tokens of output an amount covers beside the most that the input costs; None for any number."""
-    rest = amount * _MILLION - input_tokens * _dearest_input(price)
-    return max(0, rest // price.output) if price.output else None
-
-
 def cost_of_usage(price: ModelPrice, usage: Usage) -> int:
     """What tokens cost; a number that is not known counts as none."""
     given = as_count(usage.input_tokens) or 0
@@ -128,14 +122,9 @@ def _price_of_cents(cents: object) -> int | None:
 
 
 def _highest(prices: Sequence[ModelPrice]) -> ModelPrice:
-    cached = [one.cached_input for one in prices if one.cached_input is not None]
-    written = [one.cache_write for one in prices if one.cache_write is not None]
-    return ModelPrice(
-        max(one.input for one in prices),
-        max(one.output for one in prices),
-        max(cached, default=None),
-        max(written, default=None),
-    )
+    by_kind: Iterable[tuple[Any, ...]] = zip(*map(astuple, prices), strict=True)
+    highest: list[Any] = [max((one for one in kind if one is not None), default=None) for kind in by_kind]
+    return ModelPrice(*highest)
 
 
 # ---- Charging ----
@@ -266,8 +255,9 @@ def output_within(bound: RequestBound, reservation: Reservation, rules: Iterable
         amount = reservation.amount(rule)
         if rule.unit is BudgetUnit.TOKENS or bound.price is None:
             covered.append(amount - bound.input_tokens)
-        elif (output := output_covered(bound.price, bound.input_tokens, amount)) is not None:
-            covered.append(output)
+        elif bound.price.output:  # where output is free, any number is covered
+            rest = amount * _MILLION - bound.input_tokens * _dearest_input(bound.price)
+            covered.append(rest // bound.price.output)
     return max(0, min(covered))
 
 

@@ -23,7 +23,7 @@ from ray import serve
 from ray.exceptions import RayError
 from ray.serve.exceptions import RayServeException
 
-from partstream.runtime.provider_files import default_name
+from partstream.runtime.provider_files import SourceLoader, default_name
 from partstream_hub import remote_providers as remote
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class _Host:
 
     def __init__(self, builder: str, providers: Mapping[str, str | DeploymentHandle], arguments: Sequence[Any]) -> None:
         self._providers: dict[str, LanguageModelChatProvider] = {
-            name: remote.loaded_provider(one) if isinstance(one, str) else remote.RemoteProvider(name, one, _LOST)
+            name: SourceLoader(one).load() if isinstance(one, str) else remote.RemoteProvider(name, one, _LOST)
             for name, one in providers.items()
         }
         self._application = resolve_name(builder)(self._providers, *arguments)
@@ -109,7 +109,7 @@ def provider_deployment(source: str, **options: Any) -> Application:
         options: Options of `serve.deployment`, in place of the defaults; `ray_actor_options` in place of `resources`.
     """
     if "ray_actor_options" not in options:
-        options["ray_actor_options"] = remote.actor_options(remote.loaded_provider(source))
+        options["ray_actor_options"] = remote.actor_options(SourceLoader(source).load())
     return serve.deployment(**_chosen({"name": default_name(source), **options}))(_ProviderHost).bind(source)
 
 

@@ -35,16 +35,6 @@ _NAMED_RESOURCES: Final = frozenset({"num_cpus", "num_gpus", "memory"})
 """What Ray reserves by names of its own; every other name is one that the owner of a machine gave to something."""
 
 
-def loaded_provider(source: str) -> LanguageModelChatProvider:
-    """The provider of a file or a module.
-
-    Raises:
-        ProviderNotFoundError: There is none.
-        Exception: Whatever the code raises that is loaded.
-    """
-    return SourceLoader(source).load()
-
-
 def actor_options(provider: LanguageModelChatProvider) -> dict[str, Any]:
     """What a provider needs of the machine that it runs on, in the form in which Ray reserves it; empty for nothing.
 
@@ -82,11 +72,15 @@ class RemoteProviderHost:
     """Runs one provider for others, where its resources are.
 
     Args:
-        source: As of :func:`loaded_provider`.
+        source: A file or a module with a provider.
+
+    Raises:
+        ProviderNotFoundError: There is none.
+        Exception: Whatever the code raises that is loaded.
     """
 
     def __init__(self, source: str) -> None:
-        self.provider = loaded_provider(source)
+        self.provider = SourceLoader(source).load()
 
     async def models(self, silent: bool) -> Sequence[LanguageModelChatInformation]:
         """Lists the models."""

@@ -357,9 +357,7 @@ class HubWorker:
         except JournalError as error:
             _logger.warning("%s", error)
             self._manager.postponed(operation, _JOURNAL_RETRY, self._clock())
-        except values.StoreUnreachableError as error:
-            self._failed(operation, error)
-        except values.HubStoreUnusableError as error:
+        except (values.StoreUnreachableError, values.HubStoreUnusableError) as error:
             self._failed(operation, error)
         except Exception as error:
             _logger.exception("an operation on the hub's database failed: %s", type(operation).__name__)

@@ -266,6 +266,6 @@ def test_kept_contents_are_deleted_when_they_are_old(hub_store: HubStore) -> Non
     hub_store.settle("w1", rows, contents)
     hub_store.settle("w1", rows, [replace(contents[0], request="another")])
     assert hub_store.contents("a1") == contents[0]
-    assert hub_store.forget_contents(150.0) == 1
+    assert hub_store.forget_contents_of(150.0, ()) == 1
     assert hub_store.contents("a1") is None
     assert hub_store.contents("a2") == contents[1]

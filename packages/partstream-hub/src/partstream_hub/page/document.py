@@ -6,11 +6,11 @@ few digits as a reader needs; every plot has a table or a label that says the sa
 """
 
 from __future__ import annotations
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, tzinfo
 from decimal import Decimal
 from itertools import groupby
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 from zoneinfo import ZoneInfo
 
 from partstream.server.pages.document import PATTERNS, Column, Piece, bars, document, figure, resource, table, text
@@ -155,18 +155,14 @@ def budget_section(view: usage.HubView) -> Iterator[str]:
     for team, budgets in groupby(of_teams, key=lambda one: one.team):
         if view.reader.is_admin:
             yield f"<h3>{f'Team {text(team)}' if team else 'Without a team'}</h3>"
-        yield from _list(list(budgets), view)
+        yield '<ul class="budgets">'
+        for one in sorted(budgets, key=_order):
+            yield "".join(_budget(one, view))
+        yield "</ul>"
     left_out = len(view.budgets) - len(shown)
     if left_out:
         yield f"<p>And {count(left_out, 'budget')} of which less is used; <code>partstream hub list</code> has all.</p>"
     yield "</section>"
-
-
-def _list(budgets: Iterable[usage.BudgetState], view: usage.HubView) -> Iterator[str]:
-    yield '<ul class="budgets">'
-    for one in sorted(budgets, key=_order):
-        yield "".join(_budget(one, view))
-    yield "</ul>"
 
 
 def _order(budget: usage.BudgetState) -> tuple[int, float, str, str]:
@@ -179,13 +175,13 @@ def _share(budget: usage.BudgetState) -> float:
 
 
 def _budget(budget: usage.BudgetState, view: usage.HubView) -> Iterator[str]:
-    level = _level(budget)
-    yield f'<li class="budget {level.style}"><div class="budget-head">'
+    style, word, sign = _level(budget)
+    yield f'<li class="budget {style}"><div class="budget-head">'
     yield f"<strong><bdi>{text(_budget_name(budget))}</bdi></strong>"
     period = _PERIODS[budget.period]
     yield f' <span class="quiet">{budget.owner.value}, {amount(budget.unit, budget.limit)} {text(period)}</span>'
-    if level.word:
-        yield f' <span class="badge"><span aria-hidden="true">{level.sign}</span> {level.word}</span>'
+    if word:
+        yield f' <span class="badge"><span aria-hidden="true">{sign}</span> {word}</span>'
     yield f"</div>{_meter(budget)}"
     yield '<dl class="amounts">'
     for name, value in _amounts(budget):
@@ -225,26 +221,13 @@ def _meter(budget: usage.BudgetState) -> str:
     return f'<svg class="meter" role="img" aria-label="{label}">{pieces}</svg>'
 
 
-class _Level(NamedTuple):
+def _level(budget: usage.BudgetState) -> tuple[str, str, str]:
     """How much of a budget is used: its class, its word and the sign beside the word."""
-
-    style: str
-    word: str
-    sign: str
-
-
-_ENOUGH: Final = _Level("enough", "", "")
-_LITTLE: Final = _Level("little", "nearly used up", "!")
-_NONE: Final = _Level("none", "used up", "✗")
-_OVER: Final = _Level("none", "overrun", "✗")
-
-
-def _level(budget: usage.BudgetState) -> _Level:
     if budget.overrun:
-        return _OVER
+        return "none", "overrun", "✗"
     if budget.spent >= budget.limit:
-        return _NONE
-    return _LITTLE if budget.spent * 100 >= budget.limit * _NEARLY else _ENOUGH
+        return "none", "used up", "✗"
+    return ("little", "nearly used up", "!") if budget.spent * 100 >= budget.limit * _NEARLY else ("enough", "", "")
 
 
 # ---- Usage ----

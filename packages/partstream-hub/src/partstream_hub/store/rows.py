@@ -279,51 +279,46 @@ class _Table(NamedTuple):
     row: Callable[[Any], tuple[Any, ...]]
 
 
-def _put(table: str, *columns: str) -> str:
-    """A statement that writes a row, whether one with its key, the first column, is there or not. Names of ours."""
-    values = ", ".join("?" * len(columns))
+def _table(kind: str, row: Callable[[Any], tuple[Any, ...]], table: str, *columns: str) -> _Table:
+    """The statements of a table whose key is the first column. Names of ours."""
     updates = ", ".join(f"{column} = excluded.{column}" for column in columns[1:])
-    return (
-        f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({values})"  # noqa: S608
-        f" ON CONFLICT ({columns[0]}) DO UPDATE SET {updates}"
+    return _Table(
+        kind,
+        f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({places(len(columns))})"  # noqa: S608
+        f" ON CONFLICT ({columns[0]}) DO UPDATE SET {updates}",
+        f"DELETE FROM {table} WHERE {columns[0]} = ?",  # noqa: S608
+        row,
     )
 
 
-_TEAMS: Final = _Table(
+_TEAMS: Final = _table(
     "team",
-    _put("hub_teams", "name", "is_disabled", "settings"),
-    "DELETE FROM hub_teams WHERE name = ?",
-    lambda team: (team.name, team.is_disabled, directory.team_text(team)),
+    lambda team: (team.name, team.is_disabled, directory.settings_text(team)),
+    *("hub_teams", "name", "is_disabled", "settings"),
 )
-_PEOPLE: Final = _Table(
+_PEOPLE: Final = _table(
     "person",
-    _put("hub_people", "name", "team", "is_admin", "is_disabled", "settings"),
-    "DELETE FROM hub_people WHERE name = ?",
-    lambda person: (person.name, person.team, person.is_admin, person.is_disabled, directory.limits_text(person)),
+    lambda one: (one.name, one.team, one.is_admin, one.is_disabled, directory.settings_text(one)),
+    *("hub_people", "name", "team", "is_admin", "is_disabled", "settings"),
 )
-_KEYS: Final = _Table(
+_KEYS: Final = _table(
     "key",
-    _put("hub_keys", "id", "digest", "person", "label", "created_at", "expires_at", "revoked_at", "settings"),
-    "DELETE FROM hub_keys WHERE id = ?",
     lambda key: (
         *(key.id, key.digest, key.person, key.label),
-        *(key.created_at, key.expires_at, key.revoked_at, directory.limits_text(key)),
+        *(key.created_at, key.expires_at, key.revoked_at, directory.settings_text(key)),
     ),
+    *("hub_keys", "id", "digest", "person", "label", "created_at", "expires_at", "revoked_at", "settings"),
 )
-_BUDGETS: Final = _Table(
+_BUDGETS: Final = _table(
     "budget",
-    _put("hub_budgets", "id", "owner_kind", "owner", "unit", "period", "budget_limit", "time_zone"),
-    "DELETE FROM hub_budgets WHERE id = ?",
     lambda rule: (
         *(rule.id, rule.owner.kind.value, rule.owner.name, rule.unit.value),
         *(rule.period.value, rule.limit, rule.time_zone),
     ),
+    *("hub_budgets", "id", "owner_kind", "owner", "unit", "period", "budget_limit", "time_zone"),
 )
-_MODELS: Final = _Table(
-    "model",
-    _put("hub_models", "name", "settings"),
-    "DELETE FROM hub_models WHERE name = ?",
-    lambda route: (route.name, directory.route_text(route)),
+_MODELS: Final = _table(
+    "model", lambda route: (route.name, directory.settings_text(route)), "hub_models", "name", "settings"
 )
 
 
@@ -412,7 +407,9 @@ def change_directory(
             work.run(_NEW_LIMIT, (limit, int(limit < window.limit), limit, limit, number))
     records = tuple(_recorded(one, after.version, now, by) for one in differences)
     work.run(_NEXT_VERSION, (after.version,))
-    work.run_many(_RECORD, [_record_row(record) for record in records])
+    for one in records:
+        values = (None if entry is None else dumps(entry).decode() for entry in (one.before, one.after))
+        work.run(_RECORD, (one.version, one.time, name_text(one.by), one.action, *values))
     return Change(after.version, records)
 
 
@@ -457,11 +454,6 @@ def _recorded(difference: _Difference, version: int, time: float, by: str) -> Di
         None if before is None else directory.entry_json(before),
         None if after is None else directory.entry_json(after),
     )
-
-
-def _record_row(record: DirectoryRecord) -> tuple[Any, ...]:
-    values = (None if one is None else dumps(one).decode() for one in (record.before, record.after))
-    return record.version, record.time, name_text(record.by), record.action, *values
 
 
 def read_records(work: Transaction, most: int, before_version: int | None) -> list[DirectoryRecord]:

@@ -160,7 +160,6 @@ def _version(engine: values.Engine, work: values.Transaction) -> int:
 # ---- The store ----
 
 _CONTENT: Final = "SELECT answer_id, time, person, request, response FROM hub_contents WHERE answer_id = ?"
-_FORGET: Final = "DELETE FROM hub_contents WHERE time < ? RETURNING answer_id"
 _FORGET_OF_TEAMS: Final = (
     "DELETE FROM hub_contents WHERE time < ? AND person IN (SELECT name FROM hub_people WHERE team IN ({teams})) "
     "RETURNING answer_id"
@@ -377,12 +376,8 @@ class HubStore:
         """The request and the answer, if they are kept."""
         return next((values.AnswerContent(*row) for row in self.read(_CONTENT, (answer_id,))), None)
 
-    def forget_contents(self, before: float) -> int:
-        """Deletes the requests and answers that are older than a time; how many they were."""
-        return len(self._engine.run(lambda work: work.rows(_FORGET, (before,))))
-
     def forget_contents_of(self, before: float, teams: Sequence[str]) -> int:
-        """Deletes those of the people who are in some teams now; how many they were.
+        """Deletes the requests and answers of the people who are in some teams now; how many they were.
 
         Args:
             teams: The teams; none for people in no team, and for those who are gone.

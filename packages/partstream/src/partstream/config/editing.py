@@ -16,6 +16,7 @@ import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from decimal import Decimal
 from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar, Final, TypeAlias
@@ -68,7 +69,7 @@ def without_profile(path: Path, text: str, name: str) -> str:
             return splices
         return (*splices, *_TOML.without(applied(text, splices), (DEFAULT_PROFILE,)))
 
-    changed = _edited(path, text, removed, f"[{PROFILES}.{_name(name)}] removed by hand")
+    changed = _edited(path, text, removed, f"[{PROFILES}.{written_name(name)}] removed by hand")
     return changed.rstrip("\r\n") + newline_of(text) if changed.strip() else ""
 
 
@@ -78,7 +79,7 @@ def with_default_profile(path: Path, text: str, name: str) -> str:
     Raises:
         ConfigurationError: As for :func:`with_profile`.
     """
-    by_hand = f"this by hand: {DEFAULT_PROFILE} = {_written(name)}"
+    by_hand = f"this by hand: {DEFAULT_PROFILE} = {written_value(name)}"
     return _edited(path, text, lambda: _TOML.with_value(text, (DEFAULT_PROFILE,), name), by_hand)
 
 
@@ -149,11 +150,11 @@ class TomlFile:
     def with_value(self, text: str, key: Key, value: Any) -> tuple[Splice, ...]:
         """See the protocol."""
         is_table = isinstance(value, dict)
-        written = _written_table(key, value).replace("\n", newline_of(text)) if is_table else _written(value)
+        written = _written_table(key, value).replace("\n", newline_of(text)) if is_table else written_value(value)
         splices = self.with_written(text, key, written)
         wanted = _changed(_read(text), key, value)
         if len(key) == 1 and not _makes(text, splices, wanted):
-            splices = (Splice(0, "", f"{_name(key[0])} = {written}{newline_of(text)}"),)
+            splices = (Splice(0, "", f"{written_name(key[0])} = {written}{newline_of(text)}"),)
         return _checked(text, splices, wanted, written)
 
     def with_written(self, text: str, key: Key, written: str) -> tuple[Splice, ...]:
@@ -173,7 +174,7 @@ class TomlFile:
         at = sum(map(len, lines[:head]))
         before = "" if not at or text[:at].endswith("\n") else newline
         after = newline if at == 0 and text.strip() else ""
-        return (Splice(at, "", f"{before}{_name(key[0])} = {written}{newline}{after}"),)
+        return (Splice(at, "", f"{before}{written_name(key[0])} = {written}{newline}{after}"),)
 
     def without(self, text: str, key: Key) -> tuple[Splice, ...]:
         """See the protocol."""
@@ -252,25 +253,28 @@ def _place(text: str, key: Key) -> tuple[int, int]:
 
 
 def _key_pattern(name: str) -> str:
-    return rf"(?:{re.escape(name)}|{re.escape(_written(name))}|'{re.escape(name)}')"
+    return rf"(?:{re.escape(name)}|{re.escape(written_value(name))}|'{re.escape(name)}')"
 
 
-def _name(name: str) -> str:
-    return name if _BARE.fullmatch(name) else _written(name)
+def written_name(name: str) -> str:
+    """A name of a key or a table in TOML, in quotes where it needs them."""
+    return name if _BARE.fullmatch(name) else written_value(name)
 
 
 def _written_table(key: Key, values: Mapping[str, Any]) -> str:
     """A table in TOML; the tables in it are written in one line each."""
-    lines = (f"{_name(name)} = {_written(one)}\n" for name, one in values.items())
-    return f"[{'.'.join(map(_name, key))}]\n{''.join(lines)}"
+    lines = (f"{written_name(name)} = {written_value(one)}\n" for name, one in values.items())
+    return f"[{'.'.join(map(written_name, key))}]\n{''.join(lines)}"
 
 
-def _written(value: Any) -> str:
+def written_value(value: Any) -> str:
     """A value in TOML, whose texts and numbers are written as in JSON; JSON alone leaves U+007F as it is."""
-    if isinstance(value, dict):
-        return "{ " + ", ".join(f"{_name(name)} = {_written(one)}" for name, one in value.items()) + " }"
-    if isinstance(value, list):
-        return "[" + ", ".join(map(_written, value)) + "]"
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{written_name(name)} = {written_value(one)}" for name, one in value.items()) + " }"
+    if isinstance(value, Decimal):
+        return f"{value:f}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(written_value, value)) + "]"
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
