@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -74,6 +75,8 @@ def test_an_example_prints_what_its_guide_says(
 ) -> None:
     path = ROOT / name
     monkeypatch.syspath_prepend(path.parent)
+    for beside in path.parent.glob("*.py"):  # another folder may have had a module of that name
+        monkeypatch.delitem(sys.modules, beside.stem, raising=False)
     source = path.read_text(encoding="utf-8").replace(SERVER, server)
     exec(compile(source, path, "exec"), {"__name__": "__main__"})  # noqa: S102 - as its readers run it
     lines = capsys.readouterr().out.replace(f"{ROOT}/", "").splitlines()

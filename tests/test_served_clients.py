@@ -76,7 +76,9 @@ def test_what_a_package_and_the_server_tell_is_judged(
 
 def test_every_row_of_the_table_of_packages_fits():
     manifest = json.loads((FOLDER / "node" / "package.json").read_text(encoding="utf-8"))["dependencies"]
-    required = (FOLDER / "python" / "requirements.in").read_text(encoding="utf-8").splitlines()
+    required = [
+        line for file in (FOLDER / "python").glob("*.in") for line in file.read_text(encoding="utf-8").splitlines()
+    ]
     pins = {f"{name} {version}" for name, version in manifest.items()}
     pins |= {line.partition("[")[0].partition("==")[0] + " " + line.rpartition("==")[2] for line in required}
     for package in PACKAGES:

@@ -205,8 +205,8 @@ def test_the_lines_of_a_moment_are_printed_at_once_in_order_and_none_is_lost(cap
         for number in range(_MOST_TOGETHER + 2):
             lines.observe(number)
         assert capsys.readouterr().out.splitlines() == [str(number) for number in range(_MOST_TOGETHER)]
-        lines.print()
-        lines.print()
+        lines.flush()
+        lines.flush()
 
     asyncio.run(serve())
     assert capsys.readouterr().out.splitlines() == [str(_MOST_TOGETHER), str(_MOST_TOGETHER + 1)]

@@ -29,8 +29,15 @@ TOOL = {"name": "f", "parameters": {"type": "object"}}
 CHAT: dict[str, Any] = {"model": "m", "messages": [{"role": "user", "content": "Hi"}]}
 RESPONSES: dict[str, Any] = {"model": "m", "input": "Hi", "store": False}
 MESSAGES: dict[str, Any] = {**CHAT, "max_tokens": 50}
-BODIES = {"/v1/chat/completions": CHAT, "/v1/responses": RESPONSES, "/v1/messages": MESSAGES}
-CHAT_PATH, RESPONSES_PATH, MESSAGES_PATH = BODIES
+GEMINI: dict[str, Any] = {"contents": [{"role": "user", "parts": [{"text": "Hi"}]}]}
+BODIES = {
+    "/v1/chat/completions": CHAT,
+    "/v1/responses": RESPONSES,
+    "/v1/messages": MESSAGES,
+    "/v1beta/models/m:generateContent": GEMINI,
+    "/api/chat": {**CHAT, "stream": False},
+}
+CHAT_PATH, RESPONSES_PATH, MESSAGES_PATH, GEMINI_PATH, OLLAMA_PATH = BODIES
 
 
 def called(arguments: str, word: str = "tool_calls") -> list[Any]:
@@ -96,12 +103,27 @@ def test_a_stream_of_messages_holds_their_text() -> None:
     asked(called("not json"), MESSAGES_PATH, check, stream=True)
 
 
-def test_a_document_of_messages_whose_arguments_are_objects_is_an_error_that_names_the_call() -> None:
-    def check(got: Call, _sent: Any) -> None:
-        assert got.status >= 500
-        assert "tool call f field arguments: got 'not json'" in got.json["error"]["message"]
+def _parts_of(document: Any) -> tuple[Any, Any]:
+    text, call = document["candidates"][0]["content"]["parts"]
+    return text["text"], call["functionCall"]["args"]
 
-    asked(called("not json"), MESSAGES_PATH, check)
+
+OBJECTS = {
+    MESSAGES_PATH: lambda document: (document["content"][0]["text"], document["content"][1]["input"]),
+    GEMINI_PATH: _parts_of,
+    OLLAMA_PATH: lambda document: (
+        document["message"]["content"],
+        document["message"]["tool_calls"][0]["function"]["arguments"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("path", "found"), OBJECTS.items(), ids=OBJECTS)
+def test_a_document_whose_arguments_are_objects_holds_their_text_in_one(path: str, found: Callable[[Any], Any]) -> None:
+    def check(got: Call, _sent: Any) -> None:
+        assert (got.status, found(got.json)) == (200, (SAID, {"INVALID_JSON": "not json"}))
+
+    asked(called("not json"), path, check)
 
 
 def test_a_reader_of_a_stream_gets_the_text_and_the_error_that_names_the_call() -> None:

@@ -18,6 +18,7 @@ from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from enum import IntEnum, StrEnum
+from functools import cache
 from typing import Any, Final, TypeAlias, TypeVar
 
 from partstream.codec.checks import (
@@ -376,13 +377,19 @@ def unchecked_part(part_class: type[_P], *values: object) -> _P:
         values: The values of its fields, in order; those that are left out have their defaults.
     """
     part = _new(part_class)
-    _fill(part, *values, *(one.default for one in fields(part_class)[len(values) :]))
+    _fill(part, *values, *(default for _, default in _fields_of(part_class)[len(values) :]))
     return part
 
 
 def _fill(part: object, *values: object) -> None:
-    for one, value in zip(fields(part), values, strict=True):  # type: ignore[arg-type]
-        object.__setattr__(part, one.name, value)
+    for (name, _), value in zip(_fields_of(type(part)), values, strict=True):
+        object.__setattr__(part, name, value)
+
+
+@cache
+def _fields_of(part_class: type[Any]) -> tuple[tuple[str, Any], ...]:
+    """The fields of a class of parts, each with its default."""
+    return tuple((one.name, one.default) for one in fields(part_class))
 
 
 def _audience(where: str, audience: Iterable[Audience]) -> tuple[Audience, ...]:

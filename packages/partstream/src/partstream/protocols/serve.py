@@ -129,8 +129,6 @@ class ResponseWriter(ABC):
         further: Further endpoints where a model answers.
         greeting: What servers of this wire say at their address, which its clients look for; "" for nothing.
         adopts_the_first: Whether :meth:`adopt` needs only the first event of another server.
-        text_arguments: Whether the arguments of a call are text for this client, so that those that are no JSON object
-            can be given to it: a :class:`partstream.lm.parts.RawCallPart`. Others get an error in their place.
         says: What the wire has a place for beside texts, thinking and calls, by the names of :func:`facts_of`; None
             for a wire whose losses are not named.
         dropped: The names of what the outputs so far said and the wire has no place for.
@@ -148,7 +146,6 @@ class ResponseWriter(ABC):
     state: ServedState | None = None
     further: tuple[FurtherEndpoint, ...] = ()
     greeting: str = ""
-    text_arguments: bool = False
     says: frozenset[str] | None = None
 
     def __init__(self, asked: InboundRequest, reply: Reply) -> None:

@@ -274,9 +274,9 @@ class ProviderCall:
             self._fail(error)
 
     def _gives_calls_of(self, error: BaseException) -> bool:
-        """Gives calls whose arguments are no JSON object to a client that takes them as text: it validates them."""
+        """Gives calls whose arguments are no JSON object to the client, which validates them."""
         calls = error.calls if isinstance(error, errors.ToolArgumentsError) else ()
-        if not calls or self._is_over or not self._reply.takes_text_arguments:
+        if not calls or self._is_over:
             return False
         _logger.info("the provider %s gave a call whose arguments are no JSON object: %s", self._name, error)
         for call in calls:

@@ -264,11 +264,6 @@ class ForwardedReply(ReplyWriter):
         return (self._pieces if self.has_begun else 0) + (0 if self._usual is None else self._usual.events)
 
     @property
-    def takes_text_arguments(self) -> bool:
-        """Whether the client gets the arguments of a call as text."""
-        return self.usual.takes_text_arguments
-
-    @property
     def is_open(self) -> bool:
         """Whether bytes may pass: no event of ours was written."""
         return self._usual is None or self._usual.events == 0

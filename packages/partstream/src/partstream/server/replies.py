@@ -80,11 +80,6 @@ class ReplyWriter:
         a reply that is made of parts."""
         return None
 
-    @property
-    def takes_text_arguments(self) -> bool:
-        """Whether the client gets the arguments of a call as text."""
-        return self._writer.text_arguments
-
     def take(self, part: ResponsePart, /) -> None:
         """Writes a part."""
         raise NotImplementedError

@@ -605,7 +605,7 @@ class GatewayWriter(ChunkWriter):
 
     documents = (ServedDocument("GET", "/config", _configuration),)
     base_paths = tuple(_VERSIONS)
-    input_is_text = text_arguments = True
+    input_is_text = True
 
     def __init__(self, asked: InboundRequest, reply: Reply) -> None:
         super().__init__(asked, reply)

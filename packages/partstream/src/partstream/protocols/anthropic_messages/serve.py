@@ -24,13 +24,14 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from partstream.codec.checks import places
-from partstream.codec.json_codec import dumps, loads, loads_or_none
+from partstream.codec.json_codec import dumps, loads_or_none
 from partstream.conversation.citations import Citation, read_citation
 from partstream.conversation.provider_state import ITEMS, PLACE, AnswerPlace, open_state, usable_items
 from partstream.errors import InvalidRequestError
 from partstream.lm.messages import ChatMessage, Role, Tool, ToolMode
 from partstream.lm.outputs import Finish, InboundRequest, Outcome, Repeated, Reply, StreamOutput
 from partstream.lm.parts import (
+    INVALID_JSON,
     DataPart,
     TextPart,
     ThinkingPart,
@@ -725,7 +726,9 @@ def joined_blocks(events: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
         elif event["type"] == "content_block_delta":
             _join(content[-1], event["delta"], arguments)
         elif event["type"] == "content_block_stop" and any(arguments):
-            content[-1]["input"] = loads("".join(arguments))
+            text = "".join(arguments)
+            said = loads_or_none(text)
+            content[-1]["input"] = said if isinstance(said, dict) else {INVALID_JSON: text}
     return content
 
 
@@ -832,8 +835,6 @@ class MessagesResponseWriter(ResponseWriter):
         has_thinking = asked.asks_to_think is not False
         self._blocks = WrittenBlocks(reply.argument_size, shows_thinking=shows_thinking, has_thinking=has_thinking)
         self._called = False
-        # The arguments are text in a stream alone; Anthropic's own server streams those that are no JSON.
-        self.text_arguments = asked.stream
 
     def _adopt(self, event: WireEvent) -> None:
         self._blocks.adopt(event)

@@ -436,7 +436,6 @@ class ChatCompletionsWriter(ResponseWriter):
     drops_thinking_state = True  # the official types have no field for it
     says = SAID_BY_MOST | {"image", "file", "logprobs.bytes", "citation.startIndex", "citation.endIndex"}
     says |= {"citation.citedText"}
-    text_arguments = True
     failed = staticmethod(common_reply)
 
     def __init__(self, asked: InboundRequest, reply: Reply) -> None:

@@ -519,7 +519,6 @@ class OpenResponsesWriter(ResponseWriter):
     end_of_stream = b"data: [DONE]\n\n"
     stopped = Outcome.INCOMPLETE
     says = SAID_BY_MOST | {"logprobs.bytes", "citation.startIndex", "citation.endIndex"}
-    text_arguments = True
     state = stored.STATE
     documents: tuple[ServedDocument, ...] = (
         *MODEL_DOCUMENTS,
