@@ -261,27 +261,24 @@ def _data_of(data: bytes, entry: _Entry, read_to: int) -> int:
 
 
 def _unpacked(packed: bytes, entry: _Entry) -> bytes:
-    content = packed if entry.method == _STORED else _inflated(packed, entry)
+    content = packed
+    if entry.method == _DEFLATED:
+        unpacker = zlib.decompressobj(_RAW_DEFLATE)
+        try:
+            # At most one byte more than the directory says: what it does not say is not unpacked.
+            content = unpacker.decompress(packed, entry.size + 1)
+        except zlib.error as error:
+            raise documents.BrokenArchiveError(entry.name, f"bytes that do not unpack ({error})", "deflate") from error
+        if len(content) <= entry.size and (not unpacker.eof or unpacker.unused_data):
+            raise documents.BrokenArchiveError(
+                entry.name, "packed bytes that do not end where they should", "a whole entry"
+            )
     if len(content) != entry.size:
         raise documents.BrokenArchiveError(
             entry.name, f"{len(content):,} bytes or more", f"{entry.size:,}, as the directory says"
         )
     if zlib.crc32(content) != entry.crc:
         raise documents.BrokenArchiveError(entry.name, f"the checksum {zlib.crc32(content):08x}", f"{entry.crc:08x}")
-    return content
-
-
-def _inflated(packed: bytes, entry: _Entry) -> bytes:
-    """At most one byte more than the directory says: what it does not say is not unpacked."""
-    unpacker = zlib.decompressobj(_RAW_DEFLATE)
-    try:
-        content = unpacker.decompress(packed, entry.size + 1)
-    except zlib.error as error:
-        raise documents.BrokenArchiveError(entry.name, f"bytes that do not unpack ({error})", "deflate") from error
-    if len(content) <= entry.size and (not unpacker.eof or unpacker.unused_data):
-        raise documents.BrokenArchiveError(
-            entry.name, "packed bytes that do not end where they should", "a whole entry"
-        )
     return content
 
 
@@ -313,14 +310,9 @@ END_OF_NAMES: Final = {
 """The files that a folder of each kind may have."""
 
 
-def folder_of_exchange(number: int) -> str:
-    """The folder of an exchange, such as `exchanges/001`."""
-    return f"exchanges/{number:03}"
-
-
-def folder_of_answer(number: int) -> str:
-    """The folder of an answer, such as `answers/001`."""
-    return f"answers/{number:03}"
+def _folder(kind: str, number: int) -> str:
+    """The folder of an exchange or an answer, such as `exchanges/001`."""
+    return f"{kind}/{number:03}"
 
 
 _REPLACED: Final = {
@@ -446,7 +438,6 @@ def _check_files(entries: dict[str, bytes], manifest: documents.JSONFields) -> N
 def _numbers(entries: dict[str, bytes]) -> dict[str, list[int]]:
     """The numbers of the exchanges and of the answers that have files."""
     numbers: dict[str, set[int]] = {kind: set() for kind in END_OF_NAMES}
-    folder_of: dict[str, Callable[[int], str]] = {"exchanges": folder_of_exchange, "answers": folder_of_answer}
     for name in entries:
         if name in (MANIFEST, README, REPORT):
             continue
@@ -454,7 +445,7 @@ def _numbers(entries: dict[str, bytes]) -> dict[str, list[int]]:
         if (
             match is None
             or match[3] not in END_OF_NAMES[match[1]]
-            or not name.startswith(folder_of[match[1]](int(match[2])))
+            or not name.startswith(_folder(match[1], int(match[2])))
         ):
             raise documents.UnlistedEntryError(
                 name, "a file of no known name", "exchanges/001/exchange.json and the like"
@@ -481,7 +472,7 @@ def _own_facts(entries: dict[str, bytes], name: str, number: int) -> documents.J
 
 
 def _exchange(entries: dict[str, bytes], number: int) -> RecordedExchange:
-    folder = folder_of_exchange(number)
+    folder = _folder("exchanges", number)
     chunks = f"{folder}/{CHUNKS}"
     return documents.read_exchange(
         _own_facts(entries, f"{folder}/{EXCHANGE}", number),
@@ -492,7 +483,7 @@ def _exchange(entries: dict[str, bytes], number: int) -> RecordedExchange:
 
 
 def _answer(entries: dict[str, bytes], number: int) -> RecordedAnswer:
-    folder = folder_of_answer(number)
+    folder = _folder("answers", number)
     parts = f"{folder}/{PARTS}"
     facts = _own_facts(entries, f"{folder}/{ANSWER}", number)
     return documents.read_answer(facts, documents.read_reported(entries.get(parts, b""), parts))
@@ -531,34 +522,25 @@ def write_bundle(bundle: Bundle, report: str | None = None) -> bytes:
 
 
 def _files_of_exchange(exchange: RecordedExchange) -> Iterator[tuple[str, bytes]]:
-    folder = folder_of_exchange(exchange.number)
-    _check_times(folder, _times_of(exchange))
+    folder = _folder("exchanges", exchange.number)
+    _check_times(folder, (exchange.offset, exchange.end.at, *(chunk.at for chunk in exchange.chunks)))
     yield f"{folder}/{EXCHANGE}", dumps(documents.exchange_json(exchange, exchange.end)) + b"\n"
     if exchange.request is not None:
+        _check_times(folder, [exchange.request.sent_at])
         yield f"{folder}/{REQUEST}", dumps(documents.request_json(exchange.request)) + b"\n"
     if exchange.head is not None:
+        _check_times(folder, [exchange.head.at])
         yield f"{folder}/{HEAD}", dumps(documents.head_json(exchange.head)) + b"\n"
     if exchange.chunks:
-        yield f"{folder}/{CHUNKS}", documents.chunks_bytes(exchange.chunks)
+        yield f"{folder}/{CHUNKS}", b"".join(documents.chunk_bytes(chunk) for chunk in exchange.chunks if chunk.data)
 
 
 def _files_of_answer(answer: RecordedAnswer) -> Iterator[tuple[str, bytes]]:
-    folder = folder_of_answer(answer.number)
+    folder = _folder("answers", answer.number)
     _check_times(folder, (answer.offset, *(one.at for one in answer.reported)))
     yield f"{folder}/{ANSWER}", dumps(documents.answer_json(answer)) + b"\n"
     if answer.reported:
         yield f"{folder}/{PARTS}", documents.reported_lines(answer.reported)
-
-
-def _times_of(exchange: RecordedExchange) -> Iterator[int | None]:
-    yield exchange.offset
-    yield exchange.end.at
-    if exchange.request is not None:
-        yield exchange.request.sent_at
-    if exchange.head is not None:
-        yield exchange.head.at
-    for chunk in exchange.chunks:
-        yield chunk.at
 
 
 def _check_times(where: str, times: Iterable[int | None]) -> None:

@@ -84,7 +84,8 @@ def content_of(exchange: RecordedExchange, path: str, protocol: str | None = Non
         return Content(ContentForm.REFUSAL, row, None, body)
     if not body.strip():
         return Content(ContentForm.NOTHING, row, None, body)
-    if _is_document(exchange, row):
+    is_json = media_type_of(exchange) == _JSON
+    if is_json and row is not None and row.accept != _JSON and row.read_response().has_documents:
         return Content(ContentForm.DOCUMENT, row, None, body)
     named = f"body.{_ENDINGS.get(media_type_of(exchange), '')}"
     try:
@@ -92,17 +93,12 @@ def content_of(exchange: RecordedExchange, path: str, protocol: str | None = Non
     except CaptureError as error:
         raise RecordingError(path, str(error)) from error
     if name is None or protocol is not None:
-        _check(data, named, protocol, path)
+        try:
+            next(read_recording(data, named, protocol), None)
+        except RecordingError as error:  # the new one names what people know, and not what the body is called here
+            raise RecordingError(path, error.reason) from error
     row, framing = wire_of(data, named, name, path)
     return Content(ContentForm.STREAM, row, framing, data, data != body)
-
-
-def _check(data: bytes, named: str, protocol: str | None, path: str) -> None:
-    """Refuses what holds no event; the error names what people know, and not what the body was called here."""
-    try:
-        next(read_recording(data, named, protocol), None)
-    except RecordingError as error:
-        raise RecordingError(path, error.reason) from error
 
 
 def answers_in(bundle: Bundle) -> tuple[RecordedExchange, ...]:
@@ -159,12 +155,6 @@ def _row(name: str | None, path: str) -> Protocol | None:
     if name not in PROTOCOLS:
         raise RecordingError(path, f"unknown protocol {name!r}; known: {', '.join(PROTOCOLS)}")
     return PROTOCOLS[name]
-
-
-def _is_document(exchange: RecordedExchange, row: Protocol | None) -> bool:
-    if media_type_of(exchange) != _JSON or row is None or row.accept == _JSON:
-        return False
-    return row.read_response().has_documents
 
 
 # ---- Recorded requests ----

@@ -285,6 +285,8 @@ def read_exchange(
     end: ExchangeEnd | None = None,
 ) -> RecordedExchange:
     """The exchange, of its own document and of what else belongs to it."""
+    shown = said.optional_object("shown")
+    modes: dict[str, Any] = {} if shown is None else {name: shown.choice(name, words) for name, words in _SHOWN.items()}
     return RecordedExchange(
         number=said.number("number"),
         answer=said.number("answer"),
@@ -296,15 +298,8 @@ def read_exchange(
         end=read_end(said.object("end")) if end is None else end,
         offset=said.time("offset"),
         left_out=None if said.raw("left_out") is None else _read_left_out(said.count_by_name("left_out")),
-        shown=_read_shown(said.optional_object("shown")),
+        shown=None if shown is None else StreamOptions(**modes),
     )
-
-
-def _read_shown(said: JSONFields | None) -> StreamOptions | None:
-    if said is None:
-        return None
-    modes: dict[str, Any] = {name: said.choice(name, words) for name, words in _SHOWN.items()}
-    return StreamOptions(**modes)
 
 
 def _read_left_out(counts: dict[str, int]) -> LeftOut:
@@ -314,14 +309,11 @@ def _read_left_out(counts: dict[str, int]) -> LeftOut:
 def request_json(request: RecordedRequest) -> dict[str, Any]:
     """A request; its body as text where it is UTF-8, else in base64."""
     facts = {"method": request.method, "path": request.path, "query": request.query, "headers": list(request.headers)}
-    return {**facts, **_body_json(request.body), "sent_at": request.sent_at}
-
-
-def _body_json(body: bytes) -> dict[str, str]:
     try:
-        return {"body": body.decode()}
+        body = {"body": request.body.decode()}
     except UnicodeDecodeError:
-        return {"body_base64": b64encode(body).decode()}
+        body = {"body_base64": b64encode(request.body).decode()}
+    return {**facts, **body, "sent_at": request.sent_at}
 
 
 def read_request(said: JSONFields) -> RecordedRequest:
@@ -384,11 +376,6 @@ def chunk_bytes(chunk: Chunk) -> bytes:
     return _CHUNK.pack(at, len(chunk.data)) + chunk.data
 
 
-def chunks_bytes(chunks: Iterable[Chunk]) -> bytes:
-    """All reads of a body."""
-    return b"".join(chunk_bytes(chunk) for chunk in chunks if chunk.data)
-
-
 def read_chunk(data: bytes, where: str, place: int = 0) -> tuple[Chunk, int]:
     """The read that begins at a place, and the place after it.
 
@@ -436,7 +423,7 @@ def answer_json(answer: RecordedAnswer) -> dict[str, Any]:
     return {**facts, "dropped": list(answer.dropped)} if answer.dropped else facts
 
 
-def read_answer(said: JSONFields, reported: tuple[ReportedPart, ...]) -> RecordedAnswer:
+def read_answer(said: JSONFields, reported: Iterable[ReportedPart]) -> RecordedAnswer:
     """The answer of its document and its parts."""
     return RecordedAnswer(
         number=said.number("number"),
@@ -444,7 +431,7 @@ def read_answer(said: JSONFields, reported: tuple[ReportedPart, ...]) -> Recorde
         model=said.optional_text("model"),
         started_at=said.optional_text("started_at"),
         offset=said.time("offset"),
-        reported=reported,
+        reported=tuple(reported),
         outcome=said.optional_text("outcome"),
         error=_read_error(said.optional_object("error")),
         left_out=0 if said.raw("left_out") is None else said.number("left_out"),
@@ -475,12 +462,8 @@ def _as_json(value: Any) -> Any:
     return {"shown": shorten(value)} if isinstance(value, Mapping) else shorten(value)
 
 
-def read_reported(data: bytes, where: str) -> tuple[ReportedPart, ...]:
+def read_reported(data: bytes, where: str) -> Iterator[ReportedPart]:
     """The parts of their lines."""
-    return tuple(_read_reported(data, where))
-
-
-def _read_reported(data: bytes, where: str) -> Iterator[ReportedPart]:
     for number, line in enumerate(data.splitlines(), start=1):
         place = f"{where}, line {number}"
         said = read_object(line, place)

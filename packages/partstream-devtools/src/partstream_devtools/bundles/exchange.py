@@ -279,6 +279,17 @@ def wall_time_of(nanoseconds: int) -> str:
     return f"{year:04}-{month:02}-{days - first + 1:02}T{clock}+00:00"
 
 
+def begun_answers(starts: Sequence[int | None]) -> tuple[RecordedAnswer, ...]:
+    """An answer for each exchange, which only says when it began: in nanoseconds since 1970, None where unknown."""
+    first = min((start for start in starts if start is not None), default=0)
+    return tuple(
+        RecordedAnswer(number)
+        if start is None
+        else RecordedAnswer(number, started_at=wall_time_of(start), offset=start - first)
+        for number, start in enumerate(starts, 1)
+    )
+
+
 def _days_before(year: int) -> int:
     """From the first day of the year 1 to that of a year, in the Gregorian calendar."""
     before = year - 1

@@ -37,6 +37,7 @@ from partstream_devtools.bundles.exchange import (
     RecordedExchange,
     RecordedRequest,
     ResponseHead,
+    begun_answers,
     nanoseconds_of,
     wall_time_of,
 )
@@ -169,19 +170,8 @@ def read_har(data: bytes) -> Bundle:
         {} if own is None else own.text_by_name("versions"),
         None if own is None else documents.read_redaction(own.optional_object("redaction")),
         tuple(exchanges),
-        _answers([entry.started for entry in taken]) if own is None else _own_answers(own),
+        begun_answers([entry.started for entry in taken]) if own is None else _own_answers(own),
         notes=tuple(notes),
-    )
-
-
-def _answers(starts: list[int | None]) -> tuple[RecordedAnswer, ...]:
-    """An answer for each exchange, which only says when it began."""
-    first = min((start for start in starts if start is not None), default=0)
-    return tuple(
-        RecordedAnswer(number)
-        if start is None
-        else RecordedAnswer(number, started_at=wall_time_of(start), offset=start - first)
-        for number, start in enumerate(starts, 1)
     )
 
 
@@ -440,7 +430,11 @@ def write_har(bundle: Bundle) -> bytes:
 
 
 def _entry(exchange: RecordedExchange) -> dict[str, Any]:
-    send, wait, receive = _timings(exchange)
+    sent = (exchange.request.sent_at if exchange.request is not None else None) or 0
+    head = (exchange.head.at if exchange.head is not None else None) or sent
+    last = max((chunk.at for chunk in exchange.chunks if chunk.at is not None), default=head)
+    end = max(last, exchange.end.at or 0)
+    send, wait, receive = (max(0, span) / MILLISECOND for span in (sent, head - sent, end - head))
     entry: dict[str, Any] = {
         "startedDateTime": wall_time_of(nanoseconds_of(exchange.started_at or "") or 0),
         "time": send + wait + receive,
@@ -469,15 +463,6 @@ def _entry(exchange: RecordedExchange) -> dict[str, Any]:
         entry["_resourceType"] = "eventsource"
         entry[EVENTS] = list(_messages(exchange))
     return entry
-
-
-def _timings(exchange: RecordedExchange) -> tuple[float, float, float]:
-    """Milliseconds of sending, waiting and receiving."""
-    sent = (exchange.request.sent_at if exchange.request is not None else None) or 0
-    head = (exchange.head.at if exchange.head is not None else None) or sent
-    last = max((chunk.at for chunk in exchange.chunks if chunk.at is not None), default=head)
-    end = max(last, exchange.end.at or 0)
-    return tuple(max(0, span) / MILLISECOND for span in (sent, head - sent, end - head))  # type: ignore[return-value]
 
 
 def _request(request: RecordedRequest | None) -> dict[str, Any]:

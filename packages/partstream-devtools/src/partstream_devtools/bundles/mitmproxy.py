@@ -26,16 +26,13 @@ _LONGEST_NUMBER: Final = 40
 _SHOWN: Final = 20
 
 
-def read_value(data: bytes, at: int = 0) -> tuple[Any, int]:
-    """The value that begins at a byte, and the byte after it.
+def read_value(data: bytes, at: int = 0, end: int | None = None, level: int = 0) -> tuple[Any, int]:
+    """The value that begins at a byte, and the byte after it; `level` values hold it, which end at `end`.
 
     Raises:
         BrokenFlowError: There is none, or it goes on after the end.
     """
-    return _value(data, at, len(data), 0)
-
-
-def _value(data: bytes, at: int, end: int, level: int) -> tuple[Any, int]:
+    end = len(data) if end is None else end
     length = _LENGTH.match(data, at, end)
     if length is None:
         raise BrokenFlowError(_place(at), f"{data[at : at + _SHOWN]!r}", "a length and a colon")
@@ -60,7 +57,7 @@ def _value(data: bytes, at: int, end: int, level: int) -> tuple[Any, int]:
 def _list(data: bytes, at: int, end: int, level: int) -> list[Any]:
     values: list[Any] = []
     while at < end:
-        value, at = _value(data, at, end, level)
+        value, at = read_value(data, at, end, level)
         values.append(value)
     return values
 
@@ -68,12 +65,12 @@ def _list(data: bytes, at: int, end: int, level: int) -> list[Any]:
 def _dict(data: bytes, at: int, end: int, level: int) -> dict[str, Any]:
     values: dict[str, Any] = {}
     while at < end:
-        name, value_at = _value(data, at, end, level)
+        name, value_at = read_value(data, at, end, level)
         if isinstance(name, bytes):
             name = name.decode("latin-1")
         if not isinstance(name, str):
             raise BrokenFlowError(_place(at), f"a name of the type {type(name).__name__}", "a text")
-        values[name], at = _value(data, value_at, end, level)
+        values[name], at = read_value(data, value_at, end, level)
     return values
 
 
@@ -150,12 +147,11 @@ def read_flows(data: bytes) -> exchanges.Bundle:
     notes = [note for number, flow in enumerate(flows, 1) for note in flow.notes(number)]
     if others:
         notes.append(f"left out {others} flows that are no plain exchanges over HTTP")
-    first = min((flow.started for flow in flows if flow.started is not None), default=0)
     return exchanges.Bundle(
         "mitmproxy",
         f"partstream {__version__}",
         exchanges=tuple(flow.exchange(number) for number, flow in enumerate(flows, 1)),
-        answers=tuple(flow.answer(number, first) for number, flow in enumerate(flows, 1)),
+        answers=exchanges.begun_answers([flow.started for flow in flows]),
         notes=tuple(notes),
     )
 
@@ -176,14 +172,6 @@ class _Flow:
         """What the flow does not hold."""
         if self._response is not None and self._response.get("content") is None:
             yield f"exchange {number}: mitmproxy kept no body"
-
-    def answer(self, number: int, first: int) -> exchanges.RecordedAnswer:
-        """The answer of the exchange, which only says when it began."""
-        if self.started is None:
-            return exchanges.RecordedAnswer(number)
-        return exchanges.RecordedAnswer(
-            number, started_at=exchanges.wall_time_of(self.started), offset=self.started - first
-        )
 
     def exchange(self, number: int) -> exchanges.RecordedExchange:
         """The exchange."""
