@@ -94,31 +94,10 @@ _STOPPED: Final = Finish(Outcome.COMPLETED, parts.FinishReason(parts.UnifiedFini
 _CALLED: Final = Finish(Outcome.COMPLETED, parts.FinishReason(parts.UnifiedFinishReason.TOOL_CALLS))
 
 
-def _text(asked: InboundRequest, value: str) -> Outputs:
-    yield from _says("Hello from Partstream! Grüße, 你好, 👋: this answer came over real HTTP, one word at a time.")
-    yield _STOPPED
-
-
-def _thinking(asked: InboundRequest, value: str) -> Outputs:
-    yield from _thinks(
-        "**Working it out**\n\nSix times seven is the same as six times five plus six times two: 30 + 12."
-    )
-    yield from _says("Six times seven is **42**.")
-    yield _STOPPED
-
-
-def _thinking_only(asked: InboundRequest, value: str) -> Outputs:
-    yield from _thinks("I think, and think, and find nothing that is worth saying.")
-    yield _STOPPED
-
-
-def _refusal(asked: InboundRequest, value: str) -> Outputs:
-    yield from _says("I am sorry, but I can't help with that.")
-    yield _STOPPED
-
-
-def _empty(asked: InboundRequest, value: str) -> Outputs:
-    yield _STOPPED
+def _fixed(text: str = "", thinking: str = "") -> Scenario:
+    """The same answer to every request."""
+    said: tuple[parts.ResponsePart | Finish, ...] = (*_thinks(thinking), *_says(text), _STOPPED)
+    return lambda asked, value: iter(said)
 
 
 _INCOMPLETE: Final = {
@@ -312,14 +291,17 @@ def _sample(schema: Mapping[str, Any], text: str) -> Any:
 
 
 SCENARIOS: Final[dict[str, Scenario]] = {
-    "text": _text,
-    "thinking": _thinking,
+    "text": _fixed("Hello from Partstream! Grüße, 你好, 👋: this answer came over real HTTP, one word at a time."),
+    "thinking": _fixed(
+        "Six times seven is **42**.",
+        "**Working it out**\n\nSix times seven is the same as six times five plus six times two: 30 + 12.",
+    ),
     "tools": _tools,
-    "refusal": _refusal,
+    "refusal": _fixed("I am sorry, but I can't help with that."),
     "citations": _citations,
     "long": _long,
-    "empty": _empty,
-    "thinking_only": _thinking_only,
+    "empty": _fixed(),
+    "thinking_only": _fixed(thinking="I think, and think, and find nothing that is worth saying."),
     "incomplete": _incomplete,
     "failed": _failed,
     "image_echo": _image_echo,

@@ -65,7 +65,7 @@ class _Anthropic(vendor.Vendor):
     def cached_prompt(self, request: WireRequest) -> vendor.CachedPrompt:
         body = request.body
         model = str(body.get("model") or "")
-        tools = (tool for tool in _objects(body.get("tools")) if tool.get("defer_loading") is not True)
+        tools = (tool for tool in vendor.objects_in(body.get("tools")) if tool.get("defer_loading") is not True)
         blocks = [
             *(_cached_block(tool, "tools") for tool in tools),
             *(_cached_block(block, "system") for block in _content_blocks(body.get("system"))),
@@ -246,11 +246,8 @@ def _check_sampling(body: Mapping[str, Any], row: models.Abilities | None, *, th
     if row is not None and row.sampling is models.Sampling.REFUSED and any(chosen.values()):
         name = next(name for name, is_chosen in chosen.items() if is_chosen)
         raise RefusedRequestError(f"`{name}` is deprecated for this model.")
-    if thinks:
-        _check_beside_thinking(chosen, top_p)
-
-
-def _check_beside_thinking(chosen: Mapping[str, bool], top_p: float | None) -> None:
+    if not thinks:
+        return
     if chosen["temperature"]:
         raise RefusedRequestError("`temperature` may only be set to 1 when thinking is enabled or in adaptive mode.")
     if chosen["top_k"]:
@@ -663,7 +660,7 @@ _LEAST_OF_OTHERS: Final = 1024
 
 
 def _cached_messages(body: Mapping[str, Any], model: str) -> Iterator[vendor.PromptBlock]:
-    messages = _objects(body.get("messages"))
+    messages = vendor.objects_in(body.get("messages"))
     said = [(message.get("role"), _content_blocks(message.get("content"))) for message in messages]
     choice, thinking, output = body.get("tool_choice"), body.get("thinking"), body.get("output_config")
     has_images = any(_has_image(block) for _, content in said for block in content)
@@ -687,7 +684,7 @@ def _start_of_turn(said: Sequence[tuple[Any, Sequence[Mapping[str, Any]]]]) -> i
 
 
 def _has_image(block: Mapping[str, Any]) -> bool:
-    return block.get("type") == "image" or any(map(_has_image, _objects(block.get("content"))))
+    return block.get("type") == "image" or any(map(_has_image, vendor.objects_in(block.get("content"))))
 
 
 def _cached_block(block: Mapping[str, Any], *beside: Any) -> vendor.PromptBlock:
@@ -696,11 +693,7 @@ def _cached_block(block: Mapping[str, Any], *beside: Any) -> vendor.PromptBlock:
 
 def _content_blocks(content: Any) -> list[Mapping[str, Any]]:
     """The blocks of a content; a text is one."""
-    return [{"type": "text", "text": content}] if isinstance(content, str) else _objects(content)
-
-
-def _objects(value: Any) -> list[Mapping[str, Any]]:
-    return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
+    return [{"type": "text", "text": content}] if isinstance(content, str) else vendor.objects_in(content)
 
 
 VENDOR: Final = _Anthropic()

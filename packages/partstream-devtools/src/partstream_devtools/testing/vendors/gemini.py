@@ -23,7 +23,14 @@ from partstream.protocols.gemini.models import Levels, known_model
 from partstream.protocols.gemini.provider_state import SIGNATURE, usable_signature
 from partstream.protocols.gemini.serve import camel_case, list_of, object_of
 from partstream.protocols.serve import WireRequest
-from partstream_devtools.testing.vendors.vendor import CachedPrompt, CacheRule, PromptBlock, Vendor, block_of
+from partstream_devtools.testing.vendors.vendor import (
+    CachedPrompt,
+    CacheRule,
+    PromptBlock,
+    Vendor,
+    block_of,
+    objects_in,
+)
 
 
 class _Google(Vendor):
@@ -310,19 +317,15 @@ _LEAST_OF_OTHERS: Final = 4096
 
 
 def _prompt_blocks(body: Mapping[str, Any]) -> Iterator[PromptBlock]:
-    for tool in _objects(body.get("tools")):
-        for one in _objects(tool.get("functionDeclarations")) or [tool]:
+    for tool in objects_in(body.get("tools")):
+        for one in objects_in(tool.get("functionDeclarations")) or [tool]:
             yield block_of(one, "tools")
     system = body.get("systemInstruction", body.get("system_instruction"))
-    for part in _objects(system.get("parts") if isinstance(system, Mapping) else None):
+    for part in objects_in(system.get("parts") if isinstance(system, Mapping) else None):
         yield block_of(part, "system")
-    for content in _objects(body.get("contents")):
-        for part in _objects(content.get("parts")):
+    for content in objects_in(body.get("contents")):
+        for part in objects_in(content.get("parts")):
             yield block_of(part, content.get("role"))
-
-
-def _objects(value: Any) -> list[Mapping[str, Any]]:
-    return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
 
 
 VENDOR: Final = _Google()

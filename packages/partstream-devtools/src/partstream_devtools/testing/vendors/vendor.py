@@ -149,6 +149,11 @@ def block_of(value: Any, *beside: Any, ignored: Iterable[str] = (), is_marked: b
     return PromptBlock(digest, tokens_of(value), is_marked)
 
 
+def objects_in(value: Any) -> list[Mapping[str, Any]]:
+    """The objects in a list; none in any other value."""
+    return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
+
+
 def listed_blocks(body: Mapping[str, Any], names: Iterable[str]) -> tuple[PromptBlock, ...]:
     """The blocks of these fields of a body: one for each entry of a list, and one for any other value."""
     return tuple(
