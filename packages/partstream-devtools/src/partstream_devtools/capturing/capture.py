@@ -228,19 +228,6 @@ class CaptureOwner(Protocol):
         ...
 
 
-class _NoOwner:
-    """The owner of a capture that its caller keeps."""
-
-    def more_room(self, answer: AnswerCapture, size: int) -> bool:
-        return True
-
-    def ended(self, answer: AnswerCapture) -> None:
-        pass
-
-    def forget(self, answer: AnswerCapture) -> None:
-        pass
-
-
 class AnswerCapture:
     """One answer, as its host sees it. Its methods take a microsecond or two, and raise nothing.
 
@@ -316,7 +303,7 @@ class AnswerCapture:
         self.dropped_fields: tuple[str, ...] = ()
         self._turns = 0
         self.is_dropped = self.is_wanted = False
-        self._owner = owner or _NoOwner()
+        self._owner = owner
         self._most = most_bytes
         self._redact = redact
         self._left = 0
@@ -383,13 +370,15 @@ class AnswerCapture:
             self.outcome, self.ended = outcome, self.clock()
             self.error = None if error is None else recorded_error(error, self._redact)
             self._turns += 1
-            self._owner.ended(self)
+            if self._owner is not None:
+                self._owner.ended(self)
 
     def leave_out(self) -> None:
         """Lets go of everything, because a setting says so; an answer that is wanted stays."""
         if not self.is_wanted:
             self.drop()
-            self._owner.forget(self)
+            if self._owner is not None:
+                self._owner.forget(self)
 
     def drop(self) -> None:
         """Lets go of everything, and keeps nothing from now on."""
@@ -429,7 +418,7 @@ class AnswerCapture:
             return True
         while self._left < size:
             step = max(_STEP, size - self._left)
-            if self.size + step <= self._most and self._owner.more_room(self, step):
+            if self.size + step <= self._most and (self._owner is None or self._owner.more_room(self, step)):
                 self.size += step
                 self._left += step
             elif not self._let_go_of_one():
