@@ -344,12 +344,25 @@ class ReportScreen:
         for rule, count in Counter(one.rule for one in shown).items():
             self._print(Text(""))
             self._failure(next(one for one in shown if one.rule == rule), report, count - 1)
-        for stale in report.stale:
-            self._print(Text(f"Stale entry of the baseline: {visible(stale)}", "bold red"))
+        for entry in report.stale:
+            self._print(Text(f"Stale entry of the baseline: {visible(entry)}", "bold red"))
         self._print(Text(""))
-        if more := _ways_to_more(report):
+        # How more checks are judged, for a provider that was told by the prompt.
+        left = sum(one.verdict is reports.Verdict.NOT_JUDGED and "make(upstream)" in one.got for one in report.checks)
+        if left and report.target.kind == "provider" and Provocation.DIRECTED.value in report.ways:
+            more = (
+                f"{left} more checks need the kit as the model server behind the provider: put `def make(upstream)`, "
+                "which returns a provider that asks this base URL, into the file, and test FILE:make."
+            )
             self._print(Text(more, "dim"))
-        self._print(Text(_sentence(report), "bold"))
+        counts = report.counts
+        verb = {0: "kept", 1: "broken"}.get(int(report.exit_code), "not judged")
+        said = ", ".join(f"{counts[verdict]} {words}" for verdict, words in _SAID.items() if counts[verdict])
+        expected = sum(one.expected for one in report.checks)
+        known = f", {expected} expected by the baseline" if expected else ""
+        stale = f", stale in the baseline: {len(report.stale)}" if report.stale else ""
+        sentence = f"Contract {report.contract} {verb}: {said or 'nothing to judge'}{known}{stale}"
+        self._print(Text(f"{sentence} ({report.seconds:.1f} s)", "bold"))
 
     def _failure(self, one: CheckResult, report: Report, same: int) -> None:
         more = f", and {same} more" if same else ""
@@ -408,27 +421,6 @@ def _lines(one: CheckResult, transcript: Transcript | None) -> Iterator[str]:
         lines.append((is_it, f"{name:<10} +{event.at_ms:5.0f} ms  {shown}{'   <- here' if is_it else ''}"))
     at = next((place for place, (is_it, _) in enumerate(lines) if is_it), len(lines) - 1)
     yield from (line for _, line in lines[max(at - _AROUND, 0) : at + 1])
-
-
-def _ways_to_more(report: Report) -> str:
-    """How more checks are judged, for a provider that was told by the prompt; empty where nothing is left."""
-    left = sum(one.verdict is reports.Verdict.NOT_JUDGED and "make(upstream)" in one.got for one in report.checks)
-    if not left or report.target.kind != "provider" or Provocation.DIRECTED.value not in report.ways:
-        return ""
-    return (
-        f"{left} more checks need the kit as the model server behind the provider: put `def make(upstream)`, which "
-        "returns a provider that asks this base URL, into the file, and test FILE:make."
-    )
-
-
-def _sentence(report: Report) -> str:
-    counts = report.counts
-    verb = {0: "kept", 1: "broken"}.get(int(report.exit_code), "not judged")
-    said = ", ".join(f"{counts[verdict]} {words}" for verdict, words in _SAID.items() if counts[verdict])
-    expected = sum(one.expected for one in report.checks)
-    known = f", {expected} expected by the baseline" if expected else ""
-    stale = f", stale in the baseline: {len(report.stale)}" if report.stale else ""
-    return f"Contract {report.contract} {verb}: {said or 'nothing to judge'}{known}{stale} ({report.seconds:.1f} s)"
 
 
 # ---- The command ----

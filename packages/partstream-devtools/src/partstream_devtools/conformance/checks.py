@@ -394,19 +394,19 @@ def _as_received(case: Case) -> Outcome:
         if not any(isinstance(part, TextPart) and part.value for part in one.answer.parts_before_cancel):
             what = f"the model server had sent half of the text, and {cancelled.at_ms / 1000:.1f} s later none was out"
             findings.append(Breach(what, place, None, cancelled.at_ms))
-    if not _replies(case):
+    if not any(transcript.upstream for transcript in case.transcripts):
         raise NotJudged("needs both clocks: a target whose model server is the kit")
     return findings
 
 
 def _stops_upstream(case: Case) -> Outcome:
-    replies = _replies(case)
+    replies = [reply for transcript in case.transcripts for reply in transcript.upstream]
     if not replies:
         raise NotJudged("needs a target whose model server is the kit")
     return [
         Breach("the model server still sent, or held the connection open, after the answer was cancelled")
         for reply in replies
-        if reply["outcome"] not in {"client_closed", "whole", "cut"}
+        if reply.outcome not in {"client_closed", "whole", "cut"}
     ]
 
 
@@ -442,10 +442,6 @@ def _logged(case: Case) -> Outcome:
         for place, answer in rejected
         if not answer.has(TranscriptEventKind.LOGGED) and not str(answer.error)
     ]
-
-
-def _replies(case: Case) -> list[dict[str, Any]]:
-    return [reply.to_json() for transcript in case.transcripts for reply in transcript.upstream]
 
 
 def _bodies(case: Case) -> list[str]:
@@ -709,14 +705,9 @@ _TABLE: Final = (
     Requirement("failure.rejects", "An answer that failed or broke off is rejected.", "5.3"),
     Requirement("failure.keeps-parts", "What came before a failure is not lost.", "5.3", Level.SHOULD),
     Requirement(
-        "failure.logged",
-        "Errors of the upstream are logged, or raised with what it said.",
-        section="8.2",
-        level=Level.SHOULD,
+        "failure.logged", "Errors of the upstream are logged, or raised with what it said.", "8.2", Level.SHOULD
     ),
-    Requirement(
-        "cancellation.stops-upstream", "A cancelled provider stops requesting data.", section="5.2", level=Level.SHOULD
-    ),
+    Requirement("cancellation.stops-upstream", "A cancelled provider stops requesting data.", "5.2", Level.SHOULD),
     Requirement("request.text-arrives", "The text of the user reaches the model."),
     Requirement("request.tools-arrive", "The tools of the request reach the model."),
     Requirement("request.images-arrive", "An image of the user reaches the model."),

@@ -107,11 +107,6 @@ class Exercise:
         return cls(tuple(map(Action.read, actions)), played, prompt, Relation(relation))
 
 
-def exercise_of(transcript: Transcript) -> Exercise:
-    """The exercise that a transcript came of."""
-    return Exercise(transcript.actions, transcript.script, transcript.prompt)
-
-
 # ---- The requirements of generated conversations ----
 
 SAME_PARTS: Final[Mapping[Relation, str]] = MappingProxyType(

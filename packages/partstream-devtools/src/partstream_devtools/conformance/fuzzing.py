@@ -38,7 +38,6 @@ from partstream_devtools.conformance.exercises import (
     Exercise,
     Exercised,
     Relation,
-    exercise_of,
     hint_of,
     perform,
     requirement_of,
@@ -58,7 +57,6 @@ if TYPE_CHECKING:
 
 _BATCH: Final = 10
 """The exercises that one seed generates."""
-_HYPOTHESIS_NEEDED: Final = f"generating needs Hypothesis: {to_install('conformance')}"
 _SEARCH_SHARE: Final = 0.6
 """The share of the time for finding; the rest is for making smaller."""
 
@@ -187,14 +185,13 @@ def check_can_generate() -> None:
         CallerError: Hypothesis is not installed.
     """
     if importlib.util.find_spec("hypothesis") is None:
-        raise CallerError(_HYPOTHESIS_NEEDED)
+        raise CallerError(f"generating needs Hypothesis: {to_install('conformance')}")
 
 
 def _generated(tested: Tested, settings: FuzzSettings, *, has_other: bool) -> Iterator[Exercise]:
-    try:
-        from partstream_devtools.conformance.generated import exercises, generate  # noqa: PLC0415 - needs an extra
-    except ImportError as error:
-        raise CallerError(_HYPOTHESIS_NEEDED) from error
+    check_can_generate()
+    from partstream_devtools.conformance.generated import exercises, generate  # noqa: PLC0415 - needs an extra
+
     if tested.way is Provocation.PARSER:
         raise CallerError("a parser has no conversations to generate; the kit cuts its streams at every place anyway")
     is_sandwich = tested.session.upstream is not None
@@ -529,7 +526,8 @@ async def with_minimal_failures(
 async def _minimal(
     tested: Tested, report: Report, check: CheckResult, until: float, folder: Path, redactor: Redactor
 ) -> tuple[CheckResult, Transcript] | None:
-    exercise = exercise_of(report.transcripts[check.transcript or ""])
+    shown = report.transcripts[check.transcript or ""]
+    exercise = Exercise(shown.actions, shown.script, shown.prompt)
     if time.monotonic() >= until:
         return None
     exercised = await perform(tested, exercise)

@@ -17,7 +17,7 @@ import shlex
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import groupby
 from operator import attrgetter
@@ -139,14 +139,6 @@ _UPSTREAM_SHARE: Final = 0.2
 """How long the kit waits for the scripted upstream to see that the target has left, as a share of the limit."""
 
 
-@dataclass(slots=True)
-class _Run:
-    """What a run has found so far."""
-
-    checks: list[CheckResult] = field(default_factory=list)
-    transcripts: dict[str, Transcript] = field(default_factory=dict)
-
-
 async def run(
     target: object,
     *,
@@ -188,14 +180,15 @@ async def run(
             found.description.name, f"{got}: it is no function of the parameter `upstream`"
         )
     wanted = selected(select, section, rows_of(found))
-    run = _Run()
+    checks: list[CheckResult] = []
+    transcripts: dict[str, Transcript] = {}
     async with open_target(found, capabilities, limits, requirements) as tested:
         if on_open is not None:
             on_open(tested)
         for slug, ids in wanted.items():
-            results, transcripts = await run_scenario(tested, slug, ids)
-            run.checks += results
-            run.transcripts.update(transcripts)
+            results, named = await run_scenario(tested, slug, ids)
+            checks += results
+            transcripts.update(named)
             if on_scenario is not None:
                 on_scenario(slug, results)
         note = tested.session.note
@@ -203,8 +196,8 @@ async def run(
             target=found.description,
             capabilities=tested.capabilities,
             ways=tuple(sorted(way.value for way in found.ways)),
-            checks=tuple(run.checks),
-            transcripts=run.transcripts,
+            checks=tuple(checks),
+            transcripts=transcripts,
             contract=rules.CONTRACT_VERSION,
             requirements=requirements,
             environment={

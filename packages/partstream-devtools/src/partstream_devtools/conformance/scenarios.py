@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
@@ -640,39 +640,32 @@ async def _whole_calls(parser: parsing.Parser, protocol: Protocol) -> Mapping[st
 # ---- Parsers: the forms of the bytes ----
 
 
-@dataclass(frozen=True, slots=True)
-class _Form:
-    """A form of the bytes of any stream of server-sent events."""
+_Change: TypeAlias = "Callable[[Sequence[bytes]], list[bytes]]"
 
-    name: str
-    title: str
-    change: Callable[[Sequence[bytes]], list[bytes]]
-
-
-_FORMS: Final = (
-    _Form(
+_FORMS: Final[tuple[tuple[str, str, _Change], ...]] = (
+    (
         "carriage-returns",
         "Lines end with CR and LF",
         lambda pieces: [piece.replace(b"\n", b"\r\n") for piece in pieces],
     ),
-    _Form(
+    (
         "byte-order-mark",
         "A byte order mark stands before the first event",
         lambda pieces: [b"\xef\xbb\xbf" + pieces[0], *pieces[1:]],
     ),
-    _Form(
+    (
         "comments",
         "Comments that keep the connection open come between all events",
         lambda pieces: [one for piece in pieces for one in (b": keep-alive\n\n", piece)],
     ),
-    _Form("no-blank", "No blank follows `data:`", lambda pieces: [_DATA.sub(b"data:", piece) for piece in pieces]),
-    _Form(
+    ("no-blank", "No blank follows `data:`", lambda pieces: [_DATA.sub(b"data:", piece) for piece in pieces]),
+    (
         "other-fields",
         "Events have the fields `id` and `retry`",
         lambda pieces: [_MORE_FIELDS * piece.startswith((b"data:", b"event:")) + piece for piece in pieces],
     ),
 )
-"""What the standard of server-sent events allows, and servers and proxies send."""
+"""Forms of the bytes of any stream that the standard of server-sent events allows, and servers and proxies send."""
 
 _SAID: Final = replace(_ANSWER, blocks=_ANSWER.blocks[1:])
 """The answer in these forms: without thinking, which some wires have no place for."""
@@ -680,8 +673,8 @@ _SAID: Final = replace(_ANSWER, blocks=_ANSWER.blocks[1:])
 _TOKENS: Final = (int(USAGE.input_tokens or 0), int(USAGE.output_tokens or 0))
 
 
-async def _form(form: _Form, parser: parsing.Parser, protocol: Protocol) -> Mapping[str, list[Breach]]:
-    pieces = form.change(parsing.answer_stream(protocol, _SAID).pieces)
+async def _form(change: _Change, parser: parsing.Parser, protocol: Protocol) -> Mapping[str, list[Breach]]:
+    pieces = change(parsing.answer_stream(protocol, _SAID).pieces)
     calls = tuple((call.name, dict(call.arguments)) for call in _SAID.calls)
     return await _shaped(parser, pieces, ShapeOutcome(_SAID.text, calls=calls, tokens=_TOKENS))
 
@@ -733,7 +726,9 @@ def parser_scenarios(protocol_name: str | None = None, recordings: Path | None =
     ]
     for protocol in (PROTOCOLS[name] for name in names):
         if protocol.write_response is not None and protocol.write_response().content_type.startswith("text/event"):
-            rows += [_row(f"shape-{one.name}", one.title, (SERVER_SHAPE,), partial(_form, one)) for one in _FORMS]
+            rows += [
+                _row(f"shape-{name}", title, (SERVER_SHAPE,), partial(_form, change)) for name, title, change in _FORMS
+            ]
         shapes = STREAM_SHAPES.get(protocol.name, ())
         rows += [_row(f"shape-{one.name}", one.title, (SERVER_SHAPE,), partial(_shape, one)) for one in shapes]
     if recordings is not None:
