@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -40,35 +40,11 @@ _ENDINGS: Final = {
 }
 
 
-class RecordScreen(Protocol):
-    """Where the command says what happens."""
-
-    def started(self, base_url: str, server: str, part: Path) -> None:
-        """It listens; `server` is the base URL that it forwards to, without secrets."""
-        ...
-
-    def answered(self, facts: AnswerFacts) -> None:
-        """An exchange is over."""
-        ...
-
-    def failed(self, error: Exception) -> None:
-        """A file cannot be written; the exchanges go on."""
-        ...
-
-    def stopping(self) -> None:
-        """It writes the file."""
-        ...
-
-    def ended(self, files: Sequence[Path], left: Mapping[Path, Exception]) -> None:
-        """The files are written; what is left is a recording as it has grown."""
-        ...
-
-
 class RecordTextScreen:
     """Lines for people."""
 
     def started(self, base_url: str, server: str, part: Path) -> None:
-        """Says what to do with a client."""
+        """Says what to do with a client; `server` is the base URL that it forwards to, without secrets."""
         echo_while_read(f"Recording {server} (Ctrl-C ends it and writes the file)")
         echo_while_read(f"  Set the base URL of your client to {base_url}; its key stays as it is.")
         echo_while_read(f"  What comes is kept at once in {part}")
@@ -78,7 +54,7 @@ class RecordTextScreen:
         echo_while_read(line_of(facts))
 
     def failed(self, error: Exception) -> None:
-        """Says why."""
+        """Says why no file can be written; the exchanges go on."""
         click.echo(f"Error: the recording cannot be written: {_reason(error)}; requests are forwarded still", err=True)
 
     def stopping(self) -> None:
@@ -86,7 +62,7 @@ class RecordTextScreen:
         echo_while_read("Writing the file: keys, cookies and ids of people are taken out.")
 
     def ended(self, files: Sequence[Path], left: Mapping[Path, Exception]) -> None:
-        """Says where the files are, what is in them, and what to do next."""
+        """Says where the files are, what is in them, and what to do next; in `left`, recordings as they have grown."""
         for path, error in left.items():
             click.echo(f"Error: the file cannot be made: {_reason(error)}. What was recorded is in {path}", err=True)
         if not (files or left):
@@ -226,7 +202,7 @@ def command(
     """
     from partstream.upstream.configuration import GatewayConfiguration  # noqa: PLC0415 - 0.2 s, after the options
 
-    screen: RecordScreen = RecordJsonScreen() if as_json else RecordTextScreen()
+    screen = RecordJsonScreen() if as_json else RecordTextScreen()
     try:
         configuration = GatewayConfiguration(base_url=server, allow_insecure_http=allow_insecure_http)
     except CallerError as error:
@@ -275,7 +251,7 @@ async def _record(
     configuration: GatewayConfiguration,
     port: int,
     file: Path,
-    screen: RecordScreen,
+    screen: RecordTextScreen | RecordJsonScreen,
     *,
     shows_page: bool,
     opens_browser: bool,
@@ -291,7 +267,7 @@ async def _record(
             raise click.UsageError(f"--output: cannot write {file}: {error.strerror or error}") from error
         try:
             async with session:
-                screen.started(session.base_url, configuration.shown_url, session.part)
+                screen.started(session.base_url, configuration.shown_url, session.recordings.growing)
                 if shows_page:
                     beside.enter_context(_page_beside(opens_browser=opens_browser))
                 await stopped.wait()
@@ -299,4 +275,4 @@ async def _record(
         except OSError as error:
             way = "; --port names another, and 0 any free one"
             raise click.ClickException(f"cannot listen on 127.0.0.1:{port}: {error.strerror or error}{way}") from error
-    screen.ended(session.files, session.left)
+    screen.ended(session.recordings.files, session.recordings.left)

@@ -205,7 +205,7 @@ class RecordingSession:
     """Records inside its `async with` block; the file is written at its end.
 
     It listens on a port, 0 for any free one. `on_answer` is called with the facts of each exchange that is over,
-    `on_failure` when a file cannot be written.
+    `on_failure` when a file cannot be written. `recordings` are the files.
 
     Raises:
         OSError: The file cannot be made.
@@ -220,7 +220,7 @@ class RecordingSession:
         on_answer: Callable[[AnswerFacts], object],
         on_failure: Callable[[Exception], object],
     ) -> None:
-        self._recordings = Recordings(file, on_failure)
+        self.recordings = Recordings(file, on_failure)
         self._seen = SeenAnswers(on_answer)
         self._proxy = RecordingProxy(configuration, self._watch, port)
         self._socket = CaptureSocket(self._seen.answers, "record")
@@ -230,21 +230,6 @@ class RecordingSession:
         """What replaces the server's base URL."""
         return self._proxy.base_url
 
-    @property
-    def part(self) -> Path:
-        """The file that grows."""
-        return self._recordings.growing
-
-    @property
-    def files(self) -> list[Path]:
-        """The files that were written."""
-        return self._recordings.files
-
-    @property
-    def left(self) -> dict[Path, Exception]:
-        """Recordings that could not be finished, as they have grown, and why."""
-        return self._recordings.left
-
     async def __aenter__(self) -> RecordingSession:
         await self._seen.open()
         # What is loaded now stays: a full collection would look at all of it, and hold up every answer for that long.
@@ -253,7 +238,7 @@ class RecordingSession:
             await self._proxy.__aenter__()
         except BaseException:
             await self._seen.close()
-            await self._recordings.close()
+            await self.recordings.close()
             raise
         await self._socket.open()
         return self
@@ -266,10 +251,10 @@ class RecordingSession:
             await self._proxy.__aexit__(kind, error, traceback)
         finally:
             await self._seen.close()
-            await self._recordings.close()
+            await self.recordings.close()
 
     def _watch(self, request: ForwardedRequest) -> ExchangeWatcher:
-        return _SeveralWatchers(self._recordings.watch(request), self._seen.watch(request))
+        return _SeveralWatchers(self.recordings.watch(request), self._seen.watch(request))
 
 
 class _SeveralWatchers:
