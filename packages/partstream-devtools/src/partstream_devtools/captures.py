@@ -80,12 +80,12 @@ class ChatCaptures:
             say("No answer is kept yet." if self._is_kept else "A setting says that no answer is kept.", "yellow")
             return
         from partstream.cli.console import can_open_browser  # noqa: PLC0415 - `serve` does without rich
-        from partstream_devtools.commands_inspect import page_beside, print_text  # noqa: PLC0415 - at a person's wish
+        from partstream_devtools.commands_inspect import page_beside, print_view  # noqa: PLC0415 - at a person's wish
         from partstream_devtools.inspector.view import ViewedFile  # noqa: PLC0415
 
         files = [ViewedFile("the last answer", _SOURCE, bundle)]
         if not can_open_browser():
-            print_text(files)
+            print_view(files)
             return
         threading.Thread(
             target=page_beside, args=(files, lambda text: say(text, _STYLE)), name="partstream-page", daemon=True

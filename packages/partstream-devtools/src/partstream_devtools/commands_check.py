@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum, auto
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import click
 from rich.table import Table
@@ -209,12 +209,8 @@ def command(
     context.exit(min((code for code in codes if code), default=ExitCode.FINE))
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    """A recording, or why it cannot be read, under the name of its file; of several answers, with its number."""
-
-    label: str
-    found: recordings.Recording | RecordingError
+_Entry: TypeAlias = "tuple[str, recordings.Recording | RecordingError]"
+"""A recording, or why it cannot be read, under the name of its file; of several answers, with its number."""
 
 
 def _entries(files: Iterable[str]) -> Iterator[_Entry]:
@@ -222,11 +218,11 @@ def _entries(files: Iterable[str]) -> Iterator[_Entry]:
         try:
             opened = recordings.open_recordings(file)
         except RecordingError as error:
-            yield _Entry(file, error)
+            yield file, error
             continue
         recordings.notice(opened, opened.recordings)
         for recording in opened.recordings:
-            yield _Entry(recording.label, recording)
+            yield recording.label, recording
 
 
 def _report(
@@ -237,11 +233,11 @@ def _report(
     Raises:
         UnreadableRecordingError: The only recording cannot be read.
     """
-    file = entry.label
+    file, found = entry
     try:
-        if isinstance(entry.found, RecordingError):
-            raise entry.found
-        judgement = judge(entry.found, protocol, tools or None)
+        if isinstance(found, RecordingError):
+            raise found
+        judgement = judge(found, protocol, tools or None)
     except RecordingError as error:
         if is_alone:
             raise recordings.UnreadableRecordingError(visible(str(error))) from error
@@ -324,8 +320,20 @@ def _render(file: str, judgement: Judgement, console: Console) -> None:
     for line in _table(judgement) if not console.is_terminal else [_wide_table(judgement)]:
         console.print(line, soft_wrap=isinstance(line, Text))
     for rule_id, details in judgement.details.items():
-        _render_details(RULES[rule_id], details, judgement, console)
-    _render_end(judgement, console)
+        rule = RULES[rule_id]
+        style = _STYLES[judgement.verdict(rule)]
+        console.print(Text(f"{rule.id} ({rule.level}, section {rule.section}): {rule.text}", style))
+        for detail in details:
+            console.print(Text(f"  {visible(detail)}"))
+        if hidden := judgement.count(rule) - len(details):
+            console.print(Text(f"  and {hidden} more"))
+    finish = judgement.finish
+    if finish.error is not None:
+        console.print(Text(f"The stream is {finish.outcome}: {visible(str(finish.error))}", "yellow"), soft_wrap=True)
+        console.print(Text("The upstream caused this end; it does not break a rule for the provider.", "yellow"))
+    else:
+        console.print(Text(f"The stream is {finish.outcome}."))
+    console.print(Text(_total(judgement), "bold"))
 
 
 def _cells(judgement: Judgement) -> Iterator[tuple[Rule, RuleVerdict, str]]:
@@ -351,26 +359,6 @@ def _table(judgement: Judgement) -> Iterable[Text]:
     yield Text(f"{'Rule':<{width}}  Section  Level   Verdict")
     for rule, verdict, missing in _cells(judgement):
         yield Text(f"{rule.id:<{width}}  {rule.section:<7}  {rule.level:<6}  {verdict}{missing}")
-
-
-def _render_details(rule: Rule, details: list[str], judgement: Judgement, console: Console) -> None:
-    style = _STYLES[judgement.verdict(rule)]
-    console.print(Text(f"{rule.id} ({rule.level}, section {rule.section}): {rule.text}", style))
-    for detail in details:
-        console.print(Text(f"  {visible(detail)}"))
-    hidden = judgement.count(rule) - len(details)
-    if hidden:
-        console.print(Text(f"  and {hidden} more"))
-
-
-def _render_end(judgement: Judgement, console: Console) -> None:
-    finish = judgement.finish
-    if finish.error is not None:
-        console.print(Text(f"The stream is {finish.outcome}: {visible(str(finish.error))}", "yellow"), soft_wrap=True)
-        console.print(Text("The upstream caused this end; it does not break a rule for the provider.", "yellow"))
-    else:
-        console.print(Text(f"The stream is {finish.outcome}."))
-    console.print(Text(_total(judgement), "bold"))
 
 
 def _total(judgement: Judgement) -> str:

@@ -175,7 +175,7 @@ def command(
         elif html is not None:
             code = write_html(files, html, RedactionLevel(level or RedactionLevel.STRUCTURE))
         elif wanted["as_json"] or wanted["as_text"]:
-            code = print_view_as_json(files) if wanted["as_json"] else print_text(files)
+            code = print_view(files, as_json=wanted["as_json"])
         else:
             code = show_page(files, opens_browser=not no_browser)
         context.exit(code)
@@ -266,11 +266,12 @@ def _lines(compared: ComparisonView, worse: Sequence[Regression], titles: tuple[
 
 MOST_BYTES: Final = 30 * 1024 * 1024
 """Bytes of all answers of a file of HTML: a browser reads the whole of it before it shows anything."""
-_SAYS: Final = {
+SAYS: Final = {
     RedactionLevel.STRUCTURE: "keys, ids of people and all texts are replaced; lengths and structure stay",
     RedactionLevel.KEYS: "keys, cookies and ids of people are replaced; TEXTS STAY",
-    RedactionLevel.NONE: "NOTHING IS REPLACED: it holds what the recording holds",
+    RedactionLevel.NONE: "NOTHING IS REPLACED: keys, prompts and files are in it as they were recorded",
 }
+"""What each level of redaction leaves, for people."""
 
 
 def write_html(files: Sequence[ViewedFile], out: str, level: RedactionLevel) -> ExitCode:
@@ -296,7 +297,7 @@ def write_html(files: Sequence[ViewedFile], out: str, level: RedactionLevel) -> 
         Path(out).write_bytes(page)
     except OSError as error:
         raise click.ClickException(f"cannot write {visible(out)}: {error.strerror}") from error
-    click.echo(f"{visible(out)}: {len(page):,} bytes. Redaction {level.value}: {_SAYS[level]}.")
+    click.echo(f"{visible(out)}: {len(page):,} bytes. Redaction {level.value}: {SAYS[level]}.")
     return ExitCode.FINE
 
 
@@ -317,38 +318,27 @@ _BLAMED: Final = {
 _STYLES: Final = {"nobody": "green", "client": "yellow"}
 
 
-def print_view_as_json(files: Sequence[ViewedFile]) -> ExitCode:
-    """Prints the view of files as JSON."""
+_CODES: Final[Mapping[str, ExitCode]] = {
+    Outcome.TRUNCATED: ExitCode.TRUNCATED,
+    UNKNOWN: ExitCode.UNUSABLE,
+    Outcome.FAILED: ExitCode.FAILED,
+}
+"""The exit code of an answer that keeps the contract, where it is not 0, by its outcome."""
+
+
+def print_view(files: Sequence[ViewedFile], *, as_json: bool = False) -> ExitCode:
+    """Prints a summary of files, or their view as JSON; of several answers, the lowest exit code that is not 0."""
     with busy_with("Looking into the answers"):
         view = view_of(files)
-    click.echo(dumps(view).decode())
-    return exit_code_of_view(view)
-
-
-def print_text(files: Sequence[ViewedFile]) -> ExitCode:
-    """Prints a summary of files."""
-    with busy_with("Looking into the answers"):
-        view = view_of(files)
-    console = make_console()
-    for text, style in summary(view):
-        console.print(Text(text, style))
-    return exit_code_of_view(view)
-
-
-def exit_code_of_view(view: View) -> ExitCode:
-    """What a view is for a script; of several answers, the lowest code that is not 0."""
-    codes = map(_exit_code, view["answers"])
-    return min((code for code in codes if code), default=ExitCode.FINE)
-
-
-def _exit_code(answer: AnswerView) -> ExitCode:
-    if answer["verdict"]["broken"]:
-        return ExitCode.FOUND
-    if answer["outcome"] == Outcome.TRUNCATED:
-        return ExitCode.TRUNCATED
-    if answer["outcome"] == UNKNOWN:
-        return ExitCode.UNUSABLE
-    return ExitCode.FAILED if answer["outcome"] == Outcome.FAILED else ExitCode.FINE
+    if as_json:
+        click.echo(dumps(view).decode())
+    else:
+        console = make_console()
+        for text, style in summary(view):
+            console.print(Text(text, style))
+    answers = view["answers"]
+    codes = (ExitCode.FOUND if one["verdict"]["broken"] else _CODES.get(one["outcome"]) for one in answers)
+    return min(filter(None, codes), default=ExitCode.FINE)
 
 
 def summary(view: View) -> Iterator[_Line]:
@@ -499,7 +489,7 @@ class FilesSource:
 def show_page(files: Sequence[ViewedFile], *, opens_browser: bool) -> ExitCode:
     """Shows the page of files until Ctrl-C, in a browser or by its address; prints a summary without any browser."""
     if opens_browser and not can_open_browser():
-        code = print_text(files)
+        code = print_view(files)
         click.echo("No browser can be opened here: --no-browser serves the page at an address that you can open.")
         return code
     return asyncio.run(_serve(FilesSource(files), opens_browser=opens_browser))

@@ -24,7 +24,7 @@ from partstream.settings.row import SHORTEST_KEY
 from partstream_devtools.bundles.documents import BundleError
 from partstream_devtools.bundles.exchange import Bundle, RedactionLevel
 from partstream_devtools.bundles.forms import FORMS
-from partstream_devtools.commands_inspect import bundle_named, last_answer
+from partstream_devtools.commands_inspect import SAYS, bundle_named, last_answer
 from partstream_devtools.inspector.sharing import SHARED_FORMS, shared_bytes
 from partstream_devtools.recordings import spare_recordings
 from partstream_devtools.redaction.redacting import RedactionReport, redact
@@ -86,11 +86,6 @@ def known_secrets(environment: Mapping[str, str] = os.environ) -> set[str]:
     return {one for one in found if len(one) >= SHORTEST_KEY}
 
 
-_SAYS: Final = {
-    RedactionLevel.STRUCTURE: "keys, ids of people and all texts are replaced; lengths and structure stay",
-    RedactionLevel.KEYS: "keys, cookies and ids of people are replaced; TEXTS STAY",
-    RedactionLevel.NONE: "NOTHING IS REPLACED: keys, prompts and files are in it as they were recorded",
-}
 _LONGEST_SAMPLE: Final = 160
 
 
@@ -151,7 +146,7 @@ def command(
 
 def _what(level: RedactionLevel, keep: tuple[str, ...]) -> str:
     kept = level is RedactionLevel.STRUCTURE and "text" in keep
-    said = "keys, ids and state are replaced; TEXTS STAY" if kept else _SAYS[level]
+    said = "keys, ids and state are replaced; TEXTS STAY" if kept else SAYS[level]
     return f"Redaction {level.value}: {said}"
 
 

@@ -42,11 +42,8 @@ if TYPE_CHECKING:
         EventKind,
         EventMark,
         EventView,
-        FinishReasonView,
         GapView,
         NumberView,
-        RequestView,
-        ResponseView,
         ShownView,
         UnmappedView,
         UsageView,
@@ -86,34 +83,6 @@ _ROWS: Final = (
 """The label of each count, its field in a usage, and its field in the data part that Copilot reads."""
 
 
-def request_shown(exchange: RecordedExchange | None) -> RequestView | None:
-    """The request of an exchange."""
-    request = None if exchange is None else exchange.request
-    if request is None:
-        return None
-    return {
-        "method": request.method,
-        "path": request.path + (f"?{request.query}" if request.query else ""),
-        "headers": list(request.headers),
-        "body": request.body.decode(errors="replace")[:_LONGEST_BODY],
-        "size": len(request.body),
-        "sentAt": metrics.milliseconds(request.sent_at),
-    }
-
-
-def response_shown(exchange: RecordedExchange | None) -> ResponseView | None:
-    """The head of its response."""
-    head = None if exchange is None else exchange.head
-    if head is None:
-        return None
-    return {
-        "status": head.status,
-        "reason": head.reason,
-        "headers": list(head.headers),
-        "at": metrics.milliseconds(head.at),
-    }
-
-
 def error_shown(error: BaseException | RecordedError | None) -> ErrorView | None:
     """An error, whether it was recorded or found now."""
     if error is None:
@@ -134,13 +103,6 @@ def raised(error: BaseException | RecordedError) -> BaseException:
         return recorded_error(error)
     unknown: type[Exception] = type(error.type, (Exception,), {})
     return unknown(error.message)
-
-
-def finish_reason_shown(finish: Finish | None) -> FinishReasonView | None:
-    """Why the model stopped."""
-    if finish is None or finish.reason is None:
-        return None
-    return {"unified": finish.reason.unified.value, "raw": finish.reason.raw}
 
 
 def usage_shown(finish: Finish | None, parts: Iterable[reading.CompletedPart]) -> UsageView | None:
@@ -169,51 +131,6 @@ class Judged:
 
     violations: tuple[ViolationView, ...]
     verdict: VerdictView
-
-
-def judge(
-    parts: Sequence[reading.CompletedPart],
-    *,
-    outcome: str,
-    error: BaseException | None,
-    tools: Sequence[str] | None,
-    namespace: str | None,
-    last_event: int | None,
-) -> Judged:
-    """Judges an answer.
-
-    Args:
-        parts: Its parts, as they were reported; those that break a rule too.
-        outcome: How it ended; `cancelled` too.
-        error: What it was rejected with, or None.
-        tools: The names of the request's tools, or None where they are not known.
-        namespace: The prefix of the provider's call ids, or None.
-        last_event: The number of the event that ended the answer, for what its end breaks.
-    """
-    checker = ContractChecker(tools, CheckMode.LENIENT, namespace=namespace)
-    for part in parts:
-        checker.check(part.part)
-    if outcome == "cancelled":
-        checker.cancel()
-        checker.complete()
-    elif error is not None:
-        checker.fail(error)
-    else:
-        checker.complete()
-    classes = {type(part.part).__name__ for part in parts}
-    has_end, has_error = outcome != Outcome.TRUNCATED, error is not None
-    broken = warnings = not_judged = 0
-    for rule in RULES.values():
-        if checker.counts[rule.id]:
-            broken += rule.level is Level.MUST
-            warnings += rule.level is not Level.MUST
-        else:
-            not_judged += missing_evidence(rule, checker, classes, has_end=has_end, has_error=has_error) is not None
-    kept = len(RULES) - broken - warnings - not_judged
-    return Judged(
-        tuple(_violation(one, parts, last_event) for one in checker.violations),
-        {"kept": kept, "broken": broken, "warnings": warnings, "notJudged": not_judged},
-    )
 
 
 def _violation(violation: Violation, parts: Sequence[reading.CompletedPart], last_event: int | None) -> ViolationView:
@@ -437,10 +354,12 @@ class _Subject:
     def shown(self, title: str) -> AnswerView:
         """The view."""
         exchange, answer, read = self.exchange, self.answer, self.read
+        request, head = (None, None) if exchange is None else (exchange.request, exchange.head)
         row, known_ending = read.protocol, self._known_ending()
         rhythm = metrics.rhythm_of(self._moments())
         judged = self._judge(self.parts, None if self._is_reported else GATEWAY_CALL_ID_PREFIX)
         runs = metrics.runs_of(self.parts)
+        reason = None if read.finish is None else read.finish.reason
         shown = self._shown(paced=True)
         lost = None
         if exchange is not None and answer is not None and self._is_reported:
@@ -451,8 +370,24 @@ class _Subject:
             "offset": self._offset(),
             "startedAt": self._started_at(),
             "host": None if answer is None else answer.host,
-            "request": request_shown(exchange),
-            "response": response_shown(exchange),
+            "request": None
+            if request is None
+            else {
+                "method": request.method,
+                "path": request.path + (f"?{request.query}" if request.query else ""),
+                "headers": list(request.headers),
+                "body": request.body.decode(errors="replace")[:_LONGEST_BODY],
+                "size": len(request.body),
+                "sentAt": metrics.milliseconds(request.sent_at),
+            },
+            "response": None
+            if head is None
+            else {
+                "status": head.status,
+                "reason": head.reason,
+                "headers": list(head.headers),
+                "at": metrics.milliseconds(head.at),
+            },
             "protocol": None if row is None else {"name": row.name, "title": row.shown_title, "sure": read.is_sure},
             "framing": read.framing,
             "model": (read.finish.model if read.finish else None) or (answer.model if answer else None),
@@ -461,7 +396,7 @@ class _Subject:
             "error": error_shown(self._error()),
             "wrong": self._wrong(judged),
             "blame": self._blame(judged, lost),
-            "finishReason": finish_reason_shown(read.finish),
+            "finishReason": None if reason is None else {"unified": reason.unified.value, "raw": reason.raw},
             "usage": usage_shown(read.finish, self.parts),
             "verdict": judged.verdict,
             "numbers": self._numbers(rhythm, shown),
@@ -535,14 +470,34 @@ class _Subject:
         # a connection broke with, below the protocol, reaches no client.
         told = None if self.answer is None else self.answer.error
         is_told = told is not None and (self._is_reported or self.exchange is None)
+        error = raised(told) if told is not None and is_told else self._found_error
+        outcome = self._outcome()
+        tools = None if self.exchange is None or row is None else tools_asked(self.exchange.request, row)
+        checker = ContractChecker(tools, CheckMode.LENIENT, namespace=namespace)
+        for part in parts:
+            checker.check(part.part)
+        if outcome == _CANCELLED:
+            checker.cancel()
+        if outcome != _CANCELLED and error is not None:
+            checker.fail(error)
+        else:
+            checker.complete()
+        classes = {type(part.part).__name__ for part in parts}
+        has_end, has_error = outcome != Outcome.TRUNCATED, error is not None
+        broken = warnings = not_judged = 0
+        for rule in RULES.values():
+            if checker.counts[rule.id]:
+                broken += rule.level is Level.MUST
+                warnings += rule.level is not Level.MUST
+            else:
+                not_judged += missing_evidence(rule, checker, classes, has_end=has_end, has_error=has_error) is not None
+        kept = len(RULES) - broken - warnings - not_judged
+        # The event that ended the answer is that of what its end breaks.
         ended = (event.number for event in self.read.events if _finishes(event))
-        return judge(
-            parts,
-            outcome=self._outcome(),
-            error=raised(told) if told is not None and is_told else self._found_error,
-            tools=None if self.exchange is None or row is None else tools_asked(self.exchange.request, row),
-            namespace=namespace,
-            last_event=next(ended, len(self.read.events) or None),
+        last_event = next(ended, len(self.read.events) or None)
+        return Judged(
+            tuple(_violation(one, parts, last_event) for one in checker.violations),
+            {"kept": kept, "broken": broken, "warnings": warnings, "notJudged": not_judged},
         )
 
     def _known_ending(self) -> str | None:

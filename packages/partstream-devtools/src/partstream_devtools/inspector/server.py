@@ -425,7 +425,7 @@ class ViewServer:
                 return
             if path != PAGE:
                 self._last_asked = asyncio.get_running_loop().time()
-            await _ANSWERS[path](self, scope, receive, send)
+            await _TABLE[path][1](self, scope, receive, send)
 
     async def _send_page(self, _scope: Scope, _receive: Receive, send: Send) -> None:
         page = self._page(secrets.token_urlsafe(16))
@@ -498,9 +498,6 @@ async def serve_view(
     source: ViewSource,
     page: Callable[[str], str],
     on_ready: Callable[[str], object],
-    *,
-    port: int = 0,
-    idle_seconds: float = IDLE_SECONDS,
 ) -> Ending:
     """Serves the page of a source, as :class:`ViewServer` does, until the server ends.
 
@@ -508,14 +505,11 @@ async def serve_view(
         source: What is shown.
         page: The page as HTML, given the nonce of its script and its style; without any data.
         on_ready: Called once with the URL to open, as soon as the server listens.
-        port: The port to listen on; 0 for any free port.
-        idle_seconds: How long without a request before the server ends.
 
     Raises:
-        OSError: The port is taken.
         Exception: What the source raised.
     """
-    async with ViewServer(source, page, port=port, idle_seconds=idle_seconds) as server:
+    async with ViewServer(source, page) as server:
         on_ready(server.url)
         return await server.ended()
 
@@ -530,7 +524,6 @@ _TABLE: Final[Mapping[str, tuple[str, _Answering]]] = {
     "/stop": ("POST", ViewServer._stop),  # noqa: SLF001
 }
 _METHODS: Final = {path: (method,) for path, (method, _) in _TABLE.items()}
-_ANSWERS: Final = {path: answer for path, (_, answer) in _TABLE.items()}
 
 
 def _refusal_body(_status: int, message: str) -> bytes:

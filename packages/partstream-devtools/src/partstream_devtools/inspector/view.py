@@ -10,7 +10,7 @@ old answer to a new one, for a script.
 from __future__ import annotations
 import re
 from collections import Counter
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Final, TypedDict
@@ -21,7 +21,7 @@ from partstream_devtools.inspector.shapes import FORMAT, AnswerView, CommandView
 
 if TYPE_CHECKING:
     from partstream_devtools.bundles.exchange import Bundle, RecordedAnswer, RecordedExchange
-    from partstream_devtools.inspector.shapes import ComparedNumber, ComparisonRow, ComparisonView, RunView
+    from partstream_devtools.inspector.shapes import ComparisonRow, ComparisonView, RunView
 
 # ---- Comparing ----
 
@@ -42,10 +42,20 @@ def comparisons(answers: Sequence[AnswerView]) -> list[ComparisonView]:
     return [compare(answers[0], right) for right in answers[1:]]
 
 
+_ENDS: Final[Mapping[str, Callable[[AnswerView], str]]] = {
+    "outcome": lambda view: view["outcome"],
+    "finish reason": lambda view: "" if view["finishReason"] is None else view["finishReason"]["unified"],
+    "broken rules": lambda view: ", ".join(sorted({one["rule"] for one in view["violations"]})),
+    "events without a part": lambda view: ", ".join(sorted({one["type"] for one in view["unmapped"]})),
+}
+"""What is compared of the ends of two answers."""
+
+
 def compare(left: AnswerView, right: AnswerView) -> ComparisonView:
     """One answer beside another."""
     rows = [_row(left, right, one, two) for one, two in _aligned(left["runs"], right["runs"])]
-    ends = list(_differences_of_ends(left, right))
+    said = ((name, of(left) or "none", of(right) or "none") for name, of in _ENDS.items())
+    ends = [f"{name}: {one}, {two}" for name, one, two in said if one != two]
     if ends:
         rows.append({"left": None, "right": None, "label": "end", "same": False, "differences": ends})
     return {
@@ -53,7 +63,16 @@ def compare(left: AnswerView, right: AnswerView) -> ComparisonView:
         "right": right["id"],
         "same": all(row["same"] for row in rows),
         "rows": rows,
-        "numbers": _numbers(left, right),
+        "numbers": [
+            {
+                "id": one["id"],
+                "label": one["label"],
+                "left": one["text"],
+                "right": two["text"],
+                "ratio": round(two["value"] / one["value"], 3) if one["value"] and two["value"] is not None else None,
+            }
+            for one, two in zip(left["numbers"], right["numbers"], strict=True)
+        ],
     }
 
 
@@ -130,44 +149,6 @@ def _class_of_id(view: AnswerView, run: RunView) -> str:
     part = view["parts"][run["from"]]
     found = _CLASS_OF_ID.match(part["callId"] or part["id"] or "")
     return "" if found is None else found[0]
-
-
-def _differences_of_ends(left: AnswerView, right: AnswerView) -> Iterator[str]:
-    """What differs of the ends: outcome, reason, broken rules and types of events that no part represents."""
-    values = (
-        ("outcome", left["outcome"], right["outcome"]),
-        ("finish reason", _reason(left), _reason(right)),
-        ("broken rules", _rules(left), _rules(right)),
-        ("events without a part", _types(left), _types(right)),
-    )
-    for name, one, two in values:
-        if one != two:
-            yield f"{name}: {one or 'none'}, {two or 'none'}"
-
-
-def _reason(view: AnswerView) -> str:
-    return "" if view["finishReason"] is None else view["finishReason"]["unified"]
-
-
-def _rules(view: AnswerView) -> str:
-    return ", ".join(sorted({one["rule"] for one in view["violations"]}))
-
-
-def _types(view: AnswerView) -> str:
-    return ", ".join(sorted({one["type"] for one in view["unmapped"]}))
-
-
-def _numbers(left: AnswerView, right: AnswerView) -> list[ComparedNumber]:
-    return [
-        {
-            "id": one["id"],
-            "label": one["label"],
-            "left": one["text"],
-            "right": two["text"],
-            "ratio": round(two["value"] / one["value"], 3) if one["value"] and two["value"] is not None else None,
-        }
-        for one, two in zip(left["numbers"], right["numbers"], strict=True)
-    ]
 
 
 # ---- The view ----
