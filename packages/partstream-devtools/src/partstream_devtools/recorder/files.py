@@ -176,8 +176,8 @@ _PATH_OF_MODEL: Final = re.compile(r"/models/([^/:?]{1,200}):")
 class RecordingFile:
     """A recording that grows, with the ending of partial recordings; belongs to one event loop.
 
-    `on_failure` is called when it cannot be written any more. `exchanges` have begun in it, `open_exchanges` of them go
-    on.
+    `on_failure` is called when it cannot be written any more. `file` is where it is, `exchanges` have begun in it,
+    `open_exchanges` of them go on.
 
     Raises:
         OSError: It cannot be made.
@@ -185,30 +185,20 @@ class RecordingFile:
 
     def __init__(self, path: Path, on_failure: Callable[[OSError], object] = lambda error: None) -> None:
         self.exchanges = self.open_exchanges = 0
-        self._file = BackgroundFile(path, on_failure)
-        self._recording = PartialRecording(self._file.append, "record", f"partstream {__version__}", versions_here())
+        self.file = BackgroundFile(path, on_failure)
+        self._recording = PartialRecording(self.file.append, "record", f"partstream {__version__}", versions_here())
         self._first: int | None = None
-
-    @property
-    def path(self) -> Path:
-        """Where it is."""
-        return self._file.path
-
-    @property
-    def size(self) -> int:
-        """The bytes that were written."""
-        return self._file.size
 
     def watch(self, request: ForwardedRequest) -> _Watcher:
         """What records an exchange."""
         self.exchanges += 1
         self.open_exchanges += 1
         self._first = request.at if self._first is None else self._first
-        return _Watcher(self, self._file, _Life(self._recording, self.exchanges, request, request.at - self._first))
+        return _Watcher(self, self.file, _Life(self._recording, self.exchanges, request, request.at - self._first))
 
     async def close(self) -> None:
         """Closes the file when all is written."""
-        await self._file.close()
+        await self.file.close()
 
 
 class _Watcher:
@@ -379,12 +369,12 @@ class Recordings:
     @property
     def growing(self) -> Path:
         """The file that grows."""
-        return self._growing.path
+        return self._growing.file.path
 
     def watch(self, request: ForwardedRequest) -> ExchangeWatcher:
         """What records an exchange."""
         growing = self._growing
-        if growing.size >= self._most_bytes or growing.exchanges >= self._most_exchanges:
+        if growing.file.size >= self._most_bytes or growing.exchanges >= self._most_exchanges:
             self._turn_over()
         return self._growing.watch(request)
 
@@ -395,9 +385,9 @@ class Recordings:
         for recording, file in self._full:
             await recording.close()
             if recording.exchanges:
-                await self._kept(recording.path, file, asyncio.to_thread(finish, recording.path, file))
+                await self._kept(recording.file.path, file, asyncio.to_thread(finish, recording.file.path, file))
             else:
-                recording.path.unlink(missing_ok=True)
+                recording.file.path.unlink(missing_ok=True)
 
     def _turn_over(self) -> None:
         """Begins the next file, and has those finished that are full and whose exchanges are over."""
@@ -420,7 +410,7 @@ class Recordings:
     async def _finish_beside(self, recording: RecordingFile, file: Path) -> None:
         await recording.close()
         async with self._one_at_a_time:
-            await self._kept(recording.path, file, _finish_in_a_process(recording.path, file))
+            await self._kept(recording.file.path, file, _finish_in_a_process(recording.file.path, file))
 
     async def _kept(self, part: Path, file: Path, finishing: Awaitable[None]) -> None:
         try:

@@ -169,14 +169,9 @@ class Relay:
 
     async def _forward(self) -> tuple[HowEnded, Exception | None]:
         """Forwards the whole exchange; gives how it ended."""
-        request = self._request
         try:
             reply = await self._server.ask(
-                request.method,
-                request.path,
-                request.query,
-                request.headers,
-                request.body,
+                self._request,
                 lambda: self._watcher.sending(time.monotonic_ns()),
                 lambda: self._watcher.sent(time.monotonic_ns()),
             )
@@ -292,14 +287,7 @@ class ForwardServer:
         self._transport = make_transport(configuration, self._proxy)
 
     async def ask(
-        self,
-        method: str,
-        path: str,
-        query: str,
-        headers: HeaderFields,
-        body: bytes,
-        on_sending: Callable[[], object],
-        on_sent: Callable[[], object],
+        self, asked: ForwardedRequest, on_sending: Callable[[], object], on_sent: Callable[[], object]
     ) -> ServerReply:
         """Sends a request and returns when the head of its reply has come.
 
@@ -311,8 +299,10 @@ class ForwardServer:
             httpx2.RequestError: There is no reply.
         """
         extensions: dict[str, Any] = {"timeout": self._timeout, "on_sending": on_sending, "on_sent": on_sent}
-        url = url_on_host(self._base_url, path, query)
-        request = httpx2.Request(method, url, headers=headers, content=body or None, extensions=extensions)
+        url = url_on_host(self._base_url, asked.path, asked.query)
+        request = httpx2.Request(
+            asked.method, url, headers=asked.headers, content=asked.body or None, extensions=extensions
+        )
         if not isinstance(self._transport, DirectTransport):
             on_sending()
         return ServerReply(await self._transport.handle_async_request(request))
