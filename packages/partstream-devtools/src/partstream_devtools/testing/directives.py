@@ -143,10 +143,14 @@ def rounds_of_calls(messages: Sequence[ChatMessage]) -> int:
 
 
 def new_images(messages: Sequence[ChatMessage]) -> tuple[str, ...]:
-    """A description of each image after the last answer of the model, including images in results of tools."""
+    """Each image after the last answer of the model, also in results of tools: media type and size, or its address."""
     placed = _placed(messages)
     start = 1 + max((place for place, one in enumerate(placed) if one.role is Role.ASSISTANT), default=-1)
-    return tuple(describe_bytes(image) for one in placed[start:] for image in images_in(one.part))
+    return tuple(
+        image.data.decode(errors="replace") if is_address(image) else f"{image.mime_type}, {len(image.data)} bytes"
+        for one in placed[start:]
+        for image in images_in(one.part)
+    )
 
 
 def images_in(part: MessagePart) -> tuple[DataPart, ...]:
@@ -155,13 +159,6 @@ def images_in(part: MessagePart) -> tuple[DataPart, ...]:
     return tuple(
         one for one in content if isinstance(one, DataPart) and (one.mime_type.startswith("image") or is_address(one))
     )
-
-
-def describe_bytes(part: DataPart) -> str:
-    """The description of an image: the media type and the size of its bytes, or its address."""
-    if is_address(part):
-        return part.data.decode(errors="replace")
-    return f"{part.mime_type}, {len(part.data)} bytes"
 
 
 def _placed(messages: Iterable[ChatMessage]) -> list[_Placed]:

@@ -22,6 +22,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain, cycle, islice
 from secrets import token_hex
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
@@ -152,14 +153,7 @@ def _long(asked: InboundRequest, value: str) -> Outputs:
     count = directives.whole_number(value, MAX_LONG_PIECES) if value else DEFAULT_LONG_PIECES
     if not count:
         raise UnknownScenarioError(f"long={value:.40}", f"long=N with N from 1 to {MAX_LONG_PIECES:,}")
-    return _sections(count)
-
-
-def _sections(count: int) -> Outputs:
-    section = pieces(_SECTION)
-    for index in range(count):
-        yield parts.TextPart(section[index % len(section)])
-    yield _STOPPED
+    return chain(map(parts.TextPart, islice(cycle(pieces(_SECTION)), count)), [_STOPPED])
 
 
 def _image_echo(asked: InboundRequest, value: str) -> Outputs:
@@ -558,21 +552,18 @@ def play(
 
 def dressed(outputs: Outputs, asked: InboundRequest, identity: str, prompt: PromptTokens | None = None) -> Outputs:
     """An answer with what scenarios leave out: unique call ids, signatures, usage and price; see :func:`play`."""
-    whole = signed(_with_call_ids(outputs, identity), asked.model)
-    return _with_costs(whole, asked, identity, prompt or count_prompt(asked))
+    unique = (
+        replace(output, call_id=identifier("call", identity, output.call_id))
+        if isinstance(output, parts.ToolCallPart)
+        else output
+        for output in outputs
+    )
+    return _with_costs(signed(unique, asked.model), asked, identity, prompt or count_prompt(asked))
 
 
 def identifier(prefix: str, *what: str) -> str:
     """An identifier that is the same for the same `what`."""
     return f"{prefix}_{hashlib.sha256('/'.join(what).encode()).hexdigest()[:24]}"
-
-
-def _with_call_ids(outputs: Outputs, identity: str) -> Outputs:
-    for output in outputs:
-        if isinstance(output, parts.ToolCallPart):
-            yield replace(output, call_id=identifier("call", identity, output.call_id))
-        else:
-            yield output
 
 
 def _with_costs(outputs: Outputs, asked: InboundRequest, identity: str, prompt: PromptTokens) -> Outputs:

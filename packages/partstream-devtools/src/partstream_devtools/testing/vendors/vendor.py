@@ -210,7 +210,12 @@ class PromptCache:
         Raises:
             TooManyMarksError: It has more marks than its server takes.
         """
-        rule, beginnings = prompt.rule, _beginnings(prompt)
+        rule = prompt.rule
+        lengths = accumulate(block.tokens for block in prompt.blocks)
+        start = hashlib.sha256(prompt.model.encode(errors="surrogatepass")).digest()
+        of_blocks = (block.digest for block in prompt.blocks)
+        _, *digests = accumulate(of_blocks, lambda before, one: hashlib.sha256(before + one).digest(), initial=start)
+        beginnings = list(map(_Beginning, digests, lengths))
         # After these blocks the server keeps the beginning of the prompt.
         ends = [index for index, block in enumerate(prompt.blocks) if prompt.rule.is_automatic or block.is_marked]
         if not rule.is_automatic and rule.most_marks is not None and len(ends) > rule.most_marks:
@@ -229,14 +234,6 @@ class PromptCache:
         first = -1 if rule.look_back is None else max(-1, end - rule.look_back)
         places = range(end, first, -1)
         return next((beginnings[place].tokens for place in places if beginnings[place].digest in self._kept), 0)
-
-
-def _beginnings(prompt: CachedPrompt) -> list[_Beginning]:
-    lengths = accumulate(block.tokens for block in prompt.blocks)
-    start = hashlib.sha256(prompt.model.encode(errors="surrogatepass")).digest()
-    of_blocks = (block.digest for block in prompt.blocks)
-    _, *digests = accumulate(of_blocks, lambda before, one: hashlib.sha256(before + one).digest(), initial=start)
-    return list(map(_Beginning, digests, lengths))
 
 
 # ---- Refusals ----
