@@ -386,15 +386,13 @@ def _replaced(redaction: Redaction | None) -> str:
 
 # ---- Reading a bundle ----
 
-_LIMITS: Final = ArchiveLimits()
-
 
 def looks_like_a_bundle(data: bytes) -> bool:
     """Whether the bytes begin as those of a bundle do."""
     return data.startswith(ARCHIVE_BEGINS)
 
 
-def read_bundle(data: bytes, limits: ArchiveLimits = _LIMITS) -> Bundle:
+def read_bundle(data: bytes, limits: ArchiveLimits = ArchiveLimits()) -> Bundle:
     """What a `.partstream.zip` holds, within the limits.
 
     Raises:

@@ -249,7 +249,9 @@ async def newest_answer(folder: Path | None = None) -> FollowedAnswer | None:
         (str(facts.get("startedAt")), path, facts["number"])
         for path, reply in zip(sockets, asked, strict=True)
         if reply is not None
-        for facts in _answers_told(reply[0])
+        for told in (reply[0].get("answers"),)
+        for facts in (told if isinstance(told, list) else ())
+        if isinstance(facts, dict) and isinstance(facts.get("number"), int)
     ]
     for _, path, number in sorted(known, key=lambda one: one[0], reverse=True):
         reply = await _ask(path, {"ask": "answer", "number": number})
@@ -259,12 +261,6 @@ async def newest_answer(folder: Path | None = None) -> FollowedAnswer | None:
             except ValueError as error:
                 _logger.warning(_UNREADABLE, error)
     return None
-
-
-def _answers_told(facts: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    told = facts.get("answers")
-    listed = told if isinstance(told, list) else []
-    return [one for one in listed if isinstance(one, dict) and isinstance(one.get("number"), int)]
 
 
 async def follow(folder: Path | None = None) -> AsyncGenerator[FollowedAnswer]:

@@ -31,7 +31,7 @@ from partstream_devtools.testing.directives import parse_choices
 
 if TYPE_CHECKING:
     from partstream.lm.provider import LanguageModelChatInformation, LanguageModelChatProvider
-    from partstream_devtools.conformance.scripts import Block, Script, ScriptedAnswer
+    from partstream_devtools.conformance.scripts import Script, ScriptedAnswer
 
 
 # ---- Answers ----
@@ -143,18 +143,12 @@ def _position(part: Any, script: ScriptedAnswer | None) -> int | None:
         called = Call(part.name, part.input)
         places = [place for place, block in enumerate(script.blocks) if block == called]
     elif isinstance(part, TextPart | ThinkingPart):
-        kind, text = Say if isinstance(part, TextPart) else Think, _text_of(part)
-        places = [place for place, block in enumerate(script.blocks) if text and _holds(block, kind, text)]
+        kind = Say if isinstance(part, TextPart) else Think
+        said: object = part.value  # a target may give what is no text
+        text = said.strip() if isinstance(said, str) else ""
+        holding = (isinstance(one, Echo) or (isinstance(one, kind) and text in one.text) for one in script.blocks)
+        places = [place for place, holds in enumerate(holding) if text and holds]
     return places[0] if len(places) == 1 else None
-
-
-def _holds(block: Block, kind: type[Say | Think], text: str) -> bool:
-    return isinstance(block, Echo) or (isinstance(block, kind) and text in block.text)
-
-
-def _text_of(part: Any) -> str:
-    """The text of a part without spaces around it; empty for a value that is no string."""
-    return part.value.strip() if isinstance(part.value, str) else ""
 
 
 # ---- Scenarios ----

@@ -42,7 +42,6 @@ if TYPE_CHECKING:
         EventKind,
         EventMark,
         EventView,
-        GapView,
         NumberView,
         ShownView,
         UnmappedView,
@@ -355,6 +354,7 @@ class _Subject:
         """The view."""
         exchange, answer, read = self.exchange, self.answer, self.read
         request, head = (None, None) if exchange is None else (exchange.request, exchange.head)
+        known = [one for one in (exchange, answer) if one is not None]
         row, known_ending = read.protocol, self._known_ending()
         rhythm = metrics.rhythm_of(self._moments())
         judged = self._judge(self.parts, None if self._is_reported else GATEWAY_CALL_ID_PREFIX)
@@ -367,8 +367,8 @@ class _Subject:
         return {
             "id": f"{answer.number if answer else 0}" if exchange is None else f"{exchange.answer}.{exchange.number}",
             "title": title,
-            "offset": self._offset(),
-            "startedAt": self._started_at(),
+            "offset": metrics.milliseconds(sum(one.offset or 0 for one in known)) or 0.0,
+            "startedAt": next((one.started_at for one in known if one.started_at is not None), None),
             "host": None if answer is None else answer.host,
             "request": None
             if request is None
@@ -401,7 +401,10 @@ class _Subject:
             "verdict": judged.verdict,
             "numbers": self._numbers(rhythm, shown),
             "bytes": b64encode(b"".join(chunk.data for chunk in read.chunks)).decode(),
-            "reads": self._reads(),
+            "reads": [
+                (metrics.milliseconds(chunk.at), end - len(chunk.data), end)
+                for chunk, end in zip(read.chunks, accumulate(len(one.data) for one in read.chunks), strict=True)
+            ],
             "events": self._events(rhythm, judged.violations),
             "parts": metrics.parts_shown(self.parts),
             "runs": metrics.runs_shown(runs, self.parts),
@@ -409,7 +412,11 @@ class _Subject:
             "shownUnpaced": self._shown(paced=False),
             "violations": list(judged.violations),
             "unmapped": self._unmapped(),
-            "gaps": self._gaps(rhythm),
+            # Parts alone have no events, so no gap has one before and after it.
+            "gaps": [
+                {"after": gap.after, "before": gap.before, "ms": round(gap.milliseconds, 3), "stall": gap.is_stall}
+                for gap in (rhythm.notable if exchange is not None else ())
+            ],
             "notes": self._notes(rhythm, lost),
             "result": metrics.results_shown(runs),
         }
@@ -430,15 +437,6 @@ class _Subject:
         return bool(self.parts) and all(part.at is not None for part in self.parts)
 
     # ---- the head ----
-
-    def _offset(self) -> float:
-        inside = (self.exchange.offset or 0) if self.exchange is not None else 0
-        outside = (self.answer.offset or 0) if self.answer is not None else 0
-        return metrics.milliseconds(inside + outside) or 0.0
-
-    def _started_at(self) -> str | None:
-        said = (one.started_at for one in (self.exchange, self.answer) if one is not None)
-        return next((at for at in said if at is not None), None)
 
     def _outcome(self) -> str:
         """How the answer ended; the word of its host comes first."""
@@ -628,23 +626,7 @@ class _Subject:
             )
         )
 
-    def _gaps(self, rhythm: metrics.Rhythm) -> list[GapView]:
-        if self.exchange is None:
-            return []  # parts alone have no events, so no gap has one before and after it
-        return [
-            {"after": gap.after, "before": gap.before, "ms": round(gap.milliseconds, 3), "stall": gap.is_stall}
-            for gap in rhythm.notable
-        ]
-
     # ---- bytes and events ----
-
-    def _reads(self) -> list[tuple[float | None, int, int]]:
-        chunks = self.read.chunks
-        ends = accumulate(len(chunk.data) for chunk in chunks)
-        return [
-            (metrics.milliseconds(chunk.at), end - len(chunk.data), end)
-            for chunk, end in zip(chunks, ends, strict=True)
-        ]
 
     def _events(self, rhythm: metrics.Rhythm, violations: Sequence[ViolationView]) -> list[EventView]:
         parts: dict[int, list[int]] = {}
@@ -690,10 +672,12 @@ class _Subject:
             and rhythm.text_events >= metrics.FEWEST_TEXT_EVENTS
             and rhythm.lump_share > metrics.LUMPY
         ):
+            request = None if self.exchange is None else self.exchange.request
+            headers = () if request is None else request.headers
             share = f"{rhythm.lump_share:.0%} of the text events came in the same read as the event before them"
             cause = (
                 "the server writes them together"
-                if self._is_local
+                if any(name.lower() == "host" and value.startswith(_LOCAL) for name, value in headers)
                 else "a proxy, or a buffer of the server, usually collects them"
             )
             notes.append(f"{share}: {cause}.")
@@ -725,13 +709,6 @@ class _Subject:
         if parts:
             notes.append(f"The recording leaves out {parts:,} parts that the host got.")
         return notes
-
-    @property
-    def _is_local(self) -> bool:
-        """Whether the request went to this machine, as far as it says."""
-        request = None if self.exchange is None else self.exchange.request
-        headers = () if request is None else request.headers
-        return any(name.lower() == "host" and value.startswith(_LOCAL) for name, value in headers)
 
 
 def _must(violations: Sequence[ViolationView]) -> list[str]:

@@ -210,8 +210,14 @@ def _answers(file: ViewedFile, number: int, files: int) -> Iterator[AnswerView]:
     for answer_number in dict.fromkeys((*known, *(exchange.answer for exchange in bundle.exchanges))):
         answer, exchanges = known.get(answer_number), bundle.exchanges_of(answer_number)
         owner = _owner(answer, exchanges)
+        # The exchange that the parts came from has the answer of the host; another has what all of its exchanges share.
+        shared = None
+        if answer is not None:
+            shared = replace(answer, reported=(), outcome=None, error=None, left_out=0, dropped=())
         seen += [
-            view_of_exchange(exchange, _as_seen_by(answer, exchange, owner), _title(file, exchange, exchanges, files))
+            view_of_exchange(
+                exchange, answer if exchange is owner else shared, _title(file, exchange, exchanges, files)
+            )
             for exchange in exchanges
         ]
         if answer is not None and owner is None:
@@ -244,15 +250,6 @@ def _owner(answer: RecordedAnswer | None, exchanges: Sequence[RecordedExchange])
         return None
     attempts = {(one.request.path, one.request.body) if one.request is not None else None for one in exchanges}
     return exchanges[-1] if len(attempts) == 1 else None
-
-
-def _as_seen_by(
-    answer: RecordedAnswer | None, exchange: RecordedExchange, owner: RecordedExchange | None
-) -> RecordedAnswer | None:
-    """The answer of the host, for the exchange that its parts came from; else only what all of its exchanges share."""
-    if answer is None or exchange is owner:
-        return answer
-    return type(answer)(answer.number, answer.host, answer.model, answer.started_at, answer.offset)
 
 
 def _title(file: ViewedFile, exchange: RecordedExchange, exchanges: Sequence[RecordedExchange], files: int) -> str:

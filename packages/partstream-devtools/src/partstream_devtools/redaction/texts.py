@@ -115,23 +115,6 @@ class Number:
             self._data[self._start : self._end] = new
 
 
-class DamagedJson:
-    """Bytes that begin like JSON and go on as something else, such as a dict as Python prints it."""
-
-    __slots__ = ("_data",)
-
-    def __init__(self, data: bytearray) -> None:
-        self._data = data
-
-    def hide_keys(self, replacement: Replacement) -> None:
-        """Hides the keys in it, whatever is around them."""
-        text = bytes(self._data).decode(errors="surrogateescape")
-        found = replacement.search.find(text)
-        if found:
-            new = replacement.hidden(text, found).encode(errors="surrogateescape")
-            self._data[:] = new
-
-
 class BundleTexts:
     """All texts of a bundle.
 
@@ -139,7 +122,8 @@ class BundleTexts:
         texts: The texts.
         joined: Pieces that may be one text together, beside the one that each belongs to: they are only searched.
         numbers: The values without quotation marks.
-        damaged: What is no JSON though it begins so, by the identity of its bytes.
+        damaged: Bytes that begin like JSON and go on as something else, such as a dict as Python prints it, by their
+            identity: the keys in them are hidden, whatever is around.
         known: Keys and ids of people, from fields for them.
         links, tools, ids: The links, the names of tools and the ids, from fields for them.
         samples: After the replacement, some texts as they are then, by what was done: the place, and the text.
@@ -150,7 +134,7 @@ class BundleTexts:
         self.texts: list[SplitText] = []
         self.joined: list[list[Piece]] = []
         self.numbers: list[Number] = []
-        self.damaged: dict[int, DamagedJson] = {}
+        self.damaged: dict[int, bytearray] = {}
         self.known: set[str] = set()
         self.links: dict[str, None] = {}
         self.tools: dict[str, None] = {}
@@ -185,8 +169,10 @@ class BundleTexts:
                 self._replace_pieces(text, replacement, hidden)
         for number in self.numbers:
             number.replace_by(replacement)
-        for piece in self.damaged.values():
-            piece.hide_keys(replacement)
+        for data in self.damaged.values():
+            said = bytes(data).decode(errors="surrogateescape")
+            if found := replacement.search.find(said):
+                data[:] = replacement.hidden(said, found).encode(errors="surrogateescape")
 
     def _found_in_joined(self, replacement: Replacement) -> dict[int, list[Found]]:
         """What was found in pieces that may be one text together, by piece."""
@@ -339,7 +325,7 @@ class BodyTexts:
             else:
                 self._texts.numbers.append(Number(field.place, data, field.start, field.end))
                 if not is_bare(data[field.start : field.end]):
-                    self._texts.damaged[id(data)] = DamagedJson(data)
+                    self._texts.damaged[id(data)] = data
 
     def _string(self, kind: str, data: bytearray, field: Field, fields: list[Field]) -> None:
         if field.end == field.start:
