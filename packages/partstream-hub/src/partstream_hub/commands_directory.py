@@ -11,13 +11,13 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final, ParamSpec, TypeVar, cast
+from typing import Any, Final
 
 import click
 from rich.text import Text
 
 from partstream.cli.console import make_console
-from partstream.cli.terminal import ExitCode
+from partstream.cli.terminal import AnyCommand, ExitCode, all_options
 from partstream.codec.json_codec import dumps
 from partstream.settings.kinds import closest_name
 from partstream_hub import configuration
@@ -79,15 +79,12 @@ def check(*, as_json: bool) -> None:
 
 # ---- Options from fields ----
 
-_Parameters = ParamSpec("_Parameters")
-_Result = TypeVar("_Result")
-
 _PREFIX: Final = "field_"
 
 
 def field_options(
     section: configuration.Section, names: Sequence[str] | None = None
-) -> Callable[[Callable[_Parameters, _Result]], Callable[_Parameters, _Result]]:
+) -> Callable[[AnyCommand], AnyCommand]:
     """Adds to a command an option for each field of a table; :func:`given_fields` takes their values.
 
     Args:
@@ -95,14 +92,8 @@ def field_options(
         names: The fields; None for all of them.
     """
 
-    def add(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
-        with_options: Any = function
-        for field in reversed([*configuration.FIELDS[section].values()]):
-            if names is None or field.name in names:
-                with_options = _option(field)(with_options)
-        return cast("Callable[_Parameters, _Result]", with_options)
-
-    return add
+    fields = configuration.FIELDS[section]
+    return all_options(*(_option(field) for name, field in fields.items() if names is None or name in names))
 
 
 def given_fields(options: Mapping[str, Any]) -> dict[str, Any]:

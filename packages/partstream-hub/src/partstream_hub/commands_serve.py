@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from partstream.cli.serve_options import all_options, option_of, variable_of
-from partstream.cli.terminal import ExitCode
+from partstream.cli.serve_options import option_of, variable_of
+from partstream.cli.terminal import ExitCode, all_options
 from partstream_hub import LEASE_SECONDS, LONGEST_LEASE_SECONDS, SHORTEST_LEASE_SECONDS
 
 if TYPE_CHECKING:

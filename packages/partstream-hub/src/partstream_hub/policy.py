@@ -25,7 +25,7 @@ import logging
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Lock, Thread
@@ -200,8 +200,10 @@ class HubPolicy:
         function = self._functions.at_end
         if function is None:
             return
+        _, *others = fields(PolicyAnswer)
+        answer = PolicyAnswer(row.answer_id, *(getattr(row, one.name) for one in others))
         try:
-            self._threads.call(function, _ended(row), lambda _: None).add_done_callback(_say_failure)
+            self._threads.call(function, answer, lambda _: None).add_done_callback(_say_failure)
         except PolicyBusyError:
             _logger.warning("the policy was not told of the end of an answer: too many calls of it have not ended")
 
@@ -215,7 +217,9 @@ class HubPolicy:
     async def _decided(self, function: Callable[..., object], described: PolicyRequest) -> CheckedResult:
         try:
             # The copy is made in the thread of the policy: it is work.
-            calling = self._threads.call(_with_copy(function), described, self._read)
+            calling = self._threads.call(
+                _with_copy(function), described, lambda result: checked_result(result, self._most_bytes)
+            )
         except PolicyBusyError:
             raise self._undecided("calls of it that have not ended are too many") from None
         try:
@@ -225,9 +229,6 @@ class HubPolicy:
             raise self._undecided(f"it has not decided within {self._seconds:g} s") from None
         except PolicyFailedError as error:
             raise self._failed(error.reason) from None
-
-    def _read(self, result: object) -> CheckedResult:
-        return checked_result(result, self._most_bytes)
 
     @staticmethod
     def _undecided(reason: str) -> RequestFailedError:
@@ -289,24 +290,6 @@ def _described(asking: DirectoryCaller, request: AnswerRequest, headers: Mapping
         session=client.session,
         headers=headers,
         is_count=request.is_count,
-    )
-
-
-def _ended(row: LedgerRow) -> PolicyAnswer:
-    return PolicyAnswer(
-        row.answer_id,
-        row.person,
-        row.team,
-        row.key_id,
-        row.model,
-        row.provider,
-        row.input_tokens,
-        row.output_tokens,
-        row.nanodollars,
-        row.is_estimated,
-        row.status,
-        row.outcome,
-        row.seconds,
     )
 
 

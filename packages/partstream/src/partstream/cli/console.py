@@ -78,11 +78,14 @@ class WordWrap:
         if not self._width:
             self._column = 0 if text.endswith("\n") else self._column + len(text)
             return text
-        written = []
+        written: list[str] = []
         for piece in _PIECES.findall(text):
-            if piece.isspace():
+            if piece == "\n":
+                written += self.flush(), piece
+                self._blank, self._column = "", 0
+            elif piece.isspace():
                 written.append(self.flush())
-                written.append(self._space(piece))
+                self._blank += piece
             else:
                 self._word += piece
                 if cell_len(self._word) >= self._width:  # no words: a URL, or a script without blanks
@@ -100,13 +103,6 @@ class WordWrap:
             return "\n" + word
         self._column += cell_len(blank + word)
         return blank + word
-
-    def _space(self, piece: str) -> str:
-        if piece != "\n":
-            self._blank += piece
-            return ""
-        self._blank, self._column = "", 0
-        return piece
 
 
 # ---- Console ----

@@ -5,11 +5,11 @@ import logging
 import os
 import sys
 from collections.abc import Callable, Container, Mapping
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final
 
 import click
 
-from partstream.cli.terminal import ExitCode
+from partstream.cli.terminal import AnyCommand, ExitCode, all_options
 from partstream.codec.text import visible, visible_record
 from partstream.config.loading import Configuration, load_configuration
 from partstream.config.table import SETTINGS, RawValue
@@ -73,7 +73,6 @@ def _option(row: Setting, *, is_hidden: bool = False) -> Callable[[Any], Any]:
     return click.option(row.option, row.name, type=kind, metavar=row.metavar, help=help_text, hidden=is_hidden)
 
 
-_Function = TypeVar("_Function", bound="Callable[..., Any]")
 _HEADER_OPTION: Final = click.option(
     "--header-env",
     "header_variables",
@@ -83,15 +82,9 @@ _HEADER_OPTION: Final = click.option(
 )
 
 
-def _options(hidden: Container[str]) -> Callable[[_Function], _Function]:
-    def with_options(function: _Function) -> _Function:
-        rows = (_option(row, is_hidden=row.name in hidden) for row in SETTINGS.values() if row.option)
-        decorated: Any = function
-        for option in reversed((*rows, _HEADER_OPTION)):
-            decorated = option(decorated)
-        return cast("_Function", decorated)
-
-    return with_options
+def _options(hidden: Container[str]) -> Callable[[AnyCommand], AnyCommand]:
+    rows = (_option(row, is_hidden=row.name in hidden) for row in SETTINGS.values() if row.option)
+    return all_options(*rows, _HEADER_OPTION)
 
 
 upstream_options: Final = _options(frozenset())

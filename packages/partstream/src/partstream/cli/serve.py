@@ -1,13 +1,12 @@
 """`partstream serve`: serves providers over the wires that other programs speak, in one process, several, or elsewhere.
 
-The options make a :class:`~partstream.cli.serve_plan.ServePlan`; :class:`Deployment` is where the plan is served.
+The options make a :class:`~partstream.cli.serve_plan.ServePlan`, and say where the plan is served.
 """
 
 from __future__ import annotations
 import asyncio
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -15,8 +14,8 @@ from typing import Any, Final
 import click
 
 from partstream.cli import loading, serve_plan
-from partstream.cli.serve_options import all_options, number_options, option_of, variable_of
-from partstream.cli.terminal import ExitCode
+from partstream.cli.serve_options import number_options, option_of, variable_of
+from partstream.cli.terminal import ExitCode, all_options
 from partstream.errors import CallerError, to_install
 from partstream.server.clients import TOKEN_VARIABLE
 from partstream.server.listening import DEFAULT_HOST, DEFAULT_PORT, CannotListenError, listening_sockets
@@ -42,28 +41,7 @@ way_options: Final = all_options(
         "next one. Default: any free ones.",
     ),
 )
-"""Adds the options of :class:`Deployment` to a command."""
-
-
-@dataclass(frozen=True, slots=True)
-class Deployment:
-    """Where a plan is served."""
-
-    workers: int  # the number of processes
-    worker_port: int  # the first port of the workers' own; 0 for any free ones
-
-    @classmethod
-    def of_options(cls, options: MutableMapping[str, Any]) -> Deployment:
-        """The way that the options choose; takes them out of `options`."""
-        return cls(**{one.name: options.pop(one.name) for one in fields(cls)})
-
-    def serve(self, plan: serve_plan.ServePlan, screen: serve_plan.Screen) -> int:
-        """Serves until it is stopped; the exit code.
-
-        Raises:
-            UsageError: An option, a setting or a file is unusable.
-        """
-        return _serve_here(plan, screen) if self.workers == 1 else _serve_by_workers(self, plan, screen)
+"""Adds to a command the options of the processes: their number, and the first port of their own."""
 
 
 def _serve_here(plan: serve_plan.ServePlan, screen: serve_plan.Screen) -> int:
@@ -78,17 +56,17 @@ def _serve_here(plan: serve_plan.ServePlan, screen: serve_plan.Screen) -> int:
     return ExitCode.FINE if ended_well else ExitCode.INTERRUPTED
 
 
-def _serve_by_workers(way: Deployment, plan: serve_plan.ServePlan, screen: serve_plan.Screen) -> int:
+def _serve_by_workers(plan: serve_plan.ServePlan, screen: serve_plan.Screen, workers: int, worker_port: int) -> int:
     from partstream.cli.serve_workers import Workers, can_share_sockets  # noqa: PLC0415 - for this alone
 
     if not can_share_sockets():
-        raise click.UsageError(f"{option_of('workers')}: got {way.workers}, expected 1 on this system")
+        raise click.UsageError(f"{option_of('workers')}: got {workers}, expected 1 on this system")
     with _usage_errors("port"):
         token, limits = plan.token(), plan.limits()
         shared = listening_sockets(plan.host, plan.port, limits.peer_seconds)
         start = serve_plan.Start(plan.host, shared[0].getsockname()[1], token, plan.is_public, plan.hub_place)
     with _usage_errors("worker_port"):
-        ports = [way.worker_port and way.worker_port + number for number in range(way.workers)]
+        ports = [worker_port and worker_port + number for number in range(workers)]
         own = [listening_sockets(DEFAULT_HOST, port, limits.peer_seconds) for port in ports]
     return asyncio.run(Workers(plan, start, shared, own, screen).run())
 
@@ -184,6 +162,8 @@ def command(
     log: str,
     metrics: str,
     otlp: str | None,
+    workers: int,
+    worker_port: int,
     **options: Any,
 ) -> None:
     """Serve providers and model servers to any client, over the wires that they speak.
@@ -196,7 +176,7 @@ def command(
     SIGTERM and Ctrl-C let open answers end; a second one ends at once.
     """
     screen: serve_plan.Screen = serve_plan.JsonScreen() if as_json else serve_plan.TextScreen()
-    way, elsewhere = Deployment.of_options(options), serve_plan.served_hub().elsewhere(options)
+    elsewhere = serve_plan.served_hub().elsewhere(options)
     plan = serve_plan.ServePlan(
         sources=sources,
         profiles=profiles,
@@ -224,9 +204,11 @@ def command(
         raise click.UsageError(
             f"{error.name} is missing, which `partstream serve` needs: {to_install('serve')}"
         ) from error
-    if elsewhere is None:
-        code = way.serve(plan, screen)
-    else:
+    if elsewhere is not None:
         with _usage_errors("port"):
-            code = elsewhere(plan, way.workers, screen)
+            code = elsewhere(plan, workers, screen)
+    elif workers == 1:
+        code = _serve_here(plan, screen)
+    else:
+        code = _serve_by_workers(plan, screen, workers, worker_port)
     click.get_current_context().exit(code)

@@ -1,17 +1,15 @@
 """The names and variables of the options of `partstream serve`, and those options that are numbers of tables."""
 
 from __future__ import annotations
-from collections.abc import Callable
-from typing import Any, Final, TypeVar, cast
+from typing import Final
 
 import click
 
+from partstream.cli.terminal import all_options
 from partstream.server.listening import CONNECTION_NUMBERS
 from partstream.server.settings import SERVING_NUMBERS
 
 SERVE_PREFIX: Final = "PARTSTREAM_SERVE_"
-
-AnyCommand = TypeVar("AnyCommand", bound="Callable[..., Any]")
 
 
 def option_of(name: str) -> str:
@@ -22,18 +20,6 @@ def option_of(name: str) -> str:
 def variable_of(name: str) -> str:
     """The environment variable of a setting of a server."""
     return SERVE_PREFIX + name.upper()
-
-
-def all_options(*options: Callable[[Any], Any]) -> Callable[[AnyCommand], AnyCommand]:
-    """A decorator that adds several options to a command, in the order of its help."""
-
-    def with_options(function: AnyCommand) -> AnyCommand:
-        decorated: Any = function
-        for option in reversed(options):
-            decorated = option(decorated)
-        return cast("AnyCommand", decorated)
-
-    return with_options
 
 
 number_options: Final = all_options(

@@ -30,8 +30,8 @@ import click
 from partstream.cli.captures import serve_captures
 from partstream.cli.program import program
 from partstream.cli.provider_source import load, reloaded
-from partstream.cli.serve_options import AnyCommand, all_options, option_of, variable_of
-from partstream.cli.terminal import echo_while_read
+from partstream.cli.serve_options import option_of, variable_of
+from partstream.cli.terminal import AnyCommand, all_options, echo_while_read
 from partstream.codec.system import CACHE, DATA
 from partstream.plugins import SERVE, MissingPackageError, find
 from partstream.runtime.progress import fault_of
@@ -119,12 +119,7 @@ class ServedProviders:
     files: list[Path] = field(default_factory=list)
     _endings: list[Callable[[], Any]] = field(default_factory=list)
     _reloaded: list[ReloadedProvider] = field(default_factory=list)
-    _ledger: Ledger | None = None
-
-    @property
-    def ledger(self) -> Ledger | None:
-        """The one ledger of all providers; None if none of them needs it."""
-        return self._ledger
+    ledger: Ledger | None = None  # the one ledger of all providers; None if none of them needs it
 
     def add_source(self, source: str, *, on_load: Callable[[str, BaseException | None], None] | None = None) -> None:
         """Adds the provider of a file or a module.
@@ -189,10 +184,10 @@ class ServedProviders:
         """The one ledger of all providers, opened when the first one needs it."""
         from partstream.tokens.ledger import open_ledger  # noqa: PLC0415 - most providers need none
 
-        if self._ledger is None:
-            self._ledger = ledger = open_ledger()
+        if self.ledger is None:
+            self.ledger = ledger = open_ledger()
             self._endings.append(lambda: asyncio.to_thread(ledger.close))
-        return self._ledger
+        return self.ledger
 
     def _add(self, name: str, provider: LanguageModelChatProvider) -> None:
         unused, number = name, 1

@@ -39,8 +39,10 @@ def main() -> int:
     end_silence()
     command: WorkerCommand = pickle.load(sys.stdin.buffer)  # noqa: S301 - from the process that started this one
     screen: Screen = JsonScreen() if command.plan.as_json else TextScreen()
+    # The first worker says what becomes of an edit.
+    on_load = screen.reloaded if command.is_first else lambda source, error: None
     try:
-        opened = Opened.of(command.plan, command.plan.token(), screen.reloaded if command.is_first else _nothing)
+        opened = Opened.of(command.plan, command.plan.token(), on_load)
     except CallerError as error:
         click.UsageError(str(error)).show()
         return ExitCode.UNUSABLE
@@ -77,10 +79,6 @@ async def _serve(opened: Opened, command: WorkerCommand, screen: Screen) -> bool
             report(type="models", models=list(models))
 
         return await opened.serve(sockets, ServerCallbacks(listening, listed, screen.draining))
-
-
-def _nothing(source: str, error: BaseException | None) -> None:
-    """Says nothing of an edit: the first worker does."""
 
 
 if __name__ == "__main__":

@@ -7,14 +7,28 @@ What commands write through `click.echo`, loggers and the standard streams meets
 from __future__ import annotations
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from enum import IntEnum
-from typing import IO, Any, cast
+from typing import IO, Any, TypeVar, cast
 
 import click
 
 from partstream.codec.text import visible
+
+AnyCommand = TypeVar("AnyCommand", bound="Callable[..., Any]")
+
+
+def all_options(*options: Callable[[Any], Any]) -> Callable[[AnyCommand], AnyCommand]:
+    """A decorator that adds several options to a command, in the order of its help."""
+
+    def with_options(function: AnyCommand) -> AnyCommand:
+        decorated: Any = function
+        for option in reversed(options):
+            decorated = option(decorated)
+        return cast("AnyCommand", decorated)
+
+    return with_options
 
 
 class _GatedStream:

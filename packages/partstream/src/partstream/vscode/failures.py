@@ -154,15 +154,12 @@ def sentence(error: BaseException, provider: str) -> str:
 
 def reason(error: BaseException) -> str:
     """What happened, without the provider's name; for a bug, with the error's type and the line of their code."""
-    place = None if says_all(error) or isinstance(error, SyntaxError) else failing_place(error)
-    return _reason(error) if place is None else f"{_reason(error)} ({place})"
-
-
-def _reason(error: BaseException) -> str:
-    said = said_by(error)
-    if says_all(error) or not said:
-        return said or type(error).__name__
-    return f"{type(error).__name__}: {said}"
+    said, name = said_by(error), type(error).__name__
+    if says_all(error):
+        return said or name
+    place = None if isinstance(error, SyntaxError) else failing_place(error)
+    told = f"{name}: {said}" if said else name
+    return told if place is None else f"{told} ({place})"
 
 
 def load_problem(error: BaseException, file: Path | None, *, keeps_old: bool) -> wire.LoadProblem:

@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from partstream.server.pages.document import ContentPolicy
     from partstream.tokens import TokenCount
     from partstream.upstream.configuration import GatewayConfiguration
-    from partstream.upstream.hub import HubStanding
     from partstream.vscode.recordings import Recordings
 
 COLLECT_SECONDS: Final = 0.1
@@ -465,7 +464,7 @@ async def hub_of(hosted: hosting.HostedProvider) -> GatewayConfiguration | None:
 
 async def standing_of(hub: GatewayConfiguration) -> wire.HubStanding:
     """The standing of the person whose key a hub gave, or why it is unknown."""
-    from partstream.upstream.hub import fetch_standing  # noqa: PLC0415 - as above
+    from partstream.upstream.hub import fetch_standing, left_text  # noqa: PLC0415 - as above
 
     address = hidden_url(hub.base_url).partition("?")[0].rstrip("/").removesuffix("/v1")
     shown: wire.HubStanding = {"hub": address, "page": f"{address}/hub", "person": "", "budgets": []}
@@ -476,12 +475,7 @@ async def standing_of(hub: GatewayConfiguration) -> wire.HubStanding:
         return {**shown, "problem": str(error)}
     for problem in standing.problems:
         _logger.warning("the budgets at %s: %s", address, problem)
-    return {**shown, "person": standing.person, "budgets": _budgets(standing)}
-
-
-def _budgets(standing: HubStanding) -> list[wire.HubBudget]:
-    from partstream.upstream.hub import left_text  # noqa: PLC0415 - as above
-
-    return [
+    budgets: list[wire.HubBudget] = [
         {"text": left_text(one), "shareLeft": one.share_left, "resetsAt": one.resets_at} for one in standing.budgets
     ]
+    return {**shown, "person": standing.person, "budgets": budgets}

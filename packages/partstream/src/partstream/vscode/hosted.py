@@ -173,6 +173,8 @@ class HostedProvider:
     Attributes:
         name: The provider's name in logs and errors.
         configuration: The keys and values of the group; for a provider of the settings the key alone, if it has one.
+        failure: The error of loading the current source, or None.
+        loaded: The generation that was loaded last, or None.
 
     Args:
         name: The provider's name in logs and errors.
@@ -204,15 +206,10 @@ class HostedProvider:
         self._on_did_correct = on_did_correct
         self._loading: asyncio.Task[None] | None = None
         self._listing = 0
-        self._generation: Generation | None = None
+        self.loaded: Generation | None = None
         self._stamp: Stamp = None
-        self._failure: failures.ProviderFailedError | None = None
+        self.failure: failures.ProviderFailedError | None = None
         self._closing: set[asyncio.Task[None]] = set()
-
-    @property
-    def failure(self) -> failures.ProviderFailedError | None:
-        """The error of loading the current source, or None."""
-        return self._failure
 
     @property
     def is_own(self) -> bool:
@@ -223,11 +220,6 @@ class HostedProvider:
     def file(self) -> Path | None:
         """The person's own file that holds the provider, or None."""
         return self._loader.file
-
-    @property
-    def loaded(self) -> Generation | None:
-        """The generation that was loaded last, or None."""
-        return self._generation
 
     async def list_models(self, silent: bool, token: CancellationToken) -> Sequence[LanguageModelChatInformation]:
         """Asks the provider for its models.
@@ -273,10 +265,10 @@ class HostedProvider:
         if self._loading is not None:
             # Shielded: a caller that stops waiting must not stop the load that others wait for.
             await asyncio.shield(self._loading)
-        if self._generation is None:
-            assert self._failure is not None  # noqa: S101 - for the type checker: one of the two is there
-            raise self._failure.with_traceback(None)  # else it would collect the frames of all who met it
-        return self._generation
+        if self.loaded is None:
+            assert self.failure is not None  # noqa: S101 - for the type checker: one of the two is there
+            raise self.failure.with_traceback(None)  # else it would collect the frames of all who met it
+        return self.loaded
 
     @asynccontextmanager
     async def using(self, generation: Generation) -> AsyncIterator[None]:
@@ -310,7 +302,7 @@ class HostedProvider:
 
     async def aclose(self) -> None:
         """Closes the provider; the next use loads it again."""
-        generation, self._generation = self._generation, None
+        generation, self.loaded = self.loaded, None
         if generation is not None:
             self._retire(generation)
         await asyncio.gather(*self._closing)
@@ -338,32 +330,32 @@ class HostedProvider:
             self.failed(error, "failed to close")
 
     def _must_load(self, retry: bool) -> bool:
-        untried = self._generation is None and self._failure is None
-        return untried or self._loader.stamp() != self._stamp or (retry and self._failure is not None)
+        untried = self.loaded is None and self.failure is None
+        return untried or self._loader.stamp() != self._stamp or (retry and self.failure is not None)
 
     async def _load(self) -> None:
-        old = self._generation
+        old = self.loaded
         # Taken before the load: the next request notices an edit during the load.
         self._stamp = self._loader.stamp()
         try:
             # In a thread: the imports of a user's file may take seconds, and other requests must not wait.
             provider = await failures.run_in_thread(self._loader.load, f"partstream-load-{self.name}")
-            self._generation = Generation(self.name, provider, self._changed, self._on_did_correct)
+            self.loaded = Generation(self.name, provider, self._changed, self._on_did_correct)
         except BaseException as error:
             # A script that ends with `sys.exit(main())` must not end the other providers.
             if not failures.is_providers_own(error):
                 raise
-            keeps_old = self._generation is not None
+            keeps_old = self.loaded is not None
             consequence = "the version before is still used" if keeps_old else "it is left out"
             problem = failures.load_problem(error, self._loader.file, keeps_old=keeps_old)
             where = f"{problem['file']}, line {problem['line']}, " if problem["file"] is not None else ""
             self._log_failure(error, f"could not be loaded ({where}{consequence})")
-            self._failure = self._as_failure(error, failures.ProviderLoadError)
+            self.failure = self._as_failure(error, failures.ProviderLoadError)
             self._on_did_load(problem)
             return
         finally:
             self._loading = None
-        had_failed, self._failure = self._failure is not None, None
+        had_failed, self.failure = self.failure is not None, None
         if self._stamp is None:
             self._stamp = self._loader.stamp()  # a module's file is known only after the load
         self._on_did_load(None)

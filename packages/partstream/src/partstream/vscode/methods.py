@@ -13,7 +13,7 @@ this version does not know. :class:`Announcements` sends the sidecar's own event
 from __future__ import annotations
 import logging
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
@@ -511,15 +511,10 @@ def decode_part(value: object, where: str) -> MessagePart | None:
     return row.decode(value, where)
 
 
-def decode_parts(values: Iterable[object], where: str) -> tuple[MessagePart, ...]:
-    """Makes the parts of an array, without those of unknown types."""
-    decoded = (decode_part(value, f"{where}[{index}]") for index, value in enumerate(values))
-    return tuple(part for part in decoded if part is not None)
-
-
 def decode_message(value: wire.RequestMessage, where: str) -> ChatMessage:
-    """Makes a message of a wire value that was checked against its shape."""
-    content = decode_parts(value["content"], f"{where}.content")
+    """Makes a message of a wire value that was checked against its shape; without parts of unknown types."""
+    decoded = (decode_part(part, f"{where}.content[{index}]") for index, part in enumerate(value["content"]))
+    content = tuple(part for part in decoded if part is not None)
     return ChatMessage(Role(value["role"]), content, value.get("name") or None)
 
 

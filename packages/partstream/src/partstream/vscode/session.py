@@ -35,12 +35,6 @@ if TYPE_CHECKING:
     from partstream.vscode.rpc import ItemStream, Outbox, RequestId
 
 
-def open_progress_stream(outbox: Outbox, token: RequestId) -> ItemStream:
-    """Opens a stream whose items go out as the parts of `$/progress` with this token."""
-    head = b'{"jsonrpc":"2.0","method":"$/progress","params":{"token":%s,"value":{"parts":[' % dumps(token)
-    return outbox.open(head, b"]}}}")
-
-
 class StreamProgress:
     """A progress over one stream, for parts that keep the contract.
 
@@ -358,8 +352,10 @@ class Session:
 
     async def _response(self, params: wire.ResponseParams, running: _Running) -> wire.ResponseResult:
         self._redactor.learn(params["group"])
-        running.stream = open_progress_stream(self._outbox, params["progressToken"])
-        progress = StreamProgress(running.stream, partial(self._announcements.waits, params["progressToken"]))
+        token = params["progressToken"]
+        head = b'{"jsonrpc":"2.0","method":"$/progress","params":{"token":%s,"value":{"parts":[' % dumps(token)
+        running.stream = self._outbox.open(head, b"]}}}")
+        progress = StreamProgress(running.stream, partial(self._announcements.waits, token))
         return await self._host.respond(params, progress, running.source.token)
 
     async def _token_count(self, params: wire.TokenCountParams, running: _Running) -> wire.TokenCountResult:

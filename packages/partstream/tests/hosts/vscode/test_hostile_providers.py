@@ -515,7 +515,7 @@ def test_an_error_that_many_requests_meet_does_not_collect_their_frames(write: W
         async with serving(write("raise RuntimeError('broken')", "bad.py")) as peer:
             for _ in range(50):
                 await peer.reply(peer.respond("bad/m"))
-            [failure] = [one._failure for one in peer.session._host._own.values()]
+            [failure] = [one.failure for one in peer.session._host._own.values()]
             assert len(traceback.extract_tb(failure.__traceback__)) < 20
 
     run(main())
