@@ -627,12 +627,6 @@ def own_tools(agent: Agent[Any]) -> frozenset[str]:
     return frozenset(names)
 
 
-def asking_tools(agent: Agent[Any]) -> frozenset[str]:
-    """The names of the agents' own tools that may need an approval."""
-    tools = (tool for one in agents_below(agent) for tool in one.tools)
-    return frozenset(tool.name for tool in tools if getattr(tool, "needs_approval", False))
-
-
 def _target(handoff: Any) -> Agent[Any] | None:
     """The agent of a handoff, which may be the agent itself; None where the handoff makes it when it is called."""
     if not hasattr(handoff, "on_invoke_handoff"):
@@ -752,7 +746,9 @@ class OpenAIAgents:
         from agents import Runner  # noqa: PLC0415 - only where the person's file has imported it
 
         whole = ExtendedAgents(self.make_tools(request)).copy_of(agent)
-        events = RunEvents({tool.name for tool in request.tools}, asking_tools(agent))
+        own = (tool for one in agents_below(agent) for tool in one.tools)
+        asking = {tool.name for tool in own if getattr(tool, "needs_approval", False)}
+        events = RunEvents({tool.name for tool in request.tools}, asking)
         state = await restored_state(whole, request, self._context, self._max_turns)
         if state is None and request.resumed is not None:
             yield Unmapped("run_state", {"type": "run_state"})

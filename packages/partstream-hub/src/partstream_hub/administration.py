@@ -63,13 +63,13 @@ class Administration:
         directory = self.directory()
         return PreparedPlan(configuration.plan_of(configuration.document_of(directory), wanted), directory)
 
-    def prepared_entry(self, entry: configuration.Entry) -> PreparedPlan:
-        """What has to change for one entry to be there as it is given."""
-        return self._with_entry(entry.id, entry)
-
-    def prepared_removal(self, identity: configuration.EntryId) -> PreparedPlan:
-        """What has to change for one entry to be gone."""
-        return self._with_entry(identity, None)
+    def prepared_entry(self, identity: configuration.EntryId, entry: configuration.Entry | None) -> PreparedPlan:
+        """What has to change for one entry to be there as it is given, or to be gone for None."""
+        directory = self.directory()
+        now = configuration.document_of(directory)
+        entries = {one: value for one, value in now.entries.items() if one != identity}
+        wanted = replace(now, entries=entries if entry is None else {**entries, identity: entry})
+        return PreparedPlan(configuration.plan_of(now, wanted), directory)
 
     def carry_out(self, prepared: PreparedPlan) -> int:
         """Carries out a plan in one transaction.
@@ -144,13 +144,6 @@ class Administration:
         made = new_code()
         self.store.add_join_code(JoinCode(made.digest, person, expires_at, label, key_expires_at, key_models))
         return made.secret
-
-    def _with_entry(self, identity: configuration.EntryId, entry: configuration.Entry | None) -> PreparedPlan:
-        directory = self.directory()
-        now = configuration.document_of(directory)
-        entries = {one: value for one, value in now.entries.items() if one != identity}
-        wanted = replace(now, entries=entries if entry is None else {**entries, identity: entry})
-        return PreparedPlan(configuration.plan_of(now, wanted), directory)
 
     def _change(self, changes: Sequence[DirectoryChange], directory: Directory) -> int:
         return self.store.change(changes, self.by, directory.version).version

@@ -7,7 +7,7 @@ requests and answers are deleted that are older than the policy of their team wa
 from __future__ import annotations
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
@@ -16,7 +16,7 @@ from partstream.codec.checks import refuse
 from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.protocols.protocol import loadable_protocols
 from partstream.server.application import Providers, ServingApp, named_providers
-from partstream.server.clients import Caller, KeyPlace, key_places
+from partstream.server.clients import Caller, key_places
 from partstream.server.requests import RequestFailedError, endpoints_of
 from partstream.server.state import OwnerReply, OwnerRequest
 from partstream_hub.admission import HubAdmission, RateGate, TooFast, budget_document, too_fast
@@ -66,7 +66,11 @@ def hub_app(providers: Providers, store: HubStore, settings: HubSettings | None 
     async def find_model(model_id: str, caller: Caller) -> CataloguedModel:
         return await application.find_model(model_id, caller)
 
-    policy = _policy(settings, places, find_model)
+    policy = None
+    if settings.policy is not None:
+        functions, seconds = loaded_policy(settings.policy), settings.policy_seconds
+        headers = (place.header for place in places)
+        policy = HubPolicy(functions, seconds, settings.serving.body_bytes, headers, find_model)
     serving = replace(
         settings.serving,
         token=None,
@@ -85,18 +89,6 @@ def hub_app(providers: Providers, store: HubStore, settings: HubSettings | None 
     application.add_route("POST", JOIN, routes.join, is_open=True, most_bytes=_MOST_BYTES)
     HubPage(store.another).add_to(application)
     return application
-
-
-def _policy(
-    settings: HubSettings,
-    places: Iterable[KeyPlace],
-    find_model: Callable[[str, Caller], Awaitable[CataloguedModel]],
-) -> HubPolicy | None:
-    if settings.policy is None:
-        return None
-    headers = (place.header for place in places)
-    functions = loaded_policy(settings.policy)
-    return HubPolicy(functions, settings.policy_seconds, settings.serving.body_bytes, headers, find_model)
 
 
 # ---- Routes ----

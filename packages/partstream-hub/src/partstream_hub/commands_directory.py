@@ -226,7 +226,7 @@ def _add_commands(kind: str, section: configuration.Section) -> None:
             if entry.id in configuration.document_of(hub.directory()).entries:
                 raise click.UsageError(f"there is a {entry.id} already; `partstream hub set {kind} {name}` changes it")
             _check_team(options, hub.directory())
-            carry_out(hub, hub.prepared_entry(entry))
+            carry_out(hub, hub.prepared_entry(entry.id, entry))
         if section is configuration.Section.PEOPLE:
             click.echo(f"Next: `partstream hub key add {name}`, or `partstream hub invite {name}`.", err=True)
 
@@ -244,7 +244,8 @@ def _add_commands(kind: str, section: configuration.Section) -> None:
             _check_team(options, hub.directory())
             before = entries.get(identity, configuration.Entry(identity, {})).fields
             kept = {one: value for one, value in before.items() if one not in unset}
-            carry_out(hub, hub.prepared_entry(read_fields(identity, given, configuration.Entry(identity, kept))))
+            changed = read_fields(identity, given, configuration.Entry(identity, kept))
+            carry_out(hub, hub.prepared_entry(identity, changed))
 
     @remove.command(kind, help=f"Remove a {kind}.")
     @click.argument("name")
@@ -253,7 +254,7 @@ def _add_commands(kind: str, section: configuration.Section) -> None:
         identity = _identity(section, name)
         with hub_database() as hub:
             _check_entry(identity, configuration.document_of(hub.directory()).entries)
-            carry_out(hub, hub.prepared_removal(identity), may_remove=yes)
+            carry_out(hub, hub.prepared_entry(identity, None), may_remove=yes)
 
 
 def _unset_option(names: tuple[str, ...]) -> Callable[[Any], Any]:

@@ -411,15 +411,6 @@ def name_of(entry: Entry) -> str:
     return entry.id if isinstance(entry, Key | BudgetRule) else entry.name
 
 
-def described_change(change: DirectoryChange) -> str:
-    """A change in a few words, such as `put person ana`."""
-    if isinstance(change, Put):
-        return f"put {_KINDS[type(change.entry)]} {name_of(change.entry)}"
-    if isinstance(change, Remove):
-        return f"remove {change.kind} {change.name}"
-    return f"revoke key {change.key_id}"
-
-
 def changed_directory(directory: Directory, changes: Sequence[DirectoryChange], time: float) -> Directory:
     """The directory after some changes, in their order; its version is the next one, and `time` that of new keys.
 
@@ -446,7 +437,11 @@ def _without(values: Mapping[str, Value], names: Iterable[str]) -> dict[str, Val
 
 
 def _refuse(change: DirectoryChange, reason: str) -> DirectoryConflictError:
-    return DirectoryConflictError(described_change(change), reason)
+    """The error for a change, which it calls such as `put person ana`."""
+    if isinstance(change, Put):
+        return DirectoryConflictError(f"put {_KINDS[type(change.entry)]} {name_of(change.entry)}", reason)
+    said = f"remove {change.kind} {change.name}" if isinstance(change, Remove) else f"revoke key {change.key_id}"
+    return DirectoryConflictError(said, reason)
 
 
 def _put_person(directory: Directory, person: Person, _time: float) -> Directory:

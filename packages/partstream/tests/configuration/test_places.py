@@ -11,8 +11,8 @@ from partstream.config.table import (
     configuration_file,
     environment_layer,
     file_layer,
-    group_layer,
     is_readable_by_all,
+    named_layer,
     read_document,
 )
 from partstream.settings.kinds import ConfigurationError
@@ -131,7 +131,9 @@ def test_a_file_with_a_key_that_everyone_can_read_is_noted(tmp_path: Path, mode:
 
 
 def test_empty_keys_of_a_group_count_as_left_out():
-    assert group_layer({"apiKey": "", "models": None, "discover": False}).given.keys() == {"discover"}
+    assert named_layer(SettingSource.GROUP, {"apiKey": "", "models": None, "discover": False}).given.keys() == {
+        "discover"
+    }
 
 
 def test_a_home_that_is_no_folder_has_no_file(tmp_path: Path) -> None:

@@ -475,10 +475,6 @@ class HostRun:
     must_call: bool = False
     model_options: Mapping[str, Any] = field(default_factory=dict)
 
-    def is_host_tool(self, name: object) -> bool:
-        """Whether a name is that of one of the tools."""
-        return any(tool.name == name for tool in self.tools)
-
 
 def function_schema(tool: Tool) -> dict[str, Any]:
     """A tool in the form that every chat model of LangChain takes in `bind_tools`."""

@@ -46,11 +46,6 @@ async def forget_thread(graph: Any, thread_id: str) -> None:
         await saver.adelete_thread(thread_id)
 
 
-def tool_nodes_of(graph: Any) -> frozenset[str]:
-    """The nodes that run tools: text of a model there is no answer."""
-    return frozenset({"tools", *(name for name, node in _nodes(graph).items() if _tools_of(node))})
-
-
 def host_tools_enter(graph: Any, *, through_middleware: bool = False) -> bool:
     """Whether a graph takes the host's tools: by our middleware, or because it was made with them.
 
@@ -256,7 +251,9 @@ class _GraphRun:
         found = getattr(graph.graph, "checkpointer", None)
         self._has_thread = found is not None and not isinstance(found, bool)
         names = [tool.name for tool in request.tools]
-        self._events = graph_events.GraphEvents(names, graph.answer_nodes, tool_nodes_of(graph.graph), graph.output)
+        # What a model says in a node that runs tools is no answer.
+        tool_nodes = frozenset({"tools", *(name for name, node in _nodes(graph.graph).items() if _tools_of(node))})
+        self._events = graph_events.GraphEvents(names, graph.answer_nodes, tool_nodes, graph.output)
 
     async def outputs(self) -> AsyncGenerator[AgentOutput, None]:
         # `with_config` joins callbacks; before LangGraph 1.1, those given to a run took the place of the graph's own.

@@ -86,7 +86,7 @@ def _instructions(request: Any, text: str) -> dict[str, Any]:
 
 def _placeholder_for(request: Any) -> ToolMessage | None:
     call = request.tool_call
-    if not host_run_in(get_config()).is_host_tool(call["name"]):
+    if all(tool.name != call["name"] for tool in host_run_in(get_config()).tools):
         return None
     return ToolMessage(content=PLACEHOLDER, tool_call_id=call["id"], name=call["name"])
 

@@ -206,8 +206,7 @@ def _reset(budget: usage.BudgetState, now: float) -> str:
     if budget.ends_at is None:
         return '<p class="reset quiet">does not begin anew</p>'
     when = moment(budget.ends_at, ZoneInfo(budget.time_zone))
-    resets = _rough(budget.ends_at - now, "in {}", "in a moment")
-    return f'<p class="reset quiet">resets {resets}: {when} ({text(budget.time_zone)})</p>'
+    return f'<p class="reset quiet">resets {until(budget.ends_at, now)}: {when} ({text(budget.time_zone)})</p>'
 
 
 def _meter(budget: usage.BudgetState) -> str:
@@ -498,6 +497,11 @@ def moment(seconds: float | None, zone: tzinfo | None) -> str:
         return ""
     then = datetime.fromtimestamp(seconds, UTC).astimezone(zone)
     return f'<time datetime="{then.isoformat(timespec="seconds")}">{text(then.strftime("%Y-%m-%d %H:%M"))}</time>'
+
+
+def until(seconds: float, now: float) -> str:
+    """`in 3 days`, `in 5 hours`, `in a moment`."""
+    return _rough(seconds - now, "in {}", "in a moment")
 
 
 def ago(seconds: float, now: float) -> str:

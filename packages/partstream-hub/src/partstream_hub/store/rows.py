@@ -487,7 +487,11 @@ def settle(work: Transaction, worker: str, rows: Sequence[LedgerRow], contents: 
     settled_at = work.now()
     new = work.insert_new("hub_ledger", _LEDGER, [_parameters(row, worker, settled_at) for row in ordered])
     kept = {one.answer_id: one for one in contents if one.answer_id in new}
-    work.insert_new("hub_contents", _CONTENTS, [_content(kept[answer_id]) for answer_id in sorted(kept)])
+    texts = (
+        (one.answer_id, one.time, name_text(one.person), content_text(one.request), content_text(one.response))
+        for _, one in sorted(kept.items())
+    )
+    work.insert_new("hub_contents", _CONTENTS, [*texts])
     due: Counter[int] = Counter()
     for row in ordered:
         for window, amount in _charges(row).items():
@@ -588,11 +592,6 @@ def _parameters(row: LedgerRow, worker: str, settled_at: float) -> tuple[Any, ..
         dumps({str(window): amount for window, amount in _charges(row).items()}).decode(),
         int(time // _DAY),
     )
-
-
-def _content(content: AnswerContent) -> tuple[Any, ...]:
-    texts = content_text(content.request), content_text(content.response)
-    return content.answer_id, content.time, name_text(content.person), *texts
 
 
 # ---- Joining ----

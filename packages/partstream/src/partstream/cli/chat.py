@@ -81,22 +81,6 @@ class Screens:
         self.aside.print(f"[{style}]{escape(visible(text))}[/{style}]")
 
 
-class _Violations:
-    """Says which rules an answer broke; `screens` is None for a server, whose violations the log gets."""
-
-    def __init__(self, screens: Screens | None) -> None:
-        self._screens = screens
-        self._log = ViolationLog()
-
-    def __call__(self, vendor: str, model_id: str, violation: Violation) -> None:
-        if violation.rule.id in _SAID_OTHERWISE:
-            return
-        if self._screens is None:
-            self._log(vendor, model_id, violation)
-        else:
-            self._screens.say(f"The answer broke the rule {violation}", "yellow")
-
-
 @dataclass(slots=True)
 class _Answer:
     """What came of one answer."""
@@ -132,9 +116,18 @@ class ChatSession:
     def __post_init__(self) -> None:
         self._messages = list(self.first)
         partner = self.partner
-        self._models = LanguageModels(
-            on_violation=_Violations(self.screens if partner.is_own else None), on_provider_error=self._failed_beside
-        )
+        log = ViolationLog()
+
+        def say_violation(vendor: str, model_id: str, violation: Violation) -> None:
+            """Says which rules an answer of a person's own provider broke; those of a server, the log gets."""
+            if violation.rule.id in _SAID_OTHERWISE:
+                return
+            if partner.is_own:
+                self.screens.say(f"The answer broke the rule {violation}", "yellow")
+            else:
+                log(vendor, model_id, violation)
+
+        self._models = LanguageModels(on_violation=say_violation, on_provider_error=self._failed_beside)
         self._models.register_language_model_chat_provider(partner.vendor, partner.provider)
 
     async def aclose(self) -> None:

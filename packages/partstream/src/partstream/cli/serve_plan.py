@@ -107,8 +107,6 @@ def opened_store(options: Mapping[str, Any]) -> SQLiteAnswers | None:
 
 # ---- Serve providers ----
 
-_DEMO: Final = "demo"
-
 
 @dataclass
 class ServedProviders:
@@ -132,13 +130,13 @@ class ServedProviders:
             UnusableProviderError: It cannot be loaded.
         """
         if on_load is None:
-            self._add(default_name(source), load(source, self._opened_ledger))
+            self.add(default_name(source), load(source, self._opened_ledger))
             return
         provider, loader = reloaded(source, lambda error: on_load(source, error), self._opened_ledger)
         self._reloaded.append(provider)
         if loader.file is not None:
             self.files.append(loader.file)
-        self._add(default_name(source), provider)
+        self.add(default_name(source), provider)
 
     def add_upstreams(self, profiles: Iterable[str | None]) -> None:
         """Adds the provider of each profile's server; None is the one in force.
@@ -158,13 +156,7 @@ class ServedProviders:
             # A client reads the status; an error as text would be an answer of the model to it.
             served = replace(gateway, errors=ErrorMode.REJECT, cache_folder=CACHE.path())
             name = profile or urlsplit(gateway.base_url).hostname or "server"
-            self._add(name, GatewayProvider(served, ledger=ledger, counters=counters))
-
-    def add_demo(self) -> None:
-        """Adds the built-in provider, which needs no server and no key."""
-        from partstream.server.demo_provider import DemoProvider  # noqa: PLC0415 - only where it is wanted
-
-        self._add(_DEMO, DemoProvider())
+            self.add(name, GatewayProvider(served, ledger=ledger, counters=counters))
 
     async def follow_edits(self) -> None:
         """Loads edited files again until it is cancelled."""
@@ -189,7 +181,8 @@ class ServedProviders:
             self._endings.append(lambda: asyncio.to_thread(ledger.close))
         return self.ledger
 
-    def _add(self, name: str, provider: LanguageModelChatProvider) -> None:
+    def add(self, name: str, provider: LanguageModelChatProvider) -> None:
+        """Adds a provider, under another name where this one is taken."""
         unused, number = name, 1
         while unused in self.by_name:
             number += 1
@@ -527,7 +520,9 @@ class ServePlan:
         for source in self.sources:
             providers.add_source(source, on_load=on_load if self.reloads else None)
         if self.demo:
-            providers.add_demo()
+            from partstream.server.demo_provider import DemoProvider  # noqa: PLC0415 - only where it is wanted
+
+            providers.add("demo", DemoProvider())
         if self.profiles:
             providers.add_upstreams(self.profiles)
         elif not providers.by_name:

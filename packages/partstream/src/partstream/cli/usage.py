@@ -310,16 +310,12 @@ def show_usage_page(
         named: Gives the name of a client on the page.
     """
     book = UsageBook(days)
-    of_clients = [(_with_session(one), named(one)) for one in served]
-    answers: list[tuple[UsageRow, str | None]] = [*((row, None) for row in rows), *of_clients]
+    answers: list[tuple[UsageRow, str | None]] = [(row, None) for row in rows]
+    for one in served:  # in the conversation of its client
+        conversation = None if one.session is None else f"{one.client} {one.session}"
+        answers.append((replace(one.usage, conversation=conversation), named(one)))
     for row, asked_by in sorted(answers, key=lambda answer: answer[0].time):
         if fnmatchcase(row.model, model_pattern):
             book.remember([row], asked_by)
     page = usage_html(book.view(), datetime.now(UTC).astimezone(), Hashes())
     put_page(page, out, CACHE, _FILE)
-
-
-def _with_session(answer: AnswerRow) -> UsageRow:
-    """The usage of a served answer in the conversation of its client."""
-    conversation = None if answer.session is None else f"{answer.client} {answer.session}"
-    return replace(answer.usage, conversation=conversation)

@@ -615,15 +615,12 @@ def finding_on_load(error: BaseException, file: Path | None) -> Finding:
     """
     if isinstance(error, ProviderNotFoundError):
         return Finding("provider", CheckStatus.PROBLEM, str(error), f"expected: {error.expected}")
-    return Finding("provider", CheckStatus.PROBLEM, str(fault_of(error, file)), _advice_on_load(error))
-
-
-def _advice_on_load(error: BaseException) -> str:
+    advice = _MEND
     if isinstance(error, ModuleNotFoundError) and error.name:
-        return f"install what brings the module {error.name} for {sys.executable}"
-    if isinstance(error, SystemExit):
-        return "put what ends the process below `if __name__ == '__main__':`"
-    return _MEND
+        advice = f"install what brings the module {error.name} for {sys.executable}"
+    elif isinstance(error, SystemExit):
+        advice = "put what ends the process below `if __name__ == '__main__':`"
+    return Finding("provider", CheckStatus.PROBLEM, str(fault_of(error, file)), advice)
 
 
 @dataclass(frozen=True, slots=True)

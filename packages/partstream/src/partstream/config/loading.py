@@ -569,8 +569,8 @@ def load_configuration(
     document = table.read_document(path, must_exist=bool(variables.get(table.FILE_VARIABLE)) and not may_lack_file)
     layers = (
         table.Layer(SettingSource.COMMAND_LINE, command_line or {}),
-        table.group_layer(group or {}),
-        table.editor_layer(editor or {}),
+        table.named_layer(SettingSource.GROUP, group or {}),
+        table.named_layer(SettingSource.EDITOR, editor or {}),
         table.environment_layer(variables),
         table.file_layer(path, document),
         table.Layer(

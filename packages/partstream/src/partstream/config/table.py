@@ -251,16 +251,9 @@ class Layer:
         return self.name or f"the {self.place}"
 
 
-def group_layer(configuration: Mapping[str, Any]) -> Layer:
-    """The settings of a VS Code group; the keys have their own names."""
-    return Layer(
-        SettingSource.GROUP, {name: RawValue(value, name) for name, value in _not_empty(configuration).items()}
-    )
-
-
-def editor_layer(settings: Mapping[str, Any]) -> Layer:
-    """VS Code's own settings, under the names of this table."""
-    return Layer(SettingSource.EDITOR, {name: RawValue(value, name) for name, value in _not_empty(settings).items()})
+def named_layer(place: SettingSource, settings: Mapping[str, Any]) -> Layer:
+    """The settings of a place that has them under the names of this table, such as a VS Code group."""
+    return Layer(place, {name: RawValue(value, name) for name, value in _not_empty(settings).items()})
 
 
 def environment_layer(environment: Mapping[str, str]) -> Layer:

@@ -130,7 +130,7 @@ class Generation:
         self.provider = provider
         self.models: Mapping[str, LanguageModelChatInformation] = {}
         self.broken_rules = BrokenRules(name)
-        self._running = 0
+        self.running = 0  # the requests that run on it
         self._retired = False
         event = provider.on_did_change_language_model_chat_information
         self._subscriptions: list[Disposable] = [event(lambda _: on_did_change())] if event is not None else []
@@ -138,18 +138,10 @@ class Generation:
             corrected = provider.on_did_correct_token_counts
             self._subscriptions.append(corrected(lambda family: on_did_correct(self._ids_of(family))))
 
-    def begin(self) -> None:
-        """Counts a request that starts."""
-        self._running += 1
-
-    def end(self) -> None:
-        """Counts a request that has ended."""
-        self._running -= 1
-
     @property
     def is_finished(self) -> bool:
         """Whether the generation was replaced and its last request has ended."""
-        return self._retired and self._running == 0
+        return self._retired and self.running == 0
 
     def retire(self) -> None:
         """Records that another generation has replaced this one."""
@@ -273,11 +265,11 @@ class HostedProvider:
     @asynccontextmanager
     async def using(self, generation: Generation) -> AsyncIterator[None]:
         """Keeps a generation open while a request runs on it, even if the generation is replaced meanwhile."""
-        generation.begin()
+        generation.running += 1
         try:
             yield
         finally:
-            generation.end()
+            generation.running -= 1
             self._close_if_finished(generation)
 
     def failed(self, error: BaseException, what: str) -> failures.ProviderFailedError:

@@ -140,12 +140,7 @@ class HostedAnswer:
         self._watch = UsageWatch(progress if files is None else ShownFiles(progress, files))
         # A model sometimes invents a tool. Calls of unknown tools pass, so that Copilot can tell the model.
         self._checked = CheckedProgress(self._watch, tools=None, on_violation=generation.broken_rules.note)
-        self._error: BaseException | None = None
-
-    @property
-    def error(self) -> BaseException | None:
-        """The error that the provider raised, or None."""
-        return self._error
+        self.error: BaseException | None = None  # what the provider raised
 
     @property
     def finish(self) -> Finish | None:
@@ -174,7 +169,7 @@ class HostedAnswer:
         except BaseException as error:
             if not is_providers_own(error, self._token):
                 raise
-            self._error = error
+            self.error = error
             self._checked.fail(error)
             raise self._hosted.failed(error, "could not answer") from error
         finally:
@@ -195,7 +190,7 @@ class HostedAnswer:
     def end(self, now: float) -> wire.AnswerEnd:
         """How the answer ended, for the debug information; `now` is in seconds since 1970."""
         cancelled = self._token.is_cancellation_requested
-        return answer_end(self._hosted.name, self._model.id, self.finish, self._error, cancelled=cancelled, now=now)
+        return answer_end(self._hosted.name, self._model.id, self.finish, self.error, cancelled=cancelled, now=now)
 
 
 # ---- Restored files ----

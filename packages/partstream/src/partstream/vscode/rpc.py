@@ -345,7 +345,7 @@ class BacklogError(CallerError):
 class ItemStream:
     """One request's queue; made by :meth:`Outbox.open`."""
 
-    __slots__ = ("_closed", "_head", "_items", "_last", "_low", "_outbox", "_tail", "has_turn", "size")
+    __slots__ = ("_head", "_items", "_last", "_low", "_outbox", "_tail", "closed", "has_turn", "size")
 
     def __init__(self, outbox: Outbox, head: bytes, tail: bytes) -> None:
         self._outbox = outbox
@@ -354,14 +354,9 @@ class ItemStream:
         self._items: deque[bytes] = deque()
         self._last: bytes | None = None
         self._low: list[Callable[[], None]] = []
-        self._closed = False
+        self.closed = False  # whether it refuses further items
         self.size = 0
         self.has_turn = False  # kept by the outbox
-
-    @property
-    def closed(self) -> bool:
-        """Whether the stream refuses further items."""
-        return self._closed
 
     @property
     def is_full(self) -> bool:
@@ -382,14 +377,14 @@ class ItemStream:
 
     def when_low(self, callback: Callable[[], None]) -> None:
         """Calls `callback` once, as soon as the stream holds at most :data:`LOW_WATER` bytes or is closed."""
-        if self._closed or self.size <= LOW_WATER:
+        if self.closed or self.size <= LOW_WATER:
             callback()
         else:
             self._low.append(callback)
 
     def finish(self, message: bytes) -> None:
         """Closes the stream; `message`, a frame, goes out after its items."""
-        self._closed = True
+        self.closed = True
         self._last = message
         self._outbox.schedule(self)
         self._tell()
