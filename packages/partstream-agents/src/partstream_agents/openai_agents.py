@@ -31,7 +31,7 @@ from partstream.conversation.preparation import RequestSettings
 from partstream.conversation.turns import FAILED, FAILED_SILENTLY, Result, ResultContent, Text
 from partstream.errors import ToolArgumentsError
 from partstream.lm.inner_activity import InnerCall, InnerResult
-from partstream.lm.messages import Tool, ToolMode
+from partstream.lm.messages import ToolMode
 from partstream.lm.outputs import Finish, Outcome, ResponseStream, StreamOptions, StreamOutput, Unmapped
 from partstream.lm.parts import DataPart, FinishReason, TextPart, ThinkingPart, ToolCallPart, UnifiedFinishReason, Usage
 from partstream.protocols.files import inline_file
@@ -533,26 +533,6 @@ _SAID_OTHERWISE: Final = frozenset(
 # ---- The host's tools as function tools of the SDK, and an agent that has them ----
 
 
-def function_tools(tools: Sequence[Tool], results: Mapping[str, Result]) -> list[FunctionTool]:
-    """The host's tools as objects of the SDK."""
-    from agents import FunctionTool  # noqa: PLC0415 - only where the person's file has imported it
-
-    async def returned(context: ToolContext[Any], _arguments: str) -> str | list[dict[str, Any]]:
-        return tool_output(results[context.tool_call_id])
-
-    return [
-        FunctionTool(
-            name=tool.name,
-            description=tool.description,
-            params_json_schema=dict(tool.input_schema or {}),
-            on_invoke_tool=returned,
-            strict_json_schema=False,
-            needs_approval=True,
-        )
-        for tool in tools
-    ]
-
-
 class ExtendedAgents:
     """Copies of agents that have the host's tools too: of the asked one, and of all that it may hand over to.
 
@@ -584,7 +564,7 @@ class ExtendedAgents:
 
     def _handed_over(self, handoff: Agent[Any] | Handoff[Any, Any]) -> Agent[Any] | Handoff[Any, Any]:
         """A handoff to the copy of its agent."""
-        from agents import Handoff  # noqa: PLC0415 - see `function_tools`
+        from agents import Handoff  # noqa: PLC0415 - only where the person's file has imported it
 
         if not isinstance(handoff, Handoff):
             return self.copy_of(handoff)
@@ -615,7 +595,7 @@ def agents_below(agent: Agent[Any]) -> Iterator[Agent[Any]]:
 
 def own_tools(agent: Agent[Any]) -> frozenset[str]:
     """The names of the tools and of the handoffs that a model of the agents may call."""
-    from agents import Handoff  # noqa: PLC0415 - see `function_tools`
+    from agents import Handoff  # noqa: PLC0415 - only where the person's file has imported it
 
     names: set[str] = set()
     for one in agents_below(agent):
@@ -733,7 +713,22 @@ class OpenAIAgents:
 
     def make_tools(self, request: adapter.AgentRequest) -> Sequence[Any]:
         """The host's tools of a request as function tools; an agent need not be made with them."""
-        return function_tools(request.tools, request.results)
+        from agents import FunctionTool  # noqa: PLC0415 - only where the person's file has imported it
+
+        async def returned(context: ToolContext[Any], _arguments: str) -> str | list[dict[str, Any]]:
+            return tool_output(request.results[context.tool_call_id])
+
+        return [
+            FunctionTool(
+                name=tool.name,
+                description=tool.description,
+                params_json_schema=dict(tool.input_schema or {}),
+                on_invoke_tool=returned,
+                strict_json_schema=False,
+                needs_approval=True,
+            )
+            for tool in request.tools
+        ]
 
     async def run(self, agent: Agent[Any], request: adapter.AgentRequest) -> AsyncGenerator[adapter.AgentOutput, None]:
         """Runs the agent until it ends, wants one of the host's tools, or asks the person.

@@ -253,7 +253,9 @@ async def ask_model(gateway: GatewayConfiguration, model_id: str, advice: Advice
             )
         except LanguageModelError as error:
             # A model may think for more tokens than that: it works, though nothing of its answer came.
-            if not _was_cut(answer):
+            finish = answer.finish_of_answer
+            reason = None if finish is None else finish.reason
+            if reason is None or reason.unified is not UnifiedFinishReason.LENGTH:
                 explained(error, gateway, advice)
                 said, helps = error.message, ""
                 if isinstance(error, UpstreamError):
@@ -269,11 +271,6 @@ def _with_short_answers(selection: ModelSelection, model_id: str) -> ModelSelect
         return selection
     short = replace(said, max_output_tokens=MOST_TOKENS)
     return replace(selection, overrides={**selection.overrides, model_id: short})
-
-
-def _was_cut(answer: _Answer) -> bool:
-    finish = answer.finish_of_answer
-    return finish is not None and finish.reason is not None and finish.reason.unified is UnifiedFinishReason.LENGTH
 
 
 def _tokens(answer: _Answer) -> str:

@@ -334,7 +334,10 @@ def file_layer(path: Path, document: Mapping[str, Any]) -> Layer:
         document: What it holds, see :func:`read_document`.
     """
     notes: tuple[str, ...] = ()
-    if _holds_key(document) and is_readable_by_all(path):
+    profiles = document.get(PROFILES)
+    within = profiles.values() if isinstance(profiles, dict) else ()
+    holds_key = any(isinstance(one, dict) and "apiKey" in one for one in (document, *within))
+    if holds_key and is_readable_by_all(path):
         notes = (f"{path} holds a key and can be read by everyone on this machine: chmod 600 it",)
     own = {name: value for name, value in document.items() if name != PROFILES}
     given = {name: RawValue(value, f"{path}: {name}") for name, value in _not_empty(own).items()}
@@ -345,12 +348,6 @@ def profile_layer(path: Path, name: str, settings: Mapping[str, Any]) -> Layer:
     """The settings of one profile of the user's file."""
     given = {one: RawValue(value, f"{path}: {PROFILES}.{name}.{one}") for one, value in _not_empty(settings).items()}
     return Layer(SettingSource.PROFILE, given, name=f"the profile {kinds.shown_name(name)} in {path}")
-
-
-def _holds_key(document: Mapping[str, Any]) -> bool:
-    profiles = document.get(PROFILES)
-    within = profiles.values() if isinstance(profiles, dict) else ()
-    return any(isinstance(one, dict) and "apiKey" in one for one in (document, *within))
 
 
 def is_readable_by_all(path: Path) -> bool:

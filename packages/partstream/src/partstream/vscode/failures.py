@@ -289,15 +289,12 @@ class GroupSecrets:
         from partstream.config.table import secrets_of_settings  # noqa: PLC0415 - a sidecar may have no group
 
         self._groups[group["id"]] = group["configuration"]
-        self._learn(secrets_of_settings(group["configuration"]))
+        self._redactor = self._redactor.with_more(secrets_of_settings(group["configuration"]))
 
     def learn_secret(self, secret: str) -> None:
         """Remembers a secret from another place than a group."""
         if len(secret) >= SHORTEST_SECRET:
-            self._learn({secret})
-
-    def _learn(self, found: set[str]) -> None:
-        self._redactor = self._redactor.with_more(found)
+            self._redactor = self._redactor.with_more({secret})
 
     def redact(self, text: str) -> str:
         """The text without the secrets, in all their forms."""

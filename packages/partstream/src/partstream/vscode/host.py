@@ -32,7 +32,6 @@ from partstream.vscode.gateway import PROVIDER_KEY, GatewayLoader, GatewaySurrou
 
 if TYPE_CHECKING:
     from partstream.lm.cancellation import CancellationToken
-    from partstream.lm.messages import ChatMessage
     from partstream.lm.provider import DrainingProgress, LanguageModelChatInformation
     from partstream.server.pages.document import ContentPolicy
     from partstream.tokens import TokenCount
@@ -200,7 +199,12 @@ class ProviderHost:
 
     async def count(self, params: wire.TokenCountParams, token: CancellationToken) -> wire.TokenCountResult:
         """Counts tokens; an estimate replaces a count that fails."""
-        items = [_countable(item, f"params.items[{index}]") for index, item in enumerate(params["items"])]
+        items = [
+            item.get("text", "")
+            if (message := item.get("message")) is None
+            else methods.decode_message(message, f"params.items[{index}].message")
+            for index, item in enumerate(params["items"])
+        ]
         try:
             hosted, generation, model = await self._find(params["group"], params["model"], token)
         except ProviderFailedError:
@@ -407,11 +411,6 @@ def _named(sources: Sequence[wire.ProviderSource]) -> list[tuple[str, wire.Provi
 
 def _qualified(prefix: str, model_id: str) -> str:
     return f"{prefix}/{model_id}" if prefix else model_id
-
-
-def _countable(item: wire.TokenCountItem, where: str) -> str | ChatMessage:
-    message = item.get("message")
-    return methods.decode_message(message, f"{where}.message") if message is not None else item.get("text", "")
 
 
 def _encoded(count: TokenCount) -> wire.TokenCount:

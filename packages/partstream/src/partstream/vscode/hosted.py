@@ -136,7 +136,11 @@ class Generation:
         self._subscriptions: list[Disposable] = [event(lambda _: on_did_change())] if event is not None else []
         if isinstance(provider, CorrectsTokenCounts):
             corrected = provider.on_did_correct_token_counts
-            self._subscriptions.append(corrected(lambda family: on_did_correct(self._ids_of(family))))
+            self._subscriptions.append(
+                corrected(
+                    lambda family: on_did_correct([one.id for one in self.models.values() if one.family == family])
+                )
+            )
 
     @property
     def is_finished(self) -> bool:
@@ -154,9 +158,6 @@ class Generation:
         aclose = getattr(self.provider, "aclose", None)
         if inspect.iscoroutinefunction(aclose):
             await aclose()
-
-    def _ids_of(self, family: str) -> list[str]:
-        return [model.id for model in self.models.values() if model.family == family]
 
 
 class HostedProvider:

@@ -264,7 +264,10 @@ class Session:
         running = _Running(request.id)
         self._running[request.id] = running
         with logging_from(self._log_level):
-            running.task = asyncio.create_task(self._serve(running, request), name=_name(request))
+            # The name of a task: the method, and the model that it is about.
+            model = request.params.get("model") if isinstance(request.params, dict) else None
+            name = request.method if model is None else f"{request.method} of {model:.100}"
+            running.task = asyncio.create_task(self._serve(running, request), name=name)
         self._tasks.add(running.task)
         running.task.add_done_callback(self._tasks.discard)
 
@@ -477,12 +480,6 @@ class Session:
         if malformed.is_fatal:
             _logger.error("the connection cannot continue: %s", message)
             self._on_exit(1)
-
-
-def _name(request: rpc.Request) -> str:
-    """The name of a request's task: its method, and the model that it is about."""
-    model = request.params.get("model") if isinstance(request.params, dict) else None
-    return request.method if model is None else f"{request.method} of {model:.100}"
 
 
 def _cancelled(request_id: RequestId) -> bytes:
