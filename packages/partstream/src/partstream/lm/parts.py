@@ -377,12 +377,13 @@ def unchecked_part(part_class: type[_P], *values: object) -> _P:
         values: The values of its fields, in order; those that are left out have their defaults.
     """
     part = _new(part_class)
-    _fill(part, *values, *(default for _, default in _fields_of(part_class)[len(values) :]))
+    left_out = _fields_of(part_class)[len(values) :]  # type: ignore[arg-type]
+    _fill(part, *values, *(default for _, default in left_out))
     return part
 
 
 def _fill(part: object, *values: object) -> None:
-    for (name, _), value in zip(_fields_of(type(part)), values, strict=True):
+    for (name, _), value in zip(_fields_of(type(part)), values, strict=True):  # type: ignore[arg-type]
         object.__setattr__(part, name, value)
 
 
