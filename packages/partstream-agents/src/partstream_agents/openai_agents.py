@@ -619,16 +619,6 @@ def _target(handoff: Any) -> Agent[Any] | None:
 # ---- The state of a stopped run, as JSON and back ----
 
 
-def kept_state(result: RunResultStreaming) -> dict[str, Any] | None:
-    """The state of a run as JSON; None where the SDK cannot say it, as for two agents of one name."""
-    from agents import UserError  # noqa: PLC0415 - only where the person's file has imported it
-
-    try:
-        return result.to_state().to_json()
-    except UserError:
-        return None
-
-
 async def restored_state(
     agent: Agent[Any], request: adapter.AgentRequest, context: Any, max_turns: int | None
 ) -> RunState[Any, Agent[Any]] | None:
@@ -639,7 +629,7 @@ async def restored_state(
         context: The person's own object that the tools of the agent get.
         max_turns: The most requests to the model in this run, or None for any number.
     """
-    from agents import RunState, UserError  # noqa: PLC0415 - see `kept_state`
+    from agents import RunState, UserError  # noqa: PLC0415 - only where the person's file has imported it
 
     if request.resumed is None:
         return None
@@ -794,7 +784,12 @@ async def _outputs(result: RunResultStreaming, events: RunEvents) -> AsyncGenera
         raise
     interruptions = result.interruptions
     usages = [_usage(entry) for entry in _entries(result)[before:]]
-    state = kept_state(result) if interruptions else None
+    state = None
+    if interruptions:
+        from agents import UserError  # noqa: PLC0415 - only where the person's file has imported it
+
+        with suppress(UserError):  # the SDK cannot say the state, as for two agents of one name
+            state = result.to_state().to_json()
     for output in events.end(RunEnd(interruptions, result.final_output, state, usages)):
         yield output
 

@@ -465,7 +465,11 @@ class PolicyThreads:
             loop.call_soon_threadsafe(self._begin, future, lambda: self._awaited(future, function, argument, read))
         else:
             self._jobs.put((future, lambda: read(function(argument))))
-            self._need_thread()
+            with self._lock:
+                needs_thread = self._threads < min(self._open, _MOST_THREADS)
+                self._threads += needs_thread
+            if needs_thread:
+                Thread(target=self._work, name="partstream-policy", daemon=True).start()
         return future
 
     def close(self) -> None:
@@ -479,13 +483,6 @@ class PolicyThreads:
     def _note_end(self, _future: Future[Any]) -> None:
         with self._lock:
             self._open -= 1
-
-    def _need_thread(self) -> None:
-        with self._lock:
-            if self._threads >= min(self._open, _MOST_THREADS):
-                return
-            self._threads += 1
-        Thread(target=self._work, name="partstream-policy", daemon=True).start()
 
     def _work(self) -> None:
         while (job := self._jobs.get()) is not None:

@@ -247,7 +247,7 @@ def ask_recall(work: Transaction, windows: Mapping[int, int]) -> dict[int, int]:
 # ---- The directory ----
 
 Value = TypeVar("Value")
-_VERSION: Final = "SELECT version FROM hub_directory"
+VERSION: Final = "SELECT version FROM hub_directory"
 _NEXT_VERSION: Final = "UPDATE hub_directory SET version = ?"
 _RECORD: Final = (
     "INSERT INTO hub_changes (version, time, by_whom, action, value_before, value_after) VALUES (?, ?, ?, ?, ?, ?)"
@@ -322,12 +322,6 @@ _MODELS: Final = _table(
 )
 
 
-def version_of(work: Transaction) -> int:
-    """The version of the directory."""
-    ((version,),) = work.rows(_VERSION)
-    return int(version)
-
-
 def read_directory(work: Transaction, version: int) -> directory.Directory:
     """All of the directory."""
     rules: dict[directory.Owner, list[directory.BudgetRule]] = {}
@@ -385,7 +379,7 @@ def change_directory(
     work: Transaction, changes: Sequence[directory.DirectoryChange], by: str, expected_version: int | None
 ) -> Change:
     """Changes the directory; see :meth:`partstream_hub.store.store.HubStore.change`."""
-    ((version,),) = work.locked(_VERSION)  # one change at a time
+    ((version,),) = work.locked(VERSION)  # one change at a time
     if expected_version is not None and version != expected_version:
         raise DirectoryChangedError(expected_version, version)
     before = read_directory(work, version)

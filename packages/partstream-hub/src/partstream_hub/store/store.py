@@ -232,7 +232,7 @@ class HubStore:
         """All that there is, at one moment; None if its version is `known_version`."""
 
         def read(work: values.Transaction) -> Directory | None:
-            version = tables.version_of(work)
+            ((version,),) = work.rows(tables.VERSION)
             return None if version == known_version else tables.read_directory(work, version)
 
         return self._engine.run(read, values.Access.READ)

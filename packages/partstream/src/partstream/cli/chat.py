@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from partstream.lm.contract import Violation
-    from partstream.lm.parts import FinishReason, ResponsePart
+    from partstream.lm.parts import ResponsePart
 
 _PROMPT: Final = "> "
 
@@ -231,9 +231,10 @@ class ChatSession:
                 raise
             if captured is not None:
                 captured.end(_outcome(response, "completed"))
-        if sentence := _cut_sentence(response.finish_reason):
+        reason = response.finish_reason
+        if reason is not None and (cause := _CUTS.get(reason.unified)) is not None:
             renderer.end_line()
-            self.screens.say(sentence, "yellow")
+            self.screens.say(f"The answer was cut: {cause}{f' ({reason.raw})' if reason.raw else ''}.", "yellow")
 
     async def _model(self) -> LanguageModelChat:
         """The model that answers. If none is named, a server's first one answers from now on, and a note names it."""
@@ -272,14 +273,6 @@ class ChatSession:
 
 def _outcome(response: LanguageModelChatResponse, otherwise: str) -> str:
     return otherwise if response.finish is None else response.finish.outcome.value
-
-
-def _cut_sentence(reason: FinishReason | None) -> str | None:
-    """Why the answer was cut, with the server's own word; None for an answer that ended by itself."""
-    cause = None if reason is None else _CUTS.get(reason.unified)
-    if reason is None or cause is None:
-        return None
-    return f"The answer was cut: {cause}{f' ({reason.raw})' if reason.raw else ''}."
 
 
 def _typed_lines() -> Iterator[str]:

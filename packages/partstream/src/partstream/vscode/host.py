@@ -91,7 +91,10 @@ class ProviderHost:
         self._thinking = ThinkingMemory(_MOST_STATE).of("agent host")
         self._collects_soon = False
         self._surroundings = surroundings or GatewaySurroundings()
-        self._own = {name: self._host_source(name, source) for name, source in _named(sources)}
+        self._own: dict[str, hosting.HostedProvider] = {}
+        for name, one in _named(sources):
+            given, source = {"apiKey": one["apiKey"]} if one.get("apiKey") else hosting.NO_CONFIGURATION, one["source"]
+            self._own[name] = self._host(None, name, name, self._loader_of(source), given, source)
         self._groups: dict[str, _HostedGroup] = {}
         self._closing: set[asyncio.Task[None]] = set()
         self._telling: set[asyncio.Task[None]] = set()
@@ -271,10 +274,6 @@ class ProviderHost:
 
     def _hosted(self) -> list[hosting.HostedProvider]:
         return [*self._own.values(), *(group.provider for group in self._groups.values())]
-
-    def _host_source(self, name: str, source: wire.ProviderSource) -> hosting.HostedProvider:
-        given = {"apiKey": source["apiKey"]} if source.get("apiKey") else hosting.NO_CONFIGURATION
-        return self._host(None, name, name, self._loader_of(source["source"]), given, source["source"])
 
     def _loader_of(self, source: str) -> SourceLoader:
         return SourceLoader(source, lambda: self._surroundings.tokens.open()[0])
