@@ -219,17 +219,17 @@ def test_importing_the_package_or_the_server_loads_nothing_of_the_hub() -> None:
 # The size of the house, and of the walk that follows one answer through it. Each number may only fall: a change that
 # lowers a number lowers its row. A change that raises one says in its message for which capability.
 RATCHETS = {
-    "modules": 357,
-    "lines": 130_500,
-    "lines of the wires": 30_000,
-    "functions per 1,000 lines": 62.3,
+    "modules": 355,
+    "lines": 131_600,
+    "lines of the wires": 29_750,
+    "functions per 1,000 lines": 61.4,
     "modules of less than 80 lines": 42,
-    "modules with one importer, of their own package": 43,
-    "percent of the lines that stand before a module's first definition": 8.9,
+    "modules with one importer, of their own package": 40,
+    "percent of the lines that stand before a module's first definition": 8.8,
     "files of read_stream of a text, Chat Completions": 12,
     "files of write_request of Anthropic Messages, from messages to body": 10,
     "files of a streamed answer of serve, from ASGI scope to provider and back": 25,
-    "files of connect(url).ask to a known server": 39,
+    "files of connect(url).ask to a known server": 38,
 }
 
 
