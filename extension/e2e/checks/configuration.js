@@ -12,6 +12,11 @@ export const WIRE_MODELS = {
   gemini: "Gemini of the Replay",
   ollama: "Llama of the Replay",
 };
+/** What a request needs on wires whose servers give thinking on demand alone, for models of which nothing is known. */
+export const ASKS_TO_THINK = {
+  "anthropic-messages": { thinking: { type: "adaptive" } },
+  gemini: { generationConfig: { thinkingConfig: { includeThoughts: true } } },
+};
 /**
  * The model of a provider file that a group names, with a value for it. The group has no key at first, and a name that
  * keeps its row among the first, which the table of models shows without scrolling.
@@ -69,6 +74,7 @@ export function groups({ upstream }) {
       baseUrl: upstream.urls[protocol],
       protocol,
       discover: false,
+      request: { extraBody: ASKS_TO_THINK[protocol] ?? {} },
       models: [{ id: `wire-${protocol}`, name, family: "wire", ...limits }],
     })),
     {

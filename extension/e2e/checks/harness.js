@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { patience, until } from "../driver/wait.js";
+import { ASKS_TO_THINK } from "./configuration.js";
 
 const FILE = { name: "tide-table.txt", content: "High water at noon, low water at dusk.\n" };
 const FOUND = /High water at noon/;
@@ -29,6 +30,7 @@ export function harnessGroups({ upstream }) {
     vendor: "partstream",
     baseUrl: protocol === "chat-completions" ? upstream.chatUrl : upstream.urls[protocol],
     protocol,
+    request: { extraBody: ASKS_TO_THINK[protocol] ?? {} },
     models: [{ ...LIMITS, ...model }],
   });
   return [

@@ -57,11 +57,11 @@ export const NEW_PROVIDER_CHECKS = [
       // Python runs by then, so the first step has its mark.
       await walkthrough.isMarked("Python is ready");
       await screenshot("help-walkthrough");
-      const picture = ".getting-started-media img";
+      const picture = panel.page.locator(".gettingStartedContainer .getting-started-media img").first();
       await until("the packed picture", async () => {
-        await walkthrough.openStep("Say hello", picture);
-        const shown = panel.page.locator(`.gettingStarted.showDetails ${picture}`).first();
-        return shown.evaluate(({ naturalWidth }) => naturalWidth > 0, undefined, { timeout: patience(2000) }).catch(() => false);
+        await walkthrough.openStep("Say hello", '.getting-started-step.expanded:has-text("Say hello")');
+        const limit = { timeout: patience(2000) };
+        return picture.evaluate(({ naturalWidth }) => naturalWidth > 0, undefined, limit).catch(() => false);
       });
       await screenshot("help-walkthrough-picture");
     },
