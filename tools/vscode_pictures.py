@@ -64,14 +64,8 @@ PICTURES: Final = (
 )
 
 
-PACKED: Final = {"steps": "chat"}
-"""What the extension shows too, and its name there: VS Code shows a packed picture in the walkthrough, and none in the
-page of an extension."""
-
-
-def packed_file_of(name: str, theme: str) -> Path:
-    """Where the extension keeps a picture of its own."""
-    return _ROOT / "extension" / "media" / f"{name}{THEMES[theme]}.webp"
+PACKED: Final = {("steps", "dark"): _ROOT / "extension" / "media" / "chat-dark.webp"}
+"""What the extension shows too, in the walkthrough, beside the light pictures of the pages that it carries."""
 
 
 def file_of(picture: Picture, theme: str) -> Path:
@@ -86,8 +80,8 @@ def main() -> None:
         for picture in PICTURES:
             made = _film(TAKEN / theme / FILM) if picture.name == FILM else _still(TAKEN / theme / picture.name)
             file_of(picture, theme).write_bytes(made)
-            if picture.name in PACKED:
-                packed_file_of(PACKED[picture.name], theme).write_bytes(made)
+            if (packed := PACKED.get((picture.name, theme))) is not None:
+                packed.write_bytes(made)
 
 
 def _film(folder: Path) -> bytes:

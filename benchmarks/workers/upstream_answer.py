@@ -24,7 +24,7 @@ from partstream.protocols.errors import COMMON_ERRORS
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.serve import WireRequest
 from partstream.upstream.configuration import RetryPolicy, Timeouts
-from partstream.upstream.http import HTTPAnswer
+from partstream.upstream.http import HTTPAnswer, place_of
 from partstream.upstream.http_connection import AnswerBody
 from partstream.upstream.transport import Transport, UpstreamRequest
 
@@ -49,6 +49,9 @@ class _Body(AnswerBody):
         pass
 
 
+_PLACE = place_of("http://127.0.0.1", "/v1/responses", "")
+
+
 class _Http:
     """Instead of the connections to an upstream."""
 
@@ -64,15 +67,16 @@ class _Http:
         response = httpx2.Response(200, headers=head, stream=body, request=request, extensions={"body": body})
         open_exchange = options.get("capture")
         if open_exchange is None:
-            return HTTPAnswer(response, {})
-        return HTTPAnswer(response, {}, capture=_begun(open_exchange, request, response))
+            return HTTPAnswer(response, _PLACE, {})
+        return HTTPAnswer(response, _PLACE, {}, capture=_begun(open_exchange, response))
 
 
-def _begun(open_exchange: Callable[..., Any], request: httpx2.Request, response: httpx2.Response) -> Any:
+def _begun(open_exchange: Callable[..., Any], response: httpx2.Response) -> Any:
     from partstream.codec.redaction import Redactor  # noqa: PLC0415 - as the next
-    from partstream.upstream.http import begin_exchange, take_head  # noqa: PLC0415 - a checkout may have none
+    from partstream.upstream.http import BuiltRequest, begin_exchange, take_head  # noqa: PLC0415 - a checkout may have none
 
-    exchange = begin_exchange(open_exchange, request, b"{}", (), (), Redactor)
+    built = BuiltRequest("POST", _PLACE, {}, b"{}", {})
+    exchange = begin_exchange(open_exchange, built, (), (), Redactor)
     take_head(exchange, response)
     return exchange
 

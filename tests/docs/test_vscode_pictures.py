@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from offences import assert_none
-from tools.vscode_pictures import FILM, PACKED, PICTURES, PICTURES_FOLDER, THEMES, Picture, file_of, packed_file_of
+from tools.vscode_pictures import FILM, PACKED, PICTURES, PICTURES_FOLDER, THEMES, Picture, file_of
 
 PROJECT = Path(__file__).resolve().parents[2]
 CHECKS = (PROJECT / "extension/e2e/checks/pictures.js").read_text(encoding="utf-8")
@@ -48,8 +48,8 @@ def test_its_page_shows_it_in_both_themes_and_says_what_is_seen(picture: Picture
 
 @pytest.mark.parametrize("theme", THEMES)
 def test_the_extension_shows_the_pictures_of_the_docs(theme: str) -> None:
-    shown = {picture.name: file_of(picture, theme).read_bytes() for picture in PICTURES}
-    assert_none(name for name, packed in PACKED.items() if packed_file_of(packed, theme).read_bytes() != shown[name])
+    shown = {(picture.name, theme): file_of(picture, theme).read_bytes() for picture in PICTURES}
+    assert_none(key for key, packed in PACKED.items() if key[1] == theme and packed.read_bytes() != shown[key])
 
 
 def test_the_readme_shows_no_motion_to_who_wants_none() -> None:

@@ -185,9 +185,9 @@ class UpstreamHTTP:
                 exchange.no_response(failure)
         raise failure  # here, so that the client's error, which holds the request and its key, is no context of it
 
-    def _build(self, request: OutboundHTTPRequest, key: endpoint.Secret | None) -> _BuiltRequest:
+    def _build(self, request: OutboundHTTPRequest, key: endpoint.Secret | None) -> BuiltRequest:
         sent = self._own_headers(request, key)
-        place = _place(self._configuration.base_url, request.path, request.query)
+        place = place_of(self._configuration.base_url, request.path, request.query)
         client = self._connections.client()
         proxy = self._connections.proxy
         if proxy is not None:  # one that the environment names is in no setting
@@ -205,7 +205,7 @@ class UpstreamHTTP:
             whole = {"host": place.host, **self._connections.headers, **headers}
             if content or request.method in _WITH_BODY:
                 whole["content-length"] = str(len(content))
-        return _BuiltRequest(request.method, place, whole, content, sent)
+        return BuiltRequest(request.method, place, whole, content, sent)
 
     def _own_headers(self, request: OutboundHTTPRequest, key: endpoint.Secret | None) -> dict[str, str]:
         """The headers of the key, the configured ones, and our user agent; any of them but the last may be secret."""
@@ -253,7 +253,8 @@ class _Place(NamedTuple):
 
 
 @lru_cache(maxsize=64)
-def _place(base_url: str, path: str, query: str) -> _Place:
+def place_of(base_url: str, path: str, query: str) -> _Place:
+    """Where a request to a path of an upstream goes."""
     url = endpoint.url_on_host(base_url, path, query)
     parsed = httpx2.URL(url)
     port = parsed.port or (443 if parsed.scheme == "https" else 80)
@@ -262,7 +263,7 @@ def _place(base_url: str, path: str, query: str) -> _Place:
 
 
 @dataclass(frozen=True, slots=True)
-class _BuiltRequest:
+class BuiltRequest:
     """A request with all its headers, and with those of them that may hold a secret.
 
     A traceback with local variables shows none of its content.
@@ -506,7 +507,7 @@ class Connections:
         return self._client
 
     async def send(
-        self, built: _BuiltRequest, exchange: ExchangeTap | None, redactor: Callable[[], Redactor]
+        self, built: BuiltRequest, exchange: ExchangeTap | None, redactor: Callable[[], Redactor]
     ) -> httpx2.Response:
         """Sends a request and returns its answer when the head has come.
 
@@ -648,7 +649,7 @@ _OF_PACKED_BODIES: Final = frozenset({"content-encoding", "content-length"})
 
 def begin_exchange(
     open_exchange: OpenExchange,
-    built: _BuiltRequest,
+    built: BuiltRequest,
     secrets: Container[str],
     own_headers: Container[str],
     redactor: Callable[[], Redactor],
