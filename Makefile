@@ -87,7 +87,7 @@ test-slow: ## Run the tests that `test` leaves out: slow ones of Python, all che
 	$(MAKE) --no-print-directory test-python LANE=slow IS_INSTALLED=1 && \
 	echo "all parts: $$(( $$(date +%s) - start )) s"
 
-check: ## Run lint, types and all tests, in less than 15 minutes: what a change must pass
+check: ## Run lint, types and all tests, in about twenty minutes: what a change must pass
 	@$(MAKE) --no-print-directory lint types && $(MAKE) --no-print-directory test && $(MAKE) --no-print-directory test-slow
 
 .PHONY: tests-installed test-editor ai-sdk extension-types extension-style extension-tests $(PARTS:%=test-%)
