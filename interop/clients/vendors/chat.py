@@ -35,13 +35,7 @@ class Chat(VendorWire):
     name = "chat-completions"
     base_path = "/v1"
     paths = MappingProxyType({"/chat/completions": "answer"})
-
-    @property
-    def types(self) -> Mapping[str, Any]:
-        """See the base."""
-        types = dict(super().types)
-        root = types[_ROOT["is"]]
-        return types | {_ROOT["is"]: {**root, "fields": {**root["fields"], "stream": "boolean"}}}
+    beyond = MappingProxyType({_ROOT["is"]: {"stream": "boolean"}})
 
     def no_model(self, name: str) -> RefusedRequestError:
         """See the base."""

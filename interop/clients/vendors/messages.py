@@ -36,13 +36,7 @@ class Messages(VendorWire):
     name = "anthropic-messages"
     base_path = "/v1"
     paths = MappingProxyType({"/messages": "answer", "/messages/count_tokens": "count"})
-
-    @property
-    def types(self) -> Mapping[str, Any]:
-        """See the base."""
-        types = dict(super().types)
-        root = types[_ROOT["is"]]
-        return types | {_ROOT["is"]: {**root, "fields": {**root["fields"], "stream": "boolean"}}}
+    beyond = MappingProxyType({_ROOT["is"]: {"stream": "boolean"}})
 
     def no_model(self, name: str) -> RefusedRequestError:
         """See the base."""

@@ -53,6 +53,7 @@ class Responses(VendorWire):
     name = "openresponses"
     base_path = "/v1"
     has_socket = True
+    beyond = _BEYOND
     paths = MappingProxyType(
         {"/responses": "answer", "/responses/compact": "compaction", "/responses/input_tokens": "count"}
     )
@@ -62,7 +63,7 @@ class Responses(VendorWire):
         """See the base: with what OpenAI takes from its own clients."""
         types = dict(super().types)
         items = [*(one["is"] for one in types[_ROOT["is"]]["fields"]["input"]["one"][1]["list"]["one"])]
-        for name, more in {**dict.fromkeys(items, _OF_ITEMS), **_BEYOND}.items():
+        for name, more in dict.fromkeys(items, _OF_ITEMS).items():
             types[name] = {**types[name], "fields": {**types[name]["fields"], **more}}
         for name, needed in _NEEDED.items():
             types[name] = {**types[name], "required": needed}

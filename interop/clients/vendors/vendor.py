@@ -19,6 +19,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import count
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
 
@@ -140,17 +141,21 @@ class VendorWire(ABC):
         base_path: The path of its base URL.
         paths: The ends of the paths, each with what it is for: `answer`, or something that :meth:`document` knows.
         has_socket: Whether requests come over a WebSocket too.
+        beyond: Fields that the vendor takes and the types do not have, by the name of their object.
     """
 
     name: str
     base_path: str
     paths: Mapping[str, str]
     has_socket: bool = False
+    beyond: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
 
     @property
     def types(self) -> Mapping[str, Any]:
-        """The objects of the official types."""
-        types: Mapping[str, Any] = read_kept(self.name)["types"]
+        """The objects of the official types, with what the vendor takes beyond them."""
+        types: dict[str, Any] = dict(read_kept(self.name)["types"])
+        for name, fields in self.beyond.items():
+            types[name] = {**types[name], "fields": {**types[name]["fields"], **fields}}
         return types
 
     def check(self, asked: Asked, models: Sequence[str], given: Mapping[str, str]) -> None:

@@ -3,8 +3,8 @@
 `Ledger` is used by one thread, that of the event loop. `LedgerWorker` has a thread of its own for the file, so that a
 slow disk never delays an answer. Callers wait for reads, but never long: a warm lookup of a thousand messages takes a
 few milliseconds; after a read that takes longer than :data:`PATIENCE`, callers do not wait again until it has ended.
-No caller waits for writes: they are collected, and `flush` has them written, all that come within a second in one
-transaction.
+No caller waits for writes: they are collected, and `flush` has them written, all that come within a quarter of a second
+in one transaction.
 
 Callers do not notice problems with the file. Rows that cannot be read in time are unknown and are read again the next
 time; rows that cannot be written stay in memory.
@@ -304,7 +304,7 @@ class Ledger:
     # ---- the file ----
 
     def flush(self) -> None:
-        """Has new rows written in the background: now, or with those of the next flushes within a second."""
+        """Has new rows written in the background: now, or with those of further flushes in a quarter of a second."""
         if self._worker is not None:
             self._worker.flush()
 
