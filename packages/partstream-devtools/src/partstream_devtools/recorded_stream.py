@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import islice
 from json import JSONDecodeError as JsonJSONDecodeError
 from json import JSONDecoder
@@ -141,6 +142,7 @@ def _is_cut(data: bytes, framing: Framing) -> bool:
 _GZIP: Final = b"\x1f\x8b"
 _GZIP_WINDOW: Final = zlib.MAX_WBITS | 16
 """zlib's way to say that the data has the head of gzip."""
+_UNPACKED_AT_ONCE: Final = 1024 * 1024
 _BETWEEN: Final = frozenset(" \t\r\n,")
 """Signs between the JSON values of a text."""
 _MARK: Final = b"\xef\xbb\xbf"
@@ -149,6 +151,29 @@ _HTTP_HEADS: Final = re.compile(
 )
 """The heads of HTTP replies before a body, as `curl -i` prints them: that of a redirect or a proxy comes before the
 last one."""
+
+
+@dataclass(frozen=True, slots=True)
+class UnpackingLimits:
+    """How much a packed file may hold.
+
+    Attributes:
+        entries: The most entries of an archive.
+        entry_size: The most bytes of one entry, unpacked.
+        total_size: The most bytes of all entries, unpacked.
+        free_size: Up to so many bytes in all, entries may be packed as well as they can be.
+        ratio: Above that, the most bytes that come of one byte of the file.
+    """
+
+    entries: int = 50_000
+    entry_size: int = 512 * 1024 * 1024
+    total_size: int = 1024 * 1024 * 1024
+    free_size: int = 64 * 1024 * 1024
+    ratio: int = 200
+
+    def most_of(self, packed_size: int) -> int:
+        """The most bytes that a file of that many packed bytes may unpack to, all in all."""
+        return min(self.total_size, max(self.free_size, self.ratio * packed_size))
 
 
 class CaptureError(ValueError):
@@ -166,7 +191,7 @@ def as_stream(data: bytes, path: str) -> tuple[bytes, str]:
         path: Its name.
 
     Raises:
-        CaptureError: It is packed with gzip, and broken.
+        CaptureError: It is packed with gzip, and broken, or unpacks to more than :class:`UnpackingLimits` allow.
     """
     if data.startswith(_GZIP):
         data, path = _unpacked(data), path.removesuffix(".gz")
@@ -177,17 +202,23 @@ def as_stream(data: bytes, path: str) -> tuple[bytes, str]:
 
 
 def _unpacked(data: bytes) -> bytes:
-    pieces: list[bytes] = []
+    most = UnpackingLimits().most_of(len(data))
+    unpacked = bytearray()
     while data:
         member = zlib.decompressobj(_GZIP_WINDOW)
-        try:
-            pieces.append(member.decompress(data))
-        except zlib.error as error:
-            raise CaptureError(f"broken gzip ({error})") from error
-        if not member.eof:
-            raise CaptureError("gzip that ends too early")
+        while not member.eof:
+            try:
+                piece = member.decompress(data, _UNPACKED_AT_ONCE)
+            except zlib.error as error:
+                raise CaptureError(f"broken gzip ({error})") from error
+            if not piece and not member.eof:
+                raise CaptureError("gzip that ends too early")
+            if len(unpacked) + len(piece) > most:
+                raise CaptureError(f"gzip that unpacks to more than {most:,} bytes")
+            unpacked += piece
+            data = member.unconsumed_tail
         data = member.unused_data.lstrip(b"\0")
-    return b"".join(pieces)
+    return bytes(unpacked)
 
 
 def _lines(data: bytes) -> bytes | None:

@@ -5,11 +5,12 @@ import json
 import stat
 import tracemalloc
 import zipfile
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from hashlib import sha256
 from struct import pack, unpack_from
 from typing import Any
+from zlib import compressobj
 
 import pytest
 from hypothesis import given, settings
@@ -17,7 +18,10 @@ from hypothesis import strategies as st
 
 from bundles.made_bundles import FULL
 from partstream_devtools.bundles import documents as errors
-from partstream_devtools.bundles.archive import ArchiveLimits, read_bundle, write_bundle
+from partstream_devtools.bundles.archive import read_bundle, write_bundle
+from partstream_devtools.bundles.forms import read_any
+from partstream_devtools.recorded_stream import UnpackingLimits
+from partstream_devtools.redaction.redacting import redact
 
 GOOD = write_bundle(FULL)
 CHUNKS = "exchanges/002/response.chunks"
@@ -183,7 +187,7 @@ def test_a_wrong_file_is_refused_with_what_was_got_and_expected(
     make: Callable[[], bytes], kind: type[errors.BundleError], says: str
 ) -> None:
     with pytest.raises(errors.BundleError) as caught:
-        read_bundle(make(), ArchiveLimits(entries=100))
+        read_bundle(make(), UnpackingLimits(entries=100))
     error = caught.value
     assert type(error) is kind
     assert says in str(error)
@@ -202,15 +206,51 @@ def test_a_zip_with_a_comment_is_read() -> None:
     assert read_bundle(commented) == FULL
 
 
-def test_of_a_bomb_no_more_is_unpacked_than_the_directory_says() -> None:
-    bomb = _liar()
+@contextmanager
+def _taking_at_most(size: int) -> Iterator[None]:
     tracemalloc.start()
     try:
-        with pytest.raises(errors.BrokenArchiveError):
-            read_bundle(bomb)
-        assert tracemalloc.get_traced_memory()[1] < 1_000_000
+        yield
+        assert tracemalloc.get_traced_memory()[1] < size
     finally:
         tracemalloc.stop()
+
+
+def test_of_a_bomb_no_more_is_unpacked_than_the_directory_says() -> None:
+    bomb = _liar()
+    with _taking_at_most(1_000_000), pytest.raises(errors.BrokenArchiveError):
+        read_bundle(bomb)
+
+
+def _gzip_bomb(size: int) -> bytes:
+    packer = compressobj(9, wbits=31)
+    return packer.compress(b"data: ") + b"".join(packer.compress(bytes(1 << 20)) for _ in range(size)) + packer.flush()
+
+
+def test_a_packed_stream_is_given_up_at_the_limit_of_what_it_may_unpack_to() -> None:
+    bomb = _gzip_bomb(80)
+    with _taking_at_most(140_000_000), pytest.raises(errors.BundleContentError, match="more than 67,108,864 bytes"):
+        read_any(bomb, "a.sse.gz")
+
+
+NESTED = 20_000
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"error":' + b"[" * NESTED + b"]" * NESTED + b"}",
+        b'data: {"error":' + b"[" * NESTED + b"]" * NESTED + b"}\n\n",
+        b"data: " + b'{"a":' * NESTED + b'"said"' + b"}" * NESTED + b"\n\n",
+        b"data: " + b'{"a":[' * NESTED,
+    ],
+    ids=["lists", "lists in an event", "objects", "cut"],
+)
+def test_values_in_values_without_an_end_are_redacted_in_little_memory(body: bytes) -> None:
+    bundle = read_any(body, "a.sse")
+    with _taking_at_most(100_000_000):
+        redacted, _ = redact(bundle)
+    assert b"said" not in redacted.exchanges[0].body
 
 
 @given(st.data())

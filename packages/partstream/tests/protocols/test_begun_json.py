@@ -30,6 +30,8 @@ VALUES = st.recursive(
         ('{"a', None),
         ("[1", None),
         ("", None),
+        ('{"a":' * 20_000, None),
+        ('{"a":1' + ',"b":2' * 20_000, {"a": 1, "b": 2}),
     ],
 )
 def test_what_is_there_is_read(text, begun):

@@ -19,8 +19,11 @@ from typing import Any, Final
 from partstream.codec.json_codec import dumps
 from partstream_devtools.bundles import documents
 from partstream_devtools.bundles.exchange import Bundle, RecordedAnswer, RecordedExchange, Redaction, RedactionLevel
+from partstream_devtools.recorded_stream import UnpackingLimits
 
 # ---- Zip archives ----
+
+_LIMITS: Final = UnpackingLimits()
 
 ARCHIVE_BEGINS: Final = b"PK\x03\x04"
 """What an archive with entries begins with."""
@@ -51,25 +54,6 @@ _PLAIN, _FOLDER = 0o100000, 0o040000
 
 _NOT_IN_NAMES: Final = re.compile(r'[\x00-\x1f\x7f\\:*?"<>|]')
 """Signs that a system takes for more than a letter of a name."""
-
-
-@dataclass(frozen=True, slots=True)
-class ArchiveLimits:
-    """How much an archive may hold.
-
-    Attributes:
-        entries: The most entries.
-        entry_size: The most bytes of one entry, unpacked.
-        total_size: The most bytes of all entries, unpacked.
-        free_size: Up to so many bytes in all, entries may be packed as well as they can be.
-        ratio: Above that, the most bytes that come of one byte of the archive.
-    """
-
-    entries: int = 50_000
-    entry_size: int = 512 * 1024 * 1024
-    total_size: int = 1024 * 1024 * 1024
-    free_size: int = 64 * 1024 * 1024
-    ratio: int = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +103,7 @@ def pack(entries: Mapping[str, bytes]) -> bytes:
 # ---- Reading a zip ----
 
 
-def unpack(data: bytes, limits: ArchiveLimits = ArchiveLimits()) -> dict[str, bytes]:
+def unpack(data: bytes, limits: UnpackingLimits = _LIMITS) -> dict[str, bytes]:
     """The files of an archive by name; folders are left out.
 
     Raises:
@@ -158,7 +142,7 @@ def _end_of(data: bytes) -> tuple[int, tuple[int, ...]]:
     raise documents.NotABundleError("the file", f"bytes that begin with {data[:8]!r}", "a zip, which begins with b'PK'")
 
 
-def _directory(data: bytes, limits: ArchiveLimits) -> tuple[list[_Entry], int]:
+def _directory(data: bytes, limits: UnpackingLimits) -> tuple[list[_Entry], int]:
     """The rows of the directory, and its place."""
     end_at, (disk, first_disk, here, count, size, place, _) = _end_of(data)
     if _MOST_IN_16_BITS in (here, count) or _MOST_IN_32_BITS in (size, place):
@@ -207,7 +191,7 @@ def _name(raw: bytes) -> str:
         raise documents.UnsafeEntryError("the directory", f"the name {raw!r}", "a name in UTF-8") from error
 
 
-def _check_all(entries: list[_Entry], archive_size: int, limits: ArchiveLimits) -> None:
+def _check_all(entries: list[_Entry], archive_size: int, limits: UnpackingLimits) -> None:
     """Whether the entries are what a bundle may hold, as far as the directory says."""
     names: set[str] = set()
     for entry in entries:
@@ -230,8 +214,7 @@ def _check_all(entries: list[_Entry], archive_size: int, limits: ArchiveLimits) 
         if entry.size > limits.entry_size:
             raise documents.BundleTooLargeError(entry.name, entry.size, limits.entry_size, "bytes unpacked")
     total = sum(entry.size for entry in entries)
-    most = min(limits.total_size, max(limits.free_size, archive_size * limits.ratio))
-    if total > most:
+    if total > (most := limits.most_of(archive_size)):
         raise documents.BundleTooLargeError("the file", total, most, "bytes unpacked")
 
 
@@ -392,7 +375,7 @@ def looks_like_a_bundle(data: bytes) -> bool:
     return data.startswith(ARCHIVE_BEGINS)
 
 
-def read_bundle(data: bytes, limits: ArchiveLimits = ArchiveLimits()) -> Bundle:
+def read_bundle(data: bytes, limits: UnpackingLimits = _LIMITS) -> Bundle:
     """What a `.partstream.zip` holds, within the limits.
 
     Raises:

@@ -3,12 +3,17 @@
 Reads what breaks off, and what is no JSON: every text of an answer has to be found, also that of a broken one, whatever
 the framing of the body. What is no event is text, and every byte of a body belongs to one of the places found here. A
 string is written escape for escape, byte for byte.
+
+Values below :data:`~partstream.codec.json_codec.MOST_LEVELS` levels share the place of that level: a server may send
+lists in lists without an end, and each place holds its whole path.
 """
 
 from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
+
+from partstream.codec.json_codec import MOST_LEVELS
 
 if TYPE_CHECKING:
     from partstream_devtools.redaction.fragments import Meaning
@@ -146,14 +151,16 @@ class _Reader:
         return self._events
 
     def open_object(self) -> None:
-        top = self._top
-        place, indices = (self._root, ()) if top is None else (top.here, top.indices)
-        self._push(_Open(place, indices, is_list=False))
+        if (top := self._top) is None:
+            self._push(_Open(self._root, (), is_list=False))
+        else:
+            self._push(_Open(top.place if self._is_deep else top.here, top.indices, is_list=False))
 
     def open_list(self) -> None:
         """At the top, it begins a list of events."""
         if (top := self._top) is not None:
-            self._push(_Open(top.here.element, (*top.indices, 0), is_list=True))
+            place = top.place if self._is_deep else top.here.element
+            self._push(_Open(place, (*top.indices[: MOST_LEVELS - 1], 0), is_list=True))
 
     def close(self) -> None:
         """Also the wrong one of `}` and `]`."""
@@ -177,6 +184,10 @@ class _Reader:
     def named(self) -> None:
         if self._top is not None:
             self._top.waits_for_name = False
+
+    @property
+    def _is_deep(self) -> bool:
+        return len(self._stack) >= MOST_LEVELS
 
     def _push(self, opened: _Open) -> None:
         self._stack.append(opened)

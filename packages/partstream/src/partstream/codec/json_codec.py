@@ -232,9 +232,12 @@ def begun_object(data: bytes) -> dict[str, Any] | None:
 
 
 def _closed(text: str) -> list[str]:
-    """The text with every open string, list and object closed: as it is, and as it was before its last member."""
+    """The text with every open string, list and object closed: as it is, and as it was before its last member.
+
+    Empty where it nests in more than :data:`MOST_LEVELS` levels.
+    """
     open_values: list[str] = []
-    before_member, open_then = "", ""
+    before_member, open_then = 0, ""
     ends_in_string = False
     for sign in _SIGNS.finditer(text):
         part = sign[0]
@@ -243,15 +246,17 @@ def _closed(text: str) -> list[str]:
         ends_in_string = part.startswith('"') and (len(part) == 1 or not part.endswith('"') or is_hidden)
         if part in _CLOSES:
             open_values.append(_CLOSES[part])
-            before_member, open_then = text[: sign.end()], "".join(reversed(open_values))
+            if len(open_values) > MOST_LEVELS:
+                return []
+            before_member, open_then = sign.end(), "".join(reversed(open_values))
         elif part in {"}", "]"}:
             if open_values:
                 open_values.pop()
         elif part == ",":
-            before_member, open_then = text[: sign.start()], "".join(reversed(open_values))
+            before_member, open_then = sign.start(), "".join(reversed(open_values))
     closing = "".join(reversed(open_values))
     whole = text.rstrip("\\") + '"' if ends_in_string else text
-    return [whole + closing, before_member + open_then]
+    return [whole + closing, text[:before_member] + open_then]
 
 
 # ---- Values that JSON cannot represent ----
