@@ -14,7 +14,6 @@ newest recording that is kept. Then one of these ways shows them:
 from __future__ import annotations
 import asyncio
 import sys
-import webbrowser
 from base64 import b64decode
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing
@@ -25,7 +24,7 @@ from typing import Any, Final
 import click
 from rich.text import Text
 
-from partstream.cli.console import busy_with, can_open_browser, make_console
+from partstream.cli.console import busy_with, can_open_browser, make_console, open_link
 from partstream.cli.terminal import ExitCode, drop_output
 from partstream.codec.json_codec import dumps
 from partstream.codec.text import visible
@@ -486,6 +485,9 @@ class FilesSource:
         return {**answer, "bytes": ""}
 
 
+_LINK_FILE: Final = "inspector-link.html"
+
+
 def show_page(files: Sequence[ViewedFile], *, opens_browser: bool) -> ExitCode:
     """Shows the page of files until Ctrl-C, in a browser or by its address; prints a summary without any browser."""
     if opens_browser and not can_open_browser():
@@ -517,7 +519,7 @@ async def _serve(source: ViewSource, *, opens_browser: bool) -> ExitCode:
         click.echo(f"The page is at {url} until Ctrl-C.")
         sys.stdout.flush()
         if opens_browser:
-            webbrowser.open(url)
+            open_link(url, _LINK_FILE)
 
     ending = await serve_view(source, _page, on_ready)
     click.echo(_CLOSED[ending])
@@ -529,7 +531,7 @@ def page_beside(files: Sequence[ViewedFile], say: Callable[[str], object]) -> No
 
     def on_ready(url: str) -> None:
         say(f"The page is at {url} until the command ends.")
-        webbrowser.open(url)
+        open_link(url, _LINK_FILE)
 
     asyncio.run(serve_view(FilesSource(files), _page, on_ready))
 

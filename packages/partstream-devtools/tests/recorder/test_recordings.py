@@ -4,6 +4,8 @@ import asyncio
 import json
 import threading
 
+import pytest
+
 from partstream.upstream.configuration import GatewayConfiguration
 from partstream_devtools.bundles.exchange import HowEnded
 from partstream_devtools.bundles.forms import read_any
@@ -71,6 +73,38 @@ def test_a_recording_that_is_full_is_followed_by_the_next_and_finished_beside(tm
         asked = [exchange.request.body for bundle in kept for exchange in bundle.exchanges]
         assert [f"question {number}".encode() in one for number, one in enumerate(asked)] == [True] * 5
         assert all(exchange.end.how is HowEnded.WHOLE for bundle in kept for exchange in bundle.exchanges)
+
+    asyncio.run(check())
+
+
+@pytest.mark.parametrize("most", [1, 2], ids=["finished in a process", "finished in a thread"])
+def test_no_file_holds_the_key_that_a_model_repeats_in_several_events(tmp_path, most):
+    async def check():
+        recordings = Recordings(tmp_path / "x.partstream.zip", print, most_exchanges=most)
+        key = "8f1e02ab77c94d5d9b6a30c2e4f71d58"
+        pieces = [key[at : at + 4] for at in range(0, len(key), 4)]
+        deltas = [{"index": 0, "delta": {"content": piece}, "finish_reason": None} for piece in pieces]
+        said = b"".join(
+            b"data: " + json.dumps({"id": "c", "choices": [choice]}).encode() + b"\n\n" for choice in deltas
+        )
+        (tmp_path / "said.sse").write_bytes(said + b"data: [DONE]\n\n")
+        async with asyncio.timeout(40), ReplayUpstream(replay=tmp_path / "said.sse") as upstream:
+            async with RecordingProxy(GatewayConfiguration(base_url=upstream.base_url), recordings.watch) as proxy:
+                for _ in range(2):
+                    url = f"{proxy.base_url}/chat/completions"
+                    asked = {"model": "m", "stream": True, "messages": [{"role": "user", "content": "Hi"}]}
+                    received = await receive(url, json=asked, headers={"authorization": f"Bearer {key}"})
+                    assert received.body == said + b"data: [DONE]\n\n"
+                    while recordings._growing.open_exchanges:
+                        await asyncio.sleep(0)
+            await recordings.close()
+        assert recordings.left == {}
+        for file in recordings.files:
+            for exchange in read_any(file.read_bytes(), file.name).exchanges:
+                events = [json.loads(line[6:]) for line in exchange.body.split(b"\n") if line.startswith(b"data: {")]
+                joined = "".join(event["choices"][0]["delta"]["content"] for event in events)
+                assert len(joined) == len(key)
+                assert key[:8] not in joined
 
     asyncio.run(check())
 

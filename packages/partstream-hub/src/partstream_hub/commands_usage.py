@@ -7,17 +7,15 @@ page of a running hub, once.
 
 from __future__ import annotations
 import sys
-import webbrowser
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
-from html import escape
 from typing import TYPE_CHECKING, Any, Final
 from zoneinfo import ZoneInfo
 
 import click
 
-from partstream.cli.console import can_open_browser, put_page, write_page
+from partstream.cli.console import can_open_browser, open_link, put_page
 from partstream.codec.json_codec import dumps, loads
 from partstream.codec.system import CACHE
 from partstream.config.editing import written_value
@@ -429,12 +427,7 @@ def page(url: str, person: str | None, *, opens: bool | None) -> None:
     click.echo(f"The page, good once in the next {LINK_SECONDS / 60:.0f} minutes:", err=True)
     click.echo(link)
     if opens or (opens is None and sys.stdout.isatty() and can_open_browser()):
-        # By a file that leads there: others on this machine can read the arguments of a browser.
-        path = CACHE.path() / _PAGE_FILE
-        leads = f'<meta http-equiv="refresh" content="0;url={escape(link)}">'
-        head = f'<meta charset="utf-8"><meta name="referrer" content="no-referrer">{leads}'
-        write_page(path, f"<!doctype html>\n{head}\n")
-        webbrowser.open(path.absolute().as_uri())
+        open_link(link, _PAGE_FILE)
 
 
 def _person(directory: Directory, name: str | None) -> str:

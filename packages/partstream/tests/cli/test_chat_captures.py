@@ -205,7 +205,7 @@ def test_inspect_in_a_chat_serves_the_page_while_the_chat_goes_on(tmp_path: Path
 
     async def test() -> None:
         async with ReplayUpstream() as upstream:
-            process = await start(*chat(upstream), BROWSER=f"{browser} %s")
+            process = await start(*chat(upstream), BROWSER=f"{browser} %s", PARTSTREAM_CACHE=str(tmp_path))
             assert process.stdin is not None
             assert process.stderr is not None
             process.stdin.write(b"Hi\n/inspect\n")
@@ -219,6 +219,10 @@ def test_inspect_in_a_chat_serves_the_page_while_the_chat_goes_on(tmp_path: Path
             process.stdin.write(b"Again\n")
             ended = await end(process)
             assert ended.output.count(HELLO) == 2
+        link = tmp_path / "inspector-link.html"
+        assert (tmp_path / "opened").read_text().strip() == link.as_uri(), "others can read the browser's arguments"
+        assert f'content="0;url={url}"' in link.read_text(encoding="utf-8")
+        assert stat.S_IMODE(link.stat().st_mode) == 0o600
 
     run(test())
 

@@ -23,6 +23,7 @@ from queue import SimpleQueue
 from typing import Final
 
 from partstream._version import __version__
+from partstream.codec.json_codec import dumps
 from partstream.codec.redaction import Redactor, names_a_secret, query_without_secrets, without_secrets_by_name
 from partstream.codec.text import bare_media_type
 from partstream.protocols.protocol import loadable_protocols
@@ -177,7 +178,7 @@ class RecordingFile:
     """A recording that grows, with the ending of partial recordings; belongs to one event loop.
 
     `on_failure` is called when it cannot be written any more. `file` is where it is, `exchanges` have begun in it,
-    `open_exchanges` of them go on.
+    `open_exchanges` of them go on, and `secrets` are the keys that they were sent with.
 
     Raises:
         OSError: It cannot be made.
@@ -185,6 +186,7 @@ class RecordingFile:
 
     def __init__(self, path: Path, on_failure: Callable[[OSError], object] = lambda error: None) -> None:
         self.exchanges = self.open_exchanges = 0
+        self.secrets: set[str] = set()
         self.file = BackgroundFile(path, on_failure)
         self._recording = PartialRecording(self.file.append, "record", f"partstream {__version__}", versions_here())
         self._first: int | None = None
@@ -194,7 +196,10 @@ class RecordingFile:
         self.exchanges += 1
         self.open_exchanges += 1
         self._first = request.at if self._first is None else self._first
-        return _Watcher(self, self.file, _Life(self._recording, self.exchanges, request, request.at - self._first))
+        redactor = redactor_of_request(request)
+        self.secrets |= redactor.secrets
+        offset = request.at - self._first
+        return _Watcher(self, self.file, _Life(self._recording, self.exchanges, request, redactor, offset))
 
     async def close(self) -> None:
         """Closes the file when all is written."""
@@ -236,14 +241,16 @@ class _Watcher:
 class _Life:
     """One exchange as records of the file. All but the times of sending is done in the thread of the file."""
 
-    def __init__(self, recording: PartialRecording, number: int, request: ForwardedRequest, offset: int) -> None:
+    def __init__(
+        self, recording: PartialRecording, number: int, request: ForwardedRequest, redactor: Redactor, offset: int
+    ) -> None:
         self.sending_at = request.at
         self._recording = recording
         self._number = number
         self._request = request
         self._offset = offset
         self._started_at = datetime.now(UTC).isoformat(timespec="microseconds")
-        self._redactor = redactor_of_request(request)
+        self._redactor = redactor
         self._reads = MaskedReads(self._redactor)
         self._has_begun = False
         self._protocol: str | None = None
@@ -385,7 +392,8 @@ class Recordings:
         for recording, file in self._full:
             await recording.close()
             if recording.exchanges:
-                await self._kept(recording.file.path, file, asyncio.to_thread(finish, recording.file.path, file))
+                finishing = asyncio.to_thread(finish, recording.file.path, file, recording.secrets)
+                await self._kept(recording.file.path, file, finishing)
             else:
                 recording.file.path.unlink(missing_ok=True)
 
@@ -410,7 +418,8 @@ class Recordings:
     async def _finish_beside(self, recording: RecordingFile, file: Path) -> None:
         await recording.close()
         async with self._one_at_a_time:
-            await self._kept(recording.file.path, file, _finish_in_a_process(recording.file.path, file))
+            finishing = _finish_in_a_process(recording.file.path, file, recording.secrets)
+            await self._kept(recording.file.path, file, finishing)
 
     async def _kept(self, part: Path, file: Path, finishing: Awaitable[None]) -> None:
         try:
@@ -438,12 +447,12 @@ def _stem(name: str) -> str:
     return name[: len(name) - max(map(len, endings), default=0)]
 
 
-async def _finish_in_a_process(part: Path, file: Path) -> None:
+async def _finish_in_a_process(part: Path, file: Path, secrets: Iterable[str]) -> None:
     command = (sys.executable, "-m", "partstream_devtools.recorder.finishing", str(part), str(file))
     process = await asyncio.create_subprocess_exec(
-        *command, stdin=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE
+        *command, stdin=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
     )
-    _, said = await process.communicate()
+    _, said = await process.communicate(dumps([*secrets]))
     if process.returncode:
         lines = said.decode(errors="replace").strip().splitlines()
         raise OSError(0, lines[-1] if lines else f"the process ended with {process.returncode}")

@@ -8,6 +8,7 @@ person at a terminal; without one, it says which option answers the question.
 from __future__ import annotations
 import asyncio
 import getpass
+import html
 import json
 import os
 import re
@@ -30,6 +31,7 @@ from rich.text import Text
 
 from partstream.cli.terminal import ungated
 from partstream.codec.json_codec import loads
+from partstream.codec.system import CACHE
 from partstream.codec.text import visible
 from partstream.lm import parts
 from partstream.lm.outputs import Finish, StreamOutput, Unmapped
@@ -509,6 +511,24 @@ def put_page(page: str, out: str, folder: UserFolder, name: str) -> None:
     click.echo(f"The page is in {visible(str(path))}")
     if out == IN_BROWSER:
         webbrowser.open(path.absolute().as_uri())
+
+
+def open_link(link: str, name: str) -> None:
+    """Opens a link with a token in a browser.
+
+    A file that the user alone can read leads there: others on this machine can read the arguments of a browser.
+
+    Args:
+        link: The address of the page.
+        name: The name of that file.
+
+    Raises:
+        click.ClickException: The file cannot be written.
+    """
+    path = CACHE.path() / name
+    leads = f'<meta http-equiv="refresh" content="0;url={html.escape(link)}">'
+    write_page(path, f'<!doctype html>\n<meta charset="utf-8"><meta name="referrer" content="no-referrer">{leads}\n')
+    webbrowser.open(path.absolute().as_uri())
 
 
 def can_open_browser() -> bool:
