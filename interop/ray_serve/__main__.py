@@ -21,7 +21,7 @@ import click
 from rich.console import Console
 
 from benchmarks import machine
-from benchmarks.serving.processes import _family, started
+from benchmarks.serving.processes import family, started
 from interop.ray_serve.asking import KEY
 from interop.ray_serve.checks import CHECKS, DRAIN, KILLS, NotSeenError, drain
 from interop.ray_serve.figures import figures
@@ -131,19 +131,19 @@ def _serving(way: Way, folder: Path, what: tuple[str, ...], more: Mapping[str, s
     options = ("--port", str(port), "--drain-seconds", str(_DRAIN_SECONDS), "--log", "off", *way.arguments)
     command = [str(ENVIRONMENT.program("python")), "-m", "partstream", "serve", *what, *options]
     ready = b"GET /readyz HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: close\r\n\r\n"
-    family: list[int] = []
+    members: list[int] = []
     try:
         with started(command, port, ready, ROOT, folder / "log", environment) as server:
-            family = _family(server.pid)
+            members = family(server.pid)
             try:
                 yield server
             finally:
-                family += [one for one in _family(server.pid) if one not in family] if _lives(server.pid) else []
+                members += [one for one in family(server.pid) if one not in members] if _lives(server.pid) else []
                 with suppress(ProcessLookupError):
                     os.kill(server.pid, signal.SIGTERM)
                 _await_end(server.pid)
     finally:
-        for one in family:
+        for one in members:
             _end(one)
 
 

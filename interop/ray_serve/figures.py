@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from benchmarks.serving.processes import _family
+from benchmarks.serving.processes import family
 from interop.ray_serve.asking import asked, request_bytes
 
 if TYPE_CHECKING:
@@ -96,15 +96,15 @@ def _event_microseconds(server: Process) -> float:
 
 def _memory(pid: int) -> Mapping[str, float]:
     """The processes and their memory: summed, and with what they share counted once."""
-    family = _family(pid)
+    members = family(pid)
     resident = proportional = 0
-    for one in family:
+    for one in members:
         with suppress(OSError):
             rollup = Path(f"/proc/{one}/smaps_rollup").read_text(encoding="ascii")
             resident += int(re.search(r"^Rss:\s+(\d+)", rollup, re.MULTILINE)[1])  # type: ignore[index]
             proportional += int(re.search(r"^Pss:\s+(\d+)", rollup, re.MULTILINE)[1])  # type: ignore[index]
     return {
-        "processes": len(family),
+        "processes": len(members),
         "resident_mebibytes": resident / _KIBIBYTE,
         "shared_once_mebibytes": proportional / _KIBIBYTE,
     }

@@ -30,6 +30,32 @@ def test_the_load_counts_events_and_finds_the_first_word(tmp_path: Path) -> None
     assert all(0 < part < request for part, request in zip(result["from_part"], result["from_request"], strict=True))
 
 
+_BUSY = r"""
+import socket, subprocess, sys, threading, time
+
+def work():
+    until = time.thread_time() + 0.3
+    while time.thread_time() < until:
+        pass
+
+thread = threading.Thread(target=work)
+thread.start()
+thread.join()
+subprocess.run([sys.executable, "-c", "import time\nwhile time.process_time() < 0.3: pass"], check=True)
+with socket.create_server(("127.0.0.1", int(sys.argv[1]))) as server:
+    while True:
+        with server.accept()[0] as connection:
+            connection.recv(100)
+            connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
+"""
+
+
+def test_processor_time_keeps_what_ended_threads_and_processes_used(tmp_path: Path) -> None:
+    port = free_port()
+    with started([sys.executable, "-c", _BUSY, str(port)], port, b"?", ROOT, tmp_path / "log", {}) as process:
+        assert process.processor_seconds() >= 0.58  # 0.02 for the ticks in which the system counts ended processes
+
+
 def test_the_floor_sends_as_many_words_as_it_is_asked_for() -> None:
     sent: list[bytes] = []
 
