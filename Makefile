@@ -31,6 +31,7 @@ PART ?=
 TRY ?=
 WHAT ?=
 ONLY ?=
+ROUNDS ?=
 # ONLY="a b" chooses rows of a table by their names.
 CHOSEN = $(foreach one,$(ONLY),--only "$(one)")
 
@@ -259,8 +260,10 @@ pictures: setup ## Take the pictures of VS Code in the README and the docs anew,
 # Each keeps its figures in a results.json, and from there they go into a page; `streams`, `tokens` and `caching` write
 # into their page with DOCS=1.
 # - streams: reads streams beside other libraries, in eight minutes
-# - serve: `partstream serve` beside LiteLLM's proxy, in ten minutes; record: `partstream record` before a server, in five
-# - hub: the hub beside LiteLLM's proxy with its database, in half an hour
+# - serve: `partstream serve` and hubs beside a floor and gateways of others, in a quarter of an hour;
+#   ONLY="floor partstream" ROUNDS=3 is a quick look, which leaves the page as it is
+# - record: `partstream record` before a server, in five minutes
+# - hub: the hub beside LiteLLM's proxy with its database, in a quarter of an hour
 # - simulate: a hub of 10,000 people on 200 workers in virtual time, in ten minutes
 # - proof: the budgets of the hub on four workers and a real Postgres, which fail, in a quarter of an hour
 # - soak: clients of `partstream serve` that behave badly, in two minutes
@@ -268,7 +271,7 @@ pictures: setup ## Take the pictures of VS Code in the README and the docs anew,
 # - tokens: how far token estimates are from the truth; session: the totals of a session of 200 turns
 # - caching: what prompt caching saves in an agent's session
 BENCH_streams := benchmarks $(if $(DOCS),--docs docs/performance.md)
-BENCH_serve := benchmarks.serving
+BENCH_serve := benchmarks.serving $(CHOSEN) $(if $(ROUNDS),--rounds $(ROUNDS))
 BENCH_record := benchmarks.recording
 BENCH_pages := benchmarks.pages
 BENCH_hub := benchmarks.hub
@@ -282,6 +285,7 @@ BENCHES := streams serve record hub simulate proof soak pages vscode tokens sess
 $(call checked,bench,WHAT,$(BENCHES))
 
 #: WHAT=streams|serve|record|hub|simulate|proof|soak|pages|vscode|tokens|session|caching; without it, streams
+#: ONLY="floor partstream" and ROUNDS=3 make a quick look of serve
 #: DOCS=1 puts the figures of streams, tokens and caching into their page
 bench: setup ## Measure beside others
 	@$(MAKE) --no-print-directory bench-$(or $(WHAT),streams)

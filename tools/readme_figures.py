@@ -30,8 +30,8 @@ _FIGURES: Final = (
         "performance", "performance", "text: openai package / partstream, fast",
     ),
     _Figure(
-        "processor time to pass on a word: LiteLLM's proxy / `partstream serve`",
-        "serving-performance", "serving", "upstream to client: processor time, LiteLLM / Partstream",
+        "processor time to pass on an answer of ten words: LiteLLM's proxy / `partstream serve`",
+        "serving-performance", "serving", "processor time of an answer of 10 words, LiteLLM / Partstream",
     ),
     _Figure(
         "memory of an idle server: LiteLLM's proxy / `partstream serve`",
@@ -42,8 +42,8 @@ _FIGURES: Final = (
         "hub-performance", "hub", "processor time of a request, LiteLLM / hub",
     ),
     _Figure(
-        "latency that a hub adds to the first token (target: 1 ms, missed)",
-        "hub-performance", "hub", "added to the first word, median",
+        "latency that a hub on Postgres adds to the first token of `partstream serve`",
+        "serving-performance", "serving", "added to the first word by a hub on Postgres, more than without",
     ),
 )  # fmt: skip
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 import json
+import signal
 import tempfile
 from pathlib import Path
 
@@ -12,23 +13,27 @@ from benchmarks import machine
 from benchmarks.grids import draw
 from benchmarks.hub.measure import Sizes, measure
 from benchmarks.hub.page import RESULTS, grids
+from benchmarks.progress import Progress
 
 
 @click.command()
 @click.option("--rounds", default=3, show_default=True, help="How often each contestant is asked in turn.")
 @click.option("--firsts", default=100, show_default=True, help="How many first words are timed in a round.")
-@click.option("--answers", default=100_000, show_default=True, help="How many answers the hub gives for its memory.")
-@click.option("--peer-answers", default=10_000, show_default=True, help="How many LiteLLM's proxy gives.")
+@click.option("--answers", default=30_000, show_default=True, help="How many answers the hub gives for its memory.")
+@click.option("--peer-answers", default=2_000, show_default=True, help="How many LiteLLM's proxy gives.")
 @click.option("--bursts", default=3, show_default=True, help="How many budgets are run into.")
 @click.option("--peers/--no-peers", default=True, help="Measure LiteLLM's proxy too.")
 @click.option("--output", type=click.Path(path_type=Path), default=RESULTS, show_default=True)
 def main(rounds: int, firsts: int, answers: int, peer_answers: int, bursts: int, peers: bool, output: Path) -> None:
     """Measures the hub beside LiteLLM's proxy with its database."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends what it has started, as with SIGINT
     console = Console()
     facts = machine.facts()
     sizes = Sizes(rounds, firsts, answers, peer_answers, bursts, peers)
-    with tempfile.TemporaryDirectory() as folder, console.status("measuring") as status:
-        measured = measure(sizes, Path(folder), status.update)
+    progress = Progress()
+    with tempfile.TemporaryDirectory() as folder:
+        measured = measure(sizes, Path(folder), progress)
+    progress.end()
     results = {"machine": {name: facts[name] for name in ("date", "processor", "system", "python")}, **measured}
     for grid in grids(results):
         draw(grid, console)

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 import json
-import sys
 import time
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
-from benchmarks.serving.processes import ROOT, started
-from interop.servers.processes import free_port
-
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from contextlib import AbstractContextManager
     from pathlib import Path
 
@@ -21,10 +16,10 @@ if TYPE_CHECKING:
 __all__ = [
     "DIRECT", "HUB", "LITELLM", "PRICES",
     "Gateway", "RunningGateway",
-    "nanodollars", "noted", "request", "upstream",
+    "nanodollars", "noted", "request",
 ]  # fmt: skip
 
-DIRECT: Final = "the upstream itself"
+DIRECT: Final = "the model server"
 HUB: Final = "the hub"
 LITELLM: Final = "LiteLLM's proxy"
 PRICES: Final = {"input": 1_000, "output": 10_000}
@@ -93,16 +88,6 @@ class Gateway:
     start: Callable[[Path, str, int], AbstractContextManager[RunningGateway]]
     install: Callable[[], None] = lambda: None
     is_peer: bool = False
-
-
-@contextmanager
-def upstream(folder: Path) -> Iterator[int]:
-    """Runs the model server behind the gateways; its port."""
-    port = free_port()
-    ready = b"GET /v1/models HTTP/1.1\r\nhost: h\r\nconnection: close\r\n\r\n"
-    command = [sys.executable, "-m", "benchmarks.hub.upstream", str(port)]
-    with started(command, port, ready, ROOT, folder / "upstream.log", {}):
-        yield port
 
 
 def noted(read: Callable[[], int], cost: int) -> int:

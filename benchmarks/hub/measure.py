@@ -9,26 +9,28 @@ from typing import TYPE_CHECKING, Any, Final
 import psycopg
 
 from benchmarks.hub.burst import burst
-from benchmarks.hub.gateways import DIRECT, PRICES, nanodollars, request, upstream
+from benchmarks.hub.gateways import DIRECT, PRICES, nanodollars, request
 from benchmarks.hub.litellm_database import litellm_gateway
 from benchmarks.hub.own import hub_gateway
-from benchmarks.hub.upstream import INPUT
+from benchmarks.model_server import INPUT, model_server
 from benchmarks.serving.processes import Load
 from interop.servers.environments import NotInstalledError
 from interop.servers.postgres import PostgresServer
 from interop.servers.processes import NotStartedError, free_port
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from benchmarks.hub.gateways import Gateway, RunningGateway
+    from benchmarks.progress import Progress
 
 __all__ = ["Sizes", "measure"]
 
-_LONGEST: Final = 240.0
 _AT_ONCE: Final = 16
 _WORDS: Final = 10
+_FEW_WORDS: Final = 3
+"""Words of the many answers that show what they leave in memory."""
 _BURST_WORDS: Final = 30
 _BURST_ROOM: Final = 100
 """How many answers the budget of a burst pays."""
@@ -53,13 +55,13 @@ class Sizes:
 
     rounds: int = 3
     firsts: int = 100
-    answers: int = 100_000
-    peer_answers: int = 10_000
+    answers: int = 30_000
+    peer_answers: int = 2_000
     bursts: int = 3
     peers: bool = True
 
 
-def measure(sizes: Sizes, folder: Path, say: Callable[[str], object]) -> dict[str, Any]:
+def measure(sizes: Sizes, folder: Path, progress: Progress) -> dict[str, Any]:
     """Measures; the result is JSON.
 
     Raises:
@@ -70,13 +72,13 @@ def measure(sizes: Sizes, folder: Path, say: Callable[[str], object]) -> dict[st
     with ExitStack() as stack:
         load = stack.enter_context(Load())
         postgres = stack.enter_context(_postgres())
-        upstream_port = stack.enter_context(upstream(folder))
+        upstream_port = stack.enter_context(model_server(folder))
         running: dict[str, RunningGateway] = {}
         for number, gateway in enumerate((hub_gateway, litellm_gateway)):
             if gateway.is_peer and not sizes.peers:
                 skipped[gateway.name] = "left out"
                 continue
-            say(f"starting {gateway.name}")
+            progress.say(f"starting {gateway.name}")
             try:
                 gateway.install()
                 running[gateway.name] = stack.enter_context(
@@ -89,12 +91,15 @@ def measure(sizes: Sizes, folder: Path, say: Callable[[str], object]) -> dict[st
         ports = {DIRECT: (upstream_port, "")}
         ports |= {name: (one.process.port, one.unlimited_key) for name, one in running.items()}
         for port, key in ports.values():
-            load.order(port, request(key, _WORDS), streams=2, answers=5, seconds=_LONGEST)
+            load.order(port, request(key, _WORDS), words=_WORDS, streams=2, answers=5)
         idle = {name: one.process.resident_bytes() for name, one in running.items()}
-        firsts = _firsts(ports, load, sizes, say)
-        rates = _rates(ports, running, load, sizes, say)
-        bursts = {name: _bursts(one, sizes, say) for name, one in running.items()}
-        memory = _memory(running, load, sizes, say)
+        each = _CHUNK // _AT_ONCE * _AT_ONCE
+        chunks = sum(-(-_answers_of(one.gateway, sizes) // each) for one in running.values())
+        progress.expect(2 * sizes.rounds * len(ports) + sizes.bursts * len(running) + chunks)
+        firsts = _firsts(ports, load, sizes, progress)
+        rates = _rates(ports, running, load, sizes, progress)
+        bursts = {name: _bursts(one, sizes, progress) for name, one in running.items()}
+        memory = _memory(running, load, sizes, progress)
         starts = {name: one.process.start_seconds for name, one in running.items()}
     return {
         "sizes": asdict(sizes),
@@ -126,19 +131,16 @@ def _database(server: PostgresServer, number: int) -> str:
     return server.address(name)
 
 
-def _firsts(
-    ports: Mapping[str, tuple[int, str]], load: Load, sizes: Sizes, say: Callable[[str], object]
-) -> dict[str, Any]:
+def _firsts(ports: Mapping[str, tuple[int, str]], load: Load, sizes: Sizes, progress: Progress) -> dict[str, Any]:
     """By contestant and round: the median and the 99th percentile of the milliseconds to the first word."""
     results: dict[str, Any] = {name: {"median": [], "last_hundredth": []} for name in ports}
     for number in range(sizes.rounds):
         for name, (port, key) in ports.items():
-            say(f"round {number + 1}: first words, {name}")
+            progress.say(f"round {number + 1}: first words, {name}")
             asked = request(key, _WORDS)
-            result = load.order(port, asked, streams=1, answers=sizes.firsts, seconds=_LONGEST)
-            milliseconds = [one / 1e6 for one in result["from_request"]]
-            results[name]["median"].append(median(milliseconds))
-            results[name]["last_hundredth"].append(quantiles(milliseconds, n=100)[98])
+            came = load.order(port, asked, words=_WORDS, answers=sizes.firsts)
+            results[name]["median"].append(median(came.first_words))
+            results[name]["last_hundredth"].append(quantiles(came.first_words, n=100)[98])
     return results
 
 
@@ -147,31 +149,31 @@ def _rates(
     running: Mapping[str, RunningGateway],
     load: Load,
     sizes: Sizes,
-    say: Callable[[str], object],
+    progress: Progress,
 ) -> dict[str, Any]:
     """By contestant and round: requests a second, and milliseconds of processor time for a request."""
     results: dict[str, Any] = {name: {"per_second": [], "processor": []} for name in ports}
     for number in range(sizes.rounds):
         for name, (port, key) in ports.items():
-            say(f"round {number + 1}: {_AT_ONCE} clients, {name}")
+            progress.say(f"round {number + 1}: {_AT_ONCE} clients, {name}")
             process = running[name].process if name in running else None
             before = process.processor_seconds() if process else 0.0
             asked = request(key, _WORDS)
-            result = load.order(port, asked, streams=_AT_ONCE, answers=sizes.firsts // 2, seconds=_LONGEST)
+            came = load.order(port, asked, words=_WORDS, streams=_AT_ONCE, answers=sizes.firsts // 2)
             answers = _AT_ONCE * (sizes.firsts // 2)
-            results[name]["per_second"].append(answers / result["seconds"])
+            results[name]["per_second"].append(answers / came.seconds)
             if process is not None:
                 results[name]["processor"].append((process.processor_seconds() - before) / answers * 1e3)
     return results
 
 
-def _bursts(gateway: RunningGateway, sizes: Sizes, say: Callable[[str], object]) -> list[dict[str, Any]]:
+def _bursts(gateway: RunningGateway, sizes: Sizes, progress: Progress) -> list[dict[str, Any]]:
     """Each burst: what the budget was, what the answers cost, and what was refused; amounts in nanodollars."""
     results: list[dict[str, Any]] = []
     each = nanodollars(INPUT, _BURST_WORDS)
     limit = each * _BURST_ROOM
     for number in range(sizes.bursts):
-        say(f"burst {number + 1} at the limit, {gateway.gateway.name}")
+        progress.say(f"burst {number + 1} at the limit, {gateway.gateway.name}")
         key = gateway.make_key(f"burst-{number + 1}", limit)
         came = burst(gateway.process.port, key, requests=_BURST_REQUESTS, at_once=_BURST_AT_ONCE, words=_BURST_WORDS)
         cost = came.answered * nanodollars(INPUT, 0) + nanodollars(0, came.words)
@@ -179,9 +181,7 @@ def _bursts(gateway: RunningGateway, sizes: Sizes, say: Callable[[str], object])
     return results
 
 
-def _memory(
-    running: Mapping[str, RunningGateway], load: Load, sizes: Sizes, say: Callable[[str], object]
-) -> dict[str, Any]:
+def _memory(running: Mapping[str, RunningGateway], load: Load, sizes: Sizes, progress: Progress) -> dict[str, Any]:
     """By gateway: the bytes that it holds before, after a tenth, halfway through and after many short answers."""
     results: dict[str, Any] = {}
     for name, one in running.items():
@@ -190,10 +190,10 @@ def _memory(
         given = 0
         for share in (0.1, 0.5, 1.0):
             while given < answers * share:
-                say(f"{given:,} of {answers:,} answers, {name}")
+                progress.say(f"{given:,} of {answers:,} answers, {name}")
                 each = _CHUNK // _AT_ONCE
-                asked = request(one.unlimited_key, 3)
-                load.order(one.process.port, asked, streams=_AT_ONCE, answers=each, seconds=_LONGEST)
+                asked = request(one.unlimited_key, _FEW_WORDS)
+                load.order(one.process.port, asked, words=_FEW_WORDS, streams=_AT_ONCE, answers=each)
                 given += each * _AT_ONCE
             held.append(one.process.resident_bytes())
         results[name] = {"answers": given, "bytes": held}

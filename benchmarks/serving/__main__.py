@@ -3,6 +3,9 @@ found."""
 
 from __future__ import annotations
 import json
+import os
+import re
+import signal
 import tempfile
 from pathlib import Path
 
@@ -11,27 +14,39 @@ from rich.console import Console
 
 from benchmarks import machine
 from benchmarks.grids import draw
+from benchmarks.progress import Progress
+from benchmarks.serving.contestants import GROUPS, versions
 from benchmarks.serving.measure import Sizes, measure
 from benchmarks.serving.page import RESULTS, grids
 
 
 @click.command()
-@click.option("--rounds", default=3, show_default=True, help="How often each contestant streams.")
-@click.option("--firsts", default=100, show_default=True, help="How many first words are timed in a round.")
-@click.option("--share", default=1.0, show_default=True, help="What part of the words and answers; for a quick look.")
-@click.option("--output", type=click.Path(path_type=Path), default=RESULTS, show_default=True)
-@click.option("--peers/--no-peers", default=True, help="Measure LiteLLM's proxy too.")
-def main(rounds: int, firsts: int, share: float, output: Path, peers: bool) -> None:
-    """Measures `partstream serve` beside LiteLLM's proxy and a bare server."""
-    console = Console()
+@click.option("--rounds", default=10, show_default=True, help="How often each contestant has its turn.")
+@click.option("--firsts", default=50, show_default=True, help="How many first words are timed in a round.")
+@click.option("--starts", default=4, show_default=True, help="How often each server is started.")
+@click.option("--only", multiple=True, help=f"Who takes part, for a quick look: of {', '.join(GROUPS)}.")
+@click.option("--output", type=click.Path(path_type=Path), help=f"Default: {RESULTS.name}, for a run with everybody.")
+def main(rounds: int, firsts: int, starts: int, only: tuple[str, ...], output: Path | None) -> None:
+    """Measures `partstream serve` and a hub beside the floor and gateways of others."""
+    groups = frozenset(name for names in only for name in names.split(","))
+    if unknown := groups.difference(GROUPS):
+        raise click.BadParameter(f"{', '.join(sorted(unknown))}: say some of {', '.join(GROUPS)}")
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends what it has started, as with SIGINT
+    console, progress = Console(), Progress()
     facts = machine.facts()
-    with tempfile.TemporaryDirectory() as folder, console.status("measuring") as status:
-        measured = measure(Sizes(rounds, firsts, share, peers), Path(folder), status.update)
-    results = {"machine": {name: facts[name] for name in ("date", "processor", "system", "python")}, **measured}
+    with tempfile.TemporaryDirectory() as folder:
+        measured = measure(Sizes(rounds, firsts, starts, groups), Path(folder), progress)
+    progress.end()
+    about = {name: facts[name] for name in ("date", "processor", "system", "python", "node")}
+    results = {"machine": {**about, "gateways": versions(), "load at the end": f"{os.getloadavg()[0]:.1f}"}, **measured}
     for grid in grids(results):
         draw(grid, console)
-    output.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
-    console.print(f"written to {output}")
+    if output is None and not groups:
+        output = RESULTS
+    if output is not None:
+        text = re.sub(r"\[[\d\s.,e-]+\]", lambda values: " ".join(values[0].split()), json.dumps(results, indent=1))
+        output.write_text(text + "\n", encoding="utf-8")
+        console.print(f"written to {output}")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,9 @@
 """The load: asks a server over raw sockets and counts what comes; a process of its own, told what to do on standard
-input, one JSON object a line."""
+input, one JSON object a line.
+
+An answer is whole when its body has ended, and has every word that was asked for. Some servers close the connection at
+the end of an answer: the next one is asked over a new connection, whose opening is not in the time to a first word.
+"""
 
 from __future__ import annotations
 import asyncio
@@ -8,10 +12,13 @@ import re
 import sys
 import time
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
-_STAMP = re.compile(rb"t=(\d+);")
-_END = b"0\r\n\r\n"
+_STAMP: Final = re.compile(rb"t=(\d+);")
+_HEAD: Final = b"HTTP/1.1 200"
+_END: Final = b"0\r\n\r\n"
+_TAIL: Final = 64
+"""Bytes that are kept of what came, for what the next ones complete."""
 
 
 @dataclass(slots=True)
@@ -19,32 +26,28 @@ class Tally:
     """What came of one order.
 
     Attributes:
-        events: How many events.
-        bytes: How many bytes, heads and framing too.
         failures: Answers that were no stream, or not whole.
         from_request: Nanoseconds from a request to the first word of its answer.
-        from_part: Nanoseconds from the first word at whoever said it.
+        said: What the first failures looked like.
     """
 
-    events: int = 0
-    bytes: int = 0
     failures: int = 0
     from_request: list[int] = field(default_factory=list)
-    from_part: list[int] = field(default_factory=list)
+    said: list[str] = field(default_factory=list)
 
 
 class Connection(asyncio.Protocol):
-    """Asks for one answer after the other."""
+    """Asks for one answer after the other, until there are enough or the server closes."""
 
-    def __init__(self, request: bytes, answers: int, tally: Tally, done: asyncio.Future[None]) -> None:
-        self._request = request
-        self._left = answers
+    def __init__(self, order: dict[str, Any], answers: int, tally: Tally) -> None:
+        self._request = order["request"].encode()
+        self._mark = order["mark"].encode()
+        self._words = order["words"]
         self._tally = tally
-        self._done = done
+        self.left = answers
+        self.done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._transport: Any = None
-        self._last = b""
-        self._asked_at = 0
-        self._has_head = self._has_stamp = False
+        self._began = b""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Asks the first time."""
@@ -52,70 +55,80 @@ class Connection(asyncio.Protocol):
         self._ask()
 
     def _ask(self) -> None:
-        self._last = b""
-        self._has_head = self._has_stamp = False
+        self._began = self._tail = b""
+        self._marks = 0
+        self._has_stamp = self._is_chunked = self._closes = False
         self._asked_at = time.monotonic_ns()
         self._transport.write(self._request)
 
     def data_received(self, data: bytes) -> None:
-        """Counts."""
-        tally = self._tally
-        tally.bytes += len(data)
+        """Looks for the first word, counts the others, and notices the end."""
+        seen = self._tail + data
         if not self._has_stamp:
             now = time.monotonic_ns()
-            if not self._has_head:
-                self._has_head = True
-                if not data.startswith(b"HTTP/1.1 200"):
-                    tally.failures += 1
-                    print(data[:600], file=sys.stderr, flush=True)
-            stamp = _STAMP.search(self._last + data)
-            if stamp is not None:
-                self._has_stamp = True
-                tally.from_request.append(now - self._asked_at)
-                tally.from_part.append(now - int(stamp[1]))
-        seen = self._last[-1:] + data
-        tally.events += seen.count(b"\n\n")
-        self._last = (self._last + data)[-64:] if len(data) < 64 else data[-64:]
-        if self._last.endswith(_END):
-            self._left -= 1
-            tally.failures += not self._has_stamp
-            if self._left:
-                self._ask()
-            else:
-                self._transport.close()
+            self._began += data
+            if not self._began.startswith(_HEAD):
+                self._closes = True
                 self._finish()
-
-    def connection_lost(self, _error: Exception | None) -> None:
-        """Counts an answer that was cut."""
-        if not self._done.done():
-            self._tally.failures += 1
+                return
+            if _STAMP.search(seen):
+                self._has_stamp = True
+                self._tally.from_request.append(now - self._asked_at)
+                head = self._began.partition(b"\r\n\r\n")[0].lower()
+                self._is_chunked = b"\r\ntransfer-encoding: chunked" in head
+                self._closes = b"\r\nconnection: close" in head
+        self._marks += (self._tail[1 - len(self._mark) :] + data).count(self._mark)
+        self._tail = seen[-_TAIL:]
+        if seen.endswith(_END) and (self._is_chunked or not self._has_stamp):
             self._finish()
 
+    def connection_lost(self, _error: Exception | None) -> None:
+        """Ends an answer whose body is as long as the connection, or that was cut."""
+        if self._began:
+            self._finish()
+        if not self.done.done():
+            self.done.set_result(None)
+
     def _finish(self) -> None:
-        if not self._done.done():
-            self._done.set_result(None)
+        self.left -= 1
+        if not (self._has_stamp and self._marks == self._words - 1):
+            self._tally.failures += 1
+            if len(self._tally.said) < 3:
+                self._tally.said.append(f"{self._marks} words after the first, {self._began[:600]!r}")
+        self._began = b""
+        if self.left and not self._closes:
+            self._ask()
+        else:
+            self._transport.close()
+
+
+async def _client(order: dict[str, Any], tally: Tally) -> None:
+    """One client: its answers, over as many connections as the server makes it open."""
+    left = order["answers"]
+    while left and tally.failures < order["answers"]:
+        make = lambda: Connection(order, left, tally)  # noqa: B023, E731 # called at once
+        _, connection = await asyncio.get_running_loop().create_connection(make, "127.0.0.1", order["port"])
+        await connection.done
+        if connection.left == left:
+            tally.failures += 1
+            tally.said.append("the connection was closed without an answer")
+        left = connection.left
 
 
 async def _order(order: dict[str, Any]) -> dict[str, Any]:
-    loop = asyncio.get_running_loop()
     tally = Tally()
     began = time.monotonic()
-
-    async def one() -> None:
-        done: asyncio.Future[None] = loop.create_future()
-        make = lambda: Connection(order["request"].encode(), order["answers"], tally, done)  # noqa: E731
-        await loop.create_connection(make, "127.0.0.1", order["port"])
-        await done
-
-    async with asyncio.timeout(order["seconds"]):
-        await asyncio.gather(*(one() for _ in range(order["streams"])))
+    try:
+        async with asyncio.timeout(order["seconds"]):
+            await asyncio.gather(*(_client(order, tally) for _ in range(order["streams"])))
+    except TimeoutError:
+        tally.failures += 1
+        tally.said.append(f"took longer than {order['seconds']} s")
     return {
         "seconds": time.monotonic() - began,
-        "events": tally.events,
-        "bytes": tally.bytes,
         "failures": tally.failures,
+        "said": tally.said,
         "from_request": tally.from_request,
-        "from_part": tally.from_part,
     }
 
 

@@ -15,16 +15,18 @@ import time
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from interop.servers.processes import NotStartedError, end_group
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-__all__ = ["Load", "Process", "family", "started"]
+__all__ = ["MARK", "Came", "Load", "NotWholeError", "Process", "family", "started"]
 
 ROOT: Final = Path(__file__).resolve().parent.parent.parent
+MARK: Final = "lorem"
+"""What every word of an answer but the first begins with, and nothing else in it has."""
 _LONGEST_START: Final = 120
 
 
@@ -126,6 +128,27 @@ def _answers(port: int, ready: bytes) -> bool:
         return False
 
 
+class NotWholeError(Exception):
+    """Answers of a server were no streams or not whole.
+
+    Attributes:
+        count: How many.
+        said: What the first of them looked like.
+    """
+
+    def __init__(self, count: int, said: Sequence[str]) -> None:
+        self.count = count
+        self.said = said
+        super().__init__(f"{count} answers were not whole: {'; '.join(said)}")
+
+
+class Came(NamedTuple):
+    """What came of an order: the seconds of all of it, and the milliseconds from each request to its first word."""
+
+    seconds: float
+    first_words: list[float]
+
+
 class Load:
     """The process that asks; use it in a `with` block."""
 
@@ -145,22 +168,29 @@ class Load:
         self._process.kill()
         self._process.communicate()
 
-    def order(self, port: int, request: str, *, streams: int, answers: int, seconds: float) -> dict[str, Any]:
+    def order(
+        self, port: int, request: str, *, words: int, streams: int = 1, answers: int = 1, seconds: float = 240.0
+    ) -> Came:
         """Asks over several connections at once, for several answers each.
 
+        Args:
+            port: Of the server.
+            request: The bytes that are sent for each answer.
+            words: How many words an answer has, the first one included.
+            streams: How many clients ask at once.
+            answers: How many answers each of them gets.
+            seconds: How long all of it may take.
+
         Raises:
-            RuntimeError: An answer was no stream, or not whole, or it took longer than `seconds`.
+            NotWholeError: An answer was no stream or not whole, or it took too long.
         """
-        order = {"port": port, "request": request, "streams": streams, "answers": answers, "seconds": seconds}
+        order = {"port": port, "request": request, "words": words, "mark": MARK, "streams": streams}
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin is not None
         assert stdout is not None
-        stdin.write(json.dumps(order) + "\n")
+        stdin.write(json.dumps(order | {"answers": answers, "seconds": seconds}) + "\n")
         stdin.flush()
-        line = stdout.readline()
-        if not line:
-            raise RuntimeError("the load ended: an order took too long")
-        result: dict[str, Any] = json.loads(line)
-        if result["failures"]:
-            raise RuntimeError(f"{result['failures']} answers were not whole")
-        return result
+        came = json.loads(stdout.readline())
+        if came["failures"]:
+            raise NotWholeError(came["failures"], came["said"])
+        return Came(came["seconds"], [one / 1e6 for one in came["from_request"]])

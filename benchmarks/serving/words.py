@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from partstream import CancellationToken, ChatMessage, Progress, RequestOptions
 
-PARTS = [TextPart(f"word{number:02} ") for number in range(64)]
+PARTS = [TextPart(f"lorem{number:02} ") for number in range(64)]
 
 
 class Words(LanguageModelChatProvider):
@@ -42,7 +42,7 @@ class Words(LanguageModelChatProvider):
         """Says the words."""
         count = int("".join(part.value for part in messages[-1].content if isinstance(part, TextPart)))
         progress.report(TextPart(f"t={time.monotonic_ns()};"))
-        for number in range(count - 1):
+        for number in range(1, count):
             progress.report(PARTS[number % 64])
             await asyncio.sleep(0)
 

@@ -1,33 +1,93 @@
 """The measurement of serving: its load counts what really came, and its page says what its results say."""
 
 import asyncio
+import copy
+import io
 import json
+import re
+import socket
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from benchmarks.serving.contestants import CONTESTANTS, OURS, RESPONSES, Contestant
-from benchmarks.serving.page import RESULTS, page
-from benchmarks.serving.processes import Load, started
-from benchmarks.serving.ready_made import application
+from benchmarks.model_server import INPUT, model_server, words
+from benchmarks.progress import Progress
+from benchmarks.serving.contestants import CONTESTANTS, DIRECT, DIRECT_MESSAGES, FLOOR, PEERS, Contestant
+from benchmarks.serving.floor import KEY, Floor
+from benchmarks.serving.measure import _check
+from benchmarks.serving.page import RESULTS, grids, page
+from benchmarks.serving.processes import Load, NotWholeError, started
 from interop.servers.processes import free_port
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
 
-def test_the_load_counts_events_and_finds_the_first_word(tmp_path: Path) -> None:
-    port = free_port()
-    command = [sys.executable, "-m", "benchmarks.serving.upstream", str(port)]
-    ready = b"GET /models HTTP/1.1\r\nhost: h\r\n\r\n"
-    with started(command, port, ready, ROOT, tmp_path / "log", {}) as process, Load() as load:
-        before = process.processor_seconds()
-        result = load.order(port, OURS.request(50), streams=3, answers=4, seconds=20)
-        assert process.processor_seconds() > before
-        assert process.resident_bytes() > 1_000_000
-    assert result["events"] == 3 * 4 * (50 + 3)  # the end, the usage and [DONE]
-    assert len(result["from_request"]) == len(result["from_part"]) == 12
-    assert all(0 < part < request for part, request in zip(result["from_part"], result["from_request"], strict=True))
+@pytest.mark.parametrize("contestant", [DIRECT, DIRECT_MESSAGES], ids=lambda one: one.name)
+def test_the_model_server_says_what_it_is_to_say_and_the_load_counts_it(tmp_path: Path, contestant: Contestant) -> None:
+    with model_server(tmp_path) as port, Load() as load:
+        _check(contestant, port, contestant.request(70))
+        came = load.order(port, contestant.request(50), words=50, streams=3, answers=4)
+        assert len(came.first_words) == 12
+        assert all(0 < value / 1e3 < came.seconds for value in came.first_words)
+        with pytest.raises(NotWholeError) as failed:
+            load.order(port, contestant.request(50), words=51, streams=2)
+    assert failed.value.count == 2
+    assert failed.value.said[0].startswith("49 words after the first")
+
+
+_FRAMES = b"data: t=1;\n\ndata: lorem01 \n\ndata: lorem02 \n\n"
+_CLOSING = b"HTTP/1.1 200 OK\r\nconnection: close\r\n"
+
+
+@contextmanager
+def _closing_server(answer: bytes) -> Iterator[int]:
+    """Gives one answer on each connection and closes it; its port."""
+
+    def serve() -> None:
+        while True:
+            try:
+                connection, _ = listener.accept()
+            except OSError:
+                return
+            with connection:
+                connection.recv(10_000)
+                connection.sendall(answer)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=serve)
+        thread.start()
+        try:
+            yield listener.getsockname()[1]
+        finally:
+            listener.shutdown(socket.SHUT_RDWR)
+            thread.join(10)
+
+
+@pytest.mark.parametrize(
+    ("answer", "is_whole"),
+    [
+        pytest.param(_CLOSING + b"\r\n" + _FRAMES, True, id="body as long as the connection"),
+        pytest.param(
+            _CLOSING + b"transfer-encoding: chunked\r\n\r\n2d\r\n" + _FRAMES + b"\r\n0\r\n\r\n", True, id="chunked"
+        ),
+        pytest.param(_CLOSING + b"\r\n" + _FRAMES[:-12], False, id="cut"),
+        pytest.param(_CLOSING + b"\r\n" + _FRAMES + _FRAMES[12:], False, id="a word twice"),
+        pytest.param(b"HTTP/1.1 500 Oh\r\ncontent-length: 0\r\n\r\n", False, id="an error on an open connection"),
+        pytest.param(b"", False, id="nothing"),
+    ],
+)
+def test_an_answer_is_whole_with_all_its_words_also_where_the_connection_closes(answer: bytes, is_whole: bool) -> None:
+    with _closing_server(answer) as port, Load() as load:
+        if is_whole:
+            assert len(load.order(port, "?", words=3, streams=2, answers=3).first_words) == 6
+        else:
+            with pytest.raises(NotWholeError):
+                load.order(port, "?", words=3, streams=2, answers=3, seconds=10)
 
 
 _BUSY = r"""
@@ -54,34 +114,82 @@ def test_processor_time_keeps_what_ended_threads_and_processes_used(tmp_path: Pa
     port = free_port()
     with started([sys.executable, "-c", _BUSY, str(port)], port, b"?", ROOT, tmp_path / "log", {}) as process:
         assert process.processor_seconds() >= 0.58  # 0.02 for the ticks in which the system counts ended processes
+        assert process.resident_bytes() > 1_000_000
 
 
-def test_the_floor_sends_as_many_words_as_it_is_asked_for() -> None:
-    sent: list[bytes] = []
+def _asked(floor: Floor, key: str, model: str, count: int) -> tuple[int, str]:
+    """The status and the text of an answer of the floor."""
+    sent: list[dict[str, Any]] = []
 
     async def receive() -> dict[str, object]:
-        return {"type": "http.request", "body": json.dumps({"messages": [{"content": "7"}]}).encode()}
+        body = {"model": model, "messages": [{"role": "user", "content": str(count)}]}
+        return {"type": "http.request", "body": json.dumps(body).encode()}
 
-    async def send(message: dict[str, object]) -> None:
-        body = message.get("body", b"")
-        assert isinstance(body, bytes)
-        sent.append(body)
+    async def send(message: dict[str, Any]) -> None:
+        sent.append(message)
 
-    asyncio.run(application({"type": "http"}, receive, send))
-    assert b"".join(sent).count(b'"content"') == 7
-    assert sent[-1].endswith(b"data: [DONE]\n\n")
+    async def run() -> None:
+        headers = [(b"authorization", f"Bearer {key}".encode())]
+        await floor({"type": "http", "path": "/v1/chat/completions", "headers": headers}, receive, send)
+        for idle in floor._idle:
+            idle._transport.close()
+        await asyncio.sleep(0)  # closes them
+
+    asyncio.run(run())
+    body = b"".join(message.get("body", b"") for message in sent).decode()
+    return sent[0]["status"], "".join(re.findall(r'"content":"([^"]*)"', body))
+
+
+def test_the_floor_checks_keys_and_models_and_passes_words_and_usage_on(tmp_path: Path) -> None:
+    with model_server(tmp_path) as port:
+        floor = Floor(port)
+        assert _asked(floor, "another", "words", 7)[0] == 401
+        assert _asked(floor, KEY, "unknown", 7)[0] == 404
+        status, said = _asked(floor, KEY, "words", 7)
+    assert (status, re.sub(r"^t=\d+;", "", said)) == (200, words(7))
+    assert floor.used == [INPUT, 7]
 
 
 @pytest.mark.parametrize("contestant", CONTESTANTS, ids=[one.name for one in CONTESTANTS])
-def test_a_request_is_as_long_as_it_says(contestant: Contestant) -> None:
-    head, _, body = contestant.request(5).partition("\r\n\r\n")
+def test_a_request_is_as_long_as_it_says_and_names_the_model_server(contestant: Contestant) -> None:
+    head, _, body = contestant.request(5, "a-key", 4321).partition("\r\n\r\n")
     assert f"content-length: {len(body)}" in head
-    asked = json.loads(body)
-    assert (asked["input"] if contestant is RESPONSES else asked["messages"][-1]["content"]) == "5"
+    assert "authorization: Bearer a-key" in head
+    assert "PORT" not in head
+    assert json.loads(body)["messages"][-1]["content"] == "5"
 
 
 def test_the_page_has_a_row_for_each_who_took_part() -> None:
     results = json.loads(RESULTS.read_text(encoding="utf-8"))
     made = page(results)
-    assert all(f"| {name} |" in made for name in results["streams"])
-    assert made.count("| provider to socket, 16 streams |") == 1
+    assert all(made.count(f"\n| {name} ") >= 2 for name in results["answers"])
+    assert made.count("| added to the first word, same wire / floor |") == 1
+
+
+@pytest.mark.parametrize("missing", [{FLOOR.name}, {one.name for one in PEERS}, {FLOOR.name, "partstream"}], ids=str)
+def test_a_run_without_everybody_has_the_goals_that_it_can_tell(missing: set[str]) -> None:
+    results = json.loads(RESULTS.read_text(encoding="utf-8"))
+    all_goals = {row[0] for row in grids(results)[0].rows}
+    part = copy.deepcopy(results)
+    for name in missing:
+        del part["first_words"][name]
+    goals = {row[0] for row in grids(part)[0].rows}
+    assert goals < all_goals
+
+
+def test_progress_tells_how_long_the_steps_take_that_are_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr("benchmarks.progress.time.monotonic", lambda: now[0])
+    output = io.StringIO()
+    progress = Progress(output)
+    progress.say("starting")
+    progress.expect(10)
+    for number in range(4):
+        progress.say(f"step {number}")
+        now[0] += 60
+    assert output.getvalue().splitlines() == [
+        "starting",
+        "step 1 (10%, about 9 min left)",
+        "step 2 (20%, about 8 min left)",
+        "step 3 (30%, about 7 min left)",
+    ]
