@@ -383,10 +383,7 @@ CALLED_LIKE_PROTOCOLS = {
         _GEMINI,
     ),
     **dict.fromkeys(
-        (
-            f"partstream.upstream.{module}"
-            for module in ("model_facts", "model_shapes", "discovery", "model_information")
-        ),
+        (f"partstream.upstream.{module}" for module in ("model_shapes", "discovery", "model_information")),
         _GEMINI | _OLLAMA,
     ),
 }

@@ -4,8 +4,17 @@ from models.lists import ANTHROPIC
 from partstream.conversation.preparation import UNKNOWN_CAPABILITIES, ContextEdit, ModelCapabilities, ThinkingForm
 from partstream.lm.provider import LanguageModelChatCapabilities, LanguageModelChatInformation
 from partstream.upstream.discovery import read_catalogue
-from partstream.upstream.model_facts import Fact, ModelRecord, Source, known_capabilities, stated_capabilities
-from partstream.upstream.model_information import LimitSettings, ModelSelection, information_of, offered_models
+from partstream.upstream.model_information import (
+    Fact,
+    LimitSettings,
+    ModelRecord,
+    ModelSelection,
+    Source,
+    information_of,
+    known_capabilities,
+    offered_models,
+    stated_capabilities,
+)
 
 CATALOGUE = read_catalogue(ANTHROPIC)
 RECORDS = {model_id: entry.record for model_id, entry in CATALOGUE.entries.items()}

@@ -4,7 +4,7 @@ import pytest
 
 from models.lists import ENDPOINTS, OLLAMA_BARE, OLLAMA_SHOW, OLLAMA_TAGS, OPENAI, VERCEL
 from partstream.errors import UpstreamProtocolError
-from partstream.upstream.discovery import CachedAnswer, compose, list_question
+from partstream.upstream.discovery import CachedAnswer, compose, list_questions
 from rows import one_test_for
 
 CLAUDE = "anthropic/claude-sonnet-4.5"
@@ -12,7 +12,7 @@ CLAUDE = "anthropic/claude-sonnet-4.5"
 
 def composed(base_path: str, *answers: tuple[str, object], is_wanted=lambda model_id: True):
     listed, *others = answers
-    known = {list_question(base_path).key: listed[1], **dict(others)}
+    known = {list_questions(base_path)[0].key: listed[1], **dict(others)}
     return compose({key: CachedAnswer(document, 0.0) for key, document in known.items()}, base_path, is_wanted)
 
 
@@ -33,7 +33,7 @@ def test_a_servers_own_list_stands_beside_the_version_in_its_base_url(base_path,
 
 @pytest.mark.parametrize(("base_path", "path"), {"/v1": "/v1/models", "/v1/": "/v1/models", "": "/models"}.items())
 def test_the_list_stands_behind_the_base_url(base_path, path):
-    assert list_question(base_path).path == path
+    assert list_questions(base_path)[0].path == path
 
 
 def test_each_model_of_a_gateway_is_a_question_and_its_answer_is_merged():

@@ -3,8 +3,16 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partstream.upstream.model_facts import Fact, ModelRecord, Source
-from partstream.upstream.model_information import ModelOverride, ModelSelection, is_allowed, matches, offered_models
+from partstream.upstream.model_information import (
+    Fact,
+    ModelOverride,
+    ModelRecord,
+    ModelSelection,
+    Source,
+    is_allowed,
+    matches,
+    offered_models,
+)
 from rows import one_test_for
 
 IDS = ["openai/gpt-4o", "openai/gpt-5.2", "anthropic/claude-sonnet-4.5", "deepseek/deepseek-r1:free"]

@@ -3,8 +3,16 @@
 from models.lists import GEMINI
 from models.test_discovery import discovering
 from partstream.upstream.discovery import read_catalogue
-from partstream.upstream.model_facts import Fact, ModelRecord, Source, known_capabilities
-from partstream.upstream.model_information import LimitSettings, ModelSelection, information_of, offered_models
+from partstream.upstream.model_information import (
+    Fact,
+    LimitSettings,
+    ModelRecord,
+    ModelSelection,
+    Source,
+    information_of,
+    known_capabilities,
+    offered_models,
+)
 from rows import one_test_for
 from upstreams.upstreams import run
 

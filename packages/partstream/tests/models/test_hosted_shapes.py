@@ -9,9 +9,17 @@ from models.lists import OPENAI
 from models.test_composition import composed
 from partstream.errors import UpstreamProtocolError
 from partstream.upstream.discovery import read_catalogue
-from partstream.upstream.model_facts import Fact, ModelRecord, Source
-from partstream.upstream.model_information import LimitSettings, ModelSelection, information_of, offered_models
-from partstream.upstream.model_shapes import DetailKind, read_detail
+from partstream.upstream.model_information import (
+    Fact,
+    LimitSettings,
+    ModelRecord,
+    ModelSelection,
+    Source,
+    information_of,
+    offered_models,
+)
+from partstream.upstream.model_shapes import LLAMA_CPP_PROPS as PROPS
+from partstream.upstream.model_shapes import read_detail
 from rows import one_test_for
 
 COPILOT = {
@@ -479,7 +487,7 @@ def test_no_question_loads_one_of_several_models() -> None:
 @pytest.mark.parametrize("document", [None, [], {}, {"n_ctx": 4}])
 def test_what_are_no_properties_is_refused(document: Any) -> None:
     with pytest.raises(UpstreamProtocolError):
-        read_detail(DetailKind.LLAMA_CPP_PROPS, "m", document)
+        read_detail(PROPS, "m", document)
 
 
 def test_the_list_of_litellms_proxy_is_completed_by_its_own() -> None:

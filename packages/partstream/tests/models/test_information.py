@@ -5,17 +5,18 @@ import pytest
 from models.lists import ENDPOINTS, OPENAI, OPENROUTER, VERCEL
 from partstream.lm.provider import LanguageModelChatCapabilities, LanguageModelChatInformation
 from partstream.upstream.discovery import read_catalogue
-from partstream.upstream.model_facts import merged
 from partstream.upstream.model_information import (
     LimitPolicy,
     LimitSettings,
     ModelOverride,
     ModelSelection,
     information_of,
+    merged,
     offered_models,
     summary_of,
 )
-from partstream.upstream.model_shapes import read_endpoints
+from partstream.upstream.model_shapes import ENDPOINTS as ENDPOINTS_OF_A_MODEL
+from partstream.upstream.model_shapes import read_detail
 
 CLAUDE = "anthropic/claude-sonnet-4.5"
 
@@ -176,7 +177,8 @@ def test_nothing_is_shown_that_needs_a_proposal(document):
 
 
 def test_the_endpoints_change_what_is_shown():
-    record = merged(read_catalogue(VERCEL).entries[CLAUDE].record, read_endpoints(CLAUDE, ENDPOINTS)[0])
+    detailed, _ = read_detail(ENDPOINTS_OF_A_MODEL, CLAUDE, ENDPOINTS)
+    record = merged(read_catalogue(VERCEL).entries[CLAUDE].record, detailed)
     (model,) = offered_models([record], ModelSelection())
     shown = information_of(model, LimitSettings())
     assert (shown.max_input_tokens, shown.max_output_tokens) == (168_000, 32_000)

@@ -3,8 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partstream.upstream.model_facts import Fact, ModelRecord, Source
-from partstream.upstream.model_information import LimitPolicy, LimitSettings, limits_of
+from partstream.upstream.model_information import Fact, LimitPolicy, LimitSettings, ModelRecord, Source, limits_of
 from rows import one_test_for
 
 RESERVE, WINDOW, FRACTION = LimitPolicy

@@ -3,11 +3,12 @@ import pytest
 from models.lists import OLLAMA_SHOW
 from partstream.errors import UpstreamProtocolError
 from partstream.upstream.discovery import read_catalogue
-from partstream.upstream.model_shapes import read_running, read_show, with_running_window
+from partstream.upstream.model_shapes import OLLAMA_SHOW as SHOW
+from partstream.upstream.model_shapes import read_detail, read_running, with_running_window
 
 
 def test_a_model_says_its_window_and_what_it_can_do():
-    record, problems = read_show("llama3.2:latest", OLLAMA_SHOW["llama3.2:latest"])
+    record, problems = read_detail(SHOW, "llama3.2:latest", OLLAMA_SHOW["llama3.2:latest"])
     assert (record.context_window.value, record.context_window.field) == (131072, "llama.context_length")
     assert (record.tool_calling.value, record.image_input.value, record.reasoning.value) == (True, False, False)
     assert problems == ()
@@ -15,27 +16,27 @@ def test_a_model_says_its_window_and_what_it_can_do():
 
 def test_the_window_that_it_is_loaded_with_counts_more_than_the_one_it_could_have():
     shown = OLLAMA_SHOW["llama3.2:latest"] | {"parameters": "temperature 1\nnum_ctx    8192\n"}
-    record, _ = read_show("m", shown)
+    record, _ = read_detail(SHOW, "m", shown)
     assert (record.context_window.value, record.context_window.field) == (8192, "parameters num_ctx")
 
 
 def test_an_embedding_model_is_no_language_model():
-    assert read_show("m", OLLAMA_SHOW["nomic-embed-text:latest"]) == (None, ())
+    assert read_detail(SHOW, "m", OLLAMA_SHOW["nomic-embed-text:latest"]) == (None, ())
 
 
 def test_a_server_without_capabilities_leaves_them_unknown():
-    record, _ = read_show("m", {"model_info": {"llama.context_length": 4096}})
+    record, _ = read_detail(SHOW, "m", {"model_info": {"llama.context_length": 4096}})
     assert (record.context_window.value, record.tool_calling) == (4096, None)
 
 
 @pytest.mark.parametrize("document", [None, [], {"error": "model not found"}], ids=repr)
 def test_what_describes_no_model_is_an_error(document):
     with pytest.raises(UpstreamProtocolError):
-        read_show("m", document)
+        read_detail(SHOW, "m", document)
 
 
 def _shown(**fields):
-    return read_show("m", OLLAMA_SHOW["llama3.2:latest"] | fields)[0]
+    return read_detail(SHOW, "m", OLLAMA_SHOW["llama3.2:latest"] | fields)[0]
 
 
 def test_the_window_that_it_was_trained_for_is_told_from_the_one_that_it_is_loaded_with():
@@ -74,7 +75,7 @@ def test_thinking_has_degrees_and_an_end_except_in_the_family_that_always_thinks
 
 def test_a_server_without_capabilities_shows_by_the_template_that_a_model_calls_tools():
     shown = {"model_info": {}, "template": "{{ if .Tools }}{{ .Tools }}{{ end }}"}
-    assert read_show("m", shown)[0].tool_calling.value is True
+    assert read_detail(SHOW, "m", shown)[0].tool_calling.value is True
 
 
 def test_the_list_of_new_servers_says_what_models_can_do():

@@ -7,8 +7,8 @@ import pytest
 
 from models.lists import LM_STUDIO, LM_STUDIO_1, OLLAMA_TAGS, OPENAI, OPENROUTER, VERCEL, VLLM
 from partstream.upstream.discovery import read_catalogue
-from partstream.upstream.model_facts import ModelRecord, Source
-from partstream.upstream.model_shapes import DetailKind
+from partstream.upstream.model_information import ModelRecord, Source
+from partstream.upstream.model_shapes import ENDPOINTS, OLLAMA_SHOW
 from rows import one_test_for
 
 UNKNOWN = {
@@ -157,9 +157,9 @@ def test_a_price_of_nothing_is_known_and_one_that_varies_is_not():
 
 
 DETAILS = {
-    "Vercel": (VERCEL, "anthropic/claude-sonnet-4.5", DetailKind.ENDPOINTS),
-    "OpenRouter": (OPENROUTER, "openai/gpt-5.2", DetailKind.ENDPOINTS),
-    "Ollama": (OLLAMA_TAGS, "llama3.2:latest", DetailKind.OLLAMA_SHOW),
+    "Vercel": (VERCEL, "anthropic/claude-sonnet-4.5", ENDPOINTS),
+    "OpenRouter": (OPENROUTER, "openai/gpt-5.2", ENDPOINTS),
+    "Ollama": (OLLAMA_TAGS, "llama3.2:latest", OLLAMA_SHOW),
     "OpenAI": (OPENAI, "gpt-4o", None),
     "vLLM": (VLLM, "meta-llama/Llama-3.3-70B-Instruct", None),
 }

@@ -6,7 +6,7 @@ import pytest
 
 from partstream.lm.outputs import Finish, Outcome
 from partstream.lm.parts import Usage
-from partstream.upstream.model_facts import Pricing
+from partstream.upstream.model_information import Pricing
 from partstream.upstream.requests import cost_of
 
 MILLION = 1_000_000

@@ -15,7 +15,7 @@ from partstream.tokens import accounting
 from partstream.tokens.accounting import TokenAccounting
 from partstream.tokens.ledger import Ledger, open_ledger
 from partstream.tokens.ledger_file import LedgerFile
-from partstream.upstream.model_facts import Pricing
+from partstream.upstream.model_information import Pricing
 from partstream.upstream.requests import RequestTokens
 from upstreams.upstreams import MODEL
 

@@ -31,7 +31,7 @@ from partstream.server.clients import TOKEN_VARIABLE, given_token, machine_token
 from partstream.server.listening import DEFAULT_HOST, DEFAULT_PORT
 from partstream.settings.kinds import ConfigurationError, closest_name, shown_name
 from partstream.upstream.endpoint import Secret, with_scheme
-from partstream.upstream.model_facts import ModelRecord
+from partstream.upstream.model_information import ModelRecord
 
 _URL: Final = f"http://{DEFAULT_HOST}:{DEFAULT_PORT}"
 _RECORDS: Final = "client-settings"

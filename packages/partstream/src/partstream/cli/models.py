@@ -27,7 +27,7 @@ from partstream.runtime.provider_files import default_name
 from partstream.upstream import model_information
 from partstream.upstream.detection import open_upstream
 from partstream.upstream.http import DocumentFetcher
-from partstream.upstream.model_facts import Fact, Source
+from partstream.upstream.model_information import Fact, Source
 from partstream.upstream.provider import ModelList
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ import asyncio
 import hmac
 import logging
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -30,7 +30,8 @@ from partstream.codec.checks import LAST_TIME, as_amount
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads
 from partstream.codec.system import replace_file
 from partstream.upstream import model_shapes
-from partstream.upstream.model_facts import Fact, Fields, ModelRecord, Problem, Source, merged
+from partstream.upstream.model_information import Fact, ModelRecord, Source, merged
+from partstream.upstream.model_shapes import Fields, Problem
 
 _logger = logging.getLogger("partstream.models")
 _MAX_BODY: Final = 8 * 1024 * 1024
@@ -146,26 +147,20 @@ class ModelDiscovery:
             UpstreamError: No list is known, and the upstream gives none now; a list is not known any more once the
                 upstream has refused the key.
         """
-        await self._load()
+        if self._answers is None:
+            if self._loading is None or self._loading.done():
+                self._loading = asyncio.create_task(self._load())
+            await asyncio.shield(self._loading)
         if self._records is None:
-            await self.refresh()
+            self._waiting += 1
+            try:
+                # Shielded: a caller that stops waiting must not stop the request that others wait for.
+                await asyncio.shield(self._refreshing())
+            finally:
+                self._waiting -= 1
         elif not 0 <= self._next_refresh - self._clock() <= self._settings.list_fresh_for:
-            self._begin()
+            self._refreshing()
         return self._records or ()
-
-    async def refresh(self) -> None:
-        """Requests the list now and waits for it; further requests run in the background.
-
-        Raises:
-            UpstreamError: The upstream gave no list; the last list stays.
-        """
-        await self._load()
-        self._waiting += 1
-        try:
-            # Shielded: a caller that stops waiting must not stop the request that others wait for.
-            await asyncio.shield(self._begin())
-        finally:
-            self._waiting -= 1
 
     async def settle(self) -> None:
         """Waits until no request is running."""
@@ -183,19 +178,10 @@ class ModelDiscovery:
         tasks = (self._loading, self._listing, self._asking)
         return [task for task in tasks if task is not None and not task.done()]
 
-    # ---- stored answers ----
-
     async def _load(self) -> None:
-        """Reads the stored answers, once."""
-        if self._answers is not None:
-            return
-        if self._loading is None or self._loading.done():
-            self._loading = asyncio.create_task(self._read_cache())
-        await asyncio.shield(self._loading)
-
-    async def _read_cache(self) -> None:
+        """Reads the stored answers."""
         answers = await asyncio.to_thread(self._cache.load) if self._cache is not None else {}
-        if has_list(answers, self._lists):
+        if any(_document(answers, question) is not None for question in self._lists):
             try:
                 self._records = self._compose(answers).records
             except errors.UpstreamProtocolError as error:
@@ -222,8 +208,8 @@ class ModelDiscovery:
 
     # ---- requests ----
 
-    def _begin(self) -> asyncio.Task[None]:
-        """The running refresh, or a new one."""
+    def _refreshing(self) -> asyncio.Task[None]:
+        """The running refresh, or a new one; what follows the list runs in the background."""
 
         def log_failure(task: asyncio.Task[None]) -> None:
             if not self._waiting:
@@ -239,8 +225,14 @@ class ModelDiscovery:
     async def _refresh(self) -> None:
         answers = self._known()
         self._next_refresh = self._clock() + self._settings.retry_after
+        listed: Answers = {}
         try:
-            listed = await self._ask_for_list()
+            for question in self._lists:  # up to the first one that exists
+                listed[question.key] = await self._ask(question)
+                if listed[question.key].document is not None:
+                    break
+            else:
+                raise errors.UpstreamHTTPError(404, provider_message=f"no list of models at {self._lists[0].path}")
         except errors.LanguageModelError as error:
             if error.code is errors.LanguageModelErrorCode.NO_PERMISSIONS:
                 await self._withdraw()
@@ -266,15 +258,6 @@ class ModelDiscovery:
         if was_known and not self._waiting:
             self._on_change()
 
-    async def _ask_for_list(self) -> Answers:
-        """The answers for the lists up to the first one that exists."""
-        listed: Answers = {}
-        for question in self._lists:
-            listed[question.key] = await self._ask(question)
-            if listed[question.key].document is not None:
-                return listed
-        raise errors.UpstreamHTTPError(404, provider_message=f"no list of models at {self._lists[0].path}")
-
     def _compose(self, answers: Mapping[str, CachedAnswer]) -> Composition:
         return compose(answers, self._base_path, self._is_wanted, self._further_lists, self._models_path)
 
@@ -282,16 +265,12 @@ class ModelDiscovery:
         """Requests the facts that the list lacks; publishes the records once all are there."""
         failed: set[str] = set()
         for _ in range(_ROUNDS):
-            composition = self._compose(self._known())
-            fresh = {
-                key
-                for key, answer in self._known().items()
-                if answer.is_fresh(self._clock(), self._settings.details_fresh_for)
-            }
-            open_questions = [one for one in composition.questions if one.key not in failed | fresh]
-            if not open_questions or len(failed) >= _MAX_FAILURES:
+            now, seconds = self._clock(), self._settings.details_fresh_for
+            fresh = {key for key, answer in self._known().items() if answer.is_fresh(now, seconds)}
+            questions = [one for one in self._compose(self._known()).questions if one.key not in failed | fresh]
+            if not questions or len(failed) >= _MAX_FAILURES:
                 break
-            await self._ask_all(open_questions[:_MAX_QUESTIONS], failed)
+            await self._ask_all(questions[:_MAX_QUESTIONS], failed)
         composition = self._compose(self._known())
         wanted = {question.key for question in (*self._lists, *composition.questions)}
         for key in self._known().keys() - wanted:
@@ -333,15 +312,9 @@ class ModelDiscovery:
             return replace(known, fetched_at=now)
         if response.status in _NOTHING_THERE:
             return CachedAnswer(None, now)
-        document = self._parsed(question, response)
-        query = next_page(document)
-        if query is None:
-            return CachedAnswer(document, now, response.headers.get("etag"))
-        return CachedAnswer(await self._whole_list(question, document, query), now)  # an etag is that of one page
-
-    async def _whole_list(self, question: FactRequest, first: object, query: str | None) -> object:
-        """All pages of a list as one, however many requests that takes."""
-        pages = [first]
+        pages = [self._parsed(question, response)]
+        if (query := next_page(pages[0])) is None:
+            return CachedAnswer(pages[0], now, response.headers.get("etag"))
         while query is not None and len(pages) < MOST_PAGES:
             response = await self._response(f"{question.path}?{query}", {"accept": "application/json"}, None)
             pages.append(self._parsed(question, response))
@@ -350,7 +323,7 @@ class ModelDiscovery:
                 break
         if query is not None:
             _logger.info("%s has more pages than the %d that were read", question.path, len(pages))
-        return joined_pages(pages)
+        return CachedAnswer(joined_pages(pages), now)  # an etag is that of one page
 
     def _parsed(self, question: FactRequest, response: FetchResponse) -> object:
         if response.status != 200:
@@ -385,10 +358,8 @@ class ModelDiscovery:
         return self._answers
 
     def _publish(self, records: tuple[ModelRecord, ...]) -> None:
-        if records == self._records:
-            return
-        self._records = records
-        if not self._waiting:
+        is_other, self._records = records != self._records, records
+        if is_other and not self._waiting:
             self._on_change()
 
 
@@ -423,12 +394,6 @@ class Composition:
     problems: tuple[str, ...]
 
 
-def list_question(base_path: str, models_path: str = MODELS_PATH) -> FactRequest:
-    """The question for the list itself, below the path of the base URL, such as `/v1`."""
-    path = f"{base_path.rstrip('/')}{models_path}"
-    return FactRequest(path, path)
-
-
 def list_questions(
     base_path: str, further_lists: Iterable[str] = (), models_path: str = MODELS_PATH
 ) -> tuple[FactRequest, ...]:
@@ -439,12 +404,7 @@ def list_questions(
         further_lists: The paths of a protocol's further lists, from the root of the host.
         models_path: Where the first list is, below the path of the base URL.
     """
-    return (list_question(base_path, models_path), *(FactRequest(path, path) for path in further_lists))
-
-
-def has_list(answers: Mapping[str, CachedAnswer], questions: Iterable[FactRequest]) -> bool:
-    """Whether one of the lists has an answer."""
-    return any(_document(answers, question) is not None for question in questions)
+    return tuple(FactRequest(path, path) for path in (f"{base_path.rstrip('/')}{models_path}", *further_lists))
 
 
 def compose(
@@ -466,106 +426,101 @@ def compose(
         UpstreamProtocolError: The list is not a list of models.
     """
     lists = list_questions(base_path, further_lists, models_path)
-    chosen = next(question for question in lists if _document(answers, question) is not None)
-    catalogue = read_catalogue(_document(answers, chosen))
-    questions: list[FactRequest] = []
-    problems: list[str] = [*catalogue.problems]
-    for further in lists[1:]:
-        questions.append(further)
-        if further is not chosen and (document := _document(answers, further)) is not None:
-            try:
-                other = read_catalogue(document)
-            except errors.UpstreamProtocolError as error:
-                problems.append(f"{further.path}: {error}")
-            else:
-                problems += other.problems
-                catalogue = with_further_list(catalogue, other)
     path = base_path.rstrip("/")
     # The root of a server's native API is before `/v1`, or before the `/api` of the native API itself.
     root = next((path.removesuffix(end) for end in ("/v1", "/api") if path.endswith(end)), None)
-    catalogue = _with_native_lists(catalogue, root, answers, questions, problems)
-    windows = _running_windows(catalogue, root, answers, questions, problems)
+    composing = _Composing(answers, path, root)
+    catalogue = composing.listed(lists)
+    windows: Mapping[str, Fact[int]] = {}
+    if root is not None:
+        catalogue = composing.with_native_lists(catalogue, root)
+        windows = composing.windows(catalogue, root)
     records = []
     for model_id, entry in catalogue.entries.items():
-        question = None
-        if is_wanted(model_id) and entry.details is not None:
-            request = model_shapes.detail_request(entry.details, model_id)
-            before = root if request is not None and request.is_native else path
-            if request is not None and before is not None:
-                where = before + request.path
-                key = where if request.body is None else f"{where} {model_id}"
-                question = FactRequest(key, where, request.body)
-                questions.append(question)
-        record = _with_details(entry, question, answers, problems)
+        record = composing.detailed(entry) if is_wanted(model_id) else entry.record
         if record is not None:
             records.append(model_shapes.with_running_window(record, windows.get(model_id)))
-    return Composition(tuple(records), tuple(questions), tuple(problems))
+    return Composition(tuple(records), tuple(composing.questions), tuple(composing.problems))
 
 
-def _document(answers: Mapping[str, CachedAnswer], question: FactRequest) -> object | None:
+def _document(answers: Mapping[str, CachedAnswer], question: FactRequest) -> Any:
     answer = answers.get(question.key)
     return None if answer is None else answer.document
 
 
-def _with_native_lists(
-    catalogue: Catalogue,
-    root: str | None,
-    answers: Mapping[str, CachedAnswer],
-    questions: list[FactRequest],
-    problems: list[str],
-) -> Catalogue:
-    if root is None or not catalogue.is_bare:
+class _Composing:
+    """What the answers say; gathers questions, answered or not, and problems."""
+
+    def __init__(self, answers: Mapping[str, CachedAnswer], path: str, root: str | None) -> None:
+        self.questions: list[FactRequest] = []
+        self.problems: list[str] = []
+        self._answers = answers
+        self._path = path
+        self._root = root
+
+    def listed(self, lists: Sequence[FactRequest]) -> Catalogue:
+        """The first list that there is, with what the protocol's further lists say about its models."""
+        chosen = next(question for question in lists if _document(self._answers, question) is not None)
+        catalogue = self._read(_document(self._answers, chosen))
+        for further in lists[1:]:
+            document = self._answer_to(further)
+            if further is not chosen and document is not None:
+                try:
+                    catalogue = with_further_list(catalogue, self._read(document))
+                except errors.UpstreamProtocolError as error:
+                    self.problems.append(f"{further.path}: {error}")
         return catalogue
-    owners = {entry.record.creator for entry in catalogue.entries.values()}
-    for path, owner in _NATIVE_LISTS:
-        if owner is not None and owner not in owners:
-            continue
-        question = FactRequest(root + path, root + path)
-        questions.append(question)
-        document = _document(answers, question)
-        with suppress(errors.UpstreamProtocolError):  # not a list: many servers answer any path with something
-            if document is not None:
-                native = read_catalogue(document)
-                problems += native.problems
-                catalogue = with_native_list(catalogue, native)
-    return catalogue
 
+    def with_native_lists(self, catalogue: Catalogue, root: str) -> Catalogue:
+        """A list that has only OpenAI's fields, with the facts of the server's native lists."""
+        if not catalogue.is_bare:
+            return catalogue
+        owners = {None, *(entry.record.creator for entry in catalogue.entries.values())}
+        for path in (path for path, owner in _NATIVE_LISTS if owner in owners):
+            document = self._answer_to(FactRequest(root + path, root + path))
+            with suppress(errors.UpstreamProtocolError):  # not a list: many servers answer any path with something
+                if document is not None:
+                    catalogue = with_native_list(catalogue, self._read(document))
+        return catalogue
 
-def _running_windows(
-    catalogue: Catalogue,
-    root: str | None,
-    answers: Mapping[str, CachedAnswer],
-    questions: list[FactRequest],
-    problems: list[str],
-) -> Mapping[str, Fact[int]]:
-    """The windows of the models that are loaded, by their ids, at a server that lists them."""
-    windows: dict[str, Fact[int]] = {}
-    kinds = {entry.details for entry in catalogue.entries.values() if entry.details is not None}
-    for kind in kinds & model_shapes.RUNNING_PATHS.keys() if root is not None else ():
-        path = f"{root}{model_shapes.RUNNING_PATHS[kind]}"
-        question = FactRequest(path, path)
-        questions.append(question)
-        if (document := _document(answers, question)) is not None:
-            read, found = model_shapes.read_running(document)
+    def windows(self, catalogue: Catalogue, root: str) -> Mapping[str, Fact[int]]:
+        """The windows of the models that are loaded, by their ids, at a server that lists them."""
+        windows: dict[str, Fact[int]] = {}
+        known = [entry.details.running_path for entry in catalogue.entries.values() if entry.details is not None]
+        for path in dict.fromkeys(filter(None, known)):
+            read, found = model_shapes.read_running(self._answer_to(FactRequest(root + path, root + path)))
             windows |= read
-            problems += found
-    return windows
+            self.problems += found
+        return windows
 
+    def detailed(self, entry: CatalogueEntry) -> ModelRecord | None:
+        """The record with the details of the model; None if the model is not a language model."""
+        record, details = entry.record, entry.details
+        before = self._root if details is not None and details.is_native else self._path
+        path = None if details is None else details.path(record.id)
+        if details is None or path is None or before is None:
+            return record
+        where = before + path
+        body = None if details.body is None else details.body(record.id)
+        document = self._answer_to(FactRequest(where if body is None else f"{where} {record.id}", where, body))
+        if document is None:
+            return record
+        try:
+            better, found = model_shapes.read_detail(details, record.id, document)
+        except errors.UpstreamProtocolError as error:
+            self.problems.append(f"{record.id}: {error}")
+            return record
+        self.problems += found
+        return None if better is None else merged(record, better)
 
-def _with_details(
-    entry: CatalogueEntry, question: FactRequest | None, answers: Mapping[str, CachedAnswer], problems: list[str]
-) -> ModelRecord | None:
-    """The record with the details of the model; None if the model is not a language model."""
-    answer = answers.get(question.key) if question is not None else None
-    if answer is None or answer.document is None or entry.details is None:
-        return entry.record
-    try:
-        better, found = model_shapes.read_detail(entry.details, entry.record.id, answer.document)
-    except errors.UpstreamProtocolError as error:
-        problems.append(f"{entry.record.id}: {error}")
-        return entry.record
-    problems += found
-    return None if better is None else merged(entry.record, better)
+    def _answer_to(self, question: FactRequest) -> Any:
+        self.questions.append(question)
+        return _document(self._answers, question)
+
+    def _read(self, document: Any) -> Catalogue:
+        catalogue = read_catalogue(document)
+        self.problems += catalogue.problems
+        return catalogue
 
 
 # ---- Catalogues: the lists of servers ----
@@ -577,10 +532,10 @@ _BARE: Final = model_shapes.SHAPES[-1].name
 
 @dataclass(frozen=True, slots=True)
 class CatalogueEntry:
-    """One language model of a list: its record, and the source of the server's details about it, or None."""
+    """One language model of a list: its record, and the request for the server's details about it, or None."""
 
     record: ModelRecord
-    details: model_shapes.DetailKind | None = None
+    details: model_shapes.Details | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -641,30 +596,19 @@ def with_native_list(catalogue: Catalogue, native: Catalogue) -> Catalogue:
     Only the bare list determines which models can be used: the native list may hold models that only the native API
     serves.
     """
-    entries = {
-        model_id: CatalogueEntry(merged(entry.record, other.record), other.details or entry.details)
-        if (other := native.entries.get(model_id)) is not None
-        else entry
-        for model_id, entry in catalogue.entries.items()
-        if model_id not in native.others
-    }
-    return replace(
-        catalogue,
-        entries=entries,
-        others=catalogue.others | (catalogue.entries.keys() & native.others),
-        problems=catalogue.problems + native.problems,
-        shapes=catalogue.shapes | native.shapes,
-    )
+    entries = {model_id: entry for model_id, entry in catalogue.entries.items() if model_id not in native.others}
+    for model_id in entries.keys() & native.entries.keys():
+        entry, other = entries[model_id], native.entries[model_id]
+        entries[model_id] = CatalogueEntry(merged(entry.record, other.record), other.details or entry.details)
+    return replace(catalogue, entries=entries, shapes=catalogue.shapes | native.shapes)
 
 
 def with_further_list(catalogue: Catalogue, further: Catalogue) -> Catalogue:
     """A list with the facts that it lacks about its models and that another list has."""
-    entries = {
-        model_id: replace(entry, record=merged(other.record, entry.record))
-        if (other := further.entries.get(model_id)) is not None
-        else entry
-        for model_id, entry in catalogue.entries.items()
-    }
+    entries = dict(catalogue.entries)
+    for model_id in entries.keys() & further.entries.keys():
+        entry = entries[model_id]
+        entries[model_id] = replace(entry, record=merged(further.entries[model_id].record, entry.record))
     return replace(catalogue, entries=entries)
 
 

@@ -1,8 +1,9 @@
-"""Makes the information that VS Code gets about a model: from its facts, its id, and a person's settings.
+"""The facts about a model, and the information that VS Code gets from them, from the id, and from a person's settings.
 
-`offered_models` selects the models: allow and deny lists, overrides, order. `information_of` makes names, limits,
-capabilities, prices and choices. Undeclared capabilities are assumed: a model calls tools, because agent mode offers no
-other models, and accepts no images, because a request with an image would fail.
+Each fact has its source, and None means unknown. `offered_models` selects the models: allow and deny lists, overrides,
+order. `information_of` makes names, limits, capabilities, prices and choices; it alone decides what to assume for an
+unknown fact. A model is assumed to call tools, because agent mode offers no other models, and to accept no images,
+because a request with an image would fail.
 
 An id is parsed into creator, family and version. The family is the name with its generation and without its snapshot:
 `gpt-4.1`, `claude-sonnet-4.5`. Copilot chooses its prompts and edit tools by the beginning of the family (`gpt`,
@@ -18,17 +19,158 @@ output leaves room for the reasoning. A setting serves servers that count reason
 from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
+from enum import StrEnum
 from fnmatch import translate
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from partstream.codec.checks import BOOLEAN, COUNT, MAPPING, TEXT, check_fields, instance_of, optional, sequence_of
+from partstream.conversation.preparation import ContextEdit, ModelCapabilities, ThinkingForm
 from partstream.lm.provider import LanguageModelChatCapabilities, LanguageModelChatInformation
 from partstream.settings.kinds import Choice
-from partstream.upstream.model_facts import Fact, ModelRecord, Pricing, Source
 
 if TYPE_CHECKING:
     from decimal import Decimal
+
+T = TypeVar("T")
+
+
+# ---- Facts ----
+
+
+class Source(StrEnum):
+    """The source of a fact."""
+
+    LIST = "list"
+    """The server's list of models."""
+    DETAILS = "details"
+    """The server's details about the single model: its endpoints, or its own page."""
+    CONFIGURATION = "configuration"
+    """A person's settings."""
+    PROVIDER = "provider"
+    """The code of a person's own provider."""
+    DEFAULT = "default"
+    """None: the fact is assumed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fact(Generic[T]):
+    """A value, its source, and the source's own name of the field; for a computed value, the fields of its terms."""
+
+    value: T
+    source: Source
+    field: str
+
+    def __str__(self) -> str:
+        return f"{self.value} ({self.origin})"
+
+    @property
+    def origin(self) -> str:
+        """The source in words, such as `list: context_window`."""
+        return f"{self.source}: {self.field}"
+
+
+@dataclass(frozen=True, slots=True)
+class Pricing:
+    """The prices of a model, in US dollars per token; None means unknown.
+
+    Attributes:
+        input: The price of a prompt token.
+        output: The price of an answer token.
+        cache_read: The price of a prompt token that is read from the cache.
+        cache_write: The price of a prompt token that is written to the cache.
+        long_context: The prices for prompts of `long_context_from` tokens or more, or None without such prices.
+        long_context_from: The number of prompt tokens from which `long_context` holds, or None.
+    """
+
+    input: Decimal | None = None
+    output: Decimal | None = None
+    cache_read: Decimal | None = None
+    cache_write: Decimal | None = None
+    long_context: Pricing | None = None
+    long_context_from: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRecord:
+    """One language model as its server describes it.
+
+    Attributes:
+        id: The server's id of the model; goes into requests unchanged.
+        name: The server's name of the model for people.
+        creator: The model's creator, if the server names it beside the id.
+        context_window: The most tokens of prompt and answer together.
+        max_input_tokens: The most tokens of a prompt, if prompts have a limit of their own.
+        max_output_tokens: The most tokens of an answer.
+        image_input: Whether prompts may hold images.
+        file_input: Whether prompts may hold files such as PDF.
+        tool_calling: Whether the model calls tools.
+        reasoning: Whether the model reasons before it answers.
+        reasoning_efforts: The reasoning levels to choose from, lowest first.
+        usual_effort: The reasoning level of a request that names none.
+        thinking_forms: The ways in which the model can be asked to think.
+        can_stop_thinking: Whether a request may ask the model not to think.
+        context_edits: The ways in which the server can shorten a conversation with the model.
+        loaded_window: The window with which the server loads the model, where requests may ask for another one.
+        trained_window: The largest window with which the model can be loaded.
+        pricing: The prices.
+        endpoints: The paths of the only endpoints that serve the model, in lower case, such as `/chat/completions`.
+    """
+
+    id: str
+    name: str | None = None
+    description: str | None = None
+    creator: str | None = None
+    context_window: Fact[int] | None = None
+    max_input_tokens: Fact[int] | None = None
+    max_output_tokens: Fact[int] | None = None
+    image_input: Fact[bool] | None = None
+    file_input: Fact[bool] | None = None
+    tool_calling: Fact[bool] | None = None
+    reasoning: Fact[bool] | None = None
+    reasoning_efforts: Fact[tuple[str, ...]] | None = None
+    usual_effort: Fact[str] | None = None
+    thinking_forms: Fact[tuple[ThinkingForm, ...]] | None = None
+    can_stop_thinking: Fact[bool] | None = None
+    context_edits: Fact[tuple[ContextEdit, ...]] | None = None
+    loaded_window: Fact[int] | None = None
+    trained_window: Fact[int] | None = None
+    pricing: Fact[Pricing] | None = None
+    endpoints: Fact[tuple[str, ...]] | None = None
+
+    def is_served_at(self, path: str) -> bool:
+        """Whether the server answers for the model at an endpoint; it does where it does not say which ones.
+
+        Args:
+            path: The path of the endpoint below the base URL, such as `/responses`.
+        """
+        return self.endpoints is None or any(one.endswith(path.lower()) for one in self.endpoints.value)
+
+
+def merged(record: ModelRecord, better: ModelRecord) -> ModelRecord:
+    """`record` with every known fact of `better` instead of its own; the id stays."""
+    known = {
+        field.name: value
+        for field in fields(better)
+        if field.name != "id" and (value := getattr(better, field.name)) is not None
+    }
+    return replace(record, **known)
+
+
+def known_capabilities(record: ModelRecord) -> ModelCapabilities:
+    """The facts of a record without their sources, for the writer of a request; assumptions are no facts."""
+    facts = {one.name: getattr(record, one.name) for one in fields(ModelCapabilities)}
+    return ModelCapabilities(**{name: fact.value for name, fact in facts.items() if fact is not None})
+
+
+def stated_capabilities(model: LanguageModelChatInformation) -> ModelCapabilities:
+    """The capabilities that a person states by configuring a model in VS Code's own form."""
+    return ModelCapabilities(
+        max_input_tokens=model.max_input_tokens,
+        max_output_tokens=model.max_output_tokens,
+        image_input=model.capabilities.image_input,
+        tool_calling=bool(model.capabilities.tool_calling),
+    )
 
 
 # ---- Selection ----
@@ -109,23 +251,11 @@ class ModelOverride:
 
     def applied_to(self, record: ModelRecord) -> ModelRecord:
         """The record with the person's facts instead of the server's."""
-        facts: dict[str, Any] = {
-            name: Fact(value, Source.CONFIGURATION, name)
-            for name in _FACTS
-            if (value := getattr(self, name)) is not None
-        }
+        of_record = (one.name for one in fields(self)[4:])  # the first four are texts for the model picker
+        stated = {name: value for name in of_record if (value := getattr(self, name)) is not None}
+        facts: dict[str, Any] = {name: Fact(value, Source.CONFIGURATION, name) for name, value in stated.items()}
         return replace(record, **facts)
 
-
-_FACTS: Final = (
-    "context_window",
-    "max_input_tokens",
-    "max_output_tokens",
-    "image_input",
-    "tool_calling",
-    "reasoning_efforts",
-)
-"""The fields of an override that are facts of a record."""
 
 _OVERRIDE: Final = {
     **dict.fromkeys(("name", "family", "version", "detail"), optional(TEXT)),
@@ -195,9 +325,8 @@ def offered_models(records: Iterable[ModelRecord], selection: ModelSelection) ->
 
 def is_allowed(model_id: str, selection: ModelSelection) -> bool:
     """Whether the allow and deny lists let an id pass."""
-    if any(matches(model_id, glob) for glob in selection.deny):
-        return False
-    return not selection.allow or any(matches(model_id, glob) for glob in selection.allow)
+    is_listed = not selection.allow or any(matches(model_id, glob) for glob in selection.allow)
+    return is_listed and not any(matches(model_id, glob) for glob in selection.deny)
 
 
 def matches(model_id: str, glob: str) -> bool:
@@ -208,14 +337,6 @@ def matches(model_id: str, glob: str) -> bool:
 
 # ---- Information ----
 
-_UNKNOWN_TOOL_CALLING: Final = Fact(True, Source.DEFAULT, "tool_calling")
-_UNKNOWN_IMAGE_INPUT: Final = Fact(False, Source.DEFAULT, "image_input")
-_CREDITS_PER_DOLLAR: Final = 100
-"""VS Code shows `inputCost` and similar fields as credits per million tokens; a credit is a cent."""
-
-_COSTS: Final = {"Input": "input", "Output": "output", "Cache": "cache_read", "CacheWrite": "cache_write"}
-"""Our fields, by the middle part of VS Code's names."""
-
 _EFFORT_LABELS: Final = {"xhigh": "Extra high", "none": "None"}
 _MAX_CHOICES: Final = 10
 
@@ -225,84 +346,82 @@ def information_of(model: OfferedModel, settings: LimitSettings) -> LanguageMode
     record, override = model.record, model.override
     identity = parse_identity(record.id)
     limits = limits_of(record, settings)
+    prompt, answer, window = limits.max_input_tokens, limits.max_output_tokens, limits.context_window
     tools, images = capabilities_of(record)
+    pricing = record.pricing.value if record.pricing is not None else None
+    told = [
+        record.id,
+        f"Input: {prompt.value:,} tokens ({prompt.origin})",
+        f"Output: {answer.value:,} tokens ({answer.origin})",
+        f"Tools: {_yes(tools)}, images: {_yes(images)}",
+    ]
+    extra: dict[str, Any] = {"isUserSelectable": not model.hidden}
+    if window is not None:
+        # A person's own limit of prompts may exceed the window that a server states: a host takes the window literally.
+        extra["maxContextWindowTokens"] = max(window.value, prompt.value)
+    if pricing is not None:
+        named = {"input": pricing.input, "output": pricing.output, "cache read": pricing.cache_read}
+        prices = ", ".join(f"{_dollars(price)} {name}" for name, price in named.items() if price is not None)
+        told.append(f"Price: {prices} per 1M tokens")
+        extra |= _costs(pricing)
+    if record.description:
+        told.append(record.description.partition("\n")[0][:300])
+    if choices := _choices(record, prompt.value):
+        extra["configurationSchema"] = {"properties": choices}
     return LanguageModelChatInformation(
         id=record.id,
         name=override.name or record.name or identity.display_name,
         family=override.family or identity.family.lower(),  # Copilot looks for `claude`, `gpt`, `gemini` at its start
         version=override.version or identity.version or "1",
-        max_input_tokens=limits.max_input_tokens.value,
-        max_output_tokens=limits.max_output_tokens.value,
-        tooltip=_tooltip(record, limits),
+        max_input_tokens=prompt.value,
+        max_output_tokens=answer.value,
+        tooltip="\n".join(told),
         # Without a detail, VS Code shows the name of the group, which distinguishes two groups with the same model.
         detail=override.detail,
         capabilities=LanguageModelChatCapabilities(image_input=images.value, tool_calling=tools.value),
-        extra=_extra(model, limits),
+        extra=extra,
     )
 
 
 def capabilities_of(record: ModelRecord) -> tuple[Fact[bool], Fact[bool]]:
     """Whether a model calls tools, and whether it accepts images; each with its source."""
-    return record.tool_calling or _UNKNOWN_TOOL_CALLING, record.image_input or _UNKNOWN_IMAGE_INPUT
-
-
-def _tooltip(record: ModelRecord, limits: ModelLimits) -> str:
-    """The model's facts, with the source of every number."""
-    tools, images = capabilities_of(record)
-    lines = [
-        record.id,
-        f"Input: {limits.max_input_tokens.value:,} tokens ({limits.max_input_tokens.origin})",
-        f"Output: {limits.max_output_tokens.value:,} tokens ({limits.max_output_tokens.origin})",
-        f"Tools: {_yes(tools)}, images: {_yes(images)}",
-    ]
-    if record.pricing is not None:
-        pricing = record.pricing.value
-        named = {"input": pricing.input, "output": pricing.output, "cache read": pricing.cache_read}
-        prices = ", ".join(f"{_dollars(price)} {name}" for name, price in named.items() if price is not None)
-        lines.append(f"Price: {prices} per 1M tokens")
-    if record.description:
-        lines.append(record.description.partition("\n")[0][:300])
-    return "\n".join(lines)
+    return (
+        record.tool_calling or Fact(True, Source.DEFAULT, "tool_calling"),
+        record.image_input or Fact(False, Source.DEFAULT, "image_input"),
+    )
 
 
 def _yes(fact: Fact[bool]) -> str:
     return ("yes" if fact.value else "no") + (" (assumed)" if fact.source is Source.DEFAULT else "")
 
 
-def _extra(model: OfferedModel, limits: ModelLimits) -> dict[str, Any]:
-    record = model.record
-    extra: dict[str, Any] = {"isUserSelectable": not model.hidden}
-    if limits.context_window is not None:
-        # A person's own limit of prompts may exceed the window that a server states: a host takes the window literally.
-        extra["maxContextWindowTokens"] = max(limits.context_window.value, limits.max_input_tokens.value)
-    if record.pricing is not None:
-        extra |= _costs(record.pricing.value)
-    if properties := _choices(record, limits):
-        extra["configurationSchema"] = {"properties": properties}
-    return extra
-
-
 def _costs(pricing: Pricing) -> dict[str, Any]:
-    """The known prices in VS Code's fields."""
+    """The known prices in VS Code's fields, such as `inputCost` and `longContextInputCost`: credits per million tokens,
+    of which one is a cent."""
     costs: dict[str, Any] = {}
-    for name, known_as in _COSTS.items():
-        price = getattr(pricing, known_as)
-        if price is not None:
-            costs[name[0].lower() + name[1:] + "Cost"] = _credits(price)
-        longer = getattr(pricing.long_context, known_as) if pricing.long_context is not None else None
-        if longer is not None:
-            costs[f"longContext{name}Cost"] = _credits(longer)
+    for title, name in {
+        "Input": "input",
+        "Output": "output",
+        "Cache": "cache_read",
+        "CacheWrite": "cache_write",
+    }.items():
+        for known_as, prices in (
+            (title[0].lower() + title[1:], pricing),
+            (f"longContext{title}", pricing.long_context),
+        ):
+            if (price := getattr(prices, name, None)) is not None:
+                costs[f"{known_as}Cost"] = float(price * 1_000_000 * 100)
     if pricing.input is not None or pricing.output is not None:
         costs["pricing"] = _price(pricing)  # in the row of the picker, beside the name, which a sentence would cut
     return costs
 
 
-def _credits(price: Decimal) -> float:
-    return float(price * 1_000_000 * _CREDITS_PER_DOLLAR)
+def _choices(record: ModelRecord, most: int) -> dict[str, Any]:
+    """The choices that a person has for each request, under the names that Copilot itself uses.
 
-
-def _choices(record: ModelRecord, limits: ModelLimits) -> dict[str, Any]:
-    """The choices that a person has for each request, under the names that Copilot itself uses."""
+    Args:
+        most: The most tokens of a prompt.
+    """
     choices: dict[str, Any] = {}
     efforts = record.reasoning_efforts.value[:_MAX_CHOICES] if record.reasoning_efforts is not None else ()
     if efforts:
@@ -318,15 +437,13 @@ def _choices(record: ModelRecord, limits: ModelLimits) -> dict[str, Any]:
         }
     # The prompt size at which the price changes, if it does.
     start = record.pricing.value.long_context_from if record.pricing is not None else None
-    most = limits.max_input_tokens.value
     if start is not None and start < most:
-        sizes = [start, most]
         choices["contextSize"] = {
             "type": "number",
             "title": "Context Size",
-            "enum": sizes,
-            "enumItemLabels": [_count(size) for size in sizes],
-            "default": sizes[-1],
+            "enum": [start, most],
+            "enumItemLabels": [_count(start), _count(most)],
+            "default": most,
             "group": "tokens",
         }
     return choices
@@ -406,16 +523,16 @@ def _within(limit: Fact[int], bound: Fact[int]) -> Fact[int]:
 
 # ---- Ids ----
 
-BEDROCK_REGIONS: Final = "us|us-gov|eu|apac|ap|au|jp|ca|sa|global"
+_BEDROCK_REGIONS: Final = "us|us-gov|eu|apac|ap|au|jp|ca|sa|global"
 """The regions before the vendor in the id of an inference profile: `us.anthropic.claude-...`."""
 
-BEDROCK_VENDORS: Final = (
+_BEDROCK_VENDORS: Final = (
     "ai21|amazon|anthropic|cohere|deepseek|google|luma|meta|minimax|mistral|moonshot|moonshotai|nvidia|openai|qwen"
     "|stability|twelvelabs|writer|zai"
 )
 """The vendors of models with ids of the form `vendor.name`."""
 
-PROVIDERS: Final = frozenset(
+_PROVIDERS: Final = frozenset(
     {"ai21", "alibaba", "amazon", "anthropic", "azure", "azure-ai", "azure_ai", "bedrock", "cerebras", "cohere"}
     | {"copilot", "dashscope", "databricks", "deepinfra", "deepseek", "fireworks", "gateway", "gemini", "github"}
     | {"google", "google-gla", "google-vertex", "groq", "huggingface", "litellm", "lmstudio", "meta", "mistral"}
@@ -424,7 +541,7 @@ PROVIDERS: Final = frozenset(
 )
 """The providers before a colon, as in `openai:gpt-4o`; any other word before a colon is a name, followed by a tag."""
 
-NO_PROVIDERS: Final = frozenset(
+_NO_PROVIDERS: Final = frozenset(
     {"@cf", "@hf", "accounts", "deployments", "endpoint", "endpoints", "foundation-model", "ft", "hf.co"}
     | {"huggingface.co", "imported-model", "inference-profile", "locations", "model", "models", "openrouter"}
     | {"projects", "provisioned-model", "publishers"}
@@ -432,61 +549,51 @@ NO_PROVIDERS: Final = frozenset(
 )
 """Segments of a path that do not name a creator."""
 
-TAGS: Final = re.compile(
-    r"(?:\d|[eqi]?q\d|fp\d|bf16|f16|f32|e\d+b|(?:base|beta|chat|cloud|code|exacto|extended|fast|floor|free|instruct"
-    r"|latest|large|medium|mini|nitro|online|python|small|text|thinking|tiny|tools|vision)(?:\b|\Z))",
-    re.IGNORECASE,
+# Patterns are texts: `re` compiles each when it is first used, and most programs parse no id.
+_TAGS: Final = (
+    r"(?i:\d|[eqi]?q\d|fp\d|bf16|f16|f32|e\d+b|(?:base|beta|chat|cloud|code|exacto|extended|fast|floor|free|instruct"
+    r"|latest|large|medium|mini|nitro|online|python|small|text|thinking|tiny|tools|vision)(?:\b|\Z))"
 )
 """The beginning of a tag or variant after a name: `llama3:8b`, `deepseek-r1:free`."""
 
-QUANTISATION: Final = re.compile(
-    r"[-._](?:gguf|ggml|mlx|awq|gptq|exl2|exl3|bnb|safetensors|bin|onnx"
+_QUANTISATION: Final = (
+    r"(?i:[-._](?:gguf|ggml|mlx|awq|gptq|exl2|exl3|bnb|safetensors|bin|onnx"
     r"|(?:ud-)?i?q\d(?:_[0-9a-z]+){0,2}|mxfp\d|nvfp\d|w\d+a\d+|int[48]|[348]-?bit|fp(?:4|8|16)|bf16|f16|f32"
-    r"|\d{5}-of-\d{5})(?:-dynamic)?\Z",
-    re.IGNORECASE,
+    r"|\d{5}-of-\d{5})(?:-dynamic)?\Z)"
 )
 """Words about weights and files at the end of a name: the same model in another packing."""
 
-_MONTH: Final = r"(?:0[1-9]|1[0-2])"
-_DAY: Final = r"(?:0[1-9]|[12]\d|3[01])"
-_YEAR: Final = r"20[2-4]\d"
-
-VERSION: Final = re.compile(
-    rf"(?P<joint>[-_@])(?P<version>"
+_YEAR, _MONTH, _DAY = r"20[2-4]\d", r"(?:0[1-9]|1[0-2])", r"(?:0[1-9]|[12]\d|3[01])"
+_SNAPSHOT: Final = (
+    rf"(?i:(?P<joint>[-_@])(?P<version>"
     rf"(?:(?:preview|exp|experimental)[-_])?"
     rf"(?:{_YEAR}[-_]{_MONTH}[-_]{_DAY}|{_YEAR}{_MONTH}{_DAY}|{_MONTH}[-_]{_YEAR}|{_MONTH}[-_]{_DAY}"
     rf"|{_MONTH}{_DAY}|2[2-9]{_MONTH}|00\d)"
     rf"(?:[-_](?:preview|exp))?(?:-v\d+:\d+)?"
-    rf"|v\d+:\d+|latest|preview|experimental|exp|default)\Z",
-    re.IGNORECASE,
+    rf"|v\d+:\d+|latest|preview|experimental|exp|default)\Z)"
 )
 """A snapshot at the end of a name: a date (with or without year, month and year, YYMM, MMDD), a word, or 001."""
 
-WORDS: Final[Mapping[str, str]] = {
-    "ai": "AI",
-    "chatgpt": "ChatGPT",
-    "codegemma": "CodeGemma",
-    "codellama": "CodeLlama",
-    "deepseek": "DeepSeek",
-    "ernie": "ERNIE",
-    "exaone": "EXAONE",
-    "glm": "GLM",
-    "gpt": "GPT",
-    "hd": "HD",
-    "it": "IT",
-    "minimax": "MiniMax",
-    "moe": "MoE",
-    "mpt": "MPT",
-    "olmo": "OLMo",
-    "oss": "OSS",
-    "qwq": "QwQ",
-    "smollm": "SmolLM",
-    "starcoder": "StarCoder",
-    "vl": "VL",
-    "wizardlm": "WizardLM",
-    "xl": "XL",
+_SPELLINGS: Final = {
+    word.lower(): word
+    for word in (
+        *(
+            "AI",
+            "ChatGPT",
+            "CodeGemma",
+            "CodeLlama",
+            "DeepSeek",
+            "ERNIE",
+            "EXAONE",
+            "GLM",
+            "GPT",
+            "HD",
+            "IT",
+            "MiniMax",
+        ),
+        *("MoE", "MPT", "OLMo", "OSS", "QwQ", "SmolLM", "StarCoder", "VL", "WizardLM", "XL"),
+    )
 }
-"""Words with a special spelling."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -509,29 +616,15 @@ class ModelIdentity:
     provider: str | None
 
     @property
-    def id(self) -> str:
-        """The whole id."""
-        return f"{self.prefix}{self.name}{self.suffix}"
-
-    @property
-    def name(self) -> str:
-        """Family and version."""
-        return f"{self.family}{self.joint}{self.version}"
-
-    @property
     def display_name(self) -> str:
         """The name for people, such as `GPT-4o Mini (2024-07-18, free)`."""
         shown = " ".join(_word(word) for word in re.split(r"[-_ ]+", self.family) if word) or self.family
         shown = re.sub(r"^(GPT|GLM) (?=\d)", r"\1-", shown)  # as their makers write them
         shown = re.sub(r"(?<!\.)(\d) (\d)(?![\w.])", r"\1.\2", shown)  # claude-sonnet-4-5
-        asides = [self.version.replace("_", "-"), *(aside for aside in re.split(r"[:@]", self._variant) if aside)]
-        joined = ", ".join(aside for aside in asides if aside)
-        return f"{shown} ({joined})" if joined else shown
-
-    @property
-    def _variant(self) -> str:
-        """The suffix without its file type and its separators."""
-        return re.sub(r"\.(?:gguf|bin|safetensors)\Z", "", self.suffix, flags=re.IGNORECASE).strip(":@-._/\\")
+        # The suffix without its file type and its separators.
+        variant = re.sub(r"(?i)\.(?:gguf|bin|safetensors)\Z", "", self.suffix).strip(":@-._/\\")
+        asides = ", ".join(filter(None, (self.version.replace("_", "-"), *re.split(r"[:@]", variant))))
+        return f"{shown} ({asides})" if asides else shown
 
 
 def parse_identity(model_id: str) -> ModelIdentity:
@@ -540,7 +633,7 @@ def parse_identity(model_id: str) -> ModelIdentity:
     rest = model_id[start:]
     end = _name_end(rest)
     name, suffix = rest[:end], rest[end:]
-    found = VERSION.search(name)
+    found = re.search(_SNAPSHOT, name)
     if found is None or found.start() == 0:
         return ModelIdentity(model_id[:start], name, "", "", suffix, provider)
     family = name[: found.start()]
@@ -557,12 +650,12 @@ def _prefix(model_id: str) -> tuple[int, str | None]:
     if route:
         left, right = route[1].lower(), model_id[start + route.end() :]
         # A fine-tuned model, ft:gpt-4o-mini-2024-07-18:acme::id, or a provider and a name; else a name and a tag.
-        if right and (left == "ft" or (left in PROVIDERS and not TAGS.match(right))):
+        if right and (left == "ft" or (left in _PROVIDERS and not re.match(_TAGS, right))):
             start += route.end()
-            provider = provider if left in NO_PROVIDERS else left
-    region = re.match(rf"(?:{BEDROCK_REGIONS})\.(?=(?:{BEDROCK_VENDORS})\.)", model_id[start:])
+            provider = provider if left in _NO_PROVIDERS else left
+    region = re.match(rf"(?:{_BEDROCK_REGIONS})\.(?=(?:{_BEDROCK_VENDORS})\.)", model_id[start:])
     start += region.end() if region else 0
-    vendor = re.match(rf"({BEDROCK_VENDORS})\.(?=[A-Za-z])", model_id[start:])
+    vendor = re.match(rf"({_BEDROCK_VENDORS})\.(?=[A-Za-z])", model_id[start:])
     if vendor:
         start += vendor.end()
         provider = vendor[1]
@@ -578,7 +671,7 @@ def _from_path(path: str, name: str) -> str | None:
     if name.lower().endswith(".gguf") and len(segments) > 1:
         segments = segments[:-1]
     words = [segment.split(":")[-1].lower() for segment in segments if segment]
-    return next((word for word in reversed(words) if word not in NO_PROVIDERS), None)
+    return next((word for word in reversed(words) if word not in _NO_PROVIDERS), None)
 
 
 def _name_end(rest: str) -> int:
@@ -590,7 +683,7 @@ def _name_end(rest: str) -> int:
     if colon > 0:
         end = colon
     while True:
-        packing = QUANTISATION.search(rest[:end])  # a final word about weights or files
+        packing = re.search(_QUANTISATION, rest[:end])  # a final word about weights or files
         # @20240620 in claude-3-5-sonnet@20240620 is a version, @q4_k_m in qwen2.5-7b@q4_k_m a quantisation
         at = rest[:end].rfind("@", 1)
         if packing is not None and packing.start() > 0:
@@ -603,10 +696,8 @@ def _name_end(rest: str) -> int:
 
 def _word(word: str) -> str:
     """A word in its creator's spelling; a word with capitals already has it."""
-    if word.lower() in WORDS and word == word.lower():
-        return WORDS[word]
-    if word != word.lower():
-        return word
+    if word != word.lower() or word in _SPELLINGS:
+        return _SPELLINGS.get(word, word)
     if re.fullmatch(r"(\d+x)?\d+(\.\d+)?[bmkt]", word):  # 7b, 8x7b, 128k: sizes
         return word[:-1] + word[-1].upper()
     if re.fullmatch(r"(a|e|r|k|v|m)\d+(\.\d+)?b?", word):  # r1, k2, v3.1, a22b

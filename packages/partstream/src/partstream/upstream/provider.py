@@ -50,8 +50,18 @@ from partstream.upstream.context import current_capture, is_one_attempt, logging
 from partstream.upstream.discovery import DiskCache, Fetch, FetchResponse, ModelDiscovery
 from partstream.upstream.forwarding import RawRequest
 from partstream.upstream.http import Connections, DocumentFetcher, UpstreamHTTP
-from partstream.upstream.model_facts import Fact, ModelRecord, Pricing, Source, known_capabilities, stated_capabilities
-from partstream.upstream.model_information import OfferedModel, information_of, is_allowed, offered_models
+from partstream.upstream.model_information import (
+    Fact,
+    ModelRecord,
+    OfferedModel,
+    Pricing,
+    Source,
+    information_of,
+    is_allowed,
+    known_capabilities,
+    offered_models,
+    stated_capabilities,
+)
 from partstream.upstream.requests import ForwardingProgress, ModelCall, RefusedFields, RequestSender, RequestTokens
 
 if TYPE_CHECKING:

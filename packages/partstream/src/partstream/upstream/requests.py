@@ -81,7 +81,7 @@ if TYPE_CHECKING:
     from partstream.upstream.configuration import GatewayConfiguration
     from partstream.upstream.discovery import Fetch, FetchResponse
     from partstream.upstream.forwarding import Passage, RawRequest
-    from partstream.upstream.model_facts import Pricing
+    from partstream.upstream.model_information import Pricing
 
 _logger = logging.getLogger("partstream.upstreams")
 
