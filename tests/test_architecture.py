@@ -367,7 +367,7 @@ CALLED_LIKE_PROTOCOLS = {
     "partstream.protocols.anthropic_messages": _OLLAMA,
     "partstream.protocols.anthropic_messages.models": _OLLAMA,
     "partstream.protocols.errors": _OLLAMA,
-    "partstream.upstream.detection_rules": _OLLAMA,
+    "partstream.upstream.detection": _OLLAMA,
     "partstream_agents.langchain.messages": _OLLAMA,
     "partstream.tokens.families": _GEMINI,
     "partstream.runtime.translation": {"ai-sdk"},  # ModelMessages

@@ -8,7 +8,7 @@ from partstream.codec.system import CACHE, DATA
 from partstream.config.table import FILE_NAME, FILE_VARIABLE, SETTINGS
 from partstream.server.clients import TOKEN_VARIABLE
 from partstream.settings.row import SettingSource
-from partstream.upstream.detection_rules import known_wires, probed_wires
+from partstream.upstream.detection import known_wires, probed_wires
 from partstream_devtools.conformance.stdio_target import UPSTREAM_VARIABLE
 from partstream_hub.store.opening import DATABASE_VARIABLE
 

@@ -7,7 +7,7 @@ import pytest
 from partstream.protocols.chat_completions import SPOKEN_AT as CHAT_COMPLETIONS
 from partstream.protocols.protocol import PROTOCOLS, ServerProtocol, spoken_at
 from partstream.settings.known_servers import KNOWN_SERVERS, known_server, server_at
-from partstream.upstream.detection_rules import decide_by_host, known_wires
+from partstream.upstream.detection import decide_by_host, known_wires
 from rows import one_test_for
 
 ROWS = [

@@ -10,7 +10,7 @@ from conversation.samples import WEATHER, user
 from conversation.samples import gave as gave_back
 from partstream import ChatMessage, RequestOptions, ToolCallPart
 from partstream.conversation.preparation import CountTokens, RequestSettings
-from partstream.upstream.detection_rules import decide_by_host, known_wires
+from partstream.upstream.detection import decide_by_host, known_wires
 from partstream.upstream.endpoint import Secret
 from partstream_devtools.testing.upstream import ReplayUpstream
 from protocols.gemini import wire

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from partstream.upstream.configuration import GatewayConfiguration
-    from partstream.upstream.detection_rules import Detected
+    from partstream.upstream.detection import Detected
 
 _MOST_SHOWN: Final = 20
 """The most models that are shown; `partstream models` shows all."""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from partstream.config.loading import Configuration
-    from partstream.upstream.detection_rules import Detected
+    from partstream.upstream.detection import Detected
 
 _COLUMNS: Final = ("Setting", "Value", "Source")
 _SECONDS: Final = 10.0

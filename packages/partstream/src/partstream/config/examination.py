@@ -40,8 +40,17 @@ from partstream.settings.known_servers import KeyRequirement, server_at
 from partstream.settings.row import hidden_url
 from partstream.upstream import http_errors
 from partstream.upstream.configuration import GatewayConfiguration, RetryPolicy
-from partstream.upstream.detection import advice_on_protocol, ask_round, open_upstream
-from partstream.upstream.detection_rules import CandidateProtocol, Detected, Presence, Round, known_wires, own_base_url
+from partstream.upstream.detection import (
+    CandidateProtocol,
+    Detected,
+    Presence,
+    Round,
+    advice_on_protocol,
+    ask_round,
+    known_wires,
+    open_upstream,
+    own_base_url,
+)
 from partstream.upstream.discovery import Fetch, FetchResponse, list_questions, read_catalogue
 from partstream.upstream.endpoint import CredentialError, is_loopback
 from partstream.upstream.http import Connections, ConnectionSetupError, DocumentFetcher

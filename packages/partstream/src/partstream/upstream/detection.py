@@ -1,12 +1,21 @@
 """Finds out what a base URL speaks: by its host, else by a list of models and an empty request to each endpoint.
 
+First, the base URLs that a person may mean: people copy the URL of an endpoint, leave `/v1` out, or name the server's
+own API. A known host decides at once. Else all endpoints below one base URL are asked at the same time, then those
+below the next, until one answers. Each answer to an empty request is a sign: an endpoint that is there refuses it with
+400 or 422, and one that is not answers 404 or 405. Servers deviate: LM Studio reports a missing path with status 200,
+Gemini and LiteLLM refuse the key with 400 before they look at the path, llama.cpp answers 500 to a body without a
+required field, Go's and nginx's servers answer plain http with 400.
+
+Of several endpoints that are there, the better wire wins: one that is complete at the server over one that is not, then
+the order of the registry. The rows in the protocols' own folders say which wires are complete at which servers. Where
+the answers do not decide, the decision is a guess with advice. Up to the decision, all is pure: the same answers decide
+the same.
+
 `Detector` is what a provider asks. It finds the protocol out when the upstream is first asked, once for all callers
 that wait, and again when a request failed with a missing path. What was found for certain is kept in a file between
 starts; a missing or broken file only costs requests. A guess serves for seconds only, then the server is asked again.
-
-`detect` asks below each base URL that may be meant, all endpoints of one at the same time, until one answers.
-:mod:`partstream.upstream.detection_rules` decides what the answers mean: it is pure, so the same answers give the same
-decision. The key goes to the configured host alone, and no redirect is followed, see
+The key goes to the configured host alone, and no redirect is followed, see
 :class:`partstream.upstream.http.UpstreamHTTP`. A protocol that is set is never doubted: `advice_on_protocol` is asked
 only after a request has failed.
 """
@@ -17,11 +26,14 @@ import hashlib
 import logging
 import re
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from enum import Enum, auto
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from urllib.parse import urlsplit, urlunsplit
 
 import httpx2
 
@@ -29,18 +41,695 @@ from partstream._version import __version__
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads
 from partstream.codec.system import replace_file
 from partstream.errors import UpstreamConnectionError, UpstreamError
-from partstream.protocols.protocol import asked_protocols
-from partstream.settings.known_servers import KNOWN_SERVERS, server_at
-from partstream.upstream import detection_rules
-from partstream.upstream.discovery import FetchResponse
+from partstream.protocols.protocol import PROTOCOLS, ServerProtocol, asked_protocols, asking
+from partstream.protocols.serve import MODEL, path_for_model
+from partstream.settings.known_servers import KNOWN_SERVERS, KnownServer, known_server, server_at
+from partstream.settings.row import hidden_url
+from partstream.upstream.discovery import MODELS_PATH, FetchResponse
 from partstream.upstream.endpoint import without_query
 from partstream.upstream.http import Connections, OutboundHTTPRequest, UpstreamHTTP
-from partstream.upstream.http_errors import NO_LIST_ADVICE, says_path_is_missing
+from partstream.upstream.http_errors import (
+    GENERAL_ADVICE,
+    NO_LIST_ADVICE,
+    http_error,
+    is_about_the_key,
+    says_path_is_missing,
+)
 
 if TYPE_CHECKING:
+    from partstream.protocols.errors import Errors
     from partstream.upstream.configuration import GatewayConfiguration
 
 _logger = logging.getLogger("partstream.upstreams")
+
+# ---- The base URLs that a person may mean ----
+
+_VERSION: Final = "/v1"
+_MOST_MEANT: Final = 3
+
+
+def base_urls(url: str, endpoints: Iterable[str]) -> tuple[str, ...]:
+    """The base URLs that may be meant, the likeliest first, at most three of them; all are on the host of the URL.
+
+    People copy the URL of an endpoint (`…/v1/chat/completions`), leave `/v1` out, or name the server's own API
+    (`…/api`). A path with a version is taken as it is: `/openai/v1` and `/api/paas/v4` are base URLs.
+
+    Args:
+        url: What was given.
+        endpoints: The paths of endpoints below a base URL.
+    """
+    given = path_of(url)
+    within = without_ending(given, (*endpoints, MODELS_PATH))
+    paths = [within]
+    if not re.search(r"/v\d+(beta\d*|alpha\d*)?(/|$)", within):
+        # The URL of an endpoint that worked elsewhere says itself that there is no version in it.
+        paths.insert(1 if within != given else 0, within + _VERSION)
+    if within != given and given.endswith(MODELS_PATH):
+        paths.append(given)  # Azure's model inference API answers at /models/chat/completions
+    paths.append(_VERSION)
+    return tuple(with_path(url, path) for path in dict.fromkeys(paths))[:_MOST_MEANT]
+
+
+def own_base_url(url: str, own_base_path: str, endpoints: Iterable[str]) -> str:
+    """The base URL of a wire that has a base path of its own, on the host that a URL means.
+
+    In place of the base path of another wire: `…/v1` and `…/api/chat` both mean `…/api`.
+
+    Args:
+        url: What was given.
+        own_base_path: The base path of the wire, such as `/api`.
+        endpoints: The paths of endpoints below a base URL.
+    """
+    path = without_ending(path_of(url), (*endpoints, MODELS_PATH))
+    before = re.sub(r"(?:/(?:v\d+(?:beta\d*|alpha\d*)?|api))+$", "", path)
+    return with_path(url, before + own_base_path)
+
+
+def path_of(url: str) -> str:
+    """The path of a URL without doubled slashes and without one at its end."""
+    return re.sub("/{2,}", "/", urlsplit(url).path).rstrip("/")
+
+
+def without_ending(path: str, endings: Iterable[str]) -> str:
+    """The path without the longest of some endings that it has; an ending may hold `{model}`."""
+    shortest = path
+    for ending in endings:
+        before, has_model, after = ending.partition(MODEL)
+        rest = path.removesuffix(ending)
+        if has_model:
+            # Another method may follow the model: `…/models/m:generateContent`.
+            base, found, name = path.rpartition(before)
+            rest = base if found and "/" not in name and after[:1] in name else path
+        shortest = min(shortest, rest, key=len)
+    return shortest
+
+
+def with_path(url: str, path: str) -> str:
+    """The URL with another path; its query stays, because it may hold a version or a key."""
+    address = urlsplit(url)
+    return urlunsplit((address.scheme, address.netloc, path, address.query, ""))
+
+
+# ---- The protocols to choose from ----
+
+_MOST_PROBED: Final = 3
+"""With the list of models, four requests below each base URL."""
+
+_MOST_ELSEWHERE: Final = 2
+_NO_MODEL: Final = "partstream"
+"""The model in a path that names one: no server has it, so none generates an answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateProtocol:
+    """A protocol that a server may be asked in.
+
+    Attributes:
+        path: The path of its endpoint below a base URL, with `{model}` where it names the model.
+        empty_request: The body that shows at no cost whether the endpoint is there; None for no such body.
+        rows: What is known of it at known servers.
+        errors: How its servers report errors.
+        own_base_path: Its base path below a host; empty for one beside the others.
+    """
+
+    name: str
+    title: str
+    path: str
+    empty_request: Mapping[str, Any] | None
+    rows: tuple[ServerProtocol, ...]
+    errors: Errors
+    own_base_path: str = ""
+
+    @property
+    def probed_path(self) -> str:
+        """The path that is asked with an empty request."""
+        return path_for_model(self.path, _NO_MODEL)
+
+    def row_at(self, server: str) -> ServerProtocol | None:
+        """What is known of it at a server, by the server's name."""
+        return next((row for row in self.rows if row.server == server), None)
+
+
+def known_wires() -> tuple[CandidateProtocol, ...]:
+    """All protocols in which a server can be asked, the better one first."""
+    return tuple(
+        CandidateProtocol(
+            name,
+            PROTOCOLS[name].shown_title,
+            (writer := asking(name)).path,
+            writer.empty_request,
+            () if (load_rows := PROTOCOLS[name].spoken_at) is None else load_rows(),
+            writer.errors,
+            writer.own_base_path,
+        )
+        for name in asked_protocols()
+    )
+
+
+def probed_wires(wires: Sequence[CandidateProtocol]) -> tuple[CandidateProtocol, ...]:
+    """The protocols whose endpoints are asked for where the address alone does not decide."""
+    return tuple(one for one in wires if one.empty_request is not None and not one.own_base_path)[:_MOST_PROBED]
+
+
+def probed_elsewhere(wires: Sequence[CandidateProtocol]) -> tuple[CandidateProtocol, ...]:
+    """The protocols with an empty request whose base path is their own."""
+    return tuple(one for one in wires if one.empty_request is not None and one.own_base_path)[:_MOST_ELSEWHERE]
+
+
+# ---- The signs in answers ----
+
+
+class Presence(Enum):
+    """Whether an endpoint is there."""
+
+    THERE = auto()
+    MISSING = auto()
+    SILENT = auto()
+    """The answer says nothing of the path: the key was refused, the server is busy, or there was no answer."""
+    NO_API = auto()
+    """What answered is no API: a web page, a redirect, a port that wants https."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sign:
+    """The meaning of one answer.
+
+    Attributes:
+        says: The answer in a few words, such as `HTTP 400`.
+        advice: A remedy; empty where none is known.
+        server: The name of the known server, according to its headers, or None.
+    """
+
+    presence: Presence
+    says: str
+    advice: str = ""
+    server: str | None = None
+
+
+_NO_SUCH_PATH: Final = (
+    r"(?i)unexpected endpoint"  # LM Studio, with status 200: lmstudio-bug-tracker#618, #2085
+    r"|(?:unknown|invalid|unsupported|no such) (?:endpoint|route|path|url)\b"
+    r"|(?:endpoint|route|path) (?:is )?not (?:found|supported)"
+    r"|cannot (?:post|get) /"  # Express
+)
+_WANTS_HTTPS: Final = r"(?i)HTTP request (?:was sent )?to (?:an )?HTTPS (?:server|port)"
+"""The message of Go's and nginx's servers, with status 400, to plain http."""
+
+_NOTHING_SAID: Final = frozenset({401, 402, 403, 407, 408, 425, 429, 502, 503, 504, 529})
+"""Servers may answer these before they look at the path."""
+_MISSING: Final = frozenset({404, 405, 410, 501})
+
+
+def sign_of(answer: FetchResponse, errors: Errors, base_url: str, path: str) -> Sign:
+    """The sign in the answer to an empty request.
+
+    Args:
+        answer: The answer; of a long body the start.
+        errors: How the protocol's servers report errors.
+        base_url: Where the endpoint was looked for, without secrets.
+        path: Its path below that.
+    """
+    text = answer.body.decode(errors="replace")
+    status = answer.status
+    sign = Sign(Presence.NO_API, f"HTTP {status}", server=_server_of_headers(answer.headers))
+    if re.search(_WANTS_HTTPS, text):
+        encrypted = base_url.replace("http://", "https://", 1)
+        return replace(sign, advice=f"this port wants https: use {encrypted}")
+    if 300 <= status < 400:
+        advice = _advice_on_redirect(answer.headers.get("location", ""), base_url, path)
+        return replace(sign, says=f"{sign.says}, a redirect", advice=advice)
+    is_page = text.lstrip().startswith("<")
+    if is_page and status not in _MISSING:
+        return replace(sign, says=f"{sign.says}, a web page")
+    return replace(sign, presence=Presence.MISSING if is_page else _presence(answer, text, errors))
+
+
+def _presence(answer: FetchResponse, text: str, errors: Errors) -> Presence:
+    status = answer.status
+    # The wait that an answer asks for does not count here.
+    error = http_error(status, answer.headers, answer.body, datetime(2026, 1, 1, tzinfo=UTC), errors)
+    # Gemini and LiteLLM refuse the key with 400, before a look at the path.
+    if status in _NOTHING_SAID or is_about_the_key(error):
+        return Presence.SILENT
+    lacks_path = status in _MISSING and (status != 404 or says_path_is_missing(error))  # 404 may be about a model
+    if lacks_path or re.search(_NO_SUCH_PATH, error.provider_message or ""):
+        return Presence.MISSING
+    # An error with a status of success, or an answer to nothing. llama.cpp answered 500 to what is missing in a body.
+    if status in _MISSING or _document(answer.body) is not None:
+        return Presence.THERE
+    if status < 300:
+        return Presence.THERE if text.startswith(("data:", "event:")) else Presence.NO_API
+    return Presence.SILENT if status >= 500 else Presence.THERE
+
+
+def _advice_on_redirect(location: str, base_url: str, path: str) -> str:
+    """The base URL that a redirect means which only begins to encrypt; empty for a redirect to anywhere else."""
+    try:
+        target, asked = urlsplit(location), urlsplit(base_url)
+        if target.hostname != asked.hostname or (asked.scheme, target.scheme) != ("http", "https"):
+            return ""
+    except ValueError:
+        return ""
+    return f"use {urlunsplit((target.scheme, target.netloc, target.path.rstrip('/').removesuffix(path), '', ''))}"
+
+
+_HEADERS: Final = (
+    ("server", "llama.cpp", "llama.cpp"),  # tools/server of llama.cpp sets it
+    # LiteLLM's proxy 1.106 sets them on what an endpoint answers, and none on its list of models.
+    ("x-litellm-version", "", "litellm"),
+    ("x-litellm-call-id", "", "litellm"),
+)
+"""A header, how its value begins, and the server that sends it."""
+
+_OWNERS: Final = {
+    "vllm": "vllm",
+    "sglang": "sglang",
+    "llamacpp": "llama.cpp",
+    "organization_owner": "lm-studio",
+    "library": "ollama",
+}
+"""The servers, by the owner that they state for the models that they list."""
+
+
+def is_list(answer: FetchResponse) -> bool:
+    """Whether an answer is a list of models in a known form."""
+    return answer.status == 200 and _entries(answer) is not None
+
+
+def server_of_list(answer: FetchResponse) -> str | None:
+    """The name of the known server that a list of models tells by its headers and entries; None for any other."""
+    if answer.status != 200:
+        return None
+    owners = [one.get("owned_by") for one in _entries(answer) or () if isinstance(one, dict)]
+    by_owner = (server for owner, server in _OWNERS.items() if owner in owners)
+    return _server_of_headers(answer.headers) or next(by_owner, None)
+
+
+def _server_of_headers(headers: Mapping[str, str]) -> str | None:
+    told = (server for name, starts, server in _HEADERS if name in headers and headers[name].startswith(starts))
+    return next(told, None)
+
+
+def _entries(answer: FetchResponse) -> list[Any] | None:
+    """The entries of a list of models; None where an answer is none."""
+    document = _document(answer.body)
+    if isinstance(document, dict):
+        document = next((document[name] for name in ("data", "models") if isinstance(document.get(name), list)), None)
+    return document if isinstance(document, list) else None
+
+
+def _document(body: bytes) -> Any:
+    try:
+        return loads(body)
+    except JSONDecodeError:
+        return None
+
+
+# ---- The decision ----
+
+
+@dataclass(frozen=True, slots=True)
+class Detected:
+    """What a base URL speaks.
+
+    Attributes:
+        base_url: The base of its paths: the given URL, or the one that was meant by it; its query may hold a key.
+        reason: Why, as a clause without secrets.
+        is_certain: Whether the server's address or its answers say so. A guess is not kept: the next request finds out
+            anew.
+        advice: A remedy where a request fails all the same; empty where none is known.
+        server: The name of the known server that it is by its host, its list of models or its port; empty for none.
+    """
+
+    protocol: str
+    base_url: str = field(repr=False)
+    reason: str
+    is_certain: bool = True
+    advice: str = ""
+    server: str = ""
+
+    @property
+    def title(self) -> str:
+        """The name of the protocol for people."""
+        return PROTOCOLS[self.protocol].shown_title
+
+    @property
+    def shown_url(self) -> str:
+        """The base URL without its possible secrets."""
+        return hidden_url(self.base_url)
+
+    @property
+    def says(self) -> str:
+        """Protocol and reason as a sentence without a full stop."""
+        verb = "Speaks" if self.is_certain else "Asked in"
+        return f"{verb} {self.title}: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """The answers below one base URL.
+
+    Attributes:
+        signs: The signs of the endpoints, by the names of their protocols.
+        listing: The answer to the request for models, or None if there was none.
+        elsewhere: The base URLs of the protocols that were looked for below another one, by name.
+    """
+
+    base_url: str
+    signs: Mapping[str, Sign]
+    listing: FetchResponse | None = None
+    elsewhere: Mapping[str, str] = field(default_factory=dict)
+
+    def base_url_of(self, wire: CandidateProtocol) -> str:
+        """Where a protocol was looked for."""
+        return self.elsewhere.get(wire.name, self.base_url)
+
+    def path_of(self, wire: CandidateProtocol) -> str:
+        """The path at which a protocol was looked for."""
+        return path_of(self.base_url_of(wire)) + wire.path
+
+    def names(self, presence: Presence) -> list[str]:
+        """The protocols whose endpoints have answered like this."""
+        return [name for name, sign in self.signs.items() if sign.presence is presence]
+
+    @property
+    def has_list(self) -> bool:
+        """Whether models are listed here."""
+        return self.listing is not None and is_list(self.listing)
+
+
+def is_last(asked: Round) -> bool:
+    """Whether no other base URL has to be tried: an endpoint is here, or the server does not say."""
+    return bool(asked.names(Presence.THERE) or asked.names(Presence.SILENT))
+
+
+def joined(asked: Round, more: Round) -> Round:
+    """What was answered below one base URL, and to further questions elsewhere on the same host."""
+    return replace(asked, signs={**asked.signs, **more.signs}, elsewhere={**asked.elsewhere, **more.elsewhere})
+
+
+def decide_by_host(url: str, wires: Sequence[CandidateProtocol]) -> Detected | None:
+    """The protocol of a known host; None where the host is unknown, or the path is not that of a base URL there."""
+    server = server_at(url)
+    if server is None or not server.has_paths_at(_host(url)):
+        return None
+    path = without_ending(path_of(url), (*(wire.path for wire in wires), MODELS_PATH))
+    known = [(wire, row) for wire in wires for row in wire.rows if row.server == server.name]
+    exact = [(wire, row) for wire, row in known if path_of(row.base_url) == path]
+    # A person may leave out the end of the path, or all of it.
+    fitting = exact or [(wire, row) for wire, row in known if path_of(row.base_url).startswith(f"{path}/")]
+    if not fitting:
+        return None
+    wire, row = min(fitting, key=lambda one: one[1].order)
+    reason = _because([f"{_host(url)} is {server.title}"], [one for one, _ in fitting], wire, server, server.title)
+    return Detected(wire.name, with_path(url, path_of(row.base_url)), reason, server=server.name)
+
+
+def decide(url: str, rounds: Sequence[Round], wires: Sequence[CandidateProtocol]) -> Detected:
+    """What a base URL speaks, by the answers below it; a guess where they do not say it.
+
+    Args:
+        url: What was given.
+        rounds: What was answered below the base URLs that were asked, in their order; one at least.
+        wires: The protocols to choose from, the better one first; one at least.
+    """
+    asked = rounds[-1]
+    server, at = server_of(asked)
+    by_presence = {presence: [wire for wire in wires if wire.name in asked.names(presence)] for presence in Presence}
+    there, silent = by_presence[Presence.THERE], by_presence[Presence.SILENT]
+    if not there and not silent:
+        return _nothing_there(url, rounds, wires)
+    if there:
+        considered, chosen = there, _best(there, server)
+        facts = [f"{asked.path_of(chosen)} answers an empty request ({asked.signs[chosen.name].says})"]
+        missing = by_presence[Presence.MISSING]
+        facts += [f"{asked.path_of(wire)} is missing ({asked.signs[wire.name].says})" for wire in missing]
+    else:  # a guess: what is known of such servers, else the better wire
+        considered = [wire for wire in silent if server is not None and wire.row_at(server.name) is not None]
+        chosen = _best(considered or silent, server)
+        said = ", ".join(dict.fromkeys(sign.says for sign in asked.signs.values())) or "nothing"
+        facts = [f"a guess, as the server does not tell ({said})"]
+    return Detected(
+        chosen.name,
+        asked.base_url_of(chosen),
+        _because(facts, considered, chosen, server, at),
+        is_certain=bool(there),
+        server="" if server is None else server.name,
+    )
+
+
+def _nothing_there(url: str, rounds: Sequence[Round], wires: Sequence[CandidateProtocol]) -> Detected:
+    """What is left where no endpoint is there: a protocol that was not asked for, by its host or path; else a guess."""
+    where = next((one for one in rounds if one.has_list), rounds[0])
+    server, host, path = server_at(url), _host(url), path_of(url)
+    given = with_path(url, path)
+    unasked = _unasked(wires, rounds)
+    if server is not None and server.has_host(host) and (known := [one for one in unasked if one.row_at(server.name)]):
+        return Detected(_best(known, server).name, given, f"{host} is {server.title}", server=server.name)
+    if len(at_path := wires_at_path(path, unasked)) == 1:
+        return Detected(at_path[0].name, given, f"{path} is its usual path, and no other endpoint is there")
+    tried = ", ".join(where.path_of(wire) for wire in wires if wire.name in where.signs)
+    no_api = next((sign for one in rounds for sign in one.signs.values() if sign.presence is Presence.NO_API), None)
+    reason = f"none of {tried} is there" if no_api is None else f"the server answered {no_api.says}"
+    if no_api is not None:
+        advice = no_api.advice
+    elif where.has_list:
+        advice = f"it lists models and has none of {tried}: it speaks something else"
+    else:
+        advice = f"it has none of {tried}; {GENERAL_ADVICE}"
+    base_url = where.base_url if where.has_list else given
+    return Detected(_best(wires, server).name, base_url, f"a guess, as {reason}", is_certain=False, advice=advice)
+
+
+def wires_at_path(path: str, wires: Sequence[CandidateProtocol]) -> list[CandidateProtocol]:
+    """The protocols of which a known server has its base URL at this path, which is not the root of the host."""
+    return [wire for wire in wires if path and any(path_of(row.base_url) == path for row in wire.rows)]
+
+
+def _best(wires: Sequence[CandidateProtocol], server: KnownServer | None) -> CandidateProtocol:
+    """The first wire that is not known to be incomplete at the server; else the one that lacks least."""
+    rows = {wire.name: None if server is None else wire.row_at(server.name) for wire in wires}
+    return min(wires, key=lambda wire: (False, 0) if (row := rows[wire.name]) is None else row.order)
+
+
+def _because(
+    facts: Sequence[str],
+    considered: Sequence[CandidateProtocol],
+    chosen: CandidateProtocol,
+    server: KnownServer | None,
+    at: str,
+) -> str:
+    """The facts, and why a wire that usually is the better one was not chosen.
+
+    Args:
+        facts: The findings.
+        considered: The wires that could have been chosen, the one that usually is better first.
+        chosen: The wire that was.
+        server: The known server, or None.
+        at: Its name for people.
+    """
+    better = considered[: considered.index(chosen)] if considered else ()
+    rows = [(wire, None if server is None else wire.row_at(server.name)) for wire in better]
+    passed = [f"{wire.title} is not complete at {at} ({row.reason})" for wire, row in rows if row is not None]
+    return "; ".join((*facts, *passed))
+
+
+def server_of(asked: Round) -> tuple[KnownServer | None, str]:
+    """The server below a base URL, by its host for certain, else by its answers, else by its port; and its name."""
+    by_address = server_at(asked.base_url)
+    if by_address is not None and by_address.has_host(_host(asked.base_url)):
+        return by_address, by_address.title
+    told = None if asked.listing is None else server_of_list(asked.listing)
+    told = told or next((sign.server for sign in asked.signs.values() if sign.server is not None), None)
+    if told is not None:
+        return known_server(told), known_server(told).title
+    return by_address, "" if by_address is None else f"{by_address.title}, whose usual port this is"
+
+
+def _host(url: str) -> str:
+    return (urlsplit(url).hostname or "").rstrip(".")
+
+
+# ---- Asking ----
+
+_SECONDS: Final = 5.0
+"""For all requests together: a person waits meanwhile for an answer, or for an error."""
+
+
+async def detect(configuration: GatewayConfiguration, connections: Connections) -> Detected:
+    """Finds out what a base URL speaks; sends no request if its host is known.
+
+    Raises:
+        CredentialError: The key cannot be had.
+        ConnectionSetupError: The proxy or the certificates that this machine names are not usable.
+    """
+    wires = known_wires()
+    by_host = decide_by_host(configuration.base_url, wires)
+    if by_host is not None:
+        return by_host
+    return decide(configuration.base_url, await _ask(configuration, connections, wires), wires)
+
+
+async def advice_on_protocol(configuration: GatewayConfiguration, connections: Connections) -> str:
+    """Advice where a server lacks the endpoint of the protocol that was set; empty where nothing is known.
+
+    Asked after a request has failed only: the setting itself is never doubted.
+
+    Raises:
+        LanguageModelError: As :func:`detect`.
+    """
+    url = configuration.base_url
+    wires = known_wires()
+    own = [wire for wire in wires if wire.name == configuration.protocol]
+    found = decide_by_host(url, own) or decide_by_host(url, wires)
+    if found is None:
+        rounds = await _ask(configuration, connections, wires)
+        by_own = decide(url, rounds, own)
+        found = by_own if by_own.is_certain else decide(url, rounds, wires)
+    if not found.is_certain:
+        return found.advice
+    if found.protocol != configuration.protocol:
+        return (
+            f"the server speaks {found.title} at {found.shown_url}, and no {own[0].title}: leave `protocol` out, "
+            f"or set it to {found.protocol}"
+        )
+    return f"did you mean {found.shown_url}?" if found.base_url.rstrip("/") != url.rstrip("/") else ""
+
+
+async def _ask(
+    configuration: GatewayConfiguration, connections: Connections, wires: Sequence[CandidateProtocol]
+) -> list[Round]:
+    """Asks below the base URLs that may be meant, until one says something.
+
+    A path that belongs to a protocol that is not asked for is taken as it is. A protocol with a base path of its own is
+    asked for at once where the address or the list of models tells a server that speaks it, and everywhere else last.
+    """
+    url, endpoints = configuration.base_url, [wire.path for wire in wires]
+    probed, own = probed_wires(wires), probed_elsewhere(wires)
+    meant = base_urls(url, endpoints)
+    if any(wire not in (*probed, *own) for wire in wires_at_path(path_of(url), wires)):
+        meant = meant[:1]
+    places = {wire.name: own_base_url(url, wire.own_base_path, endpoints) for wire in own}
+    deadline = asyncio.get_running_loop().time() + _SECONDS
+
+    async def ask(base_url: str, asked: Sequence[CandidateProtocol]) -> Round:
+        elsewhere = {wire.name: places[wire.name] for wire in asked if wire.name in places}
+        return await ask_round(configuration, connections, base_url, asked, deadline, elsewhere)
+
+    # The address is that of a server that speaks a protocol with a base path of its own, or has that path.
+    server = server_at(url)
+    first = [
+        wire
+        for wire in own
+        if (server is not None and wire.row_at(server.name) is not None)
+        or without_ending(path_of(url), [wire.path]).endswith(wire.own_base_path)
+    ]
+    rounds: list[Round] = []
+    for base_url in meant:
+        rounds.append(await ask(base_url, [*probed, *([] if rounds else first)]))
+        told, _ = server_of(rounds[-1])
+        if told is not None and (more := [one for one in _unasked(own, rounds) if one.row_at(told.name)]):
+            rounds[-1] = joined(rounds[-1], await ask(base_url, more))
+        if is_last(rounds[-1]):
+            return rounds
+    late = _unasked(own, rounds)
+    if late and not any(one.names(Presence.NO_API) for one in rounds):
+        answered = joined(rounds[0], await ask(meant[0], late))
+        rounds = [*rounds[1:], answered] if answered.names(Presence.THERE) else [answered, *rounds[1:]]
+    return rounds
+
+
+def _unasked(wires: Sequence[CandidateProtocol], rounds: Sequence[Round]) -> list[CandidateProtocol]:
+    return [wire for wire in wires if not any(wire.name in one.signs for one in rounds)]
+
+
+_MOST: Final = 256 * 1024
+"""Bytes of an answer that are read. Nothing depends on the rest: a longer list tells its server by its headers."""
+
+
+async def ask_round(
+    configuration: GatewayConfiguration,
+    connections: Connections,
+    base_url: str,
+    wires: Sequence[CandidateProtocol],
+    deadline: float,
+    elsewhere: Mapping[str, str],
+) -> Round:
+    """Sends a request to each endpoint, and one for the list where an endpoint is beside it, at the same time.
+
+    Args:
+        configuration: The upstream, its key and its headers.
+        connections: The connections to it.
+        base_url: Where the endpoints are looked for.
+        wires: The protocols that are asked for.
+        deadline: The end of the wait, by the clock of the event loop.
+        elsewhere: The base URLs of those that are looked for below another one, by name.
+
+    Raises:
+        LanguageModelError: As :func:`detect`.
+    """
+    lists = [wire for wire in wires if wire.name not in elsewhere][:1]
+    places = [elsewhere.get(wire.name, base_url) for wire in wires]
+
+    def ask(wire: CandidateProtocol, where: str, path: str, body: Mapping[str, Any] | None) -> Awaitable[_Answer]:
+        return _asked(UpstreamHTTP(configuration.spoken(wire.name, where), connections), path, body, deadline)
+
+    questions = [ask(wire, base_url, MODELS_PATH, None) for wire in lists]
+    for wire, where in zip(wires, places, strict=True):
+        questions.append(ask(wire, where, wire.probed_path, wire.empty_request))
+    answers: list[_Answer] = []
+    # All answers, once none is on its way any more; the first failure of this machine in their place.
+    for answer in await asyncio.gather(*questions, return_exceptions=True):
+        if isinstance(answer, BaseException):
+            raise answer
+        answers.append(answer)
+    listing = answers.pop(0) if lists else None
+    listed = listing if isinstance(listing, FetchResponse) else None
+    signs: dict[str, Sign] = {}
+    for wire, where, got in zip(wires, places, answers, strict=True):
+        if isinstance(got, str):
+            signs[wire.name] = Sign(Presence.SILENT, got)
+        elif listed is not None and got.status == listed.status >= 500:  # it fails at whatever it is asked
+            signs[wire.name] = Sign(Presence.SILENT, f"HTTP {got.status}")
+        else:
+            signs[wire.name] = sign_of(got, wire.errors, without_query(where), wire.probed_path)
+    return Round(base_url, signs, listed, elsewhere)
+
+
+_Answer: TypeAlias = "FetchResponse | str"
+"""The start of an answer; a few words in its place if there is none."""
+
+
+async def _asked(http: UpstreamHTTP, path: str, document: Mapping[str, Any] | None, deadline: float) -> _Answer:
+    headers = {**http.document_headers, "accept": "application/json"}
+    content = None
+    if document is not None:
+        headers["content-type"] = "application/json"
+        content = dumps(document)
+    method = "GET" if document is None else "POST"
+    request = OutboundHTTPRequest(method, http.base_path + path, content=content, headers=headers)
+    body = bytearray()
+    try:
+        async with asyncio.timeout_at(deadline), aclosing(await http.send(request, renews_key=False)) as answer:
+            try:
+                async for chunk in answer.response.aiter_bytes():
+                    body += chunk[: _MOST - len(body)]
+                    if len(body) >= _MOST:
+                        break
+            except httpx2.RequestError as error:
+                return answer.broke(error).reason
+            start = answer.redactor.redact_bytes(bytes(body))
+            return FetchResponse(answer.response.status_code, answer.headers, start)
+    except TimeoutError:
+        return "no answer in time"
+    except UpstreamConnectionError as error:
+        return error.reason
+    except UpstreamError as error:
+        return error.statement
+
+
+# ---- What one upstream speaks ----
+
 _GUESS_SECONDS: Final = 2.0
 """How long a guess serves at least: one answer asks several times."""
 
@@ -69,30 +758,29 @@ class Detector:
         self._clock = clock
         folder = configuration.protocol_folder or configuration.cache_folder
         self._file = None if folder is None else DetectionFile(folder, configuration.base_url)
-        self._known: detection_rules.Detected | None = None
+        self._known: Detected | None = None
         self._confirmed_at: float | None = None
-        self._guess: tuple[detection_rules.Detected, float] | None = None
+        self._guess: tuple[Detected, float] | None = None
         """A guess, and until when it serves."""
-        self._running: asyncio.Task[detection_rules.Detected] | None = None
+        self._running: asyncio.Task[Detected] | None = None
 
     @property
-    def known(self) -> detection_rules.Detected | None:
+    def known(self) -> Detected | None:
         """What was found out for certain; None if nothing was."""
         return self._known
 
-    async def detected(self) -> detection_rules.Detected:
+    async def detected(self) -> Detected:
         """What the upstream speaks; a guess where it does not tell, or where it cannot be asked.
 
         Raises:
-            CredentialError: The key cannot be had.
-            ConnectionSetupError: The proxy or the certificates that this machine names are not usable.
+            LanguageModelError: As :func:`detect`.
         """
         if self._known is not None:
             return self._known
         if self._guess is not None and 0 < self._guess[1] - self._clock() <= _LONGEST_GUESS:
             return self._guess[0]
 
-        async def remembered_or_asked() -> detection_rules.Detected:
+        async def remembered_or_asked() -> Detected:
             if self._file is not None:
                 remembered = await asyncio.to_thread(self._file.load, self._clock())
                 if remembered is not None and remembered.protocol in asked_protocols():
@@ -101,12 +789,11 @@ class Detector:
 
         return await self._one_for_all(remembered_or_asked)
 
-    async def detected_again(self, wrong: detection_rules.Detected) -> detection_rules.Detected:
+    async def detected_again(self, wrong: Detected) -> Detected:
         """What the upstream speaks after a request failed in what was found out before.
 
         Raises:
-            CredentialError: The key cannot be had.
-            ConnectionSetupError: The proxy or the certificates that this machine names are not usable.
+            LanguageModelError: As :func:`detect`.
         """
         if self._known is not None and self._known != wrong:
             return self._known  # another request has met it before
@@ -124,22 +811,16 @@ class Detector:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
 
-    async def _one_for_all(
-        self, find: Callable[[], Coroutine[Any, Any, detection_rules.Detected]]
-    ) -> detection_rules.Detected:
+    async def _one_for_all(self, find: Callable[[], Coroutine[Any, Any, Detected]]) -> Detected:
         task = self._running
         if task is None or task.done() or task.get_loop() is not asyncio.get_running_loop():
-
-            def take_error(done: asyncio.Task[detection_rules.Detected]) -> None:  # no caller may wait for it any more
-                if not done.cancelled():
-                    done.exception()
-
             self._running = task = asyncio.create_task(find())
-            task.add_done_callback(take_error)
+            # Takes the error: no caller may wait for it any more.
+            task.add_done_callback(lambda done: None if done.cancelled() else done.exception())
         # Shielded: a caller that stops waiting must not stop the requests that others wait for.
         return await asyncio.shield(task)
 
-    async def _asked(self) -> detection_rules.Detected:
+    async def _asked(self) -> Detected:
         self._known = None
         began = self._clock()
         found = await detect(self._configuration, self._connections)
@@ -156,7 +837,7 @@ class Detector:
             await asyncio.to_thread(self._file.save, found, self._clock())
         return self._keep(found)
 
-    def _keep(self, found: detection_rules.Detected) -> detection_rules.Detected:
+    def _keep(self, found: Detected) -> Detected:
         self._known = found
         _logger.info("%s: %s", found.shown_url, found.says)
         return found
@@ -169,7 +850,7 @@ class OpenUpstream:
     configuration: GatewayConfiguration
     http: UpstreamHTTP
     connections: Connections
-    detected: detection_rules.Detected | None
+    detected: Detected | None
 
 
 @asynccontextmanager
@@ -180,8 +861,7 @@ async def open_upstream(configuration: GatewayConfiguration) -> AsyncIterator[Op
     advice that belongs to a guess; the error of a missing list of models gets the advice for one.
 
     Raises:
-        CredentialError: The key cannot be had.
-        ConnectionSetupError: The proxy or the certificates that this machine names are not usable.
+        LanguageModelError: As :func:`detect`.
         ConfigurationError: A setting is not usable in the protocol that was found out.
     """
     async with aclosing(Connections(configuration)) as connections:
@@ -197,197 +877,8 @@ async def open_upstream(configuration: GatewayConfiguration) -> AsyncIterator[Op
             raise
 
 
-_SECONDS: Final = 5.0
-"""For all requests together: a person waits meanwhile for an answer, or for an error."""
+# ---- What was found out, between starts ----
 
-
-async def detect(configuration: GatewayConfiguration, connections: Connections) -> detection_rules.Detected:
-    """Finds out what a base URL speaks; sends no request if its host is known.
-
-    Raises:
-        CredentialError: The key cannot be had.
-        ConnectionSetupError: The proxy or the certificates that this machine names are not usable.
-    """
-    wires = detection_rules.known_wires()
-    by_host = detection_rules.decide_by_host(configuration.base_url, wires)
-    if by_host is not None:
-        return by_host
-    meant = detection_rules.base_urls(configuration.base_url, [wire.path for wire in wires])
-    rounds = await _ask(configuration, connections, meant, wires)
-    return detection_rules.decide(configuration.base_url, meant, rounds, wires)
-
-
-async def advice_on_protocol(configuration: GatewayConfiguration, connections: Connections) -> str:
-    """Advice where a server lacks the endpoint of the protocol that was set; empty where nothing is known.
-
-    Asked after a request has failed only: the setting itself is never doubted.
-
-    Raises:
-        CredentialError: The key cannot be had.
-        ConnectionSetupError: The proxy or the certificates that this machine names are not usable.
-    """
-    url = configuration.base_url
-    wires = detection_rules.known_wires()
-    own = [wire for wire in wires if wire.name == configuration.protocol]
-    found = detection_rules.decide_by_host(url, own) or detection_rules.decide_by_host(url, wires)
-    if found is None:
-        meant = detection_rules.base_urls(url, [wire.path for wire in wires])
-        rounds = await _ask(configuration, connections, meant, wires)
-        found = detection_rules.decide(url, meant, rounds, own)
-        if not found.is_certain:
-            found = detection_rules.decide(url, meant, rounds, wires)
-    if not found.is_certain:
-        return found.advice
-    if found.protocol != configuration.protocol:
-        return (
-            f"the server speaks {found.title} at {found.shown_url}, and no {own[0].title}: leave `protocol` out, "
-            f"or set it to {found.protocol}"
-        )
-    return f"did you mean {found.shown_url}?" if found.base_url.rstrip("/") != url.rstrip("/") else ""
-
-
-async def _ask(
-    configuration: GatewayConfiguration,
-    connections: Connections,
-    meant: Sequence[str],
-    wires: Sequence[detection_rules.CandidateProtocol],
-) -> list[detection_rules.Round]:
-    """Asks below the base URLs that may be meant, until one says something.
-
-    A path that belongs to a protocol that is not asked for is taken as it is. A protocol with a base path of its own is
-    asked for at once where the address or the list of models tells a server that speaks it, and everywhere else last.
-    """
-    url = configuration.base_url
-    probed, own = detection_rules.probed_wires(wires), detection_rules.probed_elsewhere(wires)
-    if any(wire not in (*probed, *own) for wire in detection_rules.wires_at_path(detection_rules.path_of(url), wires)):
-        meant = meant[:1]
-    places = {
-        wire.name: detection_rules.own_base_url(url, wire.own_base_path, [one.path for one in wires]) for wire in own
-    }
-    deadline = asyncio.get_running_loop().time() + _SECONDS
-
-    async def ask(base_url: str, asked: Sequence[detection_rules.CandidateProtocol]) -> detection_rules.Round:
-        elsewhere = {wire.name: places[wire.name] for wire in asked if wire.name in places}
-        return await ask_round(configuration, connections, base_url, asked, deadline, elsewhere)
-
-    # The address is that of a server that speaks a protocol with a base path of its own, or has that path.
-    server = server_at(url)
-    first = [
-        wire
-        for wire in own
-        if (server is not None and wire.row_at(server.name) is not None)
-        or detection_rules.without_ending(detection_rules.path_of(url), [wire.path]).endswith(wire.own_base_path)
-    ]
-    rounds: list[detection_rules.Round] = []
-    for base_url in meant:
-        rounds.append(await ask(base_url, [*probed, *([] if rounds else first)]))
-        told, _ = detection_rules.server_of(rounds[-1])
-        if told is not None and (more := [one for one in _unasked(own, rounds) if one.row_at(told.name)]):
-            rounds[-1] = detection_rules.joined(rounds[-1], await ask(base_url, more))
-        if detection_rules.is_last(rounds[-1]):
-            return rounds
-    late = _unasked(own, rounds)
-    if late and not any(one.names(detection_rules.Presence.NO_API) for one in rounds):
-        answered = detection_rules.joined(rounds[0], await ask(meant[0], late))
-        rounds = [*rounds[1:], answered] if answered.names(detection_rules.Presence.THERE) else [answered, *rounds[1:]]
-    return rounds
-
-
-def _unasked(
-    wires: Sequence[detection_rules.CandidateProtocol], rounds: Sequence[detection_rules.Round]
-) -> list[detection_rules.CandidateProtocol]:
-    return [wire for wire in wires if not any(wire.name in one.signs for one in rounds)]
-
-
-_MOST: Final = 256 * 1024
-"""Bytes of an answer that are read. Nothing depends on the rest: a longer list tells its server by its headers."""
-
-
-async def ask_round(
-    configuration: GatewayConfiguration,
-    connections: Connections,
-    base_url: str,
-    wires: Sequence[detection_rules.CandidateProtocol],
-    deadline: float,
-    elsewhere: Mapping[str, str] = detection_rules.NOWHERE_ELSE,
-) -> detection_rules.Round:
-    """Sends a request to each endpoint, and one for the list where an endpoint is beside it, at the same time.
-
-    Args:
-        configuration: The upstream, its key and its headers.
-        connections: The connections to it.
-        base_url: Where the endpoints are looked for.
-        wires: The protocols that are asked for.
-        deadline: The end of the wait, by the clock of the event loop.
-        elsewhere: The base URLs of those that are looked for below another one, by name.
-
-    Raises:
-        CredentialError: The key cannot be had.
-        ConnectionSetupError: The proxy or the certificates that this machine names are not usable.
-    """
-    lists = [wire for wire in wires if wire.name not in elsewhere][:1]
-    questions: list[tuple[str, str, str, Mapping[str, Any] | None]] = [
-        (wire.name, base_url, detection_rules.MODELS, None) for wire in lists
-    ]
-    questions += [
-        (wire.name, elsewhere.get(wire.name, base_url), wire.probed_path, wire.empty_request) for wire in wires
-    ]
-    answers: list[FetchResponse | str] = []
-    asked = (
-        _asked(UpstreamHTTP(configuration.spoken(name, where), connections), path, body, deadline)
-        for name, where, path, body in questions
-    )
-    # All answers, once none is on its way any more; the first failure of this machine in their place.
-    for answer in await asyncio.gather(*asked, return_exceptions=True):
-        if isinstance(answer, BaseException):
-            raise answer
-        answers.append(answer)
-    first, answers = (answers[0], answers[1:]) if lists else (None, answers)
-    listing = first if isinstance(first, FetchResponse) else None
-    signs: dict[str, detection_rules.Sign] = {}
-    for wire, got in zip(wires, answers, strict=True):
-        if isinstance(got, str) or detection_rules.tells_nothing(got, listing):
-            signs[wire.name] = detection_rules.Sign(
-                detection_rules.Presence.SILENT, got if isinstance(got, str) else f"HTTP {got.status}"
-            )
-        else:
-            where = without_query(elsewhere.get(wire.name, base_url))
-            signs[wire.name] = detection_rules.sign_of(got, wire.errors, where, wire.probed_path)
-    return detection_rules.Round(base_url, signs, listing, elsewhere)
-
-
-async def _asked(
-    http: UpstreamHTTP, path: str, document: Mapping[str, Any] | None, deadline: float
-) -> FetchResponse | str:
-    """The start of an answer; a few words in its place if there is none."""
-    headers = {**http.document_headers, "accept": "application/json"}
-    content = None
-    if document is not None:
-        headers["content-type"] = "application/json"
-        content = dumps(document)
-    method = "GET" if document is None else "POST"
-    request = OutboundHTTPRequest(method, http.base_path + path, content=content, headers=headers)
-    body = bytearray()
-    try:
-        async with asyncio.timeout_at(deadline), aclosing(await http.send(request, renews_key=False)) as answer:
-            try:
-                async for chunk in answer.response.aiter_bytes():
-                    body += chunk[: _MOST - len(body)]
-                    if len(body) >= _MOST:
-                        break
-            except httpx2.RequestError as error:
-                return answer.broke(error).reason
-            start = answer.redactor.redact_bytes(bytes(body))
-            return FetchResponse(answer.response.status_code, answer.headers, start)
-    except TimeoutError:
-        return "no answer in time"
-    except UpstreamConnectionError as error:
-        return error.reason
-    except UpstreamError as error:
-        return error.statement
-
-
-_NAME: Final = re.compile(r"protocol-[0-9a-f]{16}\.json")
 _MOST_FILES: Final = 200
 _MAX_BYTES: Final = 16 * 1024
 _MAX_REASON: Final = 500
@@ -411,7 +902,7 @@ class DetectionFile:
         """The path of the file."""
         return self.folder / f"protocol-{hashlib.sha256(self.url.encode()).hexdigest()[:16]}.json"
 
-    def load(self, now: float) -> detection_rules.Detected | None:
+    def load(self, now: float) -> Detected | None:
         """The protocol that was found out; None where none is known, or not any more at `now`."""
         try:
             with self.path.open("rb") as file:
@@ -420,39 +911,29 @@ class DetectionFile:
             if not isinstance(error, FileNotFoundError):
                 _logger.info("what the server speaks is found out again: %s", type(error).__name__)
             return None
-        if not isinstance(document, dict) or document.get("version") != __version__:
-            return None
-        protocol, path, reason, at = (document.get(name) for name in ("protocol", "path", "reason", "at"))
-        if not (isinstance(protocol, str) and isinstance(path, str) and isinstance(reason, str)):
-            return None
-        if not path.startswith("/") and path:
-            return None
-        if not isinstance(at, int | float) or not 0 <= now - at <= _FRESH_SECONDS:
-            return None
-        server = next((one.name for one in KNOWN_SERVERS if one.name == document.get("server")), "")
-        return detection_rules.Detected(
-            protocol, detection_rules.with_path(self.url, path), reason[:_MAX_REASON], server=server
-        )
+        match document:
+            case {
+                "version": str(version),
+                "protocol": str(protocol),
+                "path": str(path),
+                "reason": str(reason),
+                "at": int() | float() as at,
+            } if version == __version__ and path[:1] in {"", "/"} and 0 <= now - at <= _FRESH_SECONDS:
+                server = next((one.name for one in KNOWN_SERVERS if one.name == document.get("server")), "")
+                return Detected(protocol, with_path(self.url, path), reason[:_MAX_REASON], server=server)
+        return None
 
-    def save(self, detected: detection_rules.Detected, now: float) -> None:
+    def save(self, detected: Detected, now: float) -> None:
         """Writes what was found out; a reader sees either the old file or the new one. Logs a failure."""
-        path = detection_rules.path_of(detected.base_url)
-        content = dumps(
-            {
-                "version": __version__,
-                "protocol": detected.protocol,
-                "path": path,
-                "reason": detected.reason,
-                "server": detected.server,
-                "at": now,
-            }
-        )
+        found = {name: getattr(detected, name) for name in ("protocol", "reason", "server")}
+        content = dumps({"version": __version__, "path": path_of(detected.base_url), "at": now, **found})
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             replace_file(self.path, content)
             # The oldest files of this kind go where there are too many.
             with suppress(FileNotFoundError):  # another process cleans too
-                files = [path for path in self.folder.iterdir() if _NAME.fullmatch(path.name)]
+                names = r"protocol-[0-9a-f]{16}\.json"
+                files = [path for path in self.folder.iterdir() if re.fullmatch(names, path.name)]
                 for old in sorted(files, key=lambda path: path.lstat().st_mtime)[:-_MOST_FILES]:
                     old.unlink(missing_ok=True)
         except OSError as error:

@@ -65,8 +65,7 @@ from partstream.upstream.model_information import (
 from partstream.upstream.requests import ForwardingProgress, ModelCall, RefusedFields, RequestSender, RequestTokens
 
 if TYPE_CHECKING:
-    from partstream.upstream.detection import Detector
-    from partstream.upstream.detection_rules import Detected
+    from partstream.upstream.detection import Detected, Detector
 
 _logger = logging.getLogger("partstream.upstreams")
 

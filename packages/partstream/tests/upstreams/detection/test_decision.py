@@ -10,7 +10,7 @@ from partstream.protocols.chat_completions import SPOKEN_AT as CHAT_COMPLETIONS
 from partstream.protocols.errors import COMMON_ERRORS
 from partstream.protocols.openresponses import SPOKEN_AT as OPENRESPONSES
 from partstream.protocols.protocol import ServerProtocol
-from partstream.upstream.detection_rules import (
+from partstream.upstream.detection import (
     CandidateProtocol,
     Presence,
     Round,
@@ -49,7 +49,7 @@ def owned_by(name: str) -> dict[str, object]:
 
 
 def decided(url: str, *rounds: Round):
-    return decide(url, base_urls(url, ENDPOINTS), rounds, WIRES)
+    return decide(url, rounds, WIRES)
 
 
 # ---- by the host ----
@@ -308,7 +308,7 @@ def test_it_is_asked_for_apart_from_those_that_stand_beside_each_other():
 def test_it_wins_where_it_alone_is_complete_and_the_reason_says_what_the_others_lose():
     wires = (LOSES_MORE, CUTS, OWN)
     url = "http://127.0.0.1:11434/v1"
-    found = decide(url, [url], [_asked_too(THERE, THERE, THERE)], wires)
+    found = decide(url, [_asked_too(THERE, THERE, THERE)], wires)
     assert (found.protocol, found.base_url) == ("own", "http://127.0.0.1:11434/api")
     assert found.reason == (
         "/api/chat answers an empty request (HTTP 400); OpenResponses is not complete at Ollama, whose usual port this "
@@ -319,13 +319,13 @@ def test_it_wins_where_it_alone_is_complete_and_the_reason_says_what_the_others_
 
 def test_without_it_the_one_that_loses_least_wins():
     url = "http://127.0.0.1:11434/v1"
-    found = decide(url, [url], [_asked_too(THERE, THERE, MISSING)], (LOSES_MORE, CUTS, OWN))
+    found = decide(url, [_asked_too(THERE, THERE, MISSING)], (LOSES_MORE, CUTS, OWN))
     assert (found.protocol, found.base_url) == ("chat-completions", url)
     assert "/api/chat is missing (HTTP 404)" in found.reason
 
 
 def test_a_guess_takes_its_base_url_too():
-    found = decide("http://127.0.0.1:11434", ["http://127.0.0.1:11434/v1"], [_asked_too(DEAD, DEAD, DEAD)], (CUTS, OWN))
+    found = decide("http://127.0.0.1:11434", [_asked_too(DEAD, DEAD, DEAD)], (CUTS, OWN))
     assert (found.protocol, found.base_url, found.is_certain) == ("own", "http://127.0.0.1:11434/api", False)
 
 

@@ -17,8 +17,7 @@ from partstream import CancellationTokenSource, LanguageModelChatInformation
 from partstream.errors import UpstreamConnectionError, UpstreamError
 from partstream.settings.kinds import ConfigurationError
 from partstream.upstream.configuration import GatewayConfiguration
-from partstream.upstream.detection import DetectionFile, Detector
-from partstream.upstream.detection_rules import Detected, known_wires, probed_wires
+from partstream.upstream.detection import Detected, DetectionFile, Detector, known_wires, probed_wires
 from partstream.upstream.endpoint import CredentialError, Secret
 from partstream.upstream.http import Connections
 from partstream.upstream.provider import GatewayProvider

@@ -6,7 +6,7 @@ import pytest
 
 from partstream.codec.json_codec import dumps
 from partstream.protocols.errors import COMMON_ERRORS
-from partstream.upstream.detection_rules import Presence, is_list, server_of_list, sign_of
+from partstream.upstream.detection import Presence, is_list, server_of_list, sign_of
 from partstream.upstream.discovery import FetchResponse
 from rows import one_test_for
 
