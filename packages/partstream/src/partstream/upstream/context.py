@@ -14,10 +14,10 @@ import asyncio
 import logging
 import os
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from partstream.errors import LanguageModelError
 from partstream.settings.kinds import Choice
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from partstream.lm.outputs import StreamOptions
     from partstream.lm.parts import ResponsePart
 
+
+V = TypeVar("V")
 
 # ---- Taps: how another package captures an answer ----
 
@@ -49,35 +51,27 @@ class ExchangeTap(Protocol):
 
     def sending(self) -> None:
         """Says that the first byte of the request is being sent: the connection is there."""
-        ...
 
     def was_sent(self) -> None:
         """Says that the last byte of the request was sent."""
-        ...
 
     def responded(self, status: int, reason: str, headers: Iterable[tuple[str, str]]) -> None:
         """Takes the head of the response."""
-        ...
 
     def chunk(self, data: bytes) -> None:
         """Takes what one read of the body gave."""
-        ...
 
     def whole(self) -> None:
         """Says that the body has come to its end, or the answer in it has."""
-        ...
 
     def cut(self, error: BaseException) -> None:
         """Says that the body broke off, or was given up, with an error without secrets."""
-        ...
 
     def cancelled(self) -> None:
         """Says that the rest of the body was not wanted any more."""
-        ...
 
     def no_response(self, error: BaseException | None) -> None:
         """Says that no head of a response came; without an error, it was not wanted any more."""
-        ...
 
 
 class AnswerTap(Protocol):
@@ -86,7 +80,6 @@ class AnswerTap(Protocol):
     @property
     def is_dropped(self) -> bool:
         """Whether nothing of the answer is kept any more."""
-        ...
 
     def exchange(
         self,
@@ -96,23 +89,18 @@ class AnswerTap(Protocol):
         shown: StreamOptions | None = None,
     ) -> ExchangeTap:
         """Begins an exchange. `redactor` makes what removes the secrets of the request from texts of the server."""
-        ...
 
     def part(self, part: ResponsePart) -> None:
         """Takes a part that the host got."""
-        ...
 
     def dropped(self, names: Sequence[str]) -> None:
         """Takes the names of the fields of the client's request that reached no model."""
-        ...
 
     def end(self, outcome: str, error: BaseException | None = None) -> None:
         """Takes the end: `completed`, `incomplete`, `failed`, `truncated` or `cancelled`; the first one counts."""
-        ...
 
     def leave_out(self) -> None:
         """Lets go of everything, because a setting says so; an answer that a person asked for stays."""
-        ...
 
 
 class TapSource(Protocol):
@@ -120,24 +108,28 @@ class TapSource(Protocol):
 
     def begin(self, host: str, model: str | None) -> AnswerTap:
         """The tap of a new answer, for a host and the model that is asked; the caller reports its end."""
-        ...
 
 
 _CURRENT: Final[ContextVar[AnswerTap | None]] = ContextVar("partstream_capture", default=None)
 
 
 @contextmanager
-def capturing(answer: AnswerTap | None) -> Iterator[None]:
+def _holding(variable: ContextVar[V], value: V) -> Iterator[None]:
+    """Has what runs inside, and the tasks that it starts, find a value."""
+    token = variable.set(value)
+    try:
+        yield
+    finally:
+        variable.reset(token)
+
+
+def capturing(answer: AnswerTap | None) -> AbstractContextManager[None]:
     """Has the exchanges of what runs inside, and of the tasks that it starts, captured for an answer.
 
     Args:
         answer: The capture of the answer; None captures nothing.
     """
-    token = _CURRENT.set(answer)
-    try:
-        yield
-    finally:
-        _CURRENT.reset(token)
+    return _holding(_CURRENT, answer)
 
 
 def current_capture() -> AnswerTap | None:
@@ -146,19 +138,19 @@ def current_capture() -> AnswerTap | None:
     return None if answer is None or answer.is_dropped else answer
 
 
+def is_off_here() -> bool:
+    """Whether the environment says that nothing is captured. Its variable counts for providers without settings too."""
+    return os.environ.get("PARTSTREAM_CAPTURE", "").strip().lower() == "off"
+
+
 # ---- What a request loses ----
 
 _DROPPED: Final[ContextVar[Callable[[Iterable[str]], object] | None]] = ContextVar("partstream_dropped", default=None)
 
 
-@contextmanager
-def told_of_dropped(take: Callable[[Iterable[str]], object] | None) -> Iterator[None]:
+def told_of_dropped(take: Callable[[Iterable[str]], object] | None) -> AbstractContextManager[None]:
     """Has `take` called with what :func:`report_dropped` reports inside, and in the tasks that start there."""
-    token = _DROPPED.set(take)
-    try:
-        yield
-    finally:
-        _DROPPED.reset(token)
+    return _holding(_DROPPED, take)
 
 
 def report_dropped(paths: Iterable[str]) -> None:
@@ -192,31 +184,18 @@ class LogLevel(Choice):
     @property
     def number(self) -> int:
         """The level in the numbers of Python's `logging`."""
-        return _NUMBERS[self]
+        return TRACE if self is LogLevel.TRACE else int(getattr(logging, self.name))
 
 
 TRACE: Final = 5
 """The level below DEBUG, in the numbers of Python's `logging`, which has no name for it."""
 
-_NUMBERS: Final = {
-    LogLevel.TRACE: TRACE,
-    LogLevel.DEBUG: logging.DEBUG,
-    LogLevel.INFO: logging.INFO,
-    LogLevel.WARNING: logging.WARNING,
-    LogLevel.ERROR: logging.ERROR,
-}
-
 _LEAST: Final[ContextVar[LogLevel | None]] = ContextVar("partstream_log_level", default=None)
 
 
-@contextmanager
-def logging_from(level: LogLevel | None) -> Iterator[None]:
+def logging_from(level: LogLevel | None) -> AbstractContextManager[None]:
     """Has what runs inside, and the tasks that it starts, logged from a level on; None changes nothing."""
-    token = _LEAST.set(level or _LEAST.get())
-    try:
-        yield
-    finally:
-        _LEAST.reset(token)
+    return _holding(_LEAST, level or _LEAST.get())
 
 
 def is_traced(logger: logging.Logger) -> bool:
@@ -247,15 +226,10 @@ class LevelFilter(logging.Filter):
 _IS_ONE: Final[ContextVar[bool]] = ContextVar("partstream_one_attempt", default=False)
 
 
-@contextmanager
-def no_retries() -> Iterator[None]:
+def no_retries() -> AbstractContextManager[None]:
     """Has upstreams that are asked inside, and in tasks that start there, fail at once, without retries and without
     fallback models of their own."""
-    token = _IS_ONE.set(True)
-    try:
-        yield
-    finally:
-        _IS_ONE.reset(token)
+    return _holding(_IS_ONE, value=True)
 
 
 def is_one_attempt() -> bool:
@@ -313,8 +287,3 @@ async def run_until_cancelled(answer: Coroutine[object, object, None], token: Ca
     finally:
         subscription.dispose()
         task.cancel()
-
-
-def is_off_here() -> bool:
-    """Whether the environment says that nothing is captured. Its variable counts for providers without settings too."""
-    return os.environ.get("PARTSTREAM_CAPTURE", "").strip().lower() == "off"

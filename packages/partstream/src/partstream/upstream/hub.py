@@ -21,13 +21,13 @@ code, which follows `#`, so that no browser sends it to a server.
 from __future__ import annotations
 import asyncio
 import re
-from collections.abc import Mapping
-from contextlib import aclosing
+from collections.abc import Callable, Mapping
+from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import SplitResult, parse_qsl, quote, urlsplit, urlunsplit
+from typing import TYPE_CHECKING, Any, Final, TypeGuard
+from urllib.parse import parse_qsl, quote, urlsplit, urlunsplit
 
 from partstream.codec.checks import LAST_TIME, as_amount
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads
@@ -41,7 +41,6 @@ from partstream.upstream.http_errors import content_type_error, http_error, reda
 
 if TYPE_CHECKING:
     from partstream.upstream.configuration import GatewayConfiguration
-    from partstream.upstream.discovery import FetchResponse
 
 # ---- The standing of a person ----
 
@@ -104,10 +103,6 @@ class HubStanding:
     problems: tuple[str, ...] = ()
 
 
-class _FieldError(Exception):
-    """A value of the wrong form; its text says which, and what was expected."""
-
-
 def read_standing(document: Any) -> HubStanding:
     """Reads the standing of a person.
 
@@ -115,129 +110,107 @@ def read_standing(document: Any) -> HubStanding:
         UpstreamProtocolError: It is no object with the name of a person and a list of budgets.
     """
     if not isinstance(document, dict):
-        raise _refused(None, document, "an object")
+        raise _wrong(ME_PATH, None, f"{document!r:.80}", "an object")
     person, team, budgets = document.get("person"), document.get("team"), document.get("budgets", [])
-    if not _is_name(person):
-        raise _refused("person", person, f"a name of at most {_MOST_NAME} characters")
+    if not person or not _is_name(person):
+        raise _wrong(ME_PATH, "person", f"{person!r:.80}", f"a name of at most {_MOST_NAME} characters")
     if not isinstance(budgets, list):
-        raise _refused("budgets", budgets, "a list")
-    read: list[HubBudget] = []
+        raise _wrong(ME_PATH, "budgets", f"{budgets!r:.80}", "a list")
     problems: list[str] = []
     if len(budgets) > _MOST_BUDGETS:
         problems.append(f"budgets: got {len(budgets)} entries, expected at most {_MOST_BUDGETS}; the rest is left out")
+    read: list[HubBudget] = []
     for number, budget in enumerate(budgets[:_MOST_BUDGETS]):
         try:
             read.append(_budget(budget))
-        except _FieldError as error:
+        except ValueError as error:  # a value of the wrong form
             problems.append(f"budgets[{number}]{error}")
-    models = _models(document.get("models"), problems)
-    read.sort(key=lambda one: (one.share_left, one.remaining))
-    return HubStanding(str(person), str(team) if _is_name(team) else "", models, tuple(read), tuple(problems))
+    models = document.get("models", [])
+    if not isinstance(models, list):
+        problems.append(f"models: got {models!r:.80}, expected a list of ids")
+        models = []
+    return HubStanding(
+        person,
+        team if _is_name(team) else "",
+        tuple(model for model in models[:_MOST_MODELS] if isinstance(model, str)),
+        tuple(sorted(read, key=lambda one: (one.share_left, one.remaining))),
+        tuple(problems),
+    )
 
 
-def _refused(field: str | None, got: object, expected: str) -> UpstreamProtocolError:
-    return UpstreamProtocolError(event_type=ME_PATH, field=field, got=f"{got!r:.80}", expected=expected)
-
-
-def _is_name(value: object) -> bool:
-    return isinstance(value, str) and 0 < len(value) <= _MOST_NAME and value.isprintable()
-
-
-def _models(value: object, problems: list[str]) -> tuple[str, ...]:
-    if not isinstance(value, list):
-        if value is not None:
-            problems.append(f"models: got {value!r:.80}, expected a list of ids")
-        return ()
-    return tuple(model for model in value[:_MOST_MODELS] if isinstance(model, str))
+def _is_name(value: object) -> TypeGuard[str]:
+    return isinstance(value, str) and len(value) <= _MOST_NAME and value.isprintable()
 
 
 def _budget(value: object) -> HubBudget:
     if not isinstance(value, dict):
-        raise _FieldError(f": got {value!r:.80}, expected an object")
-    try:
-        unit = BudgetUnit(str(value.get("unit")))
-    except ValueError:
-        raise _FieldError(_wrong_field(value, "unit", f"one of {', '.join(BudgetUnit)}")) from None
-    return HubBudget(
-        unit,
-        _word(value, "period"),
-        _amount(value, "limit"),
-        _amount(value, "remaining"),
-        _moment(value),
-        _word(value, "owner"),
-    )
+        raise ValueError(f": got {value!r:.80}, expected an object")  # noqa: TRY004 - of the hub, not of a caller
+    read: dict[str, Any] = {}
+    for names, fits, expected in _BUDGET_FIELDS:
+        for name in names:
+            given = value.get(name) or "" if fits is _is_word else value.get(name)
+            if not fits(given):
+                raise ValueError(f".{name}: got {value.get(name)!r:.80}, expected {expected}")
+            read[name] = given
+    return HubBudget(**{**read, "unit": BudgetUnit(read["unit"]), "resets_at": _moment(read["resets_at"])})
 
 
-def _wrong_field(value: Mapping[str, Any], name: str, expected: str) -> str:
-    return f".{name}: got {value.get(name)!r:.80}, expected {expected}"
+def _is_word(value: object) -> bool:
+    return isinstance(value, str) and len(value) <= _MOST_TEXT and value.isprintable()
 
 
-def _word(value: Mapping[str, Any], name: str) -> str:
-    word = value.get(name) or ""
-    if not isinstance(word, str) or len(word) > _MOST_TEXT or not word.isprintable():
-        raise _FieldError(_wrong_field(value, name, f"at most {_MOST_TEXT} printable characters"))
-    return word
-
-
-def _amount(value: Mapping[str, Any], name: str) -> int:
-    amount = value.get(name)
-    if type(amount) is not int or not 0 <= amount <= _MOST_AMOUNT:
-        raise _FieldError(_wrong_field(value, name, "a whole number from 0"))
-    return amount
-
-
-def _moment(value: Mapping[str, Any]) -> float | None:
-    """A time: in ISO 8601 with its offset, or in seconds since 1970."""
-    given = value.get("resets_at")
-    if given is None:
-        return None
-    moment = given
+def _moment(given: Any) -> float | None:
+    """A time, in ISO 8601 with its offset or in seconds since 1970; None for none."""
     if isinstance(given, str):
         try:
             parsed = datetime.fromisoformat(given)
         except ValueError:
-            parsed = None
+            return None
         # Without an offset it is unknown which time it is.
-        moment = parsed.timestamp() if parsed is not None and parsed.tzinfo is not None else None
-    read = as_amount(moment, LAST_TIME)
-    if read is None:
-        raise _FieldError(_wrong_field(value, "resets_at", "a time with its offset, such as 2026-11-24T00:00:00+01:00"))
-    return read
+        given = parsed.timestamp() if parsed.tzinfo is not None else None
+    return as_amount(given, LAST_TIME)
+
+
+_BUDGET_FIELDS: Final[tuple[tuple[tuple[str, ...], Callable[[Any], bool], str], ...]] = (
+    (("unit",), lambda value: value in list(BudgetUnit), f"one of {', '.join(BudgetUnit)}"),
+    (("period", "owner"), _is_word, f"at most {_MOST_TEXT} printable characters"),
+    (
+        ("limit", "remaining"),
+        lambda value: type(value) is int and 0 <= value <= _MOST_AMOUNT,
+        "a whole number from 0",
+    ),
+    (
+        ("resets_at",),
+        lambda value: value is None or _moment(value) is not None,
+        "a time with its offset, such as 2026-11-24T00:00:00+01:00",
+    ),
+)
+"""The fields of a budget, what each has to be, and what an error says of it."""
 
 
 # ---- What is left, in words ----
 
-_NANODOLLARS: Final = 1_000_000_000
-_CENT: Final = _NANODOLLARS // 100
-_SMALL: Final = 10 * _CENT
-"""Below that, two digits after the point say too little."""
 _WINDOWS: Final = {"day": " today", "week": " this week", "month": " this month", "total": ""}
 _OWNERS: Final = {"team": " for the team", "key": " for this key"}
-_UNITS: Final = ((10**9, "B"), (10**6, "M"), (10**3, "K"))
 
 
 def left_text(budget: HubBudget) -> str:
     """What is left of a budget: `$3.20 of $5.00 left today`, `1.2M of 2M tokens left this week for the team`."""
     window = _WINDOWS.get(budget.period, f" ({budget.period})" if budget.period else "")
-    left, limit = budget.remaining, budget.limit
-    if budget.unit is BudgetUnit.MONEY:
-        amounts = f"{_dollars(left)} of {_dollars(limit)}"
-    else:
-        amounts = f"{_tokens(left)} of {_tokens(limit)} tokens"
+    shown, unit = (_dollars, "") if budget.unit is BudgetUnit.MONEY else (_tokens, " tokens")
+    amounts = f"{shown(budget.remaining)} of {shown(budget.limit)}{unit}"
     return f"{amounts} left{window}{_OWNERS.get(budget.owner.partition(' ')[0], '')}"
 
 
 def _dollars(nanodollars: int) -> str:
-    """Whole cents, rounded down; of less than ten cents four digits."""
-    if 0 < nanodollars < _SMALL:
-        return f"$0.{nanodollars // 100_000:04}"
-    cents = nanodollars // _CENT
-    return f"${cents // 100:,}.{cents % 100:02}"
+    """Whole cents, rounded down; of less than ten cents, where two digits say too little, four digits."""
+    cents = nanodollars // 10**7
+    return f"${cents // 100:,}.{cents % 100:02}" if not nanodollars or cents >= 10 else f"$0.{nanodollars // 10**5:04}"
 
 
 def _tokens(count: int) -> str:
     """950, 42.1K, 1.2M; rounded down."""
-    for size, letter in _UNITS:
+    for size, letter in ((10**9, "B"), (10**6, "M"), (10**3, "K")):
         if count >= size:
             tenths = count * 10 // size
             return f"{tenths // 10:,}" + (f".{tenths % 10}" if tenths % 10 else "") + letter
@@ -252,13 +225,10 @@ JOIN_PATH: Final = "/hub/v1/join"
 ASKING_SECONDS: Final = 20.0
 """The most seconds for an answer: a person waits for it."""
 
-_JSON: Final = {"content-type": "application/json"}
 _VERSION: Final = "/v1"
-_FIRST_ERROR: Final = 300
 _MOST_NAME: Final = 80
 _GONE: Final = frozenset({400, 401, 403, 404, 409, 410})
 """What a hub answers to a code that it does not take."""
-_CODE_ADVICE: Final = "whoever runs the hub makes another link, each good once and not for long"
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,8 +243,7 @@ async def join(configuration: GatewayConfiguration, code: Secret) -> JoinResult:
     """Gives a join code for a key.
 
     Args:
-        configuration: The hub as an upstream, without a key; see
-            :func:`partstream.upstream.hub.base_url_of`.
+        configuration: The hub as an upstream, without a key, see :func:`base_url_of`.
 
     Raises:
         UpstreamHTTPError: The hub does not take the code.
@@ -283,16 +252,13 @@ async def join(configuration: GatewayConfiguration, code: Secret) -> JoinResult:
     """
     failure: UpstreamError
     try:
-        async with aclosing(UpstreamHTTP(configuration)) as http:
-            fetch = DocumentFetcher(http)
-            path = _root(http) + JOIN_PATH
-            response = await _within_time(fetch(path, _JSON, dumps({"code": code.reveal()})))
-            return _joined(_document(response, path))
+        document = await _document_of(configuration, JOIN_PATH, {"code": code.reveal()})
+        return _joined(document)
     except UpstreamError as error:
         # Raised below, where no traceback shows variables that hold the code.
         failure = redacted_error(error, Redactor([code.reveal()]))
         if getattr(error, "http_status", None) in _GONE:
-            failure.advise(_CODE_ADVICE)
+            failure.advise("whoever runs the hub makes another link, each good once and not for long")
     raise failure
 
 
@@ -314,54 +280,40 @@ async def fetch_standing(configuration: GatewayConfiguration) -> HubStanding:
         UpstreamProtocolError: What answers is no hub.
         LanguageModelError: The hub refuses the key, or cannot be reached.
     """
-    async with aclosing(UpstreamHTTP(configuration)) as http:
-        path = _root(http) + ME_PATH
-        response = await _within_time(DocumentFetcher(http)(path, {}))
-    return read_standing(_document(response, path))
+    return read_standing(await _document_of(configuration, ME_PATH))
 
 
-def _root(http: UpstreamHTTP) -> str:
-    """The path below which the hub is: the base URL without `/v1`."""
-    return http.base_path.removesuffix(_VERSION)
-
-
-async def _within_time(answer: Any) -> FetchResponse:
+async def _document_of(configuration: GatewayConfiguration, path: str, body: Mapping[str, Any] | None = None) -> Any:
+    """What a hub answers at a path below its address, within the time that a person waits."""
+    headers = {} if body is None else {"content-type": "application/json"}
     try:
-        async with asyncio.timeout(ASKING_SECONDS):
-            response: FetchResponse = await answer
+        async with aclosing(UpstreamHTTP(configuration)) as http, asyncio.timeout(ASKING_SECONDS):
+            path = http.base_path.removesuffix(_VERSION) + path
+            response = await DocumentFetcher(http)(path, headers, None if body is None else dumps(body))
     except TimeoutError as error:
         raise UpstreamError(f"the hub did not answer within {ASKING_SECONDS:g} s") from error
-    return response
-
-
-def _document(response: FetchResponse, path: str) -> Any:
-    if response.status >= _FIRST_ERROR:
+    if response.status >= 300:
         raise http_error(response.status, response.headers, response.body, datetime.now(UTC))
-    try:
+    with suppress(JSONDecodeError):
         return loads(response.body)
-    except JSONDecodeError:
-        pass
     if response.body.lstrip().startswith(b"<"):  # a login, a proxy: the title of the page says which
         raise content_type_error(response.headers, response.body, wanted="document of a hub", expected="JSON")
     # Not quoted: half of a document may hold a key.
-    raise UpstreamProtocolError(event_type=path, field=None, got="no JSON", expected="the document of a hub")
+    raise _wrong(path, None, "no JSON", "the document of a hub")
 
 
 def _joined(document: Any) -> JoinResult:
     """What a hub gives; an error names no value, because it may be a key."""
     if not isinstance(document, dict):
-        raise _wrong("key", "no object", "an object with a key")
-    given: Mapping[str, Any] = document
-    key = given.get("key")
+        raise _wrong(JOIN_PATH, "key", "no object", "an object with a key")
+    key, person = document.get("key"), document.get("person")
     if not isinstance(key, str) or not is_hub_key(Secret(key)):
-        raise _wrong("key", "no key of a hub", "a text that begins with psk_")
-    person = given.get("person")
-    is_name = isinstance(person, str) and len(person) <= _MOST_NAME and person.isprintable()
-    return JoinResult(Secret(key), str(person) if is_name else "")
+        raise _wrong(JOIN_PATH, "key", "no key of a hub", "a text that begins with psk_")
+    return JoinResult(Secret(key), person if _is_name(person) else "")
 
 
-def _wrong(field: str, got: str, expected: str) -> UpstreamProtocolError:
-    return UpstreamProtocolError(event_type=JOIN_PATH, field=field, got=got, expected=expected)
+def _wrong(path: str, field: str | None, got: str, expected: str) -> UpstreamProtocolError:
+    return UpstreamProtocolError(event_type=path, field=field, got=got, expected=expected)
 
 
 # ---- Addresses and links ----
@@ -374,7 +326,6 @@ JOIN_PAGE: Final = "/hub/join"
 
 _PARTS: Final = (JOIN_PAGE, "/hub", _VERSION)
 """What a person may copy along with the address, with or without a slash after it."""
-_CODE: Final = re.compile(r"[A-Za-z0-9_-]{8,200}", re.ASCII)
 _EDITOR_SCHEMES: Final = frozenset({"vscode", "vscode-insiders", "vscodium", "code-oss", "cursor", "windsurf"})
 _EXPECTED: Final = "the address of a hub, such as https://hub.example.com"
 _SECURE: Final = "an address that begins with https://; http:// is for a hub on this machine"
@@ -403,8 +354,18 @@ def hub_address(text: str, where: str = "the address of the hub", *, allow_insec
     Raises:
         ConfigurationError: It is none, or is not encrypted and on another machine.
     """
-    given = text.strip()
-    address = _split(with_scheme(given), where)
+    url = with_scheme(text.strip())
+    if any(map(str.isspace, url)) or not url.isprintable():
+        raise ConfigurationError(where, "a text with blanks in it", _EXPECTED)
+    try:
+        address = urlsplit(url)
+        usable = address.scheme in ("http", "https") and bool(address.hostname) and address.port != 0
+    except ValueError:  # a port that is no number, a bracket that is not closed
+        usable = False
+    if not usable:
+        raise ConfigurationError(where, repr(hidden_url(url)), _EXPECTED)
+    if "@" in address.netloc:
+        raise ConfigurationError(where, "an address with a user name or password in it", _EXPECTED)
     if address.query or address.fragment:
         raise ConfigurationError(where, "an address with ? or # in it", _EXPECTED)
     if address.scheme == "http" and not allow_insecure_http and not is_loopback(address.hostname or ""):
@@ -427,7 +388,7 @@ def join_code(text: str, where: str = "the join code") -> Secret:
         ConfigurationError: It has a form that no code has; the message shows nothing of it.
     """
     code = text.strip()
-    if not _CODE.fullmatch(code):
+    if not re.fullmatch(r"[A-Za-z0-9_-]{8,200}", code):
         raise ConfigurationError(where, "a text of another form", "letters, digits, - and _, as the link has them")
     return Secret(code)
 
@@ -466,18 +427,3 @@ def page_link(hub: str, code: str) -> str:
 def editor_link(hub: str, code: str) -> str:
     """The link that opens VS Code, where the extension asks before it sends anything."""
     return f"vscode://{EDITOR_AUTHORITY}/join?hub={quote(hub, safe='')}#{code}"
-
-
-def _split(url: str, where: str) -> SplitResult:
-    if any(map(str.isspace, url)) or not url.isprintable():
-        raise ConfigurationError(where, "a text with blanks in it", _EXPECTED)
-    try:
-        address = urlsplit(url)
-        usable = address.scheme in ("http", "https") and bool(address.hostname) and address.port != 0
-    except ValueError:  # a port that is no number, a bracket that is not closed
-        usable = False
-    if not usable:
-        raise ConfigurationError(where, repr(hidden_url(url)), _EXPECTED)
-    if "@" in address.netloc:
-        raise ConfigurationError(where, "an address with a user name or password in it", _EXPECTED)
-    return address

@@ -30,8 +30,6 @@ _logger = logging.getLogger("partstream.upstreams")
 
 _PORTS: Final = {"http": 80, "https": 443}
 _MOST_REDIRECTS: Final = 3
-_UNKNOWN: Final = "application/octet-stream"
-_PAGE: Final = "text/html"
 
 _INSIDE_OF_IPV6: Final = tuple(map(ip_network, ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "2001::/32")))
 """Networks whose addresses hold an IPv4 address that a gateway may lead to: RFC 6052, RFC 8215, RFC 3056, RFC 4380."""
@@ -47,22 +45,6 @@ class FetchLimits:
 
 class _NotFetchedError(Exception):
     """The reason why a file is not fetched; shows no secret."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Target:
-    """An address that may be requested.
-
-    Attributes:
-        url: The URL to ask: with the checked IP address instead of the name, so that the name cannot mean another
-            one a moment later; with the name where a proxy looks it up.
-        host: The `Host` header.
-        name: The name that the certificate has to hold.
-    """
-
-    url: str
-    host: str
-    name: str
 
 
 def is_public(address: IPv4Address | IPv6Address) -> bool:
@@ -126,10 +108,13 @@ class LinkedFiles:
             verify_certificates=own.verify_certificates,
         )
         proxy = find_proxy(to_file)
-        target = await self._target(address, is_behind_proxy=proxy is not None)
+        pinned = await self._pinned(address)
+        named = urlsplit(address)
         async with make_client(to_file, proxy) as client:
-            headers = {"host": target.host, "user-agent": f"partstream/{__version__}", "accept-encoding": "identity"}
-            request = client.build_request("GET", target.url, headers=headers, extensions={"sni_hostname": target.name})
+            headers = {"host": named.netloc, "user-agent": f"partstream/{__version__}", "accept-encoding": "identity"}
+            # A proxy looks the name up itself. The certificate has to hold the name in any case.
+            url = pinned if proxy is None else address
+            request = client.build_request("GET", url, headers=headers, extensions={"sni_hostname": named.hostname})
             response = await client.send(request, stream=True)
             try:
                 if response.is_redirect and "location" in response.headers:
@@ -144,7 +129,7 @@ class LinkedFiles:
         if response.headers.get("content-encoding", "identity") != "identity":
             raise _NotFetchedError("it is compressed, although nobody asked for that")
         said = bare_media_type(response.headers.get("content-type", ""))
-        if said == _PAGE:
+        if said == "text/html":
             raise _NotFetchedError("it is a web page")
         content = bytearray()
         async for chunk in response.aiter_raw():
@@ -152,10 +137,10 @@ class LinkedFiles:
             if len(content) > self._limits.size:
                 raise _NotFetchedError(f"it has more than {self._limits.size:,} bytes")
         data = bytes(content)
-        return DataPart(data, sniff(data) or said or _UNKNOWN)
+        return DataPart(data, sniff(data) or said or "application/octet-stream")
 
-    async def _target(self, address: str, *, is_behind_proxy: bool) -> _Target:
-        """The address in the form for a request.
+    async def _pinned(self, address: str) -> str:
+        """The address with a checked IP address instead of the name, which cannot mean another one a moment later.
 
         Raises:
             _NotFetchedError: It leads where an answer must not lead.
@@ -175,11 +160,8 @@ class LinkedFiles:
         origins = {(one.scheme, one.hostname, one.port or _PORTS.get(one.scheme)) for one in (url, own)}
         if len(origins) > 1 and not all(map(is_public, found)):
             raise _NotFetchedError("it leads to this machine or its network")
-        if is_behind_proxy:
-            return _Target(address, url.netloc, url.hostname)
         host = f"[{found[0]}]" if isinstance(found[0], IPv6Address) else str(found[0])
-        pinned = url._replace(netloc=host if url.port is None else f"{host}:{url.port}", fragment="")
-        return _Target(urlunsplit(pinned), url.netloc, url.hostname)
+        return urlunsplit(url._replace(netloc=host if url.port is None else f"{host}:{url.port}", fragment=""))
 
 
 def _shown(address: str) -> str:
