@@ -39,13 +39,12 @@ import httpx2
 
 from partstream._version import __version__
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads
-from partstream.codec.system import replace_file
 from partstream.errors import UpstreamConnectionError, UpstreamError
 from partstream.protocols.protocol import PROTOCOLS, ServerProtocol, asked_protocols, asking
 from partstream.protocols.serve import MODEL, path_for_model
 from partstream.settings.known_servers import KNOWN_SERVERS, KnownServer, known_server, server_at
 from partstream.settings.row import hidden_url
-from partstream.upstream.discovery import MODELS_PATH, FetchResponse
+from partstream.upstream.discovery import MODELS_PATH, FetchResponse, KeptFile
 from partstream.upstream.endpoint import without_query
 from partstream.upstream.http import Connections, OutboundHTTPRequest, UpstreamHTTP
 from partstream.upstream.http_errors import (
@@ -880,68 +879,44 @@ async def open_upstream(configuration: GatewayConfiguration) -> AsyncIterator[Op
 # ---- What was found out, between starts ----
 
 _MOST_FILES: Final = 200
-_MAX_BYTES: Final = 16 * 1024
 _MAX_REASON: Final = 500
 _FRESH_SECONDS: Final = 24 * 3600.0
 """A server that is renewed may speak a better protocol than before."""
 
 
-@dataclass(frozen=True, slots=True)
-class DetectionFile:
+class DetectionFile(KeptFile):
     """The file about one base URL.
 
     It holds a path, and never a host: a program that can write into the folder cannot lead a key elsewhere. Its name is
     a digest of the URL as it was given.
     """
 
-    folder: Path
-    url: str
-
-    @property
-    def path(self) -> Path:
-        """The path of the file."""
-        return self.folder / f"protocol-{hashlib.sha256(self.url.encode()).hexdigest()[:16]}.json"
+    def __init__(self, folder: Path, url: str) -> None:
+        digest = hashlib.sha256(url.encode()).hexdigest()[:16]
+        super().__init__(folder / f"protocol-{digest}.json", "what the server speaks", 16 * 1024)
+        self._url = url
 
     def load(self, now: float) -> Detected | None:
         """The protocol that was found out; None where none is known, or not any more at `now`."""
-        try:
-            with self.path.open("rb") as file:
-                document = loads(file.read(_MAX_BYTES))
-        except (OSError, JSONDecodeError) as error:
-            if not isinstance(error, FileNotFoundError):
-                _logger.info("what the server speaks is found out again: %s", type(error).__name__)
-            return None
-        match document:
+        match self.read(lambda document: document):
             case {
                 "version": str(version),
                 "protocol": str(protocol),
                 "path": str(path),
                 "reason": str(reason),
                 "at": int() | float() as at,
+                **others,
             } if version == __version__ and path[:1] in {"", "/"} and 0 <= now - at <= _FRESH_SECONDS:
-                server = next((one.name for one in KNOWN_SERVERS if one.name == document.get("server")), "")
-                return Detected(protocol, with_path(self.url, path), reason[:_MAX_REASON], server=server)
+                server = next((one.name for one in KNOWN_SERVERS if one.name == others.get("server")), "")
+                return Detected(protocol, with_path(self._url, path), reason[:_MAX_REASON], server=server)
         return None
 
     def save(self, detected: Detected, now: float) -> None:
-        """Writes what was found out; a reader sees either the old file or the new one. Logs a failure."""
+        """Writes what was found out, and removes the oldest files of this kind where there are too many."""
         found = {name: getattr(detected, name) for name in ("protocol", "reason", "server")}
-        content = dumps({"version": __version__, "path": path_of(detected.base_url), "at": now, **found})
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            replace_file(self.path, content)
-            # The oldest files of this kind go where there are too many.
-            with suppress(FileNotFoundError):  # another process cleans too
-                names = r"protocol-[0-9a-f]{16}\.json"
-                files = [path for path in self.folder.iterdir() if re.fullmatch(names, path.name)]
-                for old in sorted(files, key=lambda path: path.lstat().st_mtime)[:-_MOST_FILES]:
-                    old.unlink(missing_ok=True)
-        except OSError as error:
-            _logger.warning("cannot store what the server speaks: %s", error)
-
-    def remove(self) -> None:
-        """Removes the file, if there is one. Logs a failure."""
-        try:
-            self.path.unlink(missing_ok=True)
-        except OSError as error:
-            _logger.warning("cannot remove what was stored of what the server speaks: %s", error)
+        self.write({"version": __version__, "path": path_of(detected.base_url), "at": now, **found})
+        with suppress(OSError):  # another process cleans too
+            folder = self.path.parent.iterdir()
+            files = [path for path in folder if re.fullmatch(r"protocol-[0-9a-f]{16}\.json", path.name)]
+            for old in sorted(files, key=lambda path: path.lstat().st_mtime)[:-_MOST_FILES]:
+                old.unlink(missing_ok=True)

@@ -20,9 +20,9 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol, TypeVar
 from urllib.parse import urlencode
 
 from partstream import errors
@@ -32,6 +32,8 @@ from partstream.codec.system import replace_file
 from partstream.upstream import model_shapes
 from partstream.upstream.model_information import Fact, ModelRecord, Source, merged
 from partstream.upstream.model_shapes import Fields, Problem
+
+V = TypeVar("V")
 
 _logger = logging.getLogger("partstream.models")
 _MAX_BODY: Final = 8 * 1024 * 1024
@@ -68,19 +70,13 @@ class Fetch(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class DiscoverySettings:
-    """How often to ask; all times are in seconds.
-
-    Attributes:
-        details_fresh_for: How long the details of a model, or their absence, are not requested again.
-        retry_after: How long to wait after a failure, if a list is known.
-        concurrency: The most requests about single models at the same time.
-    """
+    """How often to ask; all times are in seconds."""
 
     list_fresh_for: float = 300.0
-    details_fresh_for: float = 24 * 3600.0
-    retry_after: float = 30.0
+    details_fresh_for: float = 24 * 3600.0  # also the absence of details
+    retry_after: float = 30.0  # after a failure, if a list is known
     request_timeout: float = 15.0
-    concurrency: int = 4
+    concurrency: int = 4  # requests about single models at the same time
 
 
 class ModelDiscovery:
@@ -120,8 +116,6 @@ class ModelDiscovery:
     ) -> None:
         self._fetch = fetch
         self._base_path = base_path
-        self._further_lists = further_lists
-        self._models_path = models_path
         self._lists = list_questions(base_path, further_lists, models_path)
         self._on_change = on_change
         self._upstream = upstream
@@ -132,7 +126,8 @@ class ModelDiscovery:
         self._refusal = refusal
         self._settings = settings or DiscoverySettings()
         self._clock = clock
-        self._answers: Answers | None = None
+        self._known: Answers = {}
+        self._is_loaded = False
         self._records: tuple[ModelRecord, ...] | None = None
         self._next_refresh = 0.0
         self._waiting = 0
@@ -147,7 +142,7 @@ class ModelDiscovery:
             UpstreamError: No list is known, and the upstream gives none now; a list is not known any more once the
                 upstream has refused the key.
         """
-        if self._answers is None:
+        if not self._is_loaded:
             if self._loading is None or self._loading.done():
                 self._loading = asyncio.create_task(self._load())
             await asyncio.shield(self._loading)
@@ -187,7 +182,8 @@ class ModelDiscovery:
             except errors.UpstreamProtocolError as error:
                 _logger.warning("ignored the stored list of models: %s", error)
                 answers = {}
-        self._answers = answers
+        self._known = answers
+        self._is_loaded = True
 
     # ---- the log, without the same line twice in a row ----
 
@@ -223,7 +219,7 @@ class ModelDiscovery:
         return self._listing
 
     async def _refresh(self) -> None:
-        answers = self._known()
+        answers = self._known
         self._next_refresh = self._clock() + self._settings.retry_after
         listed: Answers = {}
         try:
@@ -250,7 +246,7 @@ class ModelDiscovery:
     async def _withdraw(self) -> None:
         """Forgets the list: the upstream refuses the key, or there is none, and a known list would hide that."""
         was_known, self._records = self._records is not None, None
-        self._answers = {}
+        self._known = {}
         if self._asking is not None:
             self._asking.cancel()  # it would ask more about what is not known any more
         if self._cache is not None:
@@ -259,26 +255,26 @@ class ModelDiscovery:
             self._on_change()
 
     def _compose(self, answers: Mapping[str, CachedAnswer]) -> Composition:
-        return compose(answers, self._base_path, self._is_wanted, self._further_lists, self._models_path)
+        return compose(answers, self._base_path, self._is_wanted, self._lists)
 
     async def _ask_more(self) -> None:
         """Requests the facts that the list lacks; publishes the records once all are there."""
         failed: set[str] = set()
         for _ in range(_ROUNDS):
             now, seconds = self._clock(), self._settings.details_fresh_for
-            fresh = {key for key, answer in self._known().items() if answer.is_fresh(now, seconds)}
-            questions = [one for one in self._compose(self._known()).questions if one.key not in failed | fresh]
+            fresh = {key for key, answer in self._known.items() if answer.is_fresh(now, seconds)}
+            questions = [one for one in self._compose(self._known).questions if one.key not in failed | fresh]
             if not questions or len(failed) >= _MAX_FAILURES:
                 break
             await self._ask_all(questions[:_MAX_QUESTIONS], failed)
-        composition = self._compose(self._known())
+        composition = self._compose(self._known)
         wanted = {question.key for question in (*self._lists, *composition.questions)}
-        for key in self._known().keys() - wanted:
-            del self._known()[key]
+        for key in self._known.keys() - wanted:
+            del self._known[key]
         self._log_problems(composition.problems)
         self._publish(composition.records)
         if self._cache is not None:
-            await asyncio.to_thread(self._cache.save, dict(self._known()))
+            await asyncio.to_thread(self._cache.save, dict(self._known))
 
     async def _ask_all(self, questions: Iterable[FactRequest], failed: set[str]) -> None:
         """Sends several requests at the same time, and stops when the upstream refuses too many of them."""
@@ -289,7 +285,7 @@ class ModelDiscovery:
                 if len(failed) >= _MAX_FAILURES:
                     return
                 try:
-                    self._known()[question.key] = await self._ask(question)
+                    self._known[question.key] = await self._ask(question)
                 except errors.LanguageModelError as error:  # the upstream failed, or there is no key for it
                     failed.add(question.key)
                     _logger.info("no details from %s: %s", question.key, error)
@@ -300,7 +296,7 @@ class ModelDiscovery:
 
     async def _ask(self, question: FactRequest) -> CachedAnswer:
         """The answer to one question; the known answer, if the server reports no change."""
-        known = self._known().get(question.key)
+        known = self._known.get(question.key)
         headers = {"accept": "application/json"}
         if question.body is not None:
             headers["content-type"] = "application/json"
@@ -309,7 +305,7 @@ class ModelDiscovery:
         response = await self._response(question.path, headers, question.body)
         now = self._clock()
         if response.status == 304 and known is not None:
-            return replace(known, fetched_at=now)
+            return known._replace(fetched_at=now)
         if response.status in _NOTHING_THERE:
             return CachedAnswer(None, now)
         pages = [self._parsed(question, response)]
@@ -353,10 +349,6 @@ class ModelDiscovery:
                 advice="is it the right address, and is the server busy?",
             ) from error
 
-    def _known(self) -> Answers:
-        assert self._answers is not None  # noqa: S101 - for the type checker: loaded before anything is asked
-        return self._answers
-
     def _publish(self, records: tuple[ModelRecord, ...]) -> None:
         is_other, self._records = records != self._records, records
         if is_other and not self._waiting:
@@ -375,8 +367,7 @@ _NATIVE_LISTS: Final = (
 has to own one of the models for it, or None."""
 
 
-@dataclass(frozen=True, slots=True)
-class FactRequest:
+class FactRequest(NamedTuple):
     """A request for facts about models, from the root of the host; its answer is kept under a key."""
 
     key: str
@@ -384,8 +375,7 @@ class FactRequest:
     body: bytes | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Composition:
+class Composition(NamedTuple):
     """The content of all answers together: the language models in the order of the list, all further useful questions,
     answered or not, and sentences about values that could not be read."""
 
@@ -411,8 +401,7 @@ def compose(
     answers: Mapping[str, CachedAnswer],
     base_path: str,
     is_wanted: Callable[[str], bool],
-    further_lists: Iterable[str] = (),
-    models_path: str = MODELS_PATH,
+    lists: Sequence[FactRequest] = (),
 ) -> Composition:
     """Reads all answers.
 
@@ -420,17 +409,16 @@ def compose(
         answers: The answers by key; at least one of :func:`list_questions` has an answer.
         base_path: The path of the base URL, such as `/v1`.
         is_wanted: Whether a model is offered; there are no further questions about other models.
-        further_lists, models_path: As in :func:`list_questions`.
+        lists: The questions for lists; if empty, those of a server without further lists.
 
     Raises:
         UpstreamProtocolError: The list is not a list of models.
     """
-    lists = list_questions(base_path, further_lists, models_path)
     path = base_path.rstrip("/")
     # The root of a server's native API is before `/v1`, or before the `/api` of the native API itself.
     root = next((path.removesuffix(end) for end in ("/v1", "/api") if path.endswith(end)), None)
     composing = _Composing(answers, path, root)
-    catalogue = composing.listed(lists)
+    catalogue = composing.listed(lists or list_questions(base_path))
     windows: Mapping[str, Fact[int]] = {}
     if root is not None:
         catalogue = composing.with_native_lists(catalogue, root)
@@ -530,9 +518,8 @@ _MAX_ID: Final = 500
 _BARE: Final = model_shapes.SHAPES[-1].name
 
 
-@dataclass(frozen=True, slots=True)
-class CatalogueEntry:
-    """One language model of a list: its record, and the request for the server's details about it, or None."""
+class CatalogueEntry(NamedTuple):
+    """One language model of a list: its record, and how the server is asked for details about it."""
 
     record: ModelRecord
     details: model_shapes.Details | None = None
@@ -608,7 +595,7 @@ def with_further_list(catalogue: Catalogue, further: Catalogue) -> Catalogue:
     entries = dict(catalogue.entries)
     for model_id in entries.keys() & further.entries.keys():
         entry = entries[model_id]
-        entries[model_id] = replace(entry, record=merged(further.entries[model_id].record, entry.record))
+        entries[model_id] = entry._replace(record=merged(further.entries[model_id].record, entry.record))
     return replace(catalogue, entries=entries)
 
 
@@ -682,8 +669,7 @@ _FORMAT: Final = 1
 _MAX_ANSWERS: Final = 2000
 
 
-@dataclass(frozen=True, slots=True)
-class CachedAnswer:
+class CachedAnswer(NamedTuple):
     """One answer.
 
     Attributes:
@@ -708,7 +694,7 @@ Answers = dict[str, CachedAnswer]
 def answers_to_json(answers: Mapping[str, CachedAnswer]) -> dict[str, Any]:
     """The JSON value of the newest 2,000 answers."""
     newest = sorted(answers.items(), key=lambda item: item[1].fetched_at)[-_MAX_ANSWERS:]
-    return {"format": _FORMAT, "answers": {key: asdict(answer) for key, answer in newest}}
+    return {"format": _FORMAT, "answers": {key: answer._asdict() for key, answer in newest}}
 
 
 def answers_from_json(value: Any) -> Answers:
@@ -731,65 +717,81 @@ def answers_from_json(value: Any) -> Answers:
     return answers
 
 
-_MAX_BYTES: Final = 32 * 1024 * 1024
-
-
-class DiskCache:
-    """The file with the answers of one upstream to one account.
-
-    Attributes:
-        path: The path of the file. Its name holds a digest of the URL, keyed with the account: neither can be read
-            from it, and the answers to one account are never those to another.
+class KeptFile:
+    """A JSON file that outlives the process, in a folder that the first write makes. Failures are logged.
 
     Args:
-        folder: The folder of the file; created by the first :meth:`save`.
+        path: The path of the file.
+        holds: What it holds, for the log.
+        most: The most bytes of it.
+    """
+
+    def __init__(self, path: Path, holds: str, most: int) -> None:
+        self.path = path
+        self._holds = holds
+        self._most = most
+
+    def read(self, read: Callable[[Any], V]) -> V | None:
+        """What `read` makes of the document; None if there is no file. A file that cannot be read, or of which `read`
+        raises a ValueError, is renamed and counts as none."""
+        try:
+            with self.path.open("rb") as file:
+                content = file.read(self._most + 1)
+            if len(content) > self._most:
+                raise ValueError(f"got more than {self._most:,} bytes")  # noqa: TRY301 - one way for a bad file
+            return read(loads(content))
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            _logger.warning("cannot read %s: %s", self._holds, error)
+            return None
+        except ValueError as error:
+            _logger.warning("renamed %s to %s.corrupt: %s", self._holds, self.path.name, error)
+            with suppress(OSError):  # another process was first, or the folder is read-only: the file is written again
+                self.path.replace(self.path.with_name(f"{self.path.name}.corrupt"))
+            return None
+
+    def write(self, document: Any) -> None:
+        """Writes the document; a reader sees either the old file or the new one."""
+        try:
+            content = dumps(document)
+            if len(content) > self._most:
+                raise ValueError(f"got {len(content)} bytes, expected at most {self._most}")  # noqa: TRY301 - as above
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            replace_file(self.path, content)  # as a whole, because several processes may write
+        except OSError as error:
+            _logger.warning("cannot store %s: %s", self._holds, error)
+        except (TypeError, ValueError) as error:  # TypeError: a server's 1e999, which reads as infinite
+            _logger.warning("%s is not stored: %s", self._holds, error)
+
+    def remove(self) -> None:
+        """Removes the file, if there is one."""
+        try:
+            self.path.unlink(missing_ok=True)
+        except OSError as error:
+            _logger.warning("cannot remove %s: %s", self._holds, error)
+
+
+class DiskCache(KeptFile):
+    """The file with the answers of one upstream to one account.
+
+    Its name holds a digest of the URL, keyed with the account: neither can be read from it, and the answers to one
+    account are never those to another.
+
+    Args:
+        folder: The folder of the file.
         upstream: The base URL, which identifies the upstream.
         account: The identity of the caller at the upstream, such as a key; empty without one.
     """
 
     def __init__(self, folder: Path, upstream: str, account: bytes = b"") -> None:
         digest = hmac.digest(account, upstream.encode(), "sha256").hex()[:16]
-        self.path = folder / f"models-{digest}.json"
+        super().__init__(folder / f"models-{digest}.json", "the list of models", 32 * 1024 * 1024)
 
     def load(self) -> Answers:
-        """Reads the answers; empty if there is no file. A file that cannot be read is renamed and counts as none."""
-        try:
-            with self.path.open("rb") as file:
-                content = file.read(_MAX_BYTES + 1)
-            if len(content) > _MAX_BYTES:
-                raise ValueError(f"got more than {_MAX_BYTES:,} bytes")  # noqa: TRY301 - one way for a bad file
-            return answers_from_json(loads(content))
-        except FileNotFoundError:
-            return {}
-        except OSError as error:
-            _logger.warning("cannot read the stored list of models: %s", error)
-            return {}
-        except ValueError as error:
-            _logger.warning("renamed the stored list of models to %s.corrupt: %s", self.path.name, error)
-            with suppress(OSError):  # another process was first, or the folder is read-only: the file is written again
-                self.path.replace(self.path.with_name(f"{self.path.name}.corrupt"))
-            return {}
+        """The answers; empty if there are none."""
+        return self.read(answers_from_json) or {}
 
     def save(self, answers: Mapping[str, CachedAnswer]) -> None:
-        """Writes the answers; a reader sees either the old file or the new one. Logs a failure."""
-        try:
-            content = dumps(answers_to_json(answers))
-        except TypeError as error:  # a server's number such as 1e999, which reads as infinite
-            _logger.warning("the list of models is not stored: %s", error)
-            return
-        if len(content) > _MAX_BYTES:
-            size = len(content)
-            _logger.warning("the list of models is not stored: got %d bytes, expected at most %d", size, _MAX_BYTES)
-            return
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            replace_file(self.path, content)  # as a whole, because several processes may write
-        except OSError as error:
-            _logger.warning("cannot store the list of models: %s", error)
-
-    def remove(self) -> None:
-        """Removes the file, if there is one. Logs a failure."""
-        try:
-            self.path.unlink(missing_ok=True)
-        except OSError as error:
-            _logger.warning("cannot remove the stored list of models: %s", error)
+        """Writes the answers."""
+        self.write(answers_to_json(answers))

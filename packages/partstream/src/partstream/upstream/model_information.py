@@ -22,7 +22,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from fnmatch import translate
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
 
 from partstream.codec.checks import BOOLEAN, COUNT, MAPPING, TEXT, check_fields, instance_of, optional, sequence_of
 from partstream.conversation.preparation import ContextEdit, ModelCapabilities, ThinkingForm
@@ -93,27 +93,14 @@ class Pricing:
 
 @dataclass(frozen=True, slots=True)
 class ModelRecord:
-    """One language model as its server describes it.
+    """One language model as its server describes it: the facts of
+    :class:`partstream.conversation.preparation.ModelCapabilities` with their sources, and what only a list says.
 
     Attributes:
         id: The server's id of the model; goes into requests unchanged.
         name: The server's name of the model for people.
         creator: The model's creator, if the server names it beside the id.
-        context_window: The most tokens of prompt and answer together.
-        max_input_tokens: The most tokens of a prompt, if prompts have a limit of their own.
-        max_output_tokens: The most tokens of an answer.
-        image_input: Whether prompts may hold images.
-        file_input: Whether prompts may hold files such as PDF.
-        tool_calling: Whether the model calls tools.
-        reasoning: Whether the model reasons before it answers.
-        reasoning_efforts: The reasoning levels to choose from, lowest first.
         usual_effort: The reasoning level of a request that names none.
-        thinking_forms: The ways in which the model can be asked to think.
-        can_stop_thinking: Whether a request may ask the model not to think.
-        context_edits: The ways in which the server can shorten a conversation with the model.
-        loaded_window: The window with which the server loads the model, where requests may ask for another one.
-        trained_window: The largest window with which the model can be loaded.
-        pricing: The prices.
         endpoints: The paths of the only endpoints that serve the model, in lower case, such as `/chat/completions`.
     """
 
@@ -480,8 +467,7 @@ def _count(tokens: int) -> str:
 # ---- Limits ----
 
 
-@dataclass(frozen=True, slots=True)
-class ModelLimits:
+class ModelLimits(NamedTuple):
     """The limits of one model, each with its source; the context window is None if unknown."""
 
     max_input_tokens: Fact[int]
@@ -596,8 +582,7 @@ _SPELLINGS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ModelIdentity:
+class ModelIdentity(NamedTuple):
     """The pieces of a model's id; joined, they are the id again.
 
     Attributes:
