@@ -175,60 +175,6 @@ def _list(value: object) -> list[Any] | None:
 
 # ---- Shapes ----
 
-Read: TypeAlias = "str | Callable[[Fields], Any]"
-"""Where a fact is: the paths of one or more fields, separated by spaces, of which the first with a value counts. A path
-may begin with that of an object and `/`: the source of the fact is then called as it is called within that object."""
-
-_READ: Final[Mapping[str, Callable[..., Any]]] = {
-    **dict.fromkeys(("name", "description", "creator"), Fields.text),
-    **dict.fromkeys(("context_window", "max_input_tokens", "max_output_tokens"), Fields.tokens),
-    **dict.fromkeys(("image_input", "file_input", "tool_calling", "reasoning", "can_stop_thinking"), Fields.boolean),
-    **dict.fromkeys(("reasoning_efforts", "endpoints"), Fields.choices),
-}
-"""How the field of a fact is read, by the name of the fact."""
-
-
-def _facts_of(fields: Fields, reads: Mapping[str, Read]) -> dict[str, Any]:
-    """The facts in an object, by their names in a record."""
-    facts: dict[str, Any] = {}
-    for name, read in reads.items():
-        if callable(read):
-            facts[name] = read(fields)
-        else:
-            holder, _, paths = read.rpartition("/")
-            facts[name] = _READ[name](fields.inside(holder) if holder else fields, *paths.split())
-    return facts
-
-
-@dataclass(frozen=True, slots=True)
-class Shape:
-    """One way to describe models, with its name in the log.
-
-    Attributes:
-        fits: Whether an entry has this shape.
-        facts: Where each fact of an entry is; a function where facts depend on each other.
-        is_language: Whether an entry is a language model.
-        id_fields: The fields that may hold the id; the first one with a value does.
-        details: The request for the server's details, or None.
-        id_prefix: A prefix of that field that is no part of the id.
-    """
-
-    name: str
-    fits: Callable[[Fields], bool]
-    facts: Mapping[str, Read] | Callable[[Fields], dict[str, Any]]
-    is_language: Callable[[Fields], bool]
-    id_fields: tuple[str, ...] = ("id",)
-    details: Details | None = None
-    id_prefix: str = ""
-
-    def record(self, fields: Fields, model_id: str) -> ModelRecord:
-        """The record of an entry."""
-        facts = self.facts(fields) if callable(self.facts) else _facts_of(fields, self.facts)
-        if (owner := fields.text("owned_by")) not in _NO_OWNERS:
-            facts.setdefault("creator", owner)
-        return ModelRecord(model_id, **facts)
-
-
 _NO_LANGUAGE_MODELS: Final = frozenset(
     {"audio", "decision", "embedding", "embeddings", "evaluation", "image", "moderation", "realtime", "rerank"}
     | {"reranker", "reranking", "speech", "transcribe", "transcription", "video"}
@@ -271,6 +217,60 @@ def _answers_with_text(fields: Fields) -> bool:
 def _is_no_other_type(fields: Fields) -> bool:
     """Whether no field declares another kind of model; also true for entries without a type."""
     return (fields.text("type") or "").lower() not in _NO_LANGUAGE_MODELS and _answers_with_text(fields)
+
+
+Read: TypeAlias = "str | Callable[[Fields], Any]"
+"""Where a fact is: the paths of one or more fields, separated by spaces, of which the first with a value counts. A path
+may begin with that of an object and `/`: the source of the fact is then called as it is called within that object."""
+
+_READ: Final[Mapping[str, Callable[..., Any]]] = {
+    **dict.fromkeys(("name", "description", "creator"), Fields.text),
+    **dict.fromkeys(("context_window", "max_input_tokens", "max_output_tokens"), Fields.tokens),
+    **dict.fromkeys(("image_input", "file_input", "tool_calling", "reasoning", "can_stop_thinking"), Fields.boolean),
+    **dict.fromkeys(("reasoning_efforts", "endpoints"), Fields.choices),
+}
+"""How the field of a fact is read, by the name of the fact."""
+
+
+def _facts_of(fields: Fields, reads: Mapping[str, Read]) -> dict[str, Any]:
+    """The facts in an object, by their names in a record."""
+    facts: dict[str, Any] = {}
+    for name, read in reads.items():
+        if callable(read):
+            facts[name] = read(fields)
+        else:
+            holder, _, paths = read.rpartition("/")
+            facts[name] = _READ[name](fields.inside(holder) if holder else fields, *paths.split())
+    return facts
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """One way to describe models, with its name in the log.
+
+    Attributes:
+        fits: Whether an entry has this shape.
+        facts: Where each fact of an entry is; a function where facts depend on each other.
+        is_language: Whether an entry is a language model; unless a row says more, if no field says another kind.
+        id_fields: The fields that may hold the id; the first one with a value does.
+        details: The request for the server's details, or None.
+        id_prefix: A prefix of that field that is no part of the id.
+    """
+
+    name: str
+    fits: Callable[[Fields], bool]
+    facts: Mapping[str, Read] | Callable[[Fields], dict[str, Any]]
+    is_language: Callable[[Fields], bool] = _is_no_other_type
+    id_fields: tuple[str, ...] = ("id",)
+    details: Details | None = None
+    id_prefix: str = ""
+
+    def record(self, fields: Fields, model_id: str) -> ModelRecord:
+        """The record of an entry."""
+        facts = self.facts(fields) if callable(self.facts) else _facts_of(fields, self.facts)
+        if (owner := fields.text("owned_by")) not in _NO_OWNERS:
+            facts.setdefault("creator", owner)
+        return ModelRecord(model_id, **facts)
 
 
 # ---- Facts that several servers state in the same way ----
@@ -771,7 +771,6 @@ SHAPES: Final[tuple[Shape, ...]] = (
             "image_input": "supports_image_in",
             "reasoning": "supports_reasoning",
         },
-        _is_no_other_type,
     ),
     # LiteLLM's proxy, `GET /model/info`: BerriAI/litellm, docs/my-website/docs/proxy/model_management
     Shape(
@@ -804,7 +803,6 @@ SHAPES: Final[tuple[Shape, ...]] = (
             "context_window": "context_length",
             "pricing": _prices("pricing", "input", "output", "cached_input", tokens=_MILLION),
         },
-        _is_no_other_type,
     ),
     # console.groq.com/docs/api-reference, "List models"
     Shape(
@@ -835,7 +833,6 @@ SHAPES: Final[tuple[Shape, ...]] = (
             "image_input": _word("input_modalities", "image"),
             "pricing": _xai_prices,
         },
-        _is_no_other_type,
     ),
     Shape(
         "Anthropic",
@@ -870,7 +867,6 @@ SHAPES: Final[tuple[Shape, ...]] = (
             **_MODALITIES,
             **_PARAMETERS,
         },
-        _is_no_other_type,
         details=ENDPOINTS,
     ),
     Shape(
@@ -907,8 +903,8 @@ SHAPES: Final[tuple[Shape, ...]] = (
         ("model", "name"),
         OLLAMA_SHOW,
     ),
-    Shape("vLLM", _has_all("max_model_len"), {"context_window": "max_model_len"}, _is_no_other_type),
-    Shape("bare", lambda _: True, _bare, _is_no_other_type),
+    Shape("vLLM", _has_all("max_model_len"), {"context_window": "max_model_len"}),
+    Shape("bare", lambda _: True, _bare),
 )
 
 
