@@ -8,9 +8,9 @@ decide what of it is shown.
 
 from __future__ import annotations
 from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, runtime_checkable
 
+from partstream.codec.values import dataclass, field
 from partstream.lm.inner_activity import InnerCall, InnerResult
 from partstream.lm.messages import ChatMessage, Tool, ToolMode
 from partstream.lm.outputs import Finish, Unmapped

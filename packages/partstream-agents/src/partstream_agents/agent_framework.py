@@ -17,12 +17,12 @@ import asyncio
 import inspect
 from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote_to_bytes
 
 from partstream.codec.checks import as_count
 from partstream.codec.json_codec import JSONDecodeError, is_json, loads
+from partstream.codec.values import dataclass, field
 from partstream.conversation.citations import markdown_link
 from partstream.conversation.turns import FAILED, FAILED_SILENTLY, Attachment, Call, Result, Text, TurnRole
 from partstream.errors import ToolArgumentsError, UpstreamFailureError

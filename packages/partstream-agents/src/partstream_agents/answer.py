@@ -11,11 +11,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from partstream.codec.text import code_block, inline_code
+from partstream.codec.values import dataclass, replace
 from partstream.conversation.turns import Call, Piece, Result, ToolNames, Turn, short_digest, well_formed
 from partstream.lm import inner_activity
 from partstream.lm.messages import RequestOptions, Tool

@@ -7,10 +7,10 @@ The table below is the only place outside their modules that names frameworks. A
 from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.codec.values import dataclass
 from partstream.runtime.provider_files import NoAgentError
 
 if TYPE_CHECKING:

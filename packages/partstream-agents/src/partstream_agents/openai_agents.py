@@ -23,9 +23,9 @@ import re
 import weakref
 from collections.abc import AsyncGenerator, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing, suppress
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.codec.values import dataclass, field, replace
 from partstream.conversation.media import MediaKind, data_url, file_name
 from partstream.conversation.preparation import RequestSettings
 from partstream.conversation.turns import FAILED, FAILED_SILENTLY, Result, ResultContent, Text

@@ -20,10 +20,10 @@ import base64
 import json
 from collections.abc import AsyncGenerator, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.codec.values import dataclass, field, replace
 from partstream.conversation.media import MediaKind
 from partstream.conversation.turns import Attachment, Call, Result, ResultContent, Text, Turn, TurnRole
 from partstream.errors import ToolArgumentsError, TruncatedStreamError

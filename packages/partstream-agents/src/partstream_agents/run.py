@@ -24,7 +24,6 @@ import secrets
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from pathlib import Path
 from secrets import token_hex
@@ -34,6 +33,7 @@ from uuid import uuid4
 from partstream.codec.checks import narrow
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads
 from partstream.codec.system import DATA
+from partstream.codec.values import dataclass, field, replace
 from partstream.conversation import turns as conversation
 from partstream.conversation.provider_state import Origin, StateMarker, marker_part, read_marker
 from partstream.errors import LanguageModelError

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from enum import Enum, StrEnum, auto
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -20,6 +19,7 @@ from rich.text import Text
 from partstream.cli.console import make_console
 from partstream.cli.terminal import ExitCode, drop_output
 from partstream.codec.text import visible
+from partstream.codec.values import dataclass, field
 from partstream.lm.contract import RULES, CheckMode, ContractChecker, Level, Rule, Violation, missing_evidence
 from partstream.lm.outputs import GATEWAY_CALL_ID_PREFIX, Finish, Outcome, StreamOptions, Unmapped
 from partstream_devtools import recordings

@@ -14,13 +14,13 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import islice
 from json import JSONDecodeError as JsonJSONDecodeError
 from json import JSONDecoder
 from typing import Any, Final
 
 from partstream.codec.json_codec import JSONDecodeError, begun_object, dumps, loads
+from partstream.codec.values import dataclass
 from partstream.errors import PartstreamError
 from partstream.lm.outputs import Finish, StreamOptions, StreamOutput, Unmapped
 from partstream.protocols import recognition

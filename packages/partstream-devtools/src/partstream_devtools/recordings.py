@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final
@@ -18,6 +17,7 @@ import click
 
 from partstream.cli.terminal import ExitCode
 from partstream.codec.text import visible
+from partstream.codec.values import dataclass
 from partstream.lm.outputs import Finish, Outcome, StreamOptions, StreamOutput
 from partstream.protocols.protocol import PROTOCOLS
 from partstream_devtools.bundles.content import answers_in, content_of, tools_asked

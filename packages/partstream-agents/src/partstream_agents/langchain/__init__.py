@@ -5,8 +5,9 @@ Nothing here imports LangChain before it is used: the person's own file has impo
 
 from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+from partstream.codec.values import dataclass, field
 
 if TYPE_CHECKING:
     from partstream_agents.langchain.middleware import HostToolsMiddleware

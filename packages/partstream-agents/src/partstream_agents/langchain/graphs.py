@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Collection, Iterator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
 from inspect import signature
 from typing import Any, Final
 from uuid import uuid4
@@ -21,6 +20,7 @@ from langchain_core.tools import BaseTool
 from langgraph.errors import InvalidUpdateError
 from langgraph.types import Command
 
+from partstream.codec.values import dataclass
 from partstream.lm.messages import Tool, ToolMode
 from partstream.lm.outputs import Unmapped
 from partstream_agents.adapter import AgentOutput, AgentRequest, ApprovalAsked, KeptState, Question

@@ -11,12 +11,12 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from hashlib import sha256
 from struct import Struct
 from typing import Any, Final
 
 from partstream.codec.json_codec import dumps
+from partstream.codec.values import dataclass
 from partstream_devtools.bundles import documents
 from partstream_devtools.bundles.exchange import Bundle, RecordedAnswer, RecordedExchange, Redaction, RedactionLevel
 from partstream_devtools.recorded_stream import UnpackingLimits

@@ -6,12 +6,12 @@ module loads the wires; the values of :mod:`partstream_devtools.bundles.exchange
 
 from __future__ import annotations
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Final
 
 from partstream.codec.json_codec import JSONDecodeError, loads, nests_too_deeply
 from partstream.codec.text import bare_media_type
+from partstream.codec.values import dataclass
 from partstream.errors import PartstreamError
 from partstream.protocols.protocol import PROTOCOLS, Framing, Protocol
 from partstream.protocols.serve import MODEL, WireRequest, fits_path, literal_size

@@ -10,10 +10,11 @@ which holds no nanoseconds. docs/bundles.md describes the file for other program
 from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import accumulate
 from typing import TYPE_CHECKING, Final, TypeAlias
+
+from partstream.codec.values import dataclass, field
 
 if TYPE_CHECKING:
     from partstream.lm.outputs import StreamOptions

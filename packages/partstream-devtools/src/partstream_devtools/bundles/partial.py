@@ -8,11 +8,11 @@ docs/bundles.md has the table of kinds.
 
 from __future__ import annotations
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
 from struct import Struct
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.codec.json_codec import dumps
+from partstream.codec.values import dataclass, field, replace
 from partstream_devtools.bundles import documents
 from partstream_devtools.bundles.archive import FORMAT
 from partstream_devtools.bundles.exchange import Bundle, ExchangeEnd, HowEnded, RecordedError

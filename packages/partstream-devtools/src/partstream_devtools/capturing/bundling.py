@@ -12,7 +12,6 @@ import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
@@ -20,6 +19,7 @@ from typing import Final
 from partstream._version import __version__
 from partstream.codec.redaction import Redactor
 from partstream.codec.system import DATA
+from partstream.codec.values import dataclass, replace
 from partstream.lm.outputs import StreamOptions
 from partstream.runtime.answer_files import BoundedFolder, FileLimits
 from partstream_devtools.bundles import exchange as bundle

@@ -10,11 +10,11 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 from partstream.codec.redaction import Redactor, without_secrets_by_name
+from partstream.codec.values import dataclass, replace
 from partstream.lm.parts import DataPart, ResponsePart, TextPart, ThinkingPart, ToolCallPart
 from partstream.runtime.progress import said_by
 from partstream_devtools.bundles.exchange import HowEnded, RecordedError

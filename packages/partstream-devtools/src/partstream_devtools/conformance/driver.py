@@ -16,11 +16,11 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 from contextvars import ContextVar
-from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, Final, Protocol
 
+from partstream.codec.values import dataclass, field, fields, replace
 from partstream.errors import CallerError, LanguageModelError
 from partstream.lm.cancellation import CancellationTokenSource
 from partstream.lm.messages import ChatMessage, RequestOptions, Tool

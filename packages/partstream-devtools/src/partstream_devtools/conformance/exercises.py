@@ -15,11 +15,11 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.codec.values import dataclass, replace
 from partstream.errors import CallerError
 from partstream.lm.contract import RULES, Hint
 from partstream.lm.parts import USAGE_MIME_TYPE, DataPart

@@ -21,13 +21,13 @@ import threading
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream._version import __version__
 from partstream.codec.redaction import Redactor
+from partstream.codec.values import dataclass, field, replace
 from partstream.errors import CallerError, to_install
 from partstream.lm.contract import Level
 from partstream_devtools.conformance.checks import CONTRACT_VERSION, LATEST, Breach

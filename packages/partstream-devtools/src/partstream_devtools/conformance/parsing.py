@@ -15,11 +15,11 @@ import inspect
 import json
 import re
 from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final, TypeGuard
 
+from partstream.codec.values import dataclass
 from partstream.errors import CallerError, LanguageModelError
 from partstream.lm import provider
 from partstream.lm.messages import ChatMessage, RequestOptions

@@ -21,7 +21,6 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from enum import IntEnum, StrEnum
 from types import MappingProxyType
@@ -30,6 +29,7 @@ from urllib.parse import unquote, urlsplit
 
 from partstream._version import __version__
 from partstream.codec.redaction import Redactor, secrets_in_header
+from partstream.codec.values import dataclass, field, replace
 from partstream.errors import CallerError
 from partstream.lm.contract import RULES, Level, Rule
 from partstream.settings.row import SHORTEST_KEY

@@ -19,7 +19,6 @@ import hashlib
 import re
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from html import escape as html_escape
 from itertools import groupby
 from typing import Any, Final
@@ -27,6 +26,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 from xml.sax.saxutils import escape, quoteattr
 
 from partstream.codec.text import visible
+from partstream.codec.values import dataclass
 from partstream_devtools.conformance.report import Verdict, counts, tally_of
 from partstream_devtools.conformance.transcript import event_lines
 

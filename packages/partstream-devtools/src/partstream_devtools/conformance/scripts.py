@@ -9,10 +9,10 @@ check finds where they go.
 from __future__ import annotations
 from base64 import b64decode
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final, TypeAlias
 
+from partstream.codec.values import dataclass
 from partstream.errors import CallerError, LanguageModelError, UpstreamFailureError
 from partstream.lm import parts as values
 from partstream.lm.messages import ChatMessage, Role

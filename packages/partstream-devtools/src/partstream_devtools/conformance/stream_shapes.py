@@ -11,8 +11,9 @@ stays the same for ever. One form that several wires have keeps one name.
 
 from __future__ import annotations
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
+
+from partstream.codec.values import dataclass, field
 
 if TYPE_CHECKING:
     from partstream.protocols.serve import WireEvent

@@ -8,13 +8,13 @@ part that breaks the contract as what it is; :func:`event_lines` shows that JSON
 from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.codec.json_codec import find_non_json, shorten
 from partstream.codec.text import visible
+from partstream.codec.values import dataclass, field
 from partstream.lm import parts as parts_json
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 

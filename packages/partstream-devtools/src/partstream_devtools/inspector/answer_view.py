@@ -17,12 +17,12 @@ from __future__ import annotations
 from base64 import b64encode
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream import errors
 from partstream.codec.json_codec import JSONDecodeError, loads
+from partstream.codec.values import dataclass
 from partstream.errors import LanguageModelError, UpstreamError, UpstreamFailureError, UpstreamHTTPError
 from partstream.lm.contract import RULE_HINTS, RULES, CheckMode, ContractChecker, Level, Violation, missing_evidence
 from partstream.lm.outputs import GATEWAY_CALL_ID_PREFIX, Finish, Outcome, Unmapped

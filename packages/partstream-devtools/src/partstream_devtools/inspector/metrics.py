@@ -11,11 +11,11 @@
 
 from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import groupby, pairwise
 from statistics import median, quantiles
 from typing import TYPE_CHECKING, Final
 
+from partstream.codec.values import dataclass
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream_devtools.inspector.reading import CompletedPart, kind_of_part, shortened, text_of_part
 

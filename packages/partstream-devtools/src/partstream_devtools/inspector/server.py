@@ -35,12 +35,12 @@ import secrets
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias
 
 from partstream.codec.json_codec import dumps
+from partstream.codec.values import dataclass
 from partstream.errors import CallerError
 from partstream.lm.contract import Level
 from partstream.protocols.reader import END_OF_BYTES

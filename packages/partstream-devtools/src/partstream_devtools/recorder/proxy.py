@@ -16,13 +16,13 @@ import asyncio
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 from urllib.parse import urlsplit
 
 import httpx2
 
 from partstream.codec.json_codec import dumps
+from partstream.codec.values import dataclass, field
 from partstream.errors import PartstreamError, UpstreamConnectionError
 from partstream.server.loopback import BREAK_OFF, Host, LoopbackLimits
 from partstream.upstream.endpoint import is_loopback, url_on_host, without_query

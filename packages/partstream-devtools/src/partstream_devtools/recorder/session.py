@@ -9,10 +9,10 @@ import asyncio
 import gc
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from partstream.codec.redaction import query_without_secrets, without_secrets_by_name
+from partstream.codec.values import dataclass, replace
 from partstream.upstream.context import CapturedRequest
 from partstream_devtools.bundles.exchange import (
     Chunk,

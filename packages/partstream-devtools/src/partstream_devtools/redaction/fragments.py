@@ -12,9 +12,10 @@ redaction also searches the texts of such a field joined, and hides what it find
 
 from __future__ import annotations
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
+
+from partstream.codec.values import dataclass
 
 
 class Meaning(StrEnum):

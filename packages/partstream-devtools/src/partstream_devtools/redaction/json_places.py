@@ -10,10 +10,10 @@ lists in lists without an end, and each place holds its whole path.
 
 from __future__ import annotations
 import re
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from partstream.codec.json_codec import MOST_LEVELS
+from partstream.codec.values import dataclass, field
 
 if TYPE_CHECKING:
     from partstream_devtools.redaction.fragments import Meaning

@@ -15,12 +15,12 @@ from __future__ import annotations
 import re
 from base64 import b64decode
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from partstream.codec.redaction import Redactor, decoded_views
+from partstream.codec.values import dataclass, field
 from partstream.lm.outputs import GATEWAY_CALL_ID_PREFIX
 from partstream_devtools.redaction.fragments import Meaning
 

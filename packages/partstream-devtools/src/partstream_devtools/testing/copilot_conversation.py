@@ -7,9 +7,9 @@ for the model that thought it; all text as one part; and the calls. Each result 
 
 from __future__ import annotations
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Final
 
+from partstream.codec.values import dataclass, field
 from partstream.lm.messages import ChatMessage
 from partstream.lm.parts import (
     STATEFUL_MARKER_MIME_TYPE,

@@ -10,10 +10,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Final, NamedTuple
 
+from partstream.codec.values import dataclass
 from partstream.conversation.media import is_address
 from partstream.lm.messages import ChatMessage, Role
 from partstream.lm.parts import DataPart, MessagePart, TextPart, ToolCallPart, ToolResultPart

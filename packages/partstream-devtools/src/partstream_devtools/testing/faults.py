@@ -12,13 +12,13 @@ read only where they are needed.
 from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
 from email.utils import formatdate
 from enum import StrEnum
 from typing import Final, NamedTuple, TypeAlias
 
 from partstream.codec.json_codec import JSONDecodeError, loads
 from partstream.codec.sse import SSEDecoder
+from partstream.codec.values import dataclass, replace
 from partstream.errors import CallerError
 from partstream.lm.outputs import Finish, Unmapped
 from partstream.protocols.protocol import JSON_LINES, SSE, Protocol

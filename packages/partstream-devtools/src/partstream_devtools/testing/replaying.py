@@ -13,12 +13,12 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
 from typing import Any, Final
 
 from partstream.codec.json_codec import JSONDecodeError, loads
+from partstream.codec.values import dataclass, field
 from partstream.errors import PartstreamError
 from partstream.lm.cancellation import Event, EventEmitter
 from partstream.protocols.protocol import Protocol

@@ -6,7 +6,6 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,6 +20,7 @@ from partstream.cli.options import UnusableConfigurationError
 from partstream.cli.program import program
 from partstream.cli.terminal import ExitCode
 from partstream.codec.text import visible
+from partstream.codec.values import dataclass, replace
 from partstream.config import editing
 from partstream.config.table import configuration_file
 from partstream.errors import LanguageModelError
@@ -109,7 +109,7 @@ class _Way(StrEnum):
     STOP = "Stop, and change nothing"
 
 
-@dataclass
+@dataclass()
 class _Addition:
     """One run of the command."""
 

@@ -6,13 +6,13 @@ import re
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 import click
 
+from partstream.codec.values import dataclass, field, replace
 from partstream.config.editing import KeyFile, KeyPlace, KeyringEntry, keyring_fault
 from partstream.config.table import SETTINGS
 from partstream.settings.kinds import ConfigurationError, PlainHttpError, shown_name

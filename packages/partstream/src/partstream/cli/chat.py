@@ -9,7 +9,6 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractAsyncContextManager, aclosing, suppress
-from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -23,6 +22,7 @@ from partstream.cli.provider_source import check_beside_provider, log_as_wanted,
 from partstream.cli.terminal import ExitCode
 from partstream.codec.system import CACHE
 from partstream.codec.text import visible
+from partstream.codec.values import dataclass, field, replace
 from partstream.config.examination import explained
 from partstream.errors import LanguageModelError, LanguageModelErrorCode, PartstreamError, UpstreamError
 from partstream.lm import parts as values

@@ -23,7 +23,6 @@ import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from types import MappingProxyType
@@ -41,6 +40,7 @@ from partstream.codec.settings_files import (
     read_nodes,
     taken_back,
 )
+from partstream.codec.values import dataclass, field
 from partstream.config.editing import TomlFile, edit_file
 from partstream.settings.kinds import ConfigurationError
 

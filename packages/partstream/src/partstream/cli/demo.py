@@ -9,7 +9,6 @@ import asyncio
 import time
 from collections.abc import Mapping
 from contextlib import aclosing
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
@@ -22,6 +21,7 @@ from rich.text import Text
 from partstream.cli.console import StreamRenderer, broken_command, make_console, read_usage, usage_line
 from partstream.cli.program import program
 from partstream.codec.json_codec import dumps
+from partstream.codec.values import dataclass
 from partstream.errors import to_install
 from partstream.lm.messages import ChatMessage, RequestOptions, Tool
 from partstream.lm.parts import TextPart, Usage

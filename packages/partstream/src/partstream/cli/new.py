@@ -7,7 +7,6 @@ import re
 import string
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,6 +16,7 @@ import click
 
 from partstream.cli.program import program
 from partstream.cli.provider_source import TEMPLATES, Template, UnusableProviderError, find_template
+from partstream.codec.values import dataclass
 from partstream.errors import CallerError
 from partstream.plugins import MissingPackageError
 

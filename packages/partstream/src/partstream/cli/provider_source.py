@@ -5,12 +5,12 @@ import shlex
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import redirect_stdout
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
 from partstream.cli.terminal import ExitCode
+from partstream.codec.values import dataclass
 from partstream.plugins import PACKAGES, MissingPackageError
 from partstream.runtime.progress import fault_of
 from partstream.runtime.provider_files import ProviderLoader, ProviderNotFoundError, ReloadedProvider, SourceLoader

@@ -18,7 +18,6 @@ import os
 import sys
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager, nullcontext
-from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
@@ -33,6 +32,7 @@ from partstream.cli.provider_source import load, reloaded
 from partstream.cli.serve_options import option_of, variable_of
 from partstream.cli.terminal import AnyCommand, all_options, echo_while_read
 from partstream.codec.system import CACHE, DATA
+from partstream.codec.values import dataclass, field, fields, replace
 from partstream.plugins import SERVE, MissingPackageError, find
 from partstream.runtime.progress import fault_of
 from partstream.runtime.provider_files import ReloadedProvider, default_name
@@ -108,7 +108,7 @@ def opened_store(options: Mapping[str, Any]) -> SQLiteAnswers | None:
 # ---- Serve providers ----
 
 
-@dataclass
+@dataclass()
 class ServedProviders:
     """The providers by name, and what has to be ended with them."""
 

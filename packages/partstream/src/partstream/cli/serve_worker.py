@@ -13,7 +13,6 @@ import signal
 import socket
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import click
@@ -21,6 +20,7 @@ import click
 from partstream.cli.serve_plan import JsonScreen, Opened, Screen, ServePlan, ServerCallbacks, TextScreen, loop_factory
 from partstream.cli.terminal import ExitCode
 from partstream.codec.silent_log import end_silence
+from partstream.codec.values import dataclass
 from partstream.errors import CallerError
 
 

@@ -11,11 +11,11 @@ import pickle
 import signal
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.cli.serve_worker import WorkerCommand
 from partstream.cli.terminal import ExitCode
+from partstream.codec.values import dataclass, field
 from partstream.server.listening import stopped_by_signals
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def can_share_sockets() -> bool:
     return os.name == "posix"
 
 
-@dataclass
+@dataclass()
 class Workers:
     """All workers of one command."""
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final, NoReturn, TypeAlias, TypeVar
 
+from partstream.codec.values import dataclass
 from partstream.errors import CallerError, UnexpectedValueError
 
 # ---- Numbers ----

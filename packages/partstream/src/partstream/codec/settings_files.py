@@ -4,8 +4,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, Protocol
+
+from partstream.codec.values import dataclass, field
 
 Key = tuple[str, ...]
 """The names that lead to a value, from the outermost."""

@@ -15,7 +15,6 @@ import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from decimal import Decimal
 from importlib import import_module
 from pathlib import Path
@@ -23,6 +22,7 @@ from typing import Any, ClassVar, Final, TypeAlias
 
 from partstream.codec.settings_files import Key, Splice, UnusableTextError, applied, newline_of
 from partstream.codec.system import DATA, replace_file
+from partstream.codec.values import dataclass, field
 from partstream.config.loading import load_configuration
 from partstream.config.table import DEFAULT_PROFILE, PROFILES, read_document
 from partstream.errors import CallerError

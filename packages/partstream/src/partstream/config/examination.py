@@ -14,7 +14,6 @@ import logging
 import sys
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
@@ -22,6 +21,7 @@ from typing import Any, Final, get_type_hints
 from urllib.parse import urlsplit
 
 from partstream.codec.json_codec import JSONDecodeError, find_non_json, loads
+from partstream.codec.values import dataclass, field, replace
 from partstream.config.loading import Configuration, RenewingKey
 from partstream.errors import LanguageModelError, PartstreamError, UpstreamError, UpstreamHTTPError
 from partstream.lm.cancellation import CancellationToken

@@ -19,7 +19,6 @@ import sys
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
-from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -27,6 +26,7 @@ from urllib.parse import quote, urlencode
 
 from partstream.codec.checks import LAST_TIME, as_amount
 from partstream.codec.json_codec import JSONDecodeError, loads
+from partstream.codec.values import dataclass, field, replace
 from partstream.config import table
 from partstream.errors import UpstreamError
 from partstream.protocols.protocol import KeyKind

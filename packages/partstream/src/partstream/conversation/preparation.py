@@ -15,7 +15,6 @@ marker of the response.
 
 from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from functools import reduce
 from operator import or_
@@ -23,6 +22,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from partstream.codec.redaction import HiddenValues
+from partstream.codec.values import dataclass, field, fields, replace
 from partstream.conversation import provider_state
 from partstream.conversation import turns as conversation
 from partstream.conversation.tool_forms import HostedForm, hosted_on

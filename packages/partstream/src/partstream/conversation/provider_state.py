@@ -32,12 +32,12 @@ import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from enum import Flag, auto
 from hashlib import blake2b, sha256
 from typing import Any, Final, NamedTuple
 
 from partstream.codec.json_codec import JSONDecodeError, dumps, is_json, loads
+from partstream.codec.values import dataclass, field, replace
 from partstream.conversation.turns import Attachment, Call, Piece, Reasoning, Text, short_digest
 from partstream.errors import CallerError
 from partstream.lm.messages import ChatMessage, Role
@@ -93,11 +93,10 @@ class AnswerPlace:
         return [self._calls, self._characters]
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Spot:
+class Spot(NamedTuple):
     """A spot in the pieces of a message: before the piece at an index, or after some characters of the text there."""
 
-    index: int
+    piece: int
     characters: int = 0
 
 
@@ -189,7 +188,7 @@ def place_reasoning(
     for index, piece in enumerate(content):
         rest = piece
         done = 0
-        for spot in sorted(spot for spot in placed if spot.index == index):
+        for spot in sorted(spot for spot in placed if spot.piece == index):
             if spot.characters and isinstance(rest, Text):  # half a JSON document is none
                 before, after = rest.value[: spot.characters - done], rest.value[spot.characters - done :]
                 result.append(replace(rest, value=before, is_json=False))

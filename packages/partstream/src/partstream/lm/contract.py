@@ -14,12 +14,12 @@ in VS Code, and where it usually comes from.
 from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum, auto
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 from partstream.codec.json_codec import find_non_json, shorten
+from partstream.codec.values import dataclass, field
 from partstream.errors import ContractViolationError, LanguageModelError
 from partstream.lm.parts import (
     Audience,

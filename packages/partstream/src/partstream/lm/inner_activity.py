@@ -7,10 +7,10 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from partstream.codec.text import code_block, inline_code, visible
+from partstream.codec.values import dataclass
 from partstream.lm.parts import DataPart
 
 ACTIVITY_MIME_TYPE: Final = "application/vnd.partstream.activity+json"

@@ -6,11 +6,11 @@ Source: `@types/vscode` 1.140, `LanguageModelChatRequestMessage`, `LanguageModel
 
 from __future__ import annotations
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any, Final, get_args
 
 from partstream.codec.checks import MAPPING, TEXT, Expectation, check, check_fields, optional, sequence_of
+from partstream.codec.values import dataclass, field
 from partstream.lm.parts import MessagePart, TextPart
 
 

@@ -10,11 +10,11 @@ A request is an :class:`InboundRequest`, in whichever protocol it came.
 
 from __future__ import annotations
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 from partstream.codec.checks import TEXT, check_fields, instance_of, optional
+from partstream.codec.values import dataclass, field
 from partstream.errors import LanguageModelError
 from partstream.lm.messages import ChatMessage, RequestOptions, Tool
 from partstream.lm.parts import FinishReason, ResponsePart, TextPart, ThinkingPart, Usage

@@ -16,7 +16,6 @@ import binascii
 import json
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
 from enum import IntEnum, StrEnum
 from functools import cache
 from typing import Any, Final, TypeAlias, TypeVar
@@ -38,6 +37,7 @@ from partstream.codec.checks import (
     sequence_of,
 )
 from partstream.codec.text import bare_media_type
+from partstream.codec.values import dataclass, field, fields
 from partstream.errors import UnexpectedValueError
 
 _Row = TypeVar("_Row")

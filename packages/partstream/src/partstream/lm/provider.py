@@ -7,11 +7,11 @@ lives in local variables of `provide_language_model_chat_response`.
 from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypedDict, runtime_checkable
 
 from partstream.codec.checks import BOOLEAN, COUNT, FILLED_TEXT, MAPPING, TEXT, Expectation, check_fields, optional
+from partstream.codec.values import dataclass, field
 
 if TYPE_CHECKING:
     from partstream.lm.cancellation import CancellationToken, Event

@@ -14,7 +14,6 @@ wires. A protocol whose servers have others adds them with an :class:`Errors` of
 from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from html import unescape
 from types import MappingProxyType
@@ -22,6 +21,7 @@ from typing import Any, Final, NamedTuple
 
 from partstream.codec.checks import MOST_SECONDS, as_amount, as_count
 from partstream.codec.json_codec import dumps, loads_or_none
+from partstream.codec.values import dataclass, field
 from partstream.conversation.provider_state import Carried
 from partstream.errors import LanguageModelErrorCode, UpstreamError, UpstreamFailureError, UpstreamHTTPError
 

@@ -13,12 +13,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from partstream import errors
+from partstream.codec.values import dataclass, field
 from partstream.protocols.errors import COMMON_ERRORS, NO_REASON, ErrorKind
 
 

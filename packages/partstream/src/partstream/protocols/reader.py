@@ -16,7 +16,6 @@ from __future__ import annotations
 import re
 import string
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
@@ -35,6 +34,7 @@ from partstream.codec.json_codec import (
     nests_too_deeply,
 )
 from partstream.codec.sse import SHORT_EVENT, ServerSentEvent
+from partstream.codec.values import dataclass, replace
 from partstream.conversation.thinking import open_response
 from partstream.errors import AdapterUsageError, LanguageModelError, TruncatedStreamError, UpstreamProtocolError
 from partstream.lm.outputs import EndingStream, Finish, Outcome, PausingStream, StreamOptions, Unmapped

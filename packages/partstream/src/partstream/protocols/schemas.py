@@ -22,11 +22,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final, TypeAlias
 
 from partstream.codec.json_codec import dumps
+from partstream.codec.values import dataclass, replace
 from partstream.conversation.preparation import FormedSchema
 
 Schema: TypeAlias = dict[str, Any]

@@ -19,13 +19,13 @@ paths and finds the name in them again.
 from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 from urllib.parse import quote, unquote
 
 from partstream.codec.json_codec import dumps, loads_or_none
+from partstream.codec.values import dataclass, field
 from partstream.errors import AdapterUsageError
 from partstream.lm.outputs import Finish, InboundRequest, Outcome, Reply, StreamOutput
 from partstream.lm.parts import (

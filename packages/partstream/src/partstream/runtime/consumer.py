@@ -12,12 +12,12 @@ import asyncio
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypedDict, Unpack
 
 from partstream import errors
 from partstream.codec import checks
+from partstream.codec.values import dataclass, field, replace
 from partstream.lm.cancellation import CancellationToken, CancellationTokenSource, Disposable, Event, EventEmitter
 from partstream.lm.contract import CheckMode
 from partstream.lm.messages import ChatMessage, RequestOptions, Tool, ToolMode

@@ -10,11 +10,11 @@ there on. Every command and every host uses them for a bug of a provider, so tha
 from __future__ import annotations
 import sys
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
-from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Final, cast
 
 from partstream.codec.checks import narrow
+from partstream.codec.values import dataclass
 from partstream.errors import ContractViolationError, PartstreamError
 from partstream.lm.contract import CheckMode, CodePlace, ContractChecker, Violation
 from partstream.lm.messages import ChatMessage

@@ -13,13 +13,13 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
 from contextlib import aclosing
-from dataclasses import dataclass
 from enum import Enum, auto
 from time import monotonic
 from types import TracebackType
 from typing import Final, TypeAlias
 
 import partstream.codec.silent_log  # noqa: F401 - for its effect
+from partstream.codec.values import dataclass
 from partstream.errors import LanguageModelError, ProviderStuckError
 from partstream.lm.cancellation import CancellationToken, CancellationTokenSource, Disposable
 from partstream.lm.contract import CheckMode, Violation

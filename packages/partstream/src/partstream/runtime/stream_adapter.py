@@ -22,12 +22,12 @@ from collections.abc import (
     Sequence,
 )
 from contextlib import aclosing
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import partstream.codec.silent_log  # noqa: F401 - for its effect
 from partstream.codec.checks import described, refuse
 from partstream.codec.json_codec import JSONDecodeError, loads
+from partstream.codec.values import dataclass, field, replace
 from partstream.conversation.thinking import open_response
 from partstream.errors import UpstreamFailureError, UpstreamProtocolError
 from partstream.lm.outputs import (

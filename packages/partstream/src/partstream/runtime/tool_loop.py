@@ -12,11 +12,11 @@ import inspect
 from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from partstream.codec import json_codec
 from partstream.codec.checks import Expectation, check_fields, instance_of, sequence_of
+from partstream.codec.values import dataclass, field, replace
 from partstream.errors import CallerError, ToolRoundLimitError
 from partstream.lm.messages import ChatMessage, RequestOptions, Tool, ToolMode
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultContent, ToolResultPart

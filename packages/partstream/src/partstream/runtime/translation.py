@@ -10,9 +10,9 @@ served.
 
 from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from partstream.codec.values import dataclass, replace
 from partstream.conversation.preparation import RequestSettings, prepare
 from partstream.conversation.provider_state import ITEMS, PLACE, AnswerPlace, Carried, Origin, usable_items
 from partstream.conversation.turns import well_formed

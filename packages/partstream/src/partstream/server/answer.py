@@ -18,13 +18,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream import errors
 from partstream.codec.checks import MOST_DOLLARS, as_amount, as_count
 from partstream.codec.json_codec import JSONDecodeError, loads
+from partstream.codec.values import dataclass, replace
 from partstream.lm.cancellation import CancellationTokenSource
 from partstream.lm.outputs import Finish, InboundRequest, Outcome
 from partstream.lm.parts import (

@@ -19,13 +19,13 @@ import os
 import re
 import secrets
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 from urllib.parse import urlsplit
 
 from partstream.codec.json_codec import JSONDecodeError, loads
 from partstream.codec.system import DATA
+from partstream.codec.values import dataclass, field
 from partstream.errors import CallerError
 from partstream.lm.messages import Role
 from partstream.lm.parts import TextPart

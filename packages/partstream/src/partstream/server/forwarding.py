@@ -23,7 +23,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl, urlencode
@@ -31,6 +30,7 @@ from urllib.parse import parse_qsl, urlencode
 from partstream.codec.checks import narrow
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads
 from partstream.codec.text import bare_media_type
+from partstream.codec.values import dataclass, replace
 from partstream.errors import LanguageModelError, PartstreamError
 from partstream.lm.cancellation import CancellationToken
 from partstream.protocols.options import Option

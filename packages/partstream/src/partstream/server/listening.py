@@ -14,10 +14,10 @@ import socket
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
 from typing import Any, Final
 
 from partstream.codec.checks import check_fields
+from partstream.codec.values import dataclass
 from partstream.errors import CallerError
 from partstream.server.settings import ServingNumber
 

@@ -15,12 +15,12 @@ import struct
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import unquote
 
 import h11
 
+from partstream.codec.values import dataclass
 from partstream.errors import CallerError, PartstreamError
 
 if TYPE_CHECKING:

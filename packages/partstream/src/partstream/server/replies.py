@@ -21,11 +21,11 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from partstream.codec.checks import narrow
 from partstream.codec.json_codec import dumps, dumps_text, loads
+from partstream.codec.values import dataclass, replace
 from partstream.errors import CallerError
 from partstream.lm.outputs import FastPathWriter, IdleWriter, Outcome
 from partstream.lm.parts import RefusalPart, ResponsePart, TextPart, ThinkingPart

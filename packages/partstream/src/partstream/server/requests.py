@@ -14,11 +14,11 @@ and an upstream of its own wire may understand all of it.
 from __future__ import annotations
 import zlib
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 from urllib.parse import quote
 
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads
+from partstream.codec.values import dataclass, replace
 from partstream.errors import CallerError, PartstreamError, UnsupportedParameterError
 from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.protocols.failures import failure_of as meaning_of

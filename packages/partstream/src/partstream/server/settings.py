@@ -13,11 +13,11 @@ numbers and times; no word of a person or a model, and no key.
 from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 from partstream.codec.checks import BOOLEAN, Expectation, check_fields, instance_of, optional
+from partstream.codec.values import dataclass, field
 from partstream.server.clients import Authenticator, Caller, RequestClient
 from partstream.server.origins import is_allowable
 from partstream.upstream.endpoint import Secret

@@ -16,10 +16,10 @@ import asyncio
 import logging
 import secrets
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from partstream.codec.json_codec import dumps
+from partstream.codec.values import dataclass, field, replace
 from partstream.conversation.provider_state import ThinkingMemory
 from partstream.lm.cancellation import Disposable, EventEmitter
 from partstream.protocols.failures import FailureKind, ServedFailure

@@ -23,7 +23,6 @@ import time
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from functools import partial
@@ -34,6 +33,7 @@ from partstream.codec.checks import LAST_TIME, MOST_DOLLARS, MOST_SECONDS, as_am
 from partstream.codec.json_codec import dumps
 from partstream.codec.system import DATA
 from partstream.codec.text import visible
+from partstream.codec.values import dataclass
 from partstream.lm.outputs import Outcome
 from partstream.server.clients import AnswerKind, ClientClass
 from partstream.settings.kinds import Choice

@@ -7,13 +7,13 @@ secret.
 from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
 from typing import Any, Final
 from urllib.parse import urlsplit
 
 from partstream.codec.checks import MOST_SECONDS, MOST_TOKENS
+from partstream.codec.values import dataclass
 from partstream.errors import CallerError
 
 _ALIKE: Final = 0.7

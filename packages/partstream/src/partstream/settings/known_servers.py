@@ -6,11 +6,11 @@ protocol, see :attr:`partstream.protocols.protocol.Protocol.spoken_at`.
 
 from __future__ import annotations
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 from urllib.parse import urlsplit
 
+from partstream.codec.values import dataclass, replace
 from partstream.settings.kinds import ConfigurationError, shortened, text
 from partstream.settings.row import Setting
 

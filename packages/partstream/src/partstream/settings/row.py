@@ -10,12 +10,12 @@ Secrets are found in values of any form, also in unusable ones: a key under a mi
 from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final, TypeAlias
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from partstream.codec.json_codec import dumps
+from partstream.codec.values import dataclass, field
 from partstream.settings import kinds
 
 

@@ -19,10 +19,10 @@ from __future__ import annotations
 import time
 import weakref
 from collections.abc import Callable, Generator, Iterable, Sequence
-from dataclasses import dataclass, replace
 from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from partstream._version import __version__
+from partstream.codec.values import dataclass, replace
 from partstream.conversation.turns import short_digest
 from partstream.lm.cancellation import EventEmitter
 from partstream.lm.messages import ChatMessage, Tool

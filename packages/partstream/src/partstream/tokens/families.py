@@ -14,9 +14,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, Literal, NamedTuple, Protocol, TypeVar
+
+from partstream.codec.values import dataclass
 
 Value = TypeVar("Value")
 

@@ -24,7 +24,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as WaitTimeoutError
 from contextlib import suppress
-from dataclasses import dataclass, field, fields
 from datetime import UTC, date, datetime
 from fnmatch import fnmatchcase
 from functools import partial
@@ -33,6 +32,7 @@ from typing import Any, Final, ParamSpec, TypeVar
 
 from partstream.codec.checks import LAST_TIME, MOST_DOLLARS, as_amount, as_count
 from partstream.codec.system import closed_on_error, use_write_ahead_log
+from partstream.codec.values import dataclass, field, fields
 from partstream.tokens.records import AnswerRow, UsageRow
 
 APPLICATION_ID: Final = 0x50535447

@@ -21,10 +21,10 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
+from partstream.codec.values import dataclass
 from partstream.conversation.turns import add_fields, canonical_json
 from partstream.lm import parts as values
 

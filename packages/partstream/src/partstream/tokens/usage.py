@@ -8,10 +8,11 @@ from __future__ import annotations
 import time
 from collections import OrderedDict, deque
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import count
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, TypedDict
+
+from partstream.codec.values import dataclass
 
 if TYPE_CHECKING:
     from partstream.tokens.records import UsageRow

@@ -13,13 +13,13 @@ No message shows a secret.
 from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from partstream.codec.json_codec import is_json
 from partstream.codec.redaction import HiddenValues, NotPickled
+from partstream.codec.values import dataclass, field, replace
 from partstream.conversation.preparation import EXTRA_BODY, REQUEST_ROWS, OwnFields, RequestSettings
 from partstream.conversation.turns import short_digest
 from partstream.lm import outputs
@@ -710,7 +710,7 @@ class GatewayConfiguration(NotPickled):
     credentials: CredentialSource | None = field(default=None, repr=False)
     key_place: str = field(default="", repr=False)  # the arguments of a command may be secret
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
-    stream: outputs.StreamOptions = outputs.StreamOptions(call_id_prefix=outputs.GATEWAY_CALL_ID_PREFIX)  # noqa: RUF009 - immutable
+    stream: outputs.StreamOptions = outputs.StreamOptions(call_id_prefix=outputs.GATEWAY_CALL_ID_PREFIX)
     timeouts: Timeouts = field(default_factory=Timeouts)
     retry: RetryPolicy = field(default_factory=RetryPolicy)
     request: RequestSettings = field(default_factory=RequestSettings)

@@ -16,9 +16,9 @@ import os
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
+from partstream.codec.values import dataclass, field
 from partstream.errors import LanguageModelError
 from partstream.settings.kinds import Choice
 

@@ -28,7 +28,6 @@ import re
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, suppress
-from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import Enum, auto
 from pathlib import Path
@@ -39,6 +38,7 @@ import httpx2
 
 from partstream._version import __version__
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads
+from partstream.codec.values import dataclass, field, replace
 from partstream.errors import UpstreamConnectionError, UpstreamError
 from partstream.protocols.protocol import PROTOCOLS, ServerProtocol, asked_protocols, asking
 from partstream.protocols.serve import MODEL, path_for_model

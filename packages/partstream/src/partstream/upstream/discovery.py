@@ -20,7 +20,6 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol, TypeVar
 from urllib.parse import urlencode
@@ -29,6 +28,7 @@ from partstream import errors
 from partstream.codec.checks import LAST_TIME, as_amount
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads
 from partstream.codec.system import replace_file
+from partstream.codec.values import dataclass, replace
 from partstream.upstream import model_shapes
 from partstream.upstream.model_information import Fact, ModelRecord, Source, merged
 from partstream.upstream.model_shapes import Fields, Problem

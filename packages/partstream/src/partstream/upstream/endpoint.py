@@ -12,7 +12,6 @@ speaks to is no preset. `partstream add` and the extension's *Add Models* offer 
 from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from ipaddress import ip_address
 from itertools import chain
@@ -20,6 +19,7 @@ from typing import Final, Protocol
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from partstream.codec.redaction import NotPickled, Redactor, names_a_secret, secrets_in_header
+from partstream.codec.values import dataclass
 from partstream.errors import CallerError, LanguageModelError, LanguageModelErrorCode
 from partstream.protocols.protocol import KeyKind, spoken_at
 from partstream.settings.kinds import closest_name, shown_name

@@ -21,7 +21,6 @@ from __future__ import annotations
 import re
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Container, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
 from enum import Enum
 from functools import cache
 from types import MappingProxyType
@@ -29,6 +28,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, runtime_chec
 
 from partstream.codec.json_codec import JSONDecodeError, dumps, dumps_text, loads
 from partstream.codec.sse import DEFAULT_MAX_EVENT_SIZE
+from partstream.codec.values import dataclass, field, fields, replace
 from partstream.conversation.preparation import RequestSettings
 from partstream.conversation.provider_state import ORIGIN, PLACE, STATE_MARK, open_state
 from partstream.errors import EventTooLargeError, LanguageModelError

@@ -27,7 +27,6 @@ import sys
 from collections.abc import Awaitable, Callable, Container, Iterable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, aclosing, contextmanager, nullcontext
 from contextvars import ContextVar
-from dataclasses import dataclass, field
 from functools import cached_property, lru_cache, partial
 from importlib.util import find_spec
 from types import MappingProxyType
@@ -40,6 +39,7 @@ import httpx2
 from partstream import errors
 from partstream._version import __version__
 from partstream.codec.redaction import HIDDEN, Redactor, names_a_secret, query_without_secrets, without_secrets_by_name
+from partstream.codec.values import dataclass, field
 from partstream.protocols.protocol import DEFAULT_PROTOCOL, asking
 from partstream.settings.kinds import fits_header
 from partstream.settings.known_servers import server_at

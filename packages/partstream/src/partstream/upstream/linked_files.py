@@ -8,7 +8,6 @@ checked in the same way. A file that is not fetched is shown as a link.
 from __future__ import annotations
 import asyncio
 import logging
-from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import Final
 from urllib.parse import urljoin, urlsplit, urlunsplit
@@ -17,6 +16,7 @@ import httpx2
 
 from partstream._version import __version__
 from partstream.codec.text import bare_media_type
+from partstream.codec.values import dataclass
 from partstream.conversation.citations import linked_file
 from partstream.conversation.media import sniff
 from partstream.errors import PartstreamError

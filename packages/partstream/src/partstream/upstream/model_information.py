@@ -19,12 +19,12 @@ output leaves room for the reasoning. A setting serves servers that count reason
 from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from fnmatch import translate
 from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
 
 from partstream.codec.checks import BOOLEAN, COUNT, MAPPING, TEXT, check_fields, instance_of, optional, sequence_of
+from partstream.codec.values import dataclass, field, fields, replace
 from partstream.conversation.preparation import ContextEdit, ModelCapabilities, ThinkingForm
 from partstream.lm.provider import LanguageModelChatCapabilities, LanguageModelChatInformation
 from partstream.settings.kinds import Choice

@@ -18,7 +18,6 @@ tools/server/README.md (`GET /v1/models`, `GET /props`, router mode); Ollama's `
 from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 from itertools import pairwise
 from typing import Any, Final, TypeAlias, TypeVar
@@ -26,6 +25,7 @@ from urllib.parse import quote
 
 from partstream.codec.checks import MOST_DOLLARS, as_count
 from partstream.codec.json_codec import dumps
+from partstream.codec.values import dataclass, replace
 from partstream.conversation.preparation import ContextEdit, ThinkingForm
 from partstream.errors import UpstreamProtocolError
 from partstream.upstream.model_information import Fact, ModelRecord, Pricing, Source

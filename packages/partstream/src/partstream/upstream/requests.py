@@ -20,7 +20,6 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 from functools import partial
 from secrets import token_hex
@@ -28,6 +27,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.codec.checks import MOST_DOLLARS, as_amount, as_count, narrow, unusable_counts
 from partstream.codec.json_codec import JSONDecodeError, loads
+from partstream.codec.values import dataclass, replace
 from partstream.conversation import preparation
 from partstream.conversation.media import is_address
 from partstream.conversation.provider_state import Carried, Origin

@@ -22,7 +22,6 @@ import re
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
 from contextlib import aclosing, closing, suppress
-from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import Enum, auto
 from functools import partial
@@ -36,6 +35,7 @@ from partstream.codec.json_codec import dumps, find_non_json
 from partstream.codec.redaction import Redactor
 from partstream.codec.sse import DEFAULT_MAX_EVENT_SIZE
 from partstream.codec.text import bare_media_type
+from partstream.codec.values import dataclass, field, replace
 from partstream.errors import (
     EventTooLargeError,
     RequestNotExpressibleError,

@@ -12,11 +12,11 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import chain, count
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.codec.values import dataclass, replace
 from partstream.conversation.provider_state import ThinkingMemory
 from partstream.errors import LanguageModelError, UnknownModelError
 from partstream.runtime.answer_files import AnswerFiles

@@ -17,13 +17,13 @@ import inspect
 import logging
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
 from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from partstream.codec.checks import MOST_DOLLARS, MOST_TOKENS, as_amount, as_count, sequence_of
 from partstream.codec.json_codec import JSONDecodeError, loads
+from partstream.codec.values import dataclass
 from partstream.conversation.turns import short_digest
 from partstream.errors import CallerError, KeyNeededError, UnknownModelError, with_facts
 from partstream.lm.parts import COST_KEY, EDITS_KEY, SOURCE_KEY, USAGE_MIME_TYPE, DataPart, ResponsePart

@@ -14,7 +14,6 @@ from __future__ import annotations
 import logging
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 from types import NoneType, UnionType
@@ -34,6 +33,7 @@ from typing import (
 
 from partstream.codec.checks import MOST_TOKENS, as_count
 from partstream.codec.json_codec import dumps, loads, may_nest_deeply
+from partstream.codec.values import dataclass
 from partstream.errors import CallerError, UnexpectedValueError
 from partstream.lm.messages import ChatMessage, RequestOptions, Role, Tool, ToolMode
 from partstream.lm.parts import (

@@ -21,12 +21,12 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from enum import IntEnum
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads
+from partstream.codec.values import dataclass
 from partstream.errors import CallerError
 
 if TYPE_CHECKING:

@@ -13,11 +13,11 @@ blocks up to a mark. Vendors drop them after minutes; the cache here keeps them,
 from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, Final, NamedTuple
 
 from partstream.codec.json_codec import dumps
+from partstream.codec.values import dataclass
 from partstream.conversation.provider_state import ITEMS
 from partstream.errors import CallerError, InvalidRequestError
 from partstream.lm.messages import ChatMessage

@@ -31,11 +31,11 @@ Reasoning is messages with an id; packages before 1.0 send thinking without one 
 from __future__ import annotations
 from collections import deque
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
 
 from partstream.codec.json_codec import dumps, loads_or_none
+from partstream.codec.values import dataclass, field
 from partstream.conversation.provider_state import CarriedItems
 from partstream.errors import ToolArgumentsError
 from partstream.lm.inner_activity import InnerCall, InnerResult, call_data, call_line, result_data, result_line, wish

@@ -10,10 +10,10 @@ from __future__ import annotations
 import dataclasses
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from partstream.codec.values import dataclass
 from partstream.errors import ToolArgumentsError, UpstreamProtocolError
 from partstream.lm.outputs import EmitText, StreamOutput, Unmapped
 from partstream.lm.parts import tool_call_part

@@ -15,13 +15,13 @@ not know it ignores, or refuses once.
 from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from functools import partial
 from operator import methodcaller
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from partstream.codec.values import dataclass, field, replace
 from partstream.conversation.preparation import UNKNOWN_CAPABILITIES, ContextEdit, ModelCapabilities, ThinkingForm
 from partstream.conversation.turns import CallIdRule, IdForm
 from partstream.protocols.protocol import OwnSettings
@@ -343,7 +343,7 @@ class ServerRules:
         version: The version of the API that it is asked in.
     """
 
-    call_ids: CallIdRule = CallIdRule(_SIGNS, _SIGNS)  # noqa: RUF009 - immutable
+    call_ids: CallIdRule = CallIdRule(_SIGNS, _SIGNS)
     caches_marks: bool = True
     takes_documents: bool = True
     fetches: bool = True

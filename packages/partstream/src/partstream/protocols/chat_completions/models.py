@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from base64 import b64encode
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn, TypeAlias
 
+from partstream.codec.values import dataclass, field, replace
 from partstream.conversation.media import MediaKind, data_url
 from partstream.conversation.turns import ANY_NAME, Attachment, CallIdRule, IdForm, NameForm, TurnRole
 from partstream.errors import RequestNotExpressibleError
@@ -303,7 +303,7 @@ class Quirks:
 
     system_role: str = "system"
     attachments: AttachmentForms = AttachmentForms()
-    call_ids: CallIdRule = CallIdRule(_OWN_IDS, FORTY_SIGNS)  # noqa: RUF009
+    call_ids: CallIdRule = CallIdRule(_OWN_IDS, FORTY_SIGNS)
     tool_names: NameForm = ANY_NAME
     empty_content: str | None = None
     named_roles: frozenset[TurnRole] = frozenset({TurnRole.SYSTEM, TurnRole.USER, TurnRole.ASSISTANT})

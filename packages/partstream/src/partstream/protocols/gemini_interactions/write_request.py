@@ -16,9 +16,9 @@ Types: `google-genai` 3.6.1, `CreateModelInteractionParam` and `StepParam`.
 from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
+from partstream.codec.values import dataclass
 from partstream.conversation import turns as conversation
 from partstream.conversation.preparation import ChatRequest, ConversationRules, RequestSettings
 from partstream.conversation.tool_forms import CODE, FETCH, WEB_SEARCH, HostedForm

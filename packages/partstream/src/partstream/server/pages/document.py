@@ -15,7 +15,6 @@ import re
 import zlib
 from base64 import b64encode
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from html import escape
 from importlib.resources import files
 from itertools import pairwise
@@ -24,6 +23,7 @@ from typing import Final, Protocol
 
 from partstream.codec.json_codec import dumps
 from partstream.codec.text import visible
+from partstream.codec.values import dataclass
 from partstream.errors import UnexpectedValueError
 
 
