@@ -34,9 +34,11 @@ def command():
 @pytest.fixture(autouse=True)
 def looks_anew() -> Iterator[None]:
     """What was found is kept for the whole process, and each test installs other packages."""
-    added.cache_clear()
+    for looked_up in (added, plugins._installed):
+        looked_up.cache_clear()
     yield
-    added.cache_clear()
+    for looked_up in (added, plugins._installed):
+        looked_up.cache_clear()
 
 
 @pytest.fixture

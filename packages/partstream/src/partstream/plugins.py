@@ -65,12 +65,18 @@ class PluginLoadError(CallerError):
 
 
 @cache
-def added(group: str) -> Mapping[str, EntryPoint]:
-    """The additions of a group by name; of two with one name, the first. Loads none of them."""
+def _installed() -> Any:
+    """All entry points. To look into every installed package takes as long for one group as for all."""
     from importlib.metadata import entry_points  # noqa: PLC0415 - most programs ask for no addition
 
+    return entry_points()
+
+
+@cache
+def added(group: str) -> Mapping[str, EntryPoint]:
+    """The additions of a group by name; of two with one name, the first. Loads none of them."""
     found: dict[str, EntryPoint] = {}
-    for point in entry_points(group=group):
+    for point in _installed().select(group=group):
         found.setdefault(point.name, point)
     return found
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from commands import call, run, terminal
-from partstream.plugins import added
+from partstream.plugins import _installed, added
 
 PARROT = """
 from partstream import DataPart, TextPart, ThinkingPart, ToolCallPart, chat_model, user_request
@@ -129,6 +129,7 @@ def looks_anew() -> Iterator[None]:
     """What installed packages add is kept for the whole process, also that they add nothing while they are hidden."""
     yield
     added.cache_clear()
+    _installed.cache_clear()
 
 
 @pytest.mark.usefixtures("looks_anew")
