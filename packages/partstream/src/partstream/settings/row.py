@@ -9,13 +9,14 @@ Secrets are found in values of any form, also in unusable ones: a key under a mi
 
 from __future__ import annotations
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
+from functools import cached_property
 from typing import Any, Final, TypeAlias
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from partstream.codec.json_codec import dumps
-from partstream.codec.values import dataclass, field
+from partstream.codec.values import dataclass
 from partstream.settings import kinds
 
 
@@ -80,15 +81,36 @@ class Contents:
     """The rows within the value of a row."""
 
     nesting: Nesting  # how they stand in it
-    rows: tuple[Setting, ...]
+    rows: Sequence[Setting]
     # gives the value in our own types from the fields that were read, one dictionary or several as `nesting` says, and
     # the place that errors name
     build: Callable[[Any, str], Any] = lambda fields, _where: fields
     # the row whose value may replace the object, as a model's id does; None for none
     short_for: str | None = None
-    # the settings that do not belong here, and the protocol that each of them belongs to
-    elsewhere: Mapping[str, str] = field(default_factory=dict)
+    # the protocol that a setting belongs to which does not belong here; None for an unknown one
+    elsewhere: Callable[[str], str | None] = lambda _name: None
     is_open: bool = False  # whether a protocol that is installed later may add rows
+
+
+class LateRows(Sequence["Setting"]):
+    """Rows that are made when somebody first looks at them: those of a wire come with the modules of the wire.
+
+    Args:
+        make: Makes them.
+    """
+
+    def __init__(self, make: Callable[[], Iterable[Setting]]) -> None:
+        self._make = make
+
+    @cached_property
+    def _rows(self) -> tuple[Setting, ...]:
+        return tuple(self._make())
+
+    def __getitem__(self, place: Any) -> Any:
+        return self._rows[place]
+
+    def __len__(self) -> int:
+        return len(self._rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,8 +263,8 @@ def _read_object(contents: Contents, given: Any, where: str, on_unknown: OnUnkno
         spot = f"{where}.{name}"
         if name in known:
             set_field(fields, known[name].path, known[name].read(value, spot, on_unknown))
-        elif name in contents.elsewhere:
-            on_unknown(kinds.MisplacedSettingError(spot, name, contents.elsewhere[name]))
+        elif (owner := contents.elsewhere(name)) is not None:
+            on_unknown(kinds.MisplacedSettingError(spot, name, owner))
         else:
             on_unknown(kinds.UnknownSettingError(spot, name, where, known))
     missing = next((row for row in contents.rows if row.is_required and row.name not in given), None)

@@ -29,6 +29,7 @@ from partstream.settings.row import (
     EVERYWHERE,
     Contents,
     Dialog,
+    LateRows,
     Nesting,
     Secrecy,
     Setting,
@@ -579,10 +580,14 @@ def upstream_rows(protocol: str | None = None) -> Mapping[str, Setting]:
     if protocol is not None:
         body = kinds.Kind(kinds.BODY.form, read_body, kinds.BODY.schema)
         common = tuple(replace(row, kind=body) if row.name == EXTRA_BODY else row for row in REQUEST_ROWS)
-    rows = (*common, *_own_rows(*owners))
-    foreign = (name for name in protocols.BUILT_IN_PROTOCOLS if name not in owners)
-    others = {row.name: row.protocol or "" for row in _own_rows(*foreign)}
-    elsewhere = {name: owner for name, owner in others.items() if name not in by_name(rows)}
+    if len(owners) == 1:
+        own_settings_of(owners[0])
+
+    def elsewhere(name: str) -> str | None:
+        foreign = (other for other in protocols.BUILT_IN_PROTOCOLS if other not in owners)
+        return next((row.protocol for row in _own_rows(*foreign) if row.name == name), None)
+
+    rows = LateRows(lambda: (*common, *_own_rows(*owners)))
     request = Contents(Nesting.OBJECT, rows, elsewhere=elsewhere, is_open=True)
     return by_name(
         (
@@ -741,9 +746,9 @@ class GatewayConfiguration(NotPickled):
         by_model = {f"modelRequests.{model_id}": request for model_id, request in self.model_requests.items()}
         for where, request in {"request": self.request, **by_model}.items():
             # No settings that only other protocols have a place for.
-            own = own_kinds(self.protocol)
             is_undecided = self.protocol == protocols.AUTO and isinstance(request.own, OwnFields)
-            if request.own is not None and not is_undecided and not isinstance(request.own, own):
+            if request.own is not None and not is_undecided and not isinstance(request.own, own_kinds(self.protocol)):
+                own = own_kinds(self.protocol)
                 expected = " or ".join(kind.__name__ for kind in own) or "none"
                 got = f"{type(request.own).__name__}, which this protocol has no place for"
                 raise kinds.ConfigurationError(f"{where}.own", got, expected)
