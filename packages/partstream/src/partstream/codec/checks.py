@@ -33,6 +33,8 @@ _MOST_FOUND: Final = 10
 
 def as_count(value: object, most: int = MOST_TOKENS) -> int | None:
     """A whole number from 0 to `most`, or None. A whole float counts: JavaScript has one type of number."""
+    if value.__class__ is int:
+        return value if 0 <= value <= most else None  # type: ignore[operator, return-value]  # the usual case, first
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= most:
         return None
     return int(value) if value == int(value) else None
@@ -134,7 +136,8 @@ def check(where: str, value: object, expectation: Expectation) -> None:
 def check_fields(instance: object, expectations: Mapping[str, Expectation]) -> None:
     """Checks fields of a new object, by their names; an InvalidArgumentError for the first that does not fit."""
     for name, expectation in expectations.items():
-        check(f"{type(instance).__name__}.{name}", getattr(instance, name), expectation)
+        if not expectation.fits(getattr(instance, name)):
+            refuse(f"{type(instance).__name__}.{name}", getattr(instance, name), expectation.description)
 
 
 def sequence_of(where: str, values: Iterable[T], classes: type | tuple[type, ...], expected: str) -> tuple[T, ...]:

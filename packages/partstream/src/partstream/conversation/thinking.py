@@ -12,12 +12,12 @@ them, set apart from the answer. Of a wire that has a place for thinking, and se
 from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from enum import Enum, auto
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from partstream.codec.checks import narrow
+from partstream.codec.values import replace
 from partstream.conversation.provider_state import ITEMS
 from partstream.lm.outputs import (
     EndingStream,
@@ -79,6 +79,7 @@ _BLOCKS: Final[dict[str, _Block]] = {
     },
 }
 """The blocks by their opening tags."""
+_FIRST_CHARACTERS: Final = frozenset(opening[0] for opening in _BLOCKS)
 _MOST_BLANKS: Final = 64
 """Between two blocks: what follows more is text."""
 _LINE_ENDS: Final = "\r\n"
@@ -170,7 +171,7 @@ class ThinkTagSplitter:
         if is_head and blanks:  # never held: only what may become a tag is
             pieces.append(TaggedPiece(self._starts_inside, blanks))
             blanks = ""
-        if len(blanks) <= _MOST_BLANKS:
+        if len(blanks) <= _MOST_BLANKS and (not rest or rest[0] in _FIRST_CHARACTERS):
             for opening, block in _BLOCKS.items():
                 if rest.startswith(opening):
                     self._block, self._place = block, _Place.OPENED

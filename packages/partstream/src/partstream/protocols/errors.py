@@ -123,7 +123,8 @@ _WORDS: Final = {"millisecond": "ms", "second": "s", "sec": "s", "minute": "m", 
 _PIECE: Final = (
     r"\d{1,12}(?:\.\d{1,12})?\s?(?:milliseconds?|seconds?|secs?|minutes?|mins?|hours?|days?|ms|[µun]s|[smhd])"
 )
-_DURATION: Final = re.compile(rf"(?:{_PIECE}(?![a-zµ])\s?|{_PIECE}(?=\d)){{1,6}}", re.IGNORECASE)
+# These and the patterns of sentences below are compiled by the first error, as `re` keeps what it compiles.
+_DURATION: Final = rf"(?i)(?:{_PIECE}(?![a-zµ])\s?|{_PIECE}(?=\d)){{1,6}}"
 _NUMBER_AND_UNIT: Final = re.compile(r"(\d+(?:\.\d+)?)\s?([a-zµ]+)", re.IGNORECASE)
 _NUMBER: Final = re.compile(r"\d{1,12}(?:\.\d{1,12})?")
 _ANNOUNCED: Final = re.compile(r"\b(?:try again|retry|wait)(?: again)?(?: in| after| for)?:? (?=\d)", re.IGNORECASE)
@@ -140,7 +141,7 @@ def seconds_of(text: str) -> float | None:
     stripped = text.strip()
     if _NUMBER.fullmatch(stripped):
         return _usable(float(stripped))
-    found = _DURATION.match(stripped)
+    found = re.match(_DURATION, stripped)
     return _sum(found[0]) if found is not None and found.end() == len(stripped) else None
 
 
@@ -148,7 +149,7 @@ def wait_in_sentence(said: str | None) -> float | None:
     """The seconds in a sentence such as `Please try again in 5.289s` or `Please retry after 37 seconds`."""
     text = (said or "")[:_MOST_READ]
     for announced in _ANNOUNCED.finditer(text):
-        if (found := _DURATION.match(text, announced.end())) is not None:
+        if (found := re.match(_DURATION, text[announced.end() :])) is not None:
             return _sum(found[0])
     return None
 
@@ -243,7 +244,9 @@ def holds_error(document: Any) -> bool:
     value = _unwrapped(document)
     if not isinstance(value, dict):
         return False
-    if value.get("error") or value.get("object") == "error" or _stopped(value) or _minimax_failure(value) is not None:
+    if value.get("error") or value.get("object") == "error":
+        return True
+    if ("x_groq" in value and _stopped(value)) or ("base_resp" in value and _minimax_failure(value) is not None):
         return True
     if "choices" in value:
         return False
@@ -656,12 +659,11 @@ def refused_reasoning(sentences: str) -> Callable[[UpstreamError], Carried]:
     Args:
         sentences: A regular expression for the message or the code, in any case.
     """
-    pattern = re.compile(sentences, re.IGNORECASE)
 
     def refused(error: UpstreamError) -> Carried:
         said = f"{error.message} {error.provider_code or ''}"
         blames_request = error.http_status in {None, 200, 400, 404, 422}
-        return Carried.REASONING if blames_request and pattern.search(said) else Carried.NOTHING
+        return Carried.REASONING if blames_request and re.search(sentences, said, re.IGNORECASE) else Carried.NOTHING
 
     return refused
 
@@ -701,10 +703,12 @@ class Errors:
         """The kind of an error that was just read, with the status that counts for it."""
         said = read.kind or self.kind(read.code) or self.kind(read.type)
         sentence = (read.message or "")[:_MOST_READ]
-        if status in _OF_THE_REQUEST and _POLICY.search(sentence):
+        if status in _OF_THE_REQUEST and re.search(_POLICY, sentence, re.IGNORECASE):
             said = ErrorKind.CONTENT_POLICY
         elif said is None and status is None:
-            said = next((kind for kind, pattern in _BY_SENTENCE if pattern.search(sentence)), None)
+            said = next(
+                (kind for kind, pattern in _BY_SENTENCE.items() if re.search(pattern, sentence, re.IGNORECASE)), None
+            )
         return _weighed(said, status)
 
     def failure(self, message: str, code: str | None) -> UpstreamFailureError:
@@ -735,8 +739,10 @@ class Errors:
 
     def failure_beside(self, *places: Mapping[str, Any]) -> UpstreamFailureError | None:
         """The failure in the field `error` of a part of an answer, such as a choice; the first counts."""
-        found = next((place["error"] for place in places if place.get("error")), None)
-        return None if found is None else self.read_failure({"error": found})
+        for place in places:
+            if "error" in place and (found := place["error"]):
+                return self.read_failure({"error": found})
+        return None
 
     def failure_of_text(self, text: str) -> UpstreamFailureError | None:
         """The failure that a text says which came where JSON was expected: a sentence, or the title of a page.
@@ -748,7 +754,7 @@ class Errors:
             found = _TITLE.search(said)
             said = "" if found is None else unescape(found[2]).strip()
         line = said.strip('"').splitlines()[0][:_MAX_ATTEMPT] if said.strip('"') else ""
-        if _IS_FRAMED.match(line) or not line.isprintable() or not _SAYS_FAILURE.search(line):
+        if _IS_FRAMED.match(line) or not line.isprintable() or not re.search(_SAYS_FAILURE, line, re.IGNORECASE):
             return None
         return self.read_failure({"error": {"message": line}})
 
@@ -798,38 +804,31 @@ _MOST_READ: Final = 4000
 _IS_FRAMED: Final = re.compile(r"[{\[:]|(?:data|event|id|retry|[0-9a-z]):")
 """How JSON begins, and a line of another framing."""
 _TITLE: Final = re.compile(r"<(title|h1)[^>]*>([^<]{1,300})", re.IGNORECASE)
-_BY_SENTENCE: Final = tuple(
-    (kind, re.compile(pattern, re.IGNORECASE))
-    for kind, pattern in {
-        ErrorKind.NO_CREDIT: r"insufficient (?:quota|balance|credits?|funds)|exceeded your current quota"
-        r"|payment required",
-        ErrorKind.RATE_LIMIT: r"rate.?limit|too many requests|throttl",
-        ErrorKind.NO_PERMISSION: r"(?:invalid|incorrect|missing|wrong|expired|no) (?:api.?)?(?:key|token)\b"
-        r"|\bkey is (?:wrong|invalid|missing)|unauthori[sz]ed|authentication|not authenticated|permission denied"
-        r"|\bforbidden\b",
-        ErrorKind.UNAVAILABLE: r"overload|at capacity|(?:service|temporarily|currently) unavailable"
-        r"|internal server error|bad gateway|gateway time.?out",
-        ErrorKind.UNKNOWN_MODEL: r"\bmodel\b.{1,100}(?:not found|does not exist)",
-    }.items()
-)
+_BY_SENTENCE: Final = {
+    ErrorKind.NO_CREDIT: r"insufficient (?:quota|balance|credits?|funds)|exceeded your current quota"
+    r"|payment required",
+    ErrorKind.RATE_LIMIT: r"rate.?limit|too many requests|throttl",
+    ErrorKind.NO_PERMISSION: r"(?:invalid|incorrect|missing|wrong|expired|no) (?:api.?)?(?:key|token)\b"
+    r"|\bkey is (?:wrong|invalid|missing)|unauthori[sz]ed|authentication|not authenticated|permission denied"
+    r"|\bforbidden\b",
+    ErrorKind.UNAVAILABLE: r"overload|at capacity|(?:service|temporarily|currently) unavailable"
+    r"|internal server error|bad gateway|gateway time.?out",
+    ErrorKind.UNKNOWN_MODEL: r"\bmodel\b.{1,100}(?:not found|does not exist)",
+}
 """Kinds by the words of a server that says neither a code nor a status."""
-_SAYS_FAILURE: Final = re.compile(
-    "|".join(
-        (
-            *(pattern.pattern for _, pattern in _BY_SENTENCE),
-            r"\b(?:error|exception|fail(?:ed|ure)|denied|timed? ?out|exceeded|too long|crashed)\b",
-            r"^[45]\d\d\b",
-        )
-    ),
-    re.IGNORECASE,
+_SAYS_FAILURE: Final = "|".join(
+    (
+        *_BY_SENTENCE.values(),
+        r"\b(?:error|exception|fail(?:ed|ure)|denied|timed? ?out|exceeded|too long|crashed)\b",
+        r"^[45]\d\d\b",
+    )
 )
 """What a text says that came in place of JSON, if it is a failure: other texts are events that broke."""
 _OF_THE_REQUEST: Final = frozenset({None, 200, 400, 403, 422, 451})
-_POLICY: Final = re.compile(
+_POLICY: Final = (
     r"content management policy|violates (?:our )?usage (?:guidelines|policies)|failed check: safety_check"
     r"|requires moderation|considered high risk|content exists risk|may contain inappropriate content"
-    r"|result of our safety system",
-    re.IGNORECASE,
+    r"|result of our safety system"
 )
 """Sentences of filters that have no code of their own, in this order: Azure, xAI (whose code is that of a missing
 permission), OpenRouter, Moonshot, DeepSeek, DashScope, OpenAI."""

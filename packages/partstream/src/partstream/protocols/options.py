@@ -527,7 +527,7 @@ def refused_fields(
             return frozenset(_name(row, body, said) for row in meant if _applies(row, body))
         present = [row for row in rows if not row.sentence and _is_there(body, row.path)]
         named = [row for row in present if _is_blamed(row, error.param)]
-        if not named and _REFUSES.search(said):
+        if not named and re.search(_REFUSES, said, re.IGNORECASE):
             subject = _ALTERNATIVES.split(said, maxsplit=1)[0]
             named = [row for row in present if _names(subject, row)]
         # Of `stream_options`, only the field that is named in it.
@@ -564,13 +564,13 @@ _CORRECTED_STATUSES: Final = frozenset({None, 400, 404, 422, 500})
 _REQUEST_IS_WRONG: Final = re.compile(r"invalid_?request|bad_?request", re.IGNORECASE)
 _MOST_READ: Final = 4000
 
-_REFUSES: Final = re.compile(
+# Compiled by the first refusal, as `re` keeps what it compiles.
+_REFUSES: Final = (
     r"un(?:supported|known|recogni[sz]ed|expected|available)"
     r"|(?:not|n't) (?:\w+ )?(?:support|permit|allow|accept|valid|implement|available|recogni[sz]ed|compatible)"
     r"|extra[_ ](?:inputs?|fields?|param|forbidden)|invalid|incompatible|forbidden|additional properties"
     r"|no longer|deprecated|cannot (?:\w+ )?be (?:used|set|specified|combined)|(?:must|should|may only|can only) be"
-    r"|wrong_api_format|too (?:large|high|small|low|long)|no endpoints found|at most|maximum (?:allowed|value|number)",
-    re.IGNORECASE,
+    r"|wrong_api_format|too (?:large|high|small|low|long)|no endpoints found|at most|maximum (?:allowed|value|number)"
 )
 """The words of refusals: a sentence that only mentions a field is none."""
 
@@ -585,19 +585,17 @@ _DEMANDED: Final = (
 """What follows the name of a field that a server wants: "The `reasoning_content` in the thinking mode must be
 passed back to the API." (DeepSeek). To leave it out would be no help."""
 
-_WRONG_VALUE: Final = re.compile(
+_WRONG_VALUE: Final = (
     r"unsupported value|invalid value|invalid reasoning value|does not support [^a-z]"
     r"|(?:should|must|may only|can only) be (?:one of|less|greater|between|in |at |set to|<|>|[\[\"'`\d])"
     r"|input should be|expected one of|too (?:large|high|small|low|long|big)|out of range|at most"
     r"|only the default|only \w*=?[\d.]+ is|maximum (?:allowed|value|number)|this value|provided '?\w+'? value"
-    r"|(?:supported|allowed|valid) values|not one of|exceeds|\brange of\b",
-    re.IGNORECASE,
+    r"|(?:supported|allowed|valid) values|not one of|exceeds|\brange of\b"
 )
 """The server takes the field, with another value."""
 
-_UNKNOWN_FIELD: Final = re.compile(
-    r"unknown (?:field|name|parameter|property|argument)|unrecognized|extra[_ ](?:inputs?|fields?|param|forbidden)",
-    re.IGNORECASE,
+_UNKNOWN_FIELD: Final = (
+    r"unknown (?:field|name|parameter|property|argument)|unrecognized|extra[_ ](?:inputs?|fields?|param|forbidden)"
 )
 """The server knows no such field, whatever else the sentence says."""
 
@@ -634,7 +632,7 @@ def _names(said: str, row: OptionalField) -> bool:
 def _name(row: OptionalField, body: Mapping[str, Any], said: str) -> str:
     value = _value(body, row.path)
     is_plain = isinstance(value, str | int | float | dict)
-    is_of_value = _WRONG_VALUE.search(said) and not _UNKNOWN_FIELD.search(said)
+    is_of_value = re.search(_WRONG_VALUE, said, re.IGNORECASE) and not re.search(_UNKNOWN_FIELD, said, re.IGNORECASE)
     if row.only_beside is None and is_plain and (row.instead is not NOTHING or is_of_value):
         return _with_value(row, value)
     return row.name

@@ -20,7 +20,6 @@ Below them are the tools of several wires: fields that may be missing, null or o
 from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from enum import Enum, IntEnum, auto
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, TypeAlias
@@ -28,6 +27,7 @@ from zlib import crc32
 
 from partstream.codec.checks import Places, find_unread
 from partstream.codec.json_codec import is_json, loads_or_none
+from partstream.codec.values import replace
 from partstream.errors import AdapterUsageError, LanguageModelError, TruncatedStreamError, UpstreamProtocolError
 from partstream.lm.outputs import EmitText, Finish, Outcome, StreamOptions, StreamOutput, Unmapped
 from partstream.lm.parts import FinishReason, UnifiedFinishReason
@@ -482,6 +482,8 @@ def index(source: JSONObject, name: str) -> int | None:
 
 def mapping(source: Any, name: str) -> JSONObject:
     """The object in a field; empty if there is none."""
+    if source.__class__ is dict and name not in source:
+        return {}
     value = source.get(name) if isinstance(source, dict) else None
     return value if isinstance(value, dict) else {}
 
@@ -731,6 +733,9 @@ _COUNTED: Final = {
 # turns, or two of them bring a call at the same index. Of those the first counts; the others are dropped and named.
 
 
+NO_CALLS: Final[frozenset[int]] = frozenset()
+
+
 class Said(NamedTuple):
     """What a piece of a choice brings.
 
@@ -745,7 +750,7 @@ class Said(NamedTuple):
     ends: bool
 
 
-SPEAKS: Final = Said(speaks=True, calls=frozenset(), ends=False)
+SPEAKS: Final = Said(speaks=True, calls=NO_CALLS, ends=False)
 """Text and no more, as nearly all pieces are."""
 
 

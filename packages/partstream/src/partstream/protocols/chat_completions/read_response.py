@@ -175,26 +175,31 @@ class ChatCompletionsStream(base.ChoicesReader):
         choices, reports = objects(chunk, "choices"), self._reports
         self._response_id = self._response_id or identifier(chunk, "id")
         self._model = self._model or identifier(chunk, "model")
-        self._provider = self._provider or identifier(chunk, "provider")
-        self._read_usage(mapping(chunk, "x_groq").get("usage"))
-        self._read_usage(chunk.get("usage"))
+        if "provider" in chunk:
+            self._provider = self._provider or identifier(chunk, "provider")
+        if "x_groq" in chunk:
+            self._read_usage(mapping(chunk, "x_groq").get("usage"))
+        if "usage" in chunk:
+            self._read_usage(chunk["usage"])
         if chunk.get("citations") or chunk.get("search_results"):
             self._read_sources(chunk)
         if self._error is not None:
             return
-        is_whole = any(isinstance(choice.get("message"), dict) for choice in choices)
+        is_whole = any([isinstance(choice.get("message"), dict) for choice in choices])  # noqa: C419 - quicker so
         self._read_choices(self._choices.take(choices, whole=is_whole), outputs)
         # Gateways put the error of a response that has begun beside a finish reason, or without one.
-        places = (choices[0], mapping(choices[0], "delta"), mapping(choices[0], "message")) if choices else ()
-        if (failure := ERRORS.failure_beside(*places)) is not None:
+        first = choices[0] if choices else {}
+        failure = ERRORS.failure_beside(first, mapping(first, "delta"), mapping(first, "message")) if first else None
+        if failure is not None:
             self._error, self._state = failure, base.LifecycleState.FAILING
             return
         has_output = any(map(_has_output, choices))
         self.ending = self._raw_word is not None and not has_output
         # OpenRouter sends the cost only in the last chunk, even of an empty response: recording
         # req-openrouter-minimax-minimax-m1-object-streaming.
-        is_begun = not self._is_empty or "cost" in mapping(chunk, "usage")
-        self._ends_with_usage = self._reports == 1 != reports and is_begun and not has_output
+        is_first_report = self._reports == 1 != reports
+        is_begun = is_first_report and (not self._is_empty or "cost" in mapping(chunk, "usage"))
+        self._ends_with_usage = is_begun and not has_output
         is_named = self._response_id is not None and self._model is not None
         if has_output and is_named and self._choices.is_alone and self._reports == reports:
             self.emit_more = self._more(chunk)
@@ -292,10 +297,13 @@ class ChatCompletionsStream(base.ChoicesReader):
             self._read_whole(message, outputs, continues=place > 0)
         elif isinstance(choice.get("text"), str):  # the older API of the same servers
             self._read_delta({"content": choice["text"]}, outputs)
-        self._take_logprobs(objects(choice.get("logprobs"), "content"))
-        self._read_usage(choice.get("usage"))
-        # vLLM's and SGLang's names; a number is a token that ends every answer.
-        self._matched = self._matched or identifier(choice, "stop_reason") or identifier(choice, "matched_stop")
+        if logprobs := choice.get("logprobs"):
+            self._take_logprobs(objects(logprobs, "content"))
+        if "usage" in choice:
+            self._read_usage(choice["usage"])
+        if "stop_reason" in choice or "matched_stop" in choice:
+            # vLLM's and SGLang's names; a number is a token that ends every answer.
+            self._matched = self._matched or identifier(choice, "stop_reason") or identifier(choice, "matched_stop")
         word, native = choice.get("finish_reason"), choice.get("native_finish_reason")
         if isinstance(word, str) and word:  # null and `""` are none
             unified = WORDS.get(word.lower()) or (
@@ -326,15 +334,18 @@ class ChatCompletionsStream(base.ChoicesReader):
             if value and name not in DELTA and name not in ELSEWHERE:
                 self._count_once(f"delta.{name}", {name: value}, outputs)
         for name, handler in DELTA.items():
-            if (value := delta.get(name)) is not None:
+            if name in delta and (value := delta[name]) is not None:
                 handler(self, value, outputs)
 
     def _more(self, chunk: JSONObject) -> EmitText | None:
         """The fast path for more of the field of the delta that is all a chunk brings, or None."""
         choice = chunk["choices"][0]
         fields = [(name, value) for name, value in mapping(choice, "delta").items() if value and name != "role"]
-        is_more = len(chunk["choices"]) > 1 or any(chunk.get(name) for name in _SLOW_FIELDS)
-        if is_more or len(fields) != 1 or any(value and name not in _QUIET for name, value in choice.items()):
+        if len(chunk["choices"]) > 1 or len(fields) != 1:
+            return None
+        # Lists, because they are quicker than generators.
+        is_more = any([value and name in _SLOW_FIELDS for name, value in chunk.items()])  # noqa: C419
+        if is_more or any([value and name not in _QUIET for name, value in choice.items()]):  # noqa: C419
             return None
         field, value = fields[0]
         thinking = self._thinking
@@ -518,22 +529,27 @@ _REPORTS: Final = frozenset({"choices", "usage", "object", "x_groq"})
 
 def _has_output(choice: JSONObject) -> bool:
     """Whether a choice holds a piece of the message, or a whole one."""
-    return bool(choice.get("message")) or any(
-        value for name, value in mapping(choice, "delta").items() if name != "role"
-    )
+    if choice.get("message"):
+        return True
+    for name, value in mapping(choice, "delta").items():  # noqa: SIM110 - quicker than a generator
+        if value and name != "role":
+            return True
+    return False
 
 
 def _said(choice: JSONObject) -> base.Said:
     """What a choice brings."""
     message = mapping(choice, "delta") or mapping(choice, "message") or {"content": choice.get("text")}
-    calls = objects(message, "tool_calls")
-    numbers = (index(call, "index") for call in calls)
-    places = frozenset(place if number is None else number for place, number in enumerate(numbers))
-    return base.Said(
-        speaks=any(value for name, value in message.items() if name not in {"role", "tool_calls", "function_call"}),
-        calls=frozenset({0}) if not calls and message.get("function_call") else places,
-        ends=bool(identifier(choice, "finish_reason")),
-    )
+    speaks = False
+    for name, value in message.items():
+        speaks = speaks or (bool(value) and name not in {"role", "tool_calls", "function_call"})
+    places = base.NO_CALLS
+    if "tool_calls" in message or "function_call" in message:
+        calls = objects(message, "tool_calls")
+        numbers = (index(call, "index") for call in calls)
+        places = frozenset(place if number is None else number for place, number in enumerate(numbers))
+        places = frozenset({0}) if not calls and message.get("function_call") else places
+    return base.Said(speaks, places, bool(identifier(choice, "finish_reason")))
 
 
 def _missing(said: EmittedPrefix, whole: str) -> str:
@@ -571,7 +587,7 @@ def read_usage(raw: JSONObject) -> Usage:
     """
     given, made, total = (as_count(raw.get(name)) for name in ("prompt_tokens", "completion_tokens", "total_tokens"))
     cached, written, reasoning = (
-        next((count for path in paths if (count := as_count(_at(raw, path))) is not None), None)
+        next((count for path in paths if path[0] in raw and (count := as_count(_at(raw, path))) is not None), None)
         for paths in (_CACHED, _WRITTEN, _REASONING)
     )
     if given is not None and made is not None and reasoning and given + made + reasoning == total:
@@ -583,7 +599,9 @@ def read_usage(raw: JSONObject) -> Usage:
 
 def _at(raw: Any, path: tuple[str, ...]) -> Any:
     for name in path:
-        raw = raw.get(name) if isinstance(raw, dict) else None
+        if not isinstance(raw, dict) or name not in raw:
+            return None
+        raw = raw[name]
     return raw
 
 
