@@ -112,6 +112,21 @@ def test_values_come_from_arguments_defaults_and_factories(given: Any, expected:
     assert repr(given) == expected
 
 
+@pytest.mark.parametrize(
+    ("given", "changes", "expected"),
+    [
+        (Point(1, 3, name="a"), {"x": 2}, "Point(x=2, y=3, name='a')"),
+        (Pixel(1, colour="blue"), {"y": 3}, "Pixel(x=1, y=3, name='p', colour='blue')"),
+        (Inheriting(1, more=5), {"x": 2}, "Inheriting(x=2, y=2, name='p', more=5)"),
+        (Sum(3), {"value": 4}, "Sum(value=4, parts=[4])"),
+    ],
+)
+def test_a_copy_has_other_values_in_some_fields(given: Any, changes: dict[str, Any], expected: str):
+    assert repr(replace(given, **changes)) == expected
+    with pytest.raises(TypeError):
+        replace(given, none_of_its_fields=1)
+
+
 def test_what_can_change_has_no_hash_and_shares_no_list():
     one, other = Sum(1), Sum(1)
     one.parts.append(2)

@@ -22,7 +22,6 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import nullcontext, redirect_stdout
-from dataclasses import replace
 from datetime import UTC, datetime
 from functools import reduce
 from pathlib import Path
@@ -38,6 +37,7 @@ from partstream.cli.terminal import ExitCode
 from partstream.codec.redaction import Redactor
 from partstream.codec.system import CACHE
 from partstream.codec.text import visible
+from partstream.codec.values import replace
 from partstream.errors import CallerError, LanguageModelError, LanguageModelErrorCode
 from partstream.runtime.progress import fault_of
 from partstream_devtools.conformance import fuzzing, report_formats

@@ -17,7 +17,6 @@ import sys
 from base64 import b64decode
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -28,6 +27,7 @@ from partstream.cli.console import busy_with, can_open_browser, make_console, op
 from partstream.cli.terminal import ExitCode, drop_output
 from partstream.codec.json_codec import dumps
 from partstream.codec.text import visible
+from partstream.codec.values import replace
 from partstream.lm.outputs import Outcome
 from partstream.server.pages.document import Hashes, Nonces
 from partstream_devtools import recordings

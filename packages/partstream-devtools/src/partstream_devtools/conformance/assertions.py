@@ -13,10 +13,10 @@ every requirement of the kit: `partstream conformance partstream_devtools.confor
 from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Any, Final
 
 from partstream.codec.text import visible
+from partstream.codec.values import replace
 from partstream.errors import CallerError, LanguageModelError
 from partstream.lm import provider as providers
 from partstream.lm.cancellation import CancellationToken

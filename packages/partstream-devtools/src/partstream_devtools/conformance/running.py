@@ -17,13 +17,13 @@ import shlex
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import groupby
 from operator import attrgetter
 from typing import Any, Final
 
 from partstream._version import __version__
+from partstream.codec.values import replace
 from partstream.errors import CallerError
 from partstream.lm.contract import RULES, Level, Rule
 from partstream.lm.messages import Tool

@@ -21,11 +21,11 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import chain, cycle, islice
 from secrets import token_hex
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
+from partstream.codec.values import replace
 from partstream.conversation.provider_state import ITEMS
 from partstream.errors import CallerError, UpstreamFailureError
 from partstream.lm import parts, provider

@@ -7,11 +7,11 @@ selects the answers, :mod:`partstream_devtools.testing.replaying` records exchan
 
 from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.codec.json_codec import dumps
+from partstream.codec.values import replace
 from partstream.errors import CallerError, EmptyAnswerError, LanguageModelError, UpstreamFailureError
 from partstream.lm.outputs import Finish, InboundRequest, Outcome
 from partstream.lm.parts import ThinkingPart

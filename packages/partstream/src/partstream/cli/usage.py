@@ -7,7 +7,6 @@ served from such a server are in both, and are added up once. `--html` writes th
 from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -22,6 +21,7 @@ from partstream.cli.terminal import ExitCode
 from partstream.codec.json_codec import dumps
 from partstream.codec.system import CACHE, DATA
 from partstream.codec.text import visible
+from partstream.codec.values import replace
 from partstream.server.pages.document import Hashes
 from partstream.server.pages.usage import usage_html
 from partstream.settings.kinds import shown_name

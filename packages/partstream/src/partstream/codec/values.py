@@ -14,11 +14,14 @@ from __future__ import annotations
 import dataclasses
 import sys
 from collections.abc import Callable, Iterable
-from dataclasses import MISSING, Field, FrozenInstanceError, asdict, astuple, field, fields, replace
+from dataclasses import MISSING, Field, FrozenInstanceError, asdict, astuple, field, fields
 from functools import partial
 from reprlib import recursive_repr
 from types import MemberDescriptorType
-from typing import Any, Final, TypeVar, dataclass_transform
+from typing import TYPE_CHECKING, Any, Final, TypeVar, dataclass_transform
+
+if TYPE_CHECKING:
+    from dataclasses import replace  # whose arguments type checkers know
 
 __all__ = ["asdict", "astuple", "dataclass", "field", "fields", "replace"]
 
@@ -69,7 +72,7 @@ def dataclass(
             _FIELDS: _Member(partial(_read_fields, cls.__module__, kinds, given, kw_only)),
             _PARAMS: _Member(parameters),
             "__match_args__": _Member(_match_args),
-            "__replace__": replace,
+            "__replace__": _Member(_replace),
             **({"__init__": _Member(_frozen_init if frozen else _init)} if init else {}),
             **({"__repr__": _shown} if repr else {}),
             **({"__eq__": _Member(_eq)} if eq else {}),
@@ -191,6 +194,26 @@ def _init(cls: type, *, is_frozen: bool = False) -> Any:
 
 
 _frozen_init = partial(_init, is_frozen=True)
+
+
+def _replace(cls: type) -> Any:
+    names = [one.name for one in _fields(cls) if one.init]
+    values = (f"{name}=self.{name} if {name} is _MISSING else {name}" for name in names)
+    arguments = ("self", *["*"] * bool(names), *(f"{name}=_MISSING" for name in names))
+    return _compiled(
+        cls, "__replace__", arguments, (f"return self.__class__({', '.join(values)})",), {"_MISSING": MISSING}
+    )
+
+
+if not TYPE_CHECKING:
+
+    def replace(instance, /, **changes):
+        """A copy with other values in some fields; that of the standard library, in a fraction of its time."""
+        own = vars(instance.__class__)
+        if not hasattr(instance, "__replace__") or (_FIELDS in own and "__replace__" not in own):
+            # A class that the standard library has made.
+            return dataclasses.replace(instance, **changes)
+        return instance.__replace__(**changes)
 
 
 def _values(of: str, taken: Iterable[Field[Any]]) -> str:

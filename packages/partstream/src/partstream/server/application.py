@@ -23,13 +23,13 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from secrets import token_hex
 from typing import Final, TypeAlias
 from urllib.parse import urlsplit
 
 from partstream.codec.checks import refuse
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads
+from partstream.codec.values import replace
 from partstream.errors import PartstreamError
 from partstream.lm.cancellation import Event
 from partstream.lm.provider import LanguageModelChatProvider

@@ -19,12 +19,12 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from partstream.codec.checks import narrow
 from partstream.codec.json_codec import dumps
+from partstream.codec.values import replace
 from partstream.conversation.preparation import ASKED_IN
 from partstream.errors import PartstreamError, UnknownModelError, UnsupportedParameterError
 from partstream.lm.outputs import InboundRequest, Reply

@@ -19,7 +19,6 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from html import unescape
@@ -31,6 +30,7 @@ from partstream.codec.json_codec import JSONDecodeError, loads
 from partstream.codec.redaction import Redactor, names_a_secret
 from partstream.codec.sse import SSEDecoder
 from partstream.codec.text import bare_media_type
+from partstream.codec.values import replace
 from partstream.errors import LanguageModelError, UpstreamError, UpstreamHTTPError, UpstreamProtocolError
 from partstream.lm.outputs import Finish, StreamOutput, Unmapped
 from partstream.protocols.errors import COMMON_ERRORS, Errors, seconds_of, wait_in_sentence

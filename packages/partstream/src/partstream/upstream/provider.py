@@ -11,7 +11,6 @@ prompt without a word, so no limit of prompts may exceed that window.
 from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from itertools import zip_longest
@@ -21,6 +20,7 @@ from urllib.parse import urlsplit
 import httpx2
 
 from partstream.codec.json_codec import dumps
+from partstream.codec.values import replace
 from partstream.conversation.preparation import UNKNOWN_CAPABILITIES, ModelCapabilities
 from partstream.errors import (
     ContextLengthExceededError,

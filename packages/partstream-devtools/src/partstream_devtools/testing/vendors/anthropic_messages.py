@@ -19,10 +19,10 @@ Source: docs/wires/anthropic-messages.md, and the issues that it cites.
 from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import groupby, takewhile
 from typing import Any, Final, NamedTuple
 
+from partstream.codec.values import replace
 from partstream.conversation.preparation import ThinkingForm
 from partstream.conversation.provider_state import open_state
 from partstream.protocols.anthropic_messages import models
