@@ -23,7 +23,8 @@ from partstream.lm.outputs import StreamOptions
 from partstream.protocols.errors import COMMON_ERRORS
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.serve import WireRequest
-from partstream.upstream.configuration import RetryPolicy, Timeouts
+from partstream.upstream.attempts import Attempts
+from partstream.upstream.configuration import Timeouts
 from partstream.upstream.http import HTTPAnswer, place_of
 from partstream.upstream.http_connection import AnswerBody
 from partstream.upstream.transport import Transport, UpstreamRequest
@@ -60,7 +61,10 @@ class _Http:
     def __init__(self, pieces: list[bytes]) -> None:
         self._pieces = pieces
 
-    async def send(self, _request: object, _limit: object = None, **options: Any) -> HTTPAnswer:
+    async def key(self) -> None:
+        pass
+
+    async def send(self, _request: object, _key: object, _limit: object = None, **options: Any) -> HTTPAnswer:
         body = _Body(self._pieces)
         head = [("content-type", "text/event-stream")]
         request = httpx2.Request("POST", "http://127.0.0.1/v1/responses")
@@ -106,13 +110,16 @@ async def _read(transport: Transport, *, is_kept: bool) -> None:
             from partstream.vscode.hosted_answer import CapturedProgress  # noqa: PLC0415 - a checkout may have none
 
             report = CapturedProgress(taker, captured).report  # type: ignore[arg-type]
-        async for outputs in transport.stream(exchange):
+
+        def take(outputs: list[Any]) -> None:
             for output in outputs:
-                report(output)  # type: ignore[arg-type]
+                report(output)
+
+        await transport.ask(exchange, Attempts(), take)
 
 
 def _timed(pieces: list[bytes], mode: str) -> float:
-    transport = Transport(_Http(pieces), Timeouts(), RetryPolicy(attempts=1))  # type: ignore[arg-type]
+    transport = Transport(_Http(pieces), Timeouts())  # type: ignore[arg-type]
     logger = logging.getLogger("partstream")
     logger.setLevel(_TRACE if mode == "trace" else logging.WARNING)
 

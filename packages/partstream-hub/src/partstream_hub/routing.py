@@ -44,10 +44,10 @@ from partstream.server.models import (
     counted_request,
     unhosted_tools,
 )
+from partstream.upstream.attempts import has_more_room, helps_another_model
 from partstream.upstream.context import no_retries, report_dropped
 from partstream.upstream.endpoint import CredentialError
 from partstream.upstream.forwarding import PassingProgress
-from partstream.upstream.provider import has_more_room, helps_another_model
 from partstream_hub.directory import ModelRoute, Route
 
 if TYPE_CHECKING:

@@ -28,9 +28,9 @@ from partstream.upstream import transport as documents
 from partstream.upstream.endpoint import Secret
 from partstream.upstream.http import UpstreamHTTP
 from partstream.upstream.http_errors import ContentTypeError
-from partstream.upstream.transport import Transport, UpstreamRequest
+from partstream.upstream.transport import UpstreamRequest
 from partstream_devtools.testing.faults import End, EndKind, Head, Send, Stall, Step, document
-from upstreams.upstreams import LIMITS, RETRY, ask, configuration, gateway_to, run, server_of
+from upstreams.upstreams import LIMITS, RETRY, Streaming, ask, configuration, gateway_to, run, server_of
 
 STREAMED = PROTOCOLS["openresponses"]
 ONE_ATTEMPT = replace(RETRY, attempts=1)
@@ -70,7 +70,7 @@ async def asked(
                 WireRequest("/responses", {"stream": True}), protocol or _documented(), COMMON_ERRORS, StreamOptions()
             )
             try:
-                async for batch in Transport(http, settings.timeouts, settings.retry).stream(exchange):
+                async for batch in Streaming(http, settings.timeouts, settings.retry).stream(exchange):
                     outputs += batch
             except UpstreamError as error:
                 raised = error

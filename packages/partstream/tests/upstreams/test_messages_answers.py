@@ -22,12 +22,13 @@ from partstream.protocols.anthropic_messages.write_request import WRITE_REQUEST
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.serve import WireRequest
 from partstream.server.loopback import LoopbackRequest
+from partstream.upstream.attempts import MOST_PAUSES
 from partstream.upstream.configuration import RetryPolicy
 from partstream.upstream.http import UpstreamHTTP
-from partstream.upstream.transport import MOST_PAUSES, Transport, UpstreamRequest, stream_over_pauses
+from partstream.upstream.transport import UpstreamRequest
 from partstream_devtools.testing.faults import Step, document
 from protocols.anthropic_messages import wire
-from upstreams.upstreams import LIMITS, Answer, ask, configuration, gateway_to, run, server_of
+from upstreams.upstreams import LIMITS, Answer, Streaming, ask, configuration, gateway_to, run, server_of
 
 ASKED = {
     "model": "m",
@@ -74,14 +75,12 @@ def _ask(*replies: tuple[Step, ...], goes_on: bool = True, options: StreamOption
         async with server_of(*replies) as (url, requests):
             settings = configuration(url, protocol="openresponses", retry=RETRY)
             http = UpstreamHTTP(settings)
-            transport = Transport(http, LIMITS, RETRY)
+            streaming = Streaming(http, LIMITS, RETRY)
             exchange = UpstreamRequest(
                 WireRequest("/messages", ASKED), PROTOCOLS["anthropic-messages"], ERRORS, options
             )
             try:
-                answer = stream_over_pauses(
-                    transport, exchange, WRITE_REQUEST.resume if goes_on else None, lambda *_: None
-                )
+                answer = streaming.stream(exchange, resume=WRITE_REQUEST.resume if goes_on else None)
                 async with aclosing(answer) as batches:
                     async for batch in batches:
                         outputs += batch

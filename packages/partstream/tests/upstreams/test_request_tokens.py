@@ -80,9 +80,9 @@ def no_more_lessons(monkeypatch):
 
 
 async def _beside(tokens, finish):
-    async with tokens.estimated_beside():
-        await tokens.settled()
-        return tokens.answered(finish)
+    tokens.estimate_beside()
+    await tokens.settled()
+    return tokens.answered(finish)
 
 
 @pytest.mark.parametrize(("lessons", "is_taught"), [(0, False), (1, True)])

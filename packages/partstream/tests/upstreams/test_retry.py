@@ -7,7 +7,8 @@ import pytest
 from partstream import CancellationTokenSource, RequestOptions, TextPart
 from partstream.conversation.provider_state import Carried
 from partstream.errors import ContextLengthExceededError, UpstreamError, UpstreamHTTPError
-from partstream.upstream.requests import ForwardingProgress, ModelCall, Sending, send_without_what_is_refused
+from partstream.upstream.attempts import Asking, Attempts, Sending, carry_out
+from partstream.upstream.requests import ForwardingProgress, ModelCall
 from upstreams.upstreams import Answer
 
 RESPONSE = UpstreamHTTPError(404, provider_code="response")
@@ -28,32 +29,43 @@ def _refused(error: UpstreamError) -> Carried:
     return kinds.get(error.provider_code or "", Carried.NOTHING)
 
 
-def _less_of(error: UpstreamError, sending: Sending) -> Sending:
-    return Sending(sending.carried.without_first(_refused(error)))
+class _Question(Asking):
+    """A question whose first requests meet errors; notes the state that each carries."""
+
+    def __init__(self, errors: list[UpstreamError], *, begun: bool, cancelled: bool) -> None:
+        self._errors = errors
+        self._begun, self._cancelled = begun, cancelled
+        self._source = CancellationTokenSource()
+        self._call = ModelCall("text", [], RequestOptions(), ForwardingProgress(Answer()), self._source.token)
+        self.sent: list[Carried] = []
+
+    @property
+    def may_begin_anew(self) -> bool:
+        return self._call.may_be_asked_again
+
+    async def send(self, attempts: Attempts) -> None:
+        self.sent.append(attempts.sending.carried)
+        if self._begun:
+            self._call.progress.report(TextPart("a"))
+        if self._cancelled:
+            self._source.cancel()
+        if len(self.sent) <= len(self._errors):
+            raise self._errors[len(self.sent) - 1]
+
+    def with_less(self, error: UpstreamError, sending: Sending) -> Sending:
+        return Sending(sending.carried.without_first(_refused(error)))
 
 
 def _sent(
     carried: Carried, errors: list[UpstreamError], *, begun: bool = False, cancelled: bool = False
 ) -> tuple[list[Carried], UpstreamError | None]:
     """With which state a request was sent whose first attempts meet the errors, and what was raised in the end."""
-    source = CancellationTokenSource()
-    question = ModelCall("text", [], RequestOptions(), ForwardingProgress(Answer()), source.token)
-    sent: list[Carried] = []
-
-    async def send(sending: Sending) -> None:
-        sent.append(sending.carried)
-        if begun:
-            question.progress.report(TextPart("a"))
-        if cancelled:
-            source.cancel()
-        if len(sent) <= len(errors):
-            raise errors[len(sent) - 1]
-
+    question = _Question(errors, begun=begun, cancelled=cancelled)
     try:
-        asyncio.run(send_without_what_is_refused(question, send, Sending(carried), _less_of))
+        asyncio.run(carry_out(question, Attempts(Sending(carried))))
     except UpstreamError as error:
-        return sent, error
-    return sent, None
+        return question.sent, error
+    return question.sent, None
 
 
 ALL, NONE = Carried.EVERYTHING, Carried.NOTHING

@@ -32,13 +32,13 @@ from partstream.upstream.configuration import RetryPolicy
 from partstream.upstream.endpoint import Secret
 from partstream.upstream.http import UpstreamHTTP
 from partstream.upstream.http_errors import ContentTypeError
-from partstream.upstream.transport import Transport, UpstreamRequest
+from partstream.upstream.transport import UpstreamRequest
 from partstream_devtools.testing.faults import End, EndKind, Head, Send, Stall, Step, document, event_stream
 from partstream_devtools.testing.replaying import Outcome as Delivered
 from partstream_devtools.testing.upstream import ReplayUpstream
 from rows import one_test_for
 from upstreams.test_requests import message, stream_of
-from upstreams.upstreams import HELLO, LIMITS, PATIENT, RETRY, configuration, run, server_of
+from upstreams.upstreams import HELLO, LIMITS, PATIENT, RETRY, Streaming, configuration, run, server_of
 
 PROTOCOL = PROTOCOLS["openresponses"]
 PATH = asking("openresponses").path
@@ -69,10 +69,10 @@ def exchange(body: dict[str, Any]) -> UpstreamRequest:
     return UpstreamRequest(WireRequest(PATH, body), PROTOCOL, COMMON_ERRORS, StreamOptions())
 
 
-def transport_to(base_url: str, **changes: Any) -> tuple[UpstreamHTTP, Transport]:
+def transport_to(base_url: str, **changes: Any) -> tuple[UpstreamHTTP, Streaming]:
     settings = configuration(base_url, **changes)
     http = UpstreamHTTP(settings)
-    return http, Transport(http, settings.timeouts, settings.retry)
+    return http, Streaming(http, settings.timeouts, settings.retry)
 
 
 async def stream(

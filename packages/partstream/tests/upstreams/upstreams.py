@@ -2,7 +2,7 @@
 
 import asyncio
 import gc
-from collections.abc import AsyncIterator, Coroutine, Iterable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -18,12 +18,16 @@ from partstream import (
     ResponsePart,
     TextPart,
 )
-from partstream.errors import LanguageModelError
+from partstream.errors import LanguageModelError, UpstreamError, UpstreamFailureError
+from partstream.lm.outputs import Finish, PausingStream, StreamOutput, Unmapped
 from partstream.protocols.protocol import DEFAULT_PROTOCOL
 from partstream.server.loopback import LoopbackRequest, ServerConnection
 from partstream.tokens.ledger import Ledger
+from partstream.upstream.attempts import MOST_PAUSES, Asking, Attempts, carry_out
 from partstream.upstream.configuration import GatewayConfiguration, RetryPolicy, Timeouts
+from partstream.upstream.http import UpstreamHTTP
 from partstream.upstream.provider import GatewayProvider
+from partstream.upstream.transport import Transport, UpstreamRequest
 from partstream_devtools.testing.faults import Step
 from partstream_devtools.testing.upstream import ReplayUpstream
 
@@ -90,6 +94,92 @@ async def ask(provider: GatewayProvider, said: str | Sequence[ChatMessage], **ch
     except LanguageModelError as error:
         answer.error = error
     return answer
+
+
+Resume = Callable[[Any, Mapping[str, Any]], Any]
+
+
+class Streaming:
+    """Sends requests in the loop of attempts, and yields the outputs of their answers as they arrive."""
+
+    def __init__(self, http: UpstreamHTTP, timeouts: Timeouts, retry: RetryPolicy) -> None:
+        self.transport = Transport(http, timeouts)
+        self.http = http
+        self.retry = retry
+
+    async def stream(
+        self,
+        exchange: UpstreamRequest,
+        on_wait: Callable[[str, float], object] = lambda said, seconds: None,
+        resume: Resume | None = None,
+    ) -> AsyncGenerator[list[StreamOutput]]:
+        """An answer that failed once it had begun ends with its Finish; what failed before raises."""
+        asking = _Exchange(self, exchange, on_wait, resume)
+        task = asyncio.create_task(carry_out(asking, Attempts()))
+        task.add_done_callback(lambda _: asking.batches.put_nowait(None))
+        try:
+            while (batch := await asking.batches.get()) is not None:
+                yield batch
+            try:
+                await task
+            except UpstreamError as error:
+                if error is not asking.failure:
+                    raise
+                yield asking.last
+        finally:
+            task.cancel()
+            await asyncio.wait([task])
+
+
+class _Exchange(Asking):
+    def __init__(
+        self,
+        streaming: Streaming,
+        exchange: UpstreamRequest,
+        on_wait: Callable[[str, float], object],
+        resume: Resume | None,
+    ) -> None:
+        self.policy, self.errors = streaming.retry, exchange.errors
+        self.batches: asyncio.Queue[list[StreamOutput] | None] = asyncio.Queue()
+        self.failure: LanguageModelError | None = None
+        self.last: list[StreamOutput] = []
+        self._streaming = streaming
+        self._exchange = self._next = exchange
+        self._on_wait = on_wait
+        self._resume = resume
+        self._has_parts = False
+
+    @property
+    def may_begin_anew(self) -> bool:
+        return not self._has_parts
+
+    async def send(self, attempts: Attempts) -> PausingStream | None:
+        paused = attempts.paused
+        if paused is not None and paused.paused is not None and self._resume is not None:
+            request = self._resume(self._exchange.request, paused.paused)
+            self._next = replace(self._exchange, request=request, paused=paused)
+        sent = replace(self._next, goes_on=self._resume is not None and attempts.pauses < MOST_PAUSES)
+        self.failure = None
+        paused = await self._streaming.transport.ask(sent, attempts, self._take)
+        if self.failure is not None:
+            is_of_status = isinstance(self.failure, UpstreamFailureError) and self.failure.http_status is not None
+            attempts.is_unread = is_of_status and not self._has_parts and attempts.paused is None
+            raise self.failure
+        return paused
+
+    def _take(self, outputs: list[StreamOutput]) -> None:
+        self._has_parts = self._has_parts or any(not isinstance(one, Finish | Unmapped) for one in outputs)
+        last = outputs[-1] if outputs else None
+        if isinstance(last, Finish) and last.error is not None:
+            self.failure, self.last = last.error, outputs
+        else:
+            self.batches.put_nowait(outputs)
+
+    async def renew(self, refused: Any) -> Any:
+        return await self._streaming.http.renew(refused)
+
+    def announce(self, reason: str, seconds: float) -> None:
+        self._on_wait(reason, seconds)
 
 
 @asynccontextmanager

@@ -1,9 +1,9 @@
 """The one HTTP client of an upstream: its connections, its key, the headers of every request.
 
-`UpstreamHTTP` sends a request and returns when the head of its response has come. It adds the headers of the server,
-the key, and the configured headers, in this order; headers that were set for this request win over all others. Where
-the key is refused (HTTP 401) and its source has another, the request is sent once more with that one. The caller reads
-the body; `DocumentFetcher` does so for small documents, such as a list of models.
+`UpstreamHTTP` sends a request once and returns when the head of its response has come. It adds the headers of the
+server, the key, and the configured headers, in this order; headers that were set for this request win over all others.
+The caller reads the body; `DocumentFetcher` does so for small documents, such as a list of models. What follows a
+refused key or another failure is decided in :mod:`partstream.upstream.attempts`.
 
 `Connections` makes the client when it is first needed: certificates, and the proxy of the settings or the environment.
 A proxy leads out of this machine, so a model server on it is not asked through one, nor is a host that NO_PROXY names.
@@ -44,6 +44,7 @@ from partstream.protocols.protocol import DEFAULT_PROTOCOL, asking
 from partstream.settings.kinds import fits_header
 from partstream.settings.known_servers import server_at
 from partstream.upstream import endpoint
+from partstream.upstream.attempts import Asking, Attempts, carry_out
 from partstream.upstream.context import CapturedRequest, ExchangeTap
 from partstream.upstream.discovery import FetchResponse
 from partstream.upstream.forwarding import SEALING_HEADER
@@ -97,56 +98,50 @@ class UpstreamHTTP:
         """The headers that the protocol has for requests that ask no model."""
         return self._protocol.document_headers
 
-    async def send(
-        self,
-        request: OutboundHTTPRequest,
-        limit: Callable[[], AbstractAsyncContextManager[Any]] = nullcontext,
-        *,
-        renews_key: bool = True,
-        capture: OpenExchange | None = None,
-    ) -> HTTPAnswer:
-        """Sends a request and returns when the head of its answer has come.
-
-        Args:
-            limit: Makes the limit of time of one sending; it does not hold while a key is fetched.
-            renews_key: Whether it is sent once more where the key is refused (HTTP 401) and there is another.
-            capture: Begins the capture of each sending, or None.
+    async def key(self) -> endpoint.Secret | None:
+        """The key to send now; None for a server that needs none.
 
         Raises:
-            CredentialError: The key cannot be had.
-            ConnectionSetupError: The proxy or the certificates that this machine names are not usable.
-            UpstreamConnectionError: There is no answer.
-            UpstreamTimeoutError: The upstream did not accept a connection in time.
-            TimeoutError: The limit was reached.
+            CredentialError: It cannot be had.
         """
-        key = await self._credentials.get()
-        answer = await self._send(request, key, limit, capture)
-        if key is None or not renews_key or answer.response.status_code != httpx2.codes.UNAUTHORIZED:
-            return answer
-        another: endpoint.Secret | None = None
-        try:
-            another = await self._credentials.refresh(key)
-            if another is None:
-                return answer
-        except BaseException:
-            await answer.aclose()
-            raise
-        await answer.aclose()
-        _logger.info("sending the request again with a new key: the upstream refused the one before")
-        return await self._send(request, another, limit, capture)
+        return await self._credentials.get()
+
+    async def renew(self, refused: endpoint.Secret) -> endpoint.Secret | None:
+        """Another key after one was refused; None if there is no other.
+
+        Raises:
+            CredentialError: It cannot be had.
+        """
+        return await self._credentials.refresh(refused)
 
     async def aclose(self) -> None:
         """Closes the connections that are kept open for the next request."""
         if self._owns_connections:
             await self._connections.aclose()
 
-    async def _send(
+    async def send(
         self,
         request: OutboundHTTPRequest,
         key: endpoint.Secret | None,
-        limit: Callable[[], AbstractAsyncContextManager[Any]],
-        capture: OpenExchange | None,
+        limit: Callable[[], AbstractAsyncContextManager[Any]] = nullcontext,
+        *,
+        capture: OpenExchange | None = None,
     ) -> HTTPAnswer:
+        """Sends a request once and returns when the head of its answer has come.
+
+        Args:
+            request: The request.
+            key: The key, or None.
+            limit: Makes the limit of time of the sending.
+            capture: Begins the capture of the sending, or None.
+
+        Raises:
+            CredentialError: The key is none that a header can hold.
+            ConnectionSetupError: The proxy or the certificates that this machine names are not usable.
+            UpstreamConnectionError: There is no answer.
+            UpstreamTimeoutError: The upstream did not accept a connection in time.
+            TimeoutError: The limit was reached.
+        """
         built = self._build(request, key)
         exchange, has_head = None, False
         if capture is not None:
@@ -442,13 +437,42 @@ class DocumentFetcher:
         request = OutboundHTTPRequest(
             method, path, query, content=body, headers=self._http.document_headers, own_headers=headers
         )
-        async with aclosing(await self._http.send(request)) as answer:
-            content = await _bounded(answer, path)
+        asking = _DocumentAsking(self._http, request)
+        try:
+            await carry_out(asking, Attempts())
+        except errors.UpstreamHTTPError:
+            if asking.response is None:
+                raise
+        assert asking.response is not None  # noqa: S101 - for the type checker: there is one, or an error
+        return asking.response
+
+
+class _DocumentAsking(Asking):
+    """The request for a document. Any status is a response; of failures, only a refused key is acted on.
+
+    Attributes:
+        response: The last response, or None.
+    """
+
+    def __init__(self, http: UpstreamHTTP, request: OutboundHTTPRequest) -> None:
+        self._http = http
+        self._request = request
+        self.response: FetchResponse | None = None
+
+    async def send(self, attempts: Attempts) -> None:
+        key = attempts.key = attempts.renewed or await self._http.key()
+        async with aclosing(await self._http.send(self._request, key)) as answer:
+            content = await _bounded(answer, self._request.path)
         response = answer.response
         redactor = answer.redactor_of_lists if response.is_success else answer.redactor
         redact = redactor.redact_bytes
         shown = redact(content) if len(content) < _MOST_AT_ONCE else await asyncio.to_thread(redact, content)
-        return FetchResponse(response.status_code, answer.headers, shown)
+        self.response = FetchResponse(response.status_code, answer.headers, shown)
+        if response.status_code == httpx2.codes.UNAUTHORIZED:
+            raise errors.UpstreamHTTPError(response.status_code)
+
+    async def renew(self, refused: endpoint.Secret) -> endpoint.Secret | None:
+        return await self._http.renew(refused)
 
 
 async def _bounded(answer: HTTPAnswer, path: str) -> bytes:

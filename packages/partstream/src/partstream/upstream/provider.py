@@ -1,9 +1,10 @@
 """The provider of a model server: its models, its answers, its token counts.
 
-`GatewayProvider` is what hosts see. It asks `Upstream` for the list of models and for answers; where the answer cannot
-be had, it asks the fallback models of the settings in turn. `Upstream` has one `ProtocolClient` at a time: the models
-and the sender of one protocol. A protocol that is set is never doubted. One that is detected is detected again when
-its path is missing, and the request is sent once more if the finding is another one. `ModelList` offers the configured
+`GatewayProvider` is what hosts see. It asks `Upstream` for the list of models and for answers, each in one loop of
+attempts (:mod:`partstream.upstream.attempts`): `_Answering` has the models and protocols that a question may go to,
+`_Listing` the protocols in which a list may be had. `Upstream` has one `ProtocolClient` at a time: the models and the
+sender of one protocol. A protocol that is set is never doubted. One that is detected is detected again when its path is
+missing, and the request is sent once more if the finding is another one. `ModelList` offers the configured
 models, or those that the upstream lists, each with its context window where requests set it: Ollama cuts a longer
 prompt without a word, so no limit of prompts may exceed that window.
 """
@@ -13,8 +14,7 @@ import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
-from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from urllib.parse import urlsplit
 
 import httpx2
@@ -23,15 +23,8 @@ from partstream.codec.json_codec import dumps
 from partstream.codec.values import replace
 from partstream.conversation.preparation import UNKNOWN_CAPABILITIES, ModelCapabilities
 from partstream.errors import (
-    ContextLengthExceededError,
     LanguageModelError,
-    TimeoutPhase,
-    TruncatedStreamError,
-    UpstreamConnectionError,
     UpstreamError,
-    UpstreamFailureError,
-    UpstreamHTTPError,
-    UpstreamTimeoutError,
     with_facts,
 )
 from partstream.lm.cancellation import CancellationToken, EventEmitter
@@ -45,6 +38,7 @@ from partstream.tokens import Counters, TokenCount
 from partstream.tokens.accounting import TokenAccounting
 from partstream.tokens.ledger import Ledger
 from partstream.upstream import http_errors
+from partstream.upstream.attempts import Asking, Attempts, Sending, carry_out, has_more_room, helps_another_model
 from partstream.upstream.configuration import CaptureMode, GatewayConfiguration, fingerprint_of
 from partstream.upstream.context import current_capture, is_one_attempt, logging_from, run_until_cancelled
 from partstream.upstream.discovery import DiskCache, Fetch, FetchResponse, ModelDiscovery
@@ -62,12 +56,24 @@ from partstream.upstream.model_information import (
     offered_models,
     stated_capabilities,
 )
-from partstream.upstream.requests import ForwardingProgress, ModelCall, RefusedFields, RequestSender, RequestTokens
+from partstream.upstream.requests import (
+    ForwardingProgress,
+    ModelCall,
+    ModelRequest,
+    RefusedFields,
+    RequestSender,
+    RequestTokens,
+)
 
 if TYPE_CHECKING:
+    from partstream.lm.outputs import PausingStream
     from partstream.upstream.detection import Detected, Detector
+    from partstream.upstream.endpoint import Secret
 
 _logger = logging.getLogger("partstream.upstreams")
+
+Fallbacks: TypeAlias = Callable[[LanguageModelChatInformation], Awaitable[list[LanguageModelChatInformation]]]
+"""Gives the fallback models of a model."""
 
 
 class GatewayProvider(LanguageModelChatProvider):
@@ -177,9 +183,7 @@ class GatewayProvider(LanguageModelChatProvider):
     async def _answer(self, model: LanguageModelChatInformation, question: ModelCall) -> None:
         """Asks for the answer, fallback models included, and passes the end to the progress."""
         try:
-            candidates = [model, *await self._fallbacks_of(model)]
-            errors = await self._upstream.errors()
-            await ask_in_turn(candidates, partial(self._upstream.send, question=question), question, errors)
+            await self._upstream.answer(model, question, self._fallbacks_of)
         except LanguageModelError as error:
             if question.token.is_cancellation_requested:
                 raise
@@ -230,9 +234,6 @@ class GatewayProvider(LanguageModelChatProvider):
         self._did_change.fire(None)
 
 
-_Result = TypeVar("_Result")
-
-
 class Upstream:
     """One upstream for all its requests; serves any number of them at once.
 
@@ -270,10 +271,6 @@ class Upstream:
         """How its protocol was found out; None where it was set, or where nothing is known for certain."""
         return None if self._detector is None else self._detector.known
 
-    async def errors(self) -> Errors:
-        """How it says what went wrong."""
-        return (await self._spoken()).errors
-
     async def information(self) -> Sequence[LanguageModelChatInformation]:
         """The models, see :meth:`ModelList.information`.
 
@@ -286,20 +283,28 @@ class Upstream:
             upstream = self._upstream or self._made(None)
             return await upstream.models.information()
         try:
-            return await self._tried(lambda upstream: upstream.models.information(), lambda: True)
+            listing = _Listing(self, await self._spoken())
+            await carry_out(listing, Attempts())
         except UpstreamError as error:
             if self.detected is not None and http_errors.says_path_is_missing(error):
                 error.advise(http_errors.NO_LIST_ADVICE)
             raise
+        return listing.models
 
-    async def send(self, model: LanguageModelChatInformation, question: ModelCall) -> None:
-        """Asks a model and reports its answer.
+    async def answer(self, model: LanguageModelChatInformation, question: ModelCall, fallbacks: Fallbacks) -> None:
+        """Asks a model, and its fallback models where it fails, and reports the answer.
+
+        Args:
+            model: The model that is asked first.
+            question: What is asked.
+            fallbacks: Gives the fallback models of a model; asked only where one fails.
 
         Raises:
             ContextLengthExceededError: The conversation is too long for the model.
             LanguageModelError: What else the upstream did wrong, or what the request cannot express.
         """
-        await self._tried(lambda upstream: upstream.sender.send(model, question), lambda: question.may_be_asked_again)
+        asking = _Answering(self, await self._spoken(), question, fallbacks)
+        await carry_out(asking, Attempts(await asking.open(model)))
 
     async def forward_count(self, model: LanguageModelChatInformation, request: RawRequest) -> bytes | None:
         """The document in which it counts a request of its own wire, or None."""
@@ -328,23 +333,7 @@ class Upstream:
         self._before.clear()
         await self._connections.aclose()
 
-    async def _tried(
-        self, attempt: Callable[[ProtocolClient], Awaitable[_Result]], may_be_repeated: Callable[[], bool]
-    ) -> _Result:
-        """Asks, and once more in another protocol if the path was missing and something else is found out now."""
-        upstream = await self._spoken()
-        try:
-            return await attempt(upstream)
-        except UpstreamError as error:
-            if not http_errors.says_path_is_missing(error):
-                self._advise(error, upstream.detected)
-                raise
-            again = await self._after(error, upstream)
-            if again is None or not may_be_repeated():
-                raise
-        return await attempt(again)
-
-    async def _after(self, error: UpstreamError, upstream: ProtocolClient) -> ProtocolClient | None:
+    async def after(self, error: UpstreamError, upstream: ProtocolClient) -> ProtocolClient | None:
         """The upstream as it is found out after a path was missing; None with advice in the error if it is no other."""
         if self._detector is None or upstream.detected is None:
             from partstream.upstream.detection import advice_on_protocol  # noqa: PLC0415 - for an error alone
@@ -356,7 +345,7 @@ class Upstream:
             return None
         found = await self._detector.detected_again(upstream.detected)
         if upstream.is_spoken_as(found) or not found.is_certain:
-            self._advise(error, found)
+            error.advise("" if found.is_certain else found.advice)
             return None
         _logger.warning("asking again at %s: %s; before, %s", found.shown_url, found.says, error.statement)
         return self._of(found)
@@ -401,11 +390,98 @@ class Upstream:
         sender = RequestSender(configuration, http, fingerprint, self._tokens, refused, server, models.capabilities)
         return ProtocolClient(configuration, models, sender, found)
 
-    @staticmethod
-    def _advise(error: UpstreamError, found: Detected | None) -> None:
-        """Says what helps, where it was a guess that failed."""
-        if found is not None and not found.is_certain:
-            error.advise(found.advice)
+
+class _Spoken(Asking):
+    """What an upstream is asked in the protocol that it speaks, as far as that is known.
+
+    Attributes:
+        client: The upstream in that protocol.
+    """
+
+    def __init__(self, upstream: Upstream, client: ProtocolClient) -> None:
+        self._upstream = upstream
+        self.client = client
+
+    async def redetect(self, error: UpstreamError) -> Sending | None:
+        again = await self._upstream.after(error, self.client)
+        if again is None or not self.may_begin_anew:
+            return None
+        self.client = again
+        return await self.begin()
+
+    async def begin(self) -> Sending:
+        """How the request is sent at first."""
+        return Sending()
+
+    def give_up(self, error: BaseException) -> None:
+        found = self.client.detected
+        # Where a path is missing, more is found out, or was.
+        if isinstance(error, UpstreamError) and found is not None and not found.is_certain:
+            error.advise("" if http_errors.says_path_is_missing(error) else found.advice)
+
+
+class _Listing(_Spoken):
+    """The request for the list of models."""
+
+    models: Sequence[LanguageModelChatInformation] = ()
+
+    async def send(self, attempts: Attempts) -> None:
+        self.models = await self.client.models.information()
+
+
+class _Answering(_Spoken):
+    """A question to a model, and to its fallback models."""
+
+    def __init__(self, upstream: Upstream, client: ProtocolClient, question: ModelCall, fallbacks: Fallbacks) -> None:
+        super().__init__(upstream, client)
+        self._question = question
+        self._fallbacks = fallbacks
+        self._others: list[LanguageModelChatInformation] | None = None
+        self._model: LanguageModelChatInformation
+        self._request: ModelRequest
+
+    def announce(self, reason: str, seconds: float) -> None:
+        self._question.progress.wait(reason, seconds)
+
+    async def send(self, attempts: Attempts) -> PausingStream | None:
+        return await self._request.send(attempts)
+
+    def with_less(self, error: UpstreamError, sending: Sending) -> Sending:
+        return self._request.with_less(error, sending)
+
+    async def renew(self, refused: Secret) -> Secret | None:
+        return await self.client.sender.http.renew(refused)
+
+    @property
+    def may_begin_anew(self) -> bool:
+        return self._question.may_be_asked_again
+
+    async def open(self, model: LanguageModelChatInformation) -> Sending:
+        """Has a model asked from now on; gives how the request to it is sent at first."""
+        self._model = model
+        return await self.begin()
+
+    async def begin(self) -> Sending:
+        self.errors, self.policy = self.client.errors, self.client.sender.policy
+        self._request = await self.client.sender.open(self._model, self._question)
+        return self._request.first
+
+    async def next_model(self, error: UpstreamError) -> Sending | None:
+        if self._others is None:
+            self._others = await self._fallbacks(self._model)
+        before = self._model
+        if not self._others or not self.may_begin_anew:
+            return None
+        following = self._others[0]
+        if not helps_another_model(error, self.errors) and not has_more_room(following, before, error):
+            return None
+        del self._others[0]
+        _logger.warning("%s cannot answer, asking %s in its place: %s", before.id, following.id, error)
+        return await self.open(following)
+
+    def give_up(self, error: BaseException) -> None:
+        super().give_up(error)
+        self._request.give_up(error)
 
 
 class ProtocolClient:
@@ -579,58 +655,6 @@ def list_refusal(response: FetchResponse, configuration: GatewayConfiguration) -
     error = http_errors.http_error(response.status, response.headers, response.body, datetime.now(UTC), errors)
     http_errors.advise_on_key(error, configuration)
     return error
-
-
-# ---- Fallback models ----
-
-_STATUSES: Final = frozenset({408, 425, 429})
-"""Beside those from 500 on. Other statuses blame the request or the key, and another model would get the same."""
-
-
-async def ask_in_turn(
-    candidates: Sequence[LanguageModelChatInformation],
-    ask: Callable[[LanguageModelChatInformation], Awaitable[None]],
-    question: ModelCall,
-    errors: Errors,
-) -> None:
-    """Asks the first model, then its fallback models, until one has reported a part.
-
-    Raises:
-        LanguageModelError: The last model that was asked could not answer, and no other one would help.
-    """
-    for model, following in zip_longest(candidates, candidates[1:]):
-        try:
-            await ask(model)
-        except UpstreamError as error:
-            if following is None or not question.may_be_asked_again:
-                raise
-            if not helps_another_model(error, errors) and not has_more_room(following, model, error):
-                raise
-            _logger.warning("%s cannot answer, asking %s in its place: %s", model.id, following.id, error)
-        else:
-            return
-
-
-def helps_another_model(error: UpstreamError, errors: Errors) -> bool:
-    """Tells whether another model can answer after this error of the first."""
-    if isinstance(error, UpstreamHTTPError):
-        status = error.http_status or 0
-        return status in _STATUSES or status >= 500
-    if isinstance(error, UpstreamFailureError):
-        kind = errors.kind_of(error)
-        return kind is not None and kind.is_passing
-    if isinstance(error, UpstreamTimeoutError):
-        return error.phase is not TimeoutPhase.TOTAL  # a person has waited for that long: enough
-    return isinstance(error, UpstreamConnectionError | TruncatedStreamError)
-
-
-def has_more_room(
-    other: LanguageModelChatInformation, refused_by: LanguageModelChatInformation, error: UpstreamError
-) -> bool:
-    """Tells whether another model may take an input that was too long for the first: it has a larger known limit."""
-    if not isinstance(error, ContextLengthExceededError):
-        return False
-    return other.max_input_tokens > max(error.limit or 0, error.count or 0, refused_by.max_input_tokens)
 
 
 # ---- What a list of models shows of the upstream as a whole ----

@@ -1,10 +1,11 @@
-"""Sends a host's request to one model: prepares it, counts it, sends it and reports the response.
+"""A host's question as one model of one upstream is asked it: prepared, counted, sent and reported.
 
-`RequestSender` prepares the request in no protocol's words and has its tokens estimated, beside the request where the
-number is not needed before. It sends the request over :mod:`partstream.upstream.transport`, which repeats what failed
-before its first event. Where the upstream refuses state of earlier answers, or an optional field of the body, the
-request is sent again without that, each thing once; `RefusedFields` remembers what each model refused. An input that is
-too long ends the attempts: what is left out makes no input shorter. No attempt follows once a part was reported.
+`RequestSender` knows the upstream; `ModelRequest` is one question to one model. A `TranslatedRequest` prepares it in no
+protocol's words and writes it on the upstream's wire; a `ForwardedRequest` sends a client's request on as it came. Both
+have the tokens estimated, beside the request where the number is not needed before, and are sent over
+:mod:`partstream.upstream.transport`, one HTTP request at a time. :mod:`partstream.upstream.attempts` decides whether
+another one follows; `less_of` says what a request can do without after a refusal: state of earlier answers, or optional
+fields of the body. `RefusedFields` remembers what each model refused.
 
 `AttemptReport` reports one attempt: parts as they arrive, then the marker for the next request, then the usage, which
 consumers take for the last part. `RequestTokens` holds the estimate, and learns from the end of the answer or from a
@@ -18,8 +19,7 @@ import asyncio
 import logging
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import aclosing, asynccontextmanager
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from functools import partial
 from secrets import token_hex
@@ -62,23 +62,25 @@ from partstream.tokens.accounting import (
     size_of_message,
     size_of_tools,
 )
+from partstream.upstream.attempts import MOST_PAUSES, Attempts, Sending
 from partstream.upstream.context import report_dropped
 from partstream.upstream.forwarding import Obstacle, PassingProgress, obstacle_at
 from partstream.upstream.http import DocumentFetcher, UpstreamHTTP
 from partstream.upstream.http_errors import advise_on_key
 from partstream.upstream.linked_files import LinkedFiles
-from partstream.upstream.transport import Transport, UpstreamRequest, body_document, stream_over_pauses
+from partstream.upstream.transport import Transport, UpstreamRequest, body_document
 
 if TYPE_CHECKING:
     from partstream.conversation.turns import Note
     from partstream.errors import LanguageModelError
     from partstream.lm.cancellation import CancellationToken
     from partstream.lm.messages import ChatMessage, RequestOptions
+    from partstream.lm.outputs import PausingStream
     from partstream.lm.parts import ResponsePart, Usage
     from partstream.lm.provider import LanguageModelChatInformation, Progress
     from partstream.protocols.serve import WireRequest
     from partstream.tokens.ledger import Ledger
-    from partstream.upstream.configuration import GatewayConfiguration
+    from partstream.upstream.configuration import GatewayConfiguration, RetryPolicy
     from partstream.upstream.discovery import Fetch, FetchResponse
     from partstream.upstream.forwarding import Passage, RawRequest
     from partstream.upstream.model_information import Pricing
@@ -113,29 +115,6 @@ _MOST_KEPT: Final = 256
 """The models whose completed settings are kept."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Request:
-    """A request to one model.
-
-    Attributes:
-        origin: The upstream and the model, by which state of earlier answers is recognised.
-        prepared: The request in no protocol's words.
-        fits_answer: Whether the request bounds the answer by its expected tokens.
-    """
-
-    question: ModelCall
-    origin: Origin
-    prepared: preparation.Preparation
-    tokens: RequestTokens
-    model: LanguageModelChatInformation
-    fits_answer: bool
-
-    def asked(self, carried: Carried) -> preparation.ChatRequest:
-        """The request with at most the state in `carried`, and with its expected tokens where it needs them."""
-        asked = self.prepared.request(carried)
-        return replace(asked, input_tokens=self.tokens.expected) if self.fits_answer else asked
-
-
 class RequestSender:
     """Asks the models of one upstream; serves any number of questions at once.
 
@@ -147,6 +126,13 @@ class RequestSender:
         refused: The fields that the models refused before; None for none.
         server: The known server that it was found out to be; None for the one at the base URL.
         capabilities: Gives the known capabilities of a model by its id.
+
+    Attributes:
+        protocol: The protocol that it speaks.
+        writer: Writes its requests.
+        transport: Sends them.
+        files: Fetches the files that its answers name.
+        counts: Its counting endpoint.
     """
 
     def __init__(
@@ -161,33 +147,46 @@ class RequestSender:
             preparation.UNKNOWN_CAPABILITIES
         ),
     ) -> None:
-        self._configuration = configuration
-        self._protocol = PROTOCOLS[configuration.protocol]
-        self._upstream = asking(configuration.protocol)
-        self._http = http
-        self._transport = Transport(http, configuration.timeouts, configuration.retry)
-        self._files = LinkedFiles(configuration)
-        self._counts = UpstreamCounts(DocumentFetcher(http), http.base_path, self._upstream.count)
-        self._fingerprint = fingerprint
-        self._tokens = tokens
-        self._refused = refused or RefusedFields()
+        self.configuration = configuration
+        self.protocol = PROTOCOLS[configuration.protocol]
+        self.writer = asking(configuration.protocol)
+        self.http = http
+        self.transport = Transport(http, configuration.timeouts)
+        self.files = LinkedFiles(configuration)
+        self.counts = UpstreamCounts(DocumentFetcher(http), http.base_path, self.writer.count)
+        self.fingerprint = fingerprint
+        self.tokens = tokens
+        self.refused = refused or RefusedFields()
         self._server = server or server_at(configuration.base_url)
         self._capabilities = capabilities
         self._said: set[str] = set()
         self._completed_settings: dict[str, tuple[object, preparation.RequestSettings]] = {}
 
-    async def send(self, model: LanguageModelChatInformation, question: ModelCall) -> None:
-        """Asks a model and reports its answer.
+    @property
+    def policy(self) -> RetryPolicy:
+        """When a request is sent again."""
+        return self.configuration.retry
+
+    async def open(self, model: LanguageModelChatInformation, question: ModelCall) -> ModelRequest:
+        """The request that asks a model.
 
         Raises:
-            ContextLengthExceededError: The conversation is too long for the model.
-            LanguageModelError: What else the upstream did wrong, or what the request cannot express.
+            LanguageModelError: The request cannot be expressed on this wire.
         """
-        try:
-            await self._send(model, question)
-        except UpstreamError as error:
-            advise_on_key(error, self._configuration)
-            raise
+        passage = question.progress.passage
+        if passage is not None:
+            raw, obstacle = self._judged(model, passage.request, (question.messages, question.options))
+            obstacle = obstacle if passage.is_open else Obstacle.BEGUN
+            if obstacle is None:
+                return ForwardedRequest(self, model, question, passage, raw)
+            _logger.debug("the request to %s is translated: %s", model.id, obstacle.value)
+            passage.leave()
+            passage.request.check_translatable()
+            if passage.request.unread:
+                report_dropped(passage.request.unread)
+        request = TranslatedRequest(self, model, question)
+        await request.prepare()
+        return request
 
     async def forward_count(self, model: LanguageModelChatInformation, raw: RawRequest) -> bytes | None:
         """The document in which the upstream counts the tokens of a request of its own wire; None where it is not
@@ -195,199 +194,266 @@ class RequestSender:
         opened, obstacle = self._judged(model, raw, (raw.messages, raw.options))
         if obstacle not in (None, Obstacle.LIMIT):  # an answer alone has a limit
             return None
-        settings = self._configuration.request_settings(model.id)
-        question, content = opened.wire(model.id, {}, self._upstream.document_headers)
-        return await self._counts.document(question, content, settings.extra_headers)
-
-    async def _send(self, model: LanguageModelChatInformation, question: ModelCall) -> None:
-        passage = question.progress.passage
-        if passage is not None:
-            raw, obstacle = self._judged(model, passage.request, (question.messages, question.options))
-            obstacle = obstacle if passage.is_open else Obstacle.BEGUN
-            if obstacle is None:
-                await self._forward(model, question, passage, raw)
-                return
-            _logger.debug("the request to %s is translated: %s", model.id, obstacle.value)
-            passage.leave()
-            passage.request.check_translatable()
-            if passage.request.unread:
-                report_dropped(passage.request.unread)
-        request = self._prepared(model, question)
-        carried = request.prepared.carries & self._upstream.carries
-        is_counted = request.prepared.whole.settings.count_tokens is preparation.CountTokens.UPSTREAM
-        if is_counted or request.fits_answer:
-            await self._estimate_first(request, carried, is_counted=is_counted)
-        refused_before = self._refused.of(model.id)
-        if refused_before:
-            unset = self._completed(preparation.RequestSettings(), model)
-            self._refused.say_what_is_left_out(self._upstream, request.asked(carried), unset)
-        first = Sending(carried, refused_before)
-        async with request.tokens.estimated_beside():
-            answered = await send_without_what_is_refused(
-                question, partial(self._attempt, request), first, partial(self._less_of, request)
-            )
-        self._refused.keep(model.id, answered.left_out)
+        settings = self.configuration.request_settings(model.id)
+        question, content = opened.wire(model.id, {}, self.writer.document_headers)
+        return await self.counts.document(question, content, settings.extra_headers)
 
     def _judged(
         self, model: LanguageModelChatInformation, raw: RawRequest, asked: tuple[object, object]
     ) -> tuple[RawRequest, Obstacle | None]:
         """The request for this upstream, and why it is translated; None where it is not."""
-        opened = raw.opened(Origin(self._fingerprint, model.id), seals=self._http.seals)
+        opened = raw.opened(Origin(self.fingerprint, model.id), seals=self.http.seals)
         if opened is None:
             return raw, Obstacle.OWN_STATE
-        return opened, obstacle_at(opened, asked, self._configuration, self._upstream.path, model.id)
+        return opened, obstacle_at(opened, asked, self.configuration, self.writer.path, model.id)
 
-    async def _forward(
-        self, model: LanguageModelChatInformation, question: ModelCall, passage: Passage, raw: RawRequest
-    ) -> None:
-        """Sends the client's request on as it came, see :mod:`partstream.upstream.forwarding`."""
-        _logger.debug("the request to %s is sent on as it came", model.id)
-        settings, tokens = self._configuration.request_settings(model.id), self._tokens(model, question)
-        raw, body = raw.limited(settings.max_output_tokens), raw.document
-        usage = self._upstream.usage_fields(body, self._completed(settings, model), model.id) if raw.stream_type else {}
-        session = question.options.model_options.get("_conversationId")
-
-        async def attempt(sending: Sending) -> None:
-            asked = {name: value for name, value in usage.items() if name not in sending.left_out}
-            wire, content = raw.wire(model.id, settings.extra_body, self._upstream.document_headers, asked)
-            exchange = UpstreamRequest(
-                wire,
-                self._protocol,
-                self._upstream.errors,
-                self._configuration.stream,
-                settings.extra_headers,
-                loads_models=self._upstream.loads_models,
-                session=session if isinstance(session, str) else None,
-                passage=passage,
-                content=content,
-                hides=raw.hides(asked),
-            )
-            report = AttemptReport(question, None, tokens, self._configuration.stream.call_id_prefix)
-            await self._once(exchange, report, question, tokens)
-
-        def less_of_usage(error: UpstreamError, sending: Sending) -> Sending:
-            fields = self._upstream.errors.refused_fields(error, {**body, **usage}) & usage.keys()
-            return replace(sending, left_out=sending.left_out | fields)
-
-        first = Sending(Carried.NOTHING, self._refused.of(model.id))
-        try:
-            async with tokens.estimated_beside():
-                answered = await send_without_what_is_refused(question, attempt, first, less_of_usage)
-                self._refused.keep(model.id, answered.left_out)
-        except (EmptyAnswerError, ToolArgumentsError):  # it is whole, and the client may get it
-            raise
-        except BaseException as error:
-            if not passage.has_begun:  # another model or another provider may answer now, in parts
-                failure = error if isinstance(error, UpstreamFailureError) else None
-                is_of_key = failure and self._upstream.errors.kind_of(failure) is ErrorKind.NO_PERMISSION
-                passage.leave(None if is_of_key else failure)
-            raise
-
-    async def _estimate_first(self, request: _Request, carried: Carried, *, is_counted: bool) -> None:
-        """Estimates the tokens before the request is sent, and has the upstream count them if that is wanted."""
-        await request.tokens.estimate()
-        if is_counted:
-            asked = request.asked(carried)
-            request.tokens.counted(await self._counts.count(self._upstream.write(asked), asked.settings.extra_headers))
-        request.tokens.log_expected()
-
-    def _less_of(self, request: _Request, error: UpstreamError, sending: Sending) -> Sending:
-        """How the request is sent without what an error refuses."""
-        unset = self._completed(preparation.RequestSettings(), request.model)
-        return less_of(self._upstream, request.asked(sending.carried), unset, error, sending)
-
-    def _prepared(self, model: LanguageModelChatInformation, question: ModelCall) -> _Request:
-        configuration = self._configuration
-        chosen = configuration.request_settings(model.id)
-        settings = self._completed(chosen, model)
-        origin = Origin(self._fingerprint, model.id)
-        prefix = configuration.stream.call_id_prefix
-        rules = self._upstream.conversation_rules(settings, model.id)
-        prepared = preparation.prepare(origin, question.messages, question.options, settings, prefix, rules)
-        notes = (*prepared.notes, *self._upstream.notes(prepared.whole))
-        self._say(notes)
-        report_dropped(name for note in notes for name in note.dropped)
-        return _Request(question, origin, prepared, self._tokens(model, question), model, self._upstream.fits_answers)
-
-    def _completed(
+    def completed(
         self, settings: preparation.RequestSettings, model: LanguageModelChatInformation
     ) -> preparation.RequestSettings:
+        """The settings of requests to a model, with what is known of the model and the server."""
         made_of = settings, self._capabilities(model.id), model
         known = self._completed_settings.get(model.id)
         if known is None or known[0] != made_of:
             whole = replace(settings, capabilities=made_of[1])
-            completed = self._upstream.complete_settings(whole, self._configuration.base_url, model, self._server)
+            completed = self.writer.complete_settings(whole, self.configuration.base_url, model, self._server)
             if len(self._completed_settings) >= _MOST_KEPT:
                 self._completed_settings.clear()
             known = self._completed_settings[model.id] = (made_of, completed)
         return known[1]
 
-    async def _attempt(self, request: _Request, sending: Sending) -> None:
-        """Sends the request once, in the given way.
-
-        Raises:
-            ContextLengthExceededError: The upstream says that its input is too long.
-            UpstreamError: What else the upstream did wrong.
-        """
-        asked = request.asked(sending.carried)
-        state = preparation.ResponseState(request.origin, request.prepared.names)
-        prefix = self._configuration.stream.call_id_prefix
-        report = AttemptReport(request.question, state, request.tokens, prefix, stores=asked.settings.stores)
-        exchange = UpstreamRequest(
-            written(self._upstream, asked, sending.left_out),
-            self._protocol,
-            self._upstream.errors,
-            self._configuration.stream,
-            asked.settings.extra_headers,
-            loads_models=self._upstream.loads_models,
-            session=asked.cache_key,
-        )
-        await self._once(exchange, report, request.question, request.tokens)
-
-    async def _once(
-        self, exchange: UpstreamRequest, report: AttemptReport, question: ModelCall, tokens: RequestTokens
-    ) -> None:
-        try:
-            await self._stream(exchange, report, question, tokens)
-        except UpstreamError as error:
-            await tokens.estimated()
-            overflow = self._upstream.errors.overflow(error)
-            is_wordless = isinstance(error, UpstreamHTTPError) and error.http_status == 400 and not error.body
-            if overflow is None and is_wordless and tokens.is_nearly_full:
-                overflow = Overflow()  # Cerebras refuses what is too long without a word
-            if overflow is None:
-                raise
-            raise tokens.refused(error, overflow) from error
-
-    async def _stream(
-        self, exchange: UpstreamRequest, report: AttemptReport, question: ModelCall, tokens: RequestTokens
-    ) -> None:
-        passage = exchange.passage
-        fetches = passage is None and self._configuration.stream.files is FileMode.FETCH
-        resume = self._upstream.resume if self._upstream.pauses and passage is None else None
-        answer = stream_over_pauses(self._transport, exchange, resume, question.progress.wait)
-        async with aclosing(answer) as batches:
-            async for outputs in batches:
-                if passage is not None and not passage.has_begun and _says_something(outputs):
-                    passage.commit()
-                for output in outputs:
-                    if question.token.is_cancellation_requested:
-                        return
-                    if fetches and isinstance(output, DataPart) and is_address(output):
-                        output = await self._files.fetched(output)  # noqa: PLW2901 - the same file
-                    if isinstance(output, Finish):
-                        if passage is not None:
-                            passage.settle()
-                        await tokens.settled()  # the end says how far the estimate was off
-                    report.hand_on(output)
-                await question.progress.drain()
-
-    def _say(self, notes: Iterable[Note]) -> None:
+    def say(self, notes: Iterable[Note]) -> None:
         """Logs each kind of note once, because every request repeats the conversation."""
         for note in notes:
             if note.subject not in self._said and len(self._said) < _MAX_SAID:
                 self._said.add(note.subject)
                 _logger.warning("%s: %s; said once", note.where, note.subject)
+
+
+class ModelRequest:
+    """One question to one model of one upstream; lives for one question.
+
+    Attributes:
+        first: How it is sent at first.
+    """
+
+    first: Sending
+
+    def __init__(self, sender: RequestSender, model: LanguageModelChatInformation, question: ModelCall) -> None:
+        self._sender = sender
+        self._model = model
+        self._question = question
+        self._tokens = sender.tokens(model, question)
+        self._passage: Passage | None = None
+        self._exchange: UpstreamRequest
+        self._next: UpstreamRequest  # the same, or what goes on with its answer
+        self._report: AttemptReport
+
+    def with_less(self, error: UpstreamError, sending: Sending) -> Sending:
+        """How it is sent without what an error refuses; the same way where the error is about something else."""
+        raise NotImplementedError
+
+    def _begin(self, sending: Sending) -> tuple[UpstreamRequest, AttemptReport]:
+        """The request as it is sent, and the report of its answer.
+
+        Raises:
+            RequestNotExpressibleError: The protocol has no form for something in the request.
+        """
+        raise NotImplementedError
+
+    def give_up(self, error: BaseException) -> None:
+        """Takes the failure of the request; it is not sent again."""
+        self._tokens.close()
+        if isinstance(error, UpstreamError):
+            advise_on_key(error, self._sender.configuration)
+
+    async def send(self, attempts: Attempts) -> PausingStream | None:
+        """Sends it once, and reports the answer; gives the answer if the upstream has paused it.
+
+        Raises:
+            ContextLengthExceededError: The upstream says that its input is too long.
+            UpstreamError: What else the upstream did wrong.
+        """
+        sender, paused = self._sender, attempts.paused
+        if paused is None:
+            self._exchange, self._report = self._begin(attempts.sending)
+            self._next = self._exchange
+            self._tokens.estimate_beside()
+        elif paused.paused is not None:  # once: what is sent again after a failure is the same
+            request = sender.writer.resume(self._exchange.request, paused.paused)
+            self._next = replace(self._exchange, request=request, paused=paused)
+        exchange = self._next
+        if sender.writer.pauses and self._passage is None and attempts.pauses < MOST_PAUSES:
+            exchange = replace(exchange, goes_on=True)
+        fetches = self._passage is None and sender.configuration.stream.files is FileMode.FETCH
+        try:
+            paused = await sender.transport.ask(exchange, attempts, self._fetch if fetches else self._take)
+        except UpstreamError as error:
+            if error is self._report.failure:
+                # Some servers begin a stream, and say only then, with a status, that they are busy.
+                attempts.is_unread = attempts.paused is None and self._report.is_unread
+            overflow = sender.writer.errors.overflow(error)
+            is_wordless = isinstance(error, UpstreamHTTPError) and error.http_status == 400 and not error.body
+            if overflow is None and not is_wordless:
+                raise
+            await self._tokens.estimated()
+            if overflow is None and not self._tokens.is_nearly_full:
+                raise
+            # Cerebras refuses what is too long without a word.
+            raise self._tokens.refused(error, overflow or Overflow()) from error
+        if paused is None and attempts.sending.left_out:
+            sender.refused.keep(self._model.id, attempts.sending.left_out)
+        return paused
+
+    def _take(self, outputs: list[StreamOutput]) -> Awaitable[object] | None:
+        """Reports the outputs of one read; gives what has to be awaited before the next read."""
+        question, passage = self._question, self._passage
+        if passage is not None and not passage.has_begun and _says_something(outputs):
+            passage.commit()
+        for output in outputs:
+            if question.token.is_cancellation_requested:
+                return None
+            if isinstance(output, Finish):
+                return self._end(output)
+            self._report.hand_on(output)
+        return question.progress.drain()
+
+    async def _fetch(self, outputs: list[StreamOutput]) -> None:
+        """Reports the outputs of one read with the files that they name."""
+        for output in outputs:
+            if isinstance(output, DataPart) and is_address(output):
+                output = await self._sender.files.fetched(output)  # noqa: PLW2901 - the same file
+            if (waiting := self._take([output])) is not None:
+                await waiting
+
+    async def _end(self, finish: Finish) -> None:
+        if self._passage is not None:
+            self._passage.settle()
+        await self._tokens.settled()  # the end says how far the estimate was off
+        self._report.end(finish)
+        if self._report.failure is not None:
+            raise self._report.failure
+        if (waiting := self._question.progress.drain()) is not None:
+            await waiting
+
+
+class TranslatedRequest(ModelRequest):
+    """A request that is written on the upstream's wire."""
+
+    def __init__(self, sender: RequestSender, model: LanguageModelChatInformation, question: ModelCall) -> None:
+        super().__init__(sender, model, question)
+        configuration, writer = sender.configuration, sender.writer
+        settings = sender.completed(configuration.request_settings(model.id), model)
+        self._origin = Origin(sender.fingerprint, model.id)
+        prefix = configuration.stream.call_id_prefix
+        rules = writer.conversation_rules(settings, model.id)
+        prepared = preparation.prepare(self._origin, question.messages, question.options, settings, prefix, rules)
+        notes = (*prepared.notes, *writer.notes(prepared.whole))
+        sender.say(notes)
+        report_dropped(name for note in notes for name in note.dropped)
+        self._prepared = prepared
+        self._fits_answer = writer.fits_answers  # whether the request bounds the answer by its expected tokens
+
+    async def prepare(self) -> None:
+        """Has the tokens counted where the request or a setting needs them, and leaves out what was refused before."""
+        sender, prepared = self._sender, self._prepared
+        carried = prepared.carries & sender.writer.carries
+        is_counted = prepared.whole.settings.count_tokens is preparation.CountTokens.UPSTREAM
+        if is_counted or self._fits_answer:
+            await self._tokens.estimate()
+            if is_counted:
+                asked = self._asked(carried)
+                question, headers = sender.writer.write(asked), asked.settings.extra_headers
+                self._tokens.counted(await sender.counts.count(question, headers))
+            self._tokens.log_expected()
+        refused_before = sender.refused.of(self._model.id)
+        if refused_before:
+            sender.refused.say_what_is_left_out(sender.writer, self._asked(carried), self._unset())
+        self.first = Sending(carried, refused_before)
+
+    def with_less(self, error: UpstreamError, sending: Sending) -> Sending:
+        """See :meth:`ModelRequest.with_less`."""
+        return less_of(self._sender.writer, self._asked(sending.carried), self._unset(), error, sending)
+
+    def _unset(self) -> preparation.RequestSettings:
+        """The settings of a request without a person's own."""
+        return self._sender.completed(preparation.RequestSettings(), self._model)
+
+    def _asked(self, carried: Carried) -> preparation.ChatRequest:
+        """The request with at most the state in `carried`, and with its expected tokens where it needs them."""
+        asked = self._prepared.request(carried)
+        return replace(asked, input_tokens=self._tokens.expected) if self._fits_answer else asked
+
+    def _begin(self, sending: Sending) -> tuple[UpstreamRequest, AttemptReport]:
+        sender, asked = self._sender, self._asked(sending.carried)
+        state = preparation.ResponseState(self._origin, self._prepared.names)
+        prefix = sender.configuration.stream.call_id_prefix
+        report = AttemptReport(self._question, state, self._tokens, prefix, stores=asked.settings.stores)
+        exchange = UpstreamRequest(
+            written(sender.writer, asked, sending.left_out),
+            sender.protocol,
+            sender.writer.errors,
+            sender.configuration.stream,
+            asked.settings.extra_headers,
+            loads_models=sender.writer.loads_models,
+            session=asked.cache_key,
+        )
+        return exchange, report
+
+
+class ForwardedRequest(ModelRequest):
+    """A client's request that goes on as it came, see :mod:`partstream.upstream.forwarding`."""
+
+    def __init__(
+        self,
+        sender: RequestSender,
+        model: LanguageModelChatInformation,
+        question: ModelCall,
+        passage: Passage,
+        raw: RawRequest,
+    ) -> None:
+        super().__init__(sender, model, question)
+        _logger.debug("the request to %s is sent on as it came", model.id)
+        self._settings = settings = sender.configuration.request_settings(model.id)
+        self._passage = passage
+        self._raw = raw = raw.limited(settings.max_output_tokens)
+        completed = sender.completed(settings, model)
+        self._usage = sender.writer.usage_fields(raw.document, completed, model.id) if raw.stream_type else {}
+        session = question.options.model_options.get("_conversationId")
+        self._session = session if isinstance(session, str) else None
+        self.first = Sending(Carried.NOTHING, sender.refused.of(model.id))
+
+    def with_less(self, error: UpstreamError, sending: Sending) -> Sending:
+        """See :meth:`ModelRequest.with_less`; of what the client has sent, nothing is left out."""
+        sent = {**self._raw.document, **self._usage}
+        fields = self._sender.writer.errors.refused_fields(error, sent) & self._usage.keys()
+        return replace(sending, left_out=sending.left_out | fields)
+
+    def give_up(self, error: BaseException) -> None:
+        """Lets another model or another provider answer, in parts."""
+        super().give_up(error)
+        if self._passage is None or self._passage.has_begun or isinstance(error, EmptyAnswerError | ToolArgumentsError):
+            return  # it is whole, and the client may get it
+        failure = error if isinstance(error, UpstreamFailureError) else None
+        is_of_key = failure and self._sender.writer.errors.kind_of(failure) is ErrorKind.NO_PERMISSION
+        self._passage.leave(None if is_of_key else failure)
+
+    def _begin(self, sending: Sending) -> tuple[UpstreamRequest, AttemptReport]:
+        sender, raw, settings = self._sender, self._raw, self._settings
+        asked = {name: value for name, value in self._usage.items() if name not in sending.left_out}
+        wire, content = raw.wire(self._model.id, settings.extra_body, sender.writer.document_headers, asked)
+        exchange = UpstreamRequest(
+            wire,
+            sender.protocol,
+            sender.writer.errors,
+            sender.configuration.stream,
+            settings.extra_headers,
+            loads_models=sender.writer.loads_models,
+            session=self._session,
+            passage=self._passage,
+            content=content,
+            hides=raw.hides(asked),
+        )
+        return exchange, AttemptReport(self._question, None, self._tokens, sender.configuration.stream.call_id_prefix)
 
 
 def _says_something(outputs: Iterable[StreamOutput]) -> bool:
@@ -398,50 +464,6 @@ def _says_something(outputs: Iterable[StreamOutput]) -> bool:
         else not isinstance(one, Unmapped)
         for one in outputs
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Sending:
-    """How a request is sent: the state of earlier answers that it carries, and the optional fields that it lacks, see
-    :attr:`partstream.protocols.protocol.RequestWriter.leave_out`."""
-
-    carried: Carried
-    left_out: frozenset[str] = frozenset()
-
-
-async def send_without_what_is_refused(
-    question: ModelCall,
-    send: Callable[[Sending], Awaitable[None]],
-    sending: Sending,
-    less_of: Callable[[UpstreamError, Sending], Sending],
-) -> Sending:
-    """Sends a request; if the upstream refuses something of it, sends it again without that, each thing once.
-
-    Args:
-        question: What is asked; it must not be answered already.
-        send: Sends the request in the way that it is given.
-        sending: How the request is sent at first.
-        less_of: The way without what an error refuses; the same way where the error is about something else. It must
-            hold less of the request each time.
-
-    Returns:
-        How the request was sent that was answered.
-
-    Raises:
-        UpstreamError: The upstream refuses something else, or the answer broke after its first part.
-    """
-    while True:
-        try:
-            await send(sending)
-        except ContextLengthExceededError:  # what is left out makes no input shorter
-            raise
-        except UpstreamError as error:
-            less = sending if not question.may_be_asked_again else less_of(error, sending)
-            if less == sending:
-                raise
-            sending = less
-        else:
-            return sending
 
 
 # ---- The report to the host ----
@@ -468,6 +490,9 @@ class AttemptReport:
         tokens: Learns how the answer ended, and gives its usage.
         prefix: The prefix of the ids of calls.
         stores: Whether the upstream was asked to store the answer.
+
+    Attributes:
+        failure: The error that ended the answer, once it has ended; None for none.
     """
 
     def __init__(
@@ -487,23 +512,26 @@ class AttemptReport:
         self._stores = stores
         self._unmapped: Counter[str] = Counter()
         self._is_empty = True
+        self.failure: LanguageModelError | None = None
+
+    @property
+    def is_unread(self) -> bool:
+        """Whether the answer failed before anything of it was reported, with the status of a failure before it."""
+        error = self.failure
+        is_of_status = isinstance(error, UpstreamFailureError) and error.http_status is not None
+        return is_of_status and not self._progress.has_begun
 
     def hand_on(self, output: StreamOutput) -> None:
-        """Takes the next output of the adapter.
-
-        Raises:
-            LanguageModelError: The answer ended with it.
-        """
+        """Takes the next output of the adapter."""
         match output:
             case TextPart() | ThinkingPart() | ToolCallPart() | DataPart():
                 self._is_empty = self._is_empty and isinstance(output, ThinkingPart)
                 self._progress.report(output if self._state is None else self._state.see(output))
             case Unmapped(type=kind):
                 self._unmapped[kind] += 1
-            case Finish():
-                self._end(output)
 
-    def _end(self, finish: Finish) -> None:
+    def end(self, finish: Finish) -> None:
+        """Takes the end of the answer."""
         if self._is_empty and finish.error is None:
             reason, usage = finish.reason, finish.usage
             emptiness = EmptyAnswerError(
@@ -539,8 +567,7 @@ class AttemptReport:
         # An answer that failed before its first part reports no usage: another attempt may follow.
         if shown is not None and (self._progress.has_begun or finish.error is None):
             self._progress.report(shown)
-        if finish.error is not None:
-            raise finish.error
+        self.failure = finish.error
 
 
 class ForwardingProgress:
@@ -575,10 +602,9 @@ class ForwardingProgress:
         self._has_parts = True
         self._progress.report(part)
 
-    async def drain(self) -> None:
-        """Waits for a consumer that is slower than the upstream."""
-        if self._draining is not None:
-            await self._draining.drain()
+    def drain(self) -> Awaitable[None] | None:
+        """Waits for a consumer that is slower than the upstream; None for one that never is."""
+        return None if self._draining is None else self._draining.drain()
 
     def wait(self, reason: str, seconds: float) -> None:
         """Announces that the next attempt begins after some seconds."""
@@ -827,22 +853,21 @@ class RequestTokens:
         """Estimates the tokens; other answers go on while the ledger's file is read."""
         self._estimate = await self._accounting.read_and_estimate(self._model, self._messages, self._tools)
 
-    @asynccontextmanager
-    async def estimated_beside(self) -> AsyncIterator[None]:
-        """Estimates the tokens beside the block, if anybody needs them: a request need not wait for the number."""
-        is_wanted = self._accounting.may_learn() or _logger.isEnabledFor(logging.INFO) or self._may_be_full()
-        if self._estimate is not None or not is_wanted:
-            yield
+    def estimate_beside(self) -> None:
+        """Estimates the tokens beside the request, if anybody needs them: a request need not wait for the number."""
+        if self._estimate is not None or self._estimating is not None:
             return
+        if self._accounting.may_learn() or _logger.isEnabledFor(logging.INFO) or self._may_be_full():
+            self._estimating = asyncio.create_task(self._estimate_and_log())
 
-        async def estimate_and_log() -> None:
-            await self.estimate()
-            self.log_expected()
+    async def _estimate_and_log(self) -> None:
+        await self.estimate()
+        self.log_expected()
 
-        estimating = self._estimating = asyncio.create_task(estimate_and_log())
-        try:
-            yield
-        finally:
+    def close(self) -> None:
+        """Ends the estimate that is made beside the request."""
+        estimating = self._estimating
+        if estimating is not None:
             estimating.cancel()
             if estimating.done() and not estimating.cancelled():
                 estimating.exception()  # raised by `settled`, unless the request failed before that

@@ -1,10 +1,9 @@
-"""Sends a request and passes on the outputs of its answer: limits of time, retries, pauses of the server.
+"""Sends one request and passes on the outputs of its answer, within limits of time.
 
-Bytes go into a reader, outputs come out; this module knows HTTP and nothing of a protocol. `Transport.stream` makes
-attempts. It sends again, with growing waits, what failed before its first event, and what reports the status of a busy
-server in its first events: OpenRouter answers 200 once a model has begun. A failure after the first event ends the
-answer with an error. `stream_over_pauses` goes on with an answer that its upstream paused, until it is whole: for its
-reader it is one answer.
+Bytes go into a reader, outputs come out; this module knows HTTP and nothing of a protocol. `Transport.ask` sends one
+request and reads one answer. What follows a failure or a pause is decided in :mod:`partstream.upstream.attempts`; for
+that, `Transport.ask` notes whether anything of the answer was read. A failure after the first event ends the answer
+with an error.
 
 The head of the response decides how the body is read (`form_of`): as a stream, as one document in its place, or as an
 error, whatever its status. `Deadlines` computes the limits: to the first event, between two reads, and in total. An
@@ -17,10 +16,9 @@ model wrote.
 from __future__ import annotations
 import asyncio
 import logging
-import random
 import re
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import aclosing, closing, suppress
 from datetime import UTC, datetime
 from enum import Enum, auto
@@ -35,22 +33,20 @@ from partstream.codec.json_codec import dumps, find_non_json
 from partstream.codec.redaction import Redactor
 from partstream.codec.sse import DEFAULT_MAX_EVENT_SIZE
 from partstream.codec.text import bare_media_type
-from partstream.codec.values import dataclass, field, replace
+from partstream.codec.values import dataclass, field
 from partstream.errors import (
     EventTooLargeError,
     RequestNotExpressibleError,
     TimeoutPhase,
     UpstreamConnectionError,
     UpstreamError,
-    UpstreamFailureError,
     UpstreamHTTPError,
     UpstreamTimeoutError,
-    with_facts,
 )
 from partstream.lm.outputs import Finish, PausingStream, StreamOptions, StreamOutput, Unmapped
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.reader import ReadStep, StreamReader, Tap
-from partstream.upstream.context import TRACE, current_capture, is_one_attempt, is_traced
+from partstream.upstream.context import TRACE, current_capture, is_traced
 from partstream.upstream.forwarding import LookingReader, RawRefusal, returned_headers
 from partstream.upstream.http import HTTPAnswer, OutboundHTTPRequest, UpstreamHTTP
 from partstream.upstream.http_errors import (
@@ -65,18 +61,18 @@ if TYPE_CHECKING:
     from partstream.protocols.errors import Errors
     from partstream.protocols.protocol import Protocol
     from partstream.protocols.serve import WireRequest
-    from partstream.upstream.configuration import RetryPolicy, Timeouts
+    from partstream.upstream.attempts import Attempts
+    from partstream.upstream.configuration import Timeouts
     from partstream.upstream.forwarding import Passage
 
 AnswerReader: TypeAlias = StreamReader | LookingReader
+Take: TypeAlias = Callable[[list[StreamOutput]], Awaitable[object] | None]
+"""Takes the outputs of one read; gives what has to be awaited before the next read, or None."""
 
 _logger = logging.getLogger("partstream.upstreams")
 _REST_SECONDS: Final = 0.1
 _TURN: Final = 1024 * 1024
 """Bytes after which other tasks have their turn: a few packed bytes unpack to millions, without a wait in between."""
-
-_RETRIED_STATUSES: Final = frozenset({408, 409, 425, 429})
-"""Beside those from 500 on except 501, for what the server cannot do at all."""
 
 
 class Transport:
@@ -85,69 +81,50 @@ class Transport:
     The code that made the connections closes them.
     """
 
-    def __init__(self, http: UpstreamHTTP, timeouts: Timeouts, retry: RetryPolicy) -> None:
+    def __init__(self, http: UpstreamHTTP, timeouts: Timeouts) -> None:
         self._http = http
         self._timeouts = timeouts
-        self._retry = retry
         self._numbers = count(1)
 
-    async def stream(
-        self, exchange: UpstreamRequest, on_wait: Callable[[str, float], object] = lambda reason, seconds: None
-    ) -> AsyncGenerator[list[StreamOutput]]:
-        """Sends a request and yields the outputs of its answer as they arrive, a Finish the last of them.
+    async def ask(
+        self,
+        exchange: UpstreamRequest,
+        attempts: Attempts,
+        take: Take,
+    ) -> PausingStream | None:
+        """Sends a request once and passes on the outputs of its answer as they arrive, a Finish the last of them.
 
         The headers of the exchange win over those of the configuration, and those over the headers of the protocol.
 
-        Closing the iterator, or cancelling the task that waits for it, closes the connection at once.
+        Cancelling the task closes the connection at once.
 
         Args:
             exchange: The request, and how its answer is read.
-            on_wait: Called before each pause with what failed, in a sentence, and its seconds.
+            attempts: The state of the request; knows afterwards whether anything of the response was read.
+            take: Takes the outputs of one read; gives what has to be awaited before the next read, or None.
+
+        Returns:
+            The answer, if the server has paused it and it is to be gone on with.
 
         Raises:
             CredentialError: The key cannot be had.
             UpstreamError: There is no answer to read: no connection, an HTTP error, a limit of time.
         """
-        request = self._request(exchange)
-        attempt = 1
-        while True:
-            number = next(self._numbers)
-            trace = AttemptTrace(number) if is_traced(_trace_logger) else None
-            reader = exchange.make_reader(trace)
-            failure: UpstreamError | None = None
-            wait: float | None = None
-            has_parts = exchange.paused is not None  # what goes on with an answer cannot begin it again
-            if exchange.passage is not None:
-                exchange.passage.begin()
-            try:
-                async with aclosing(self._attempt(exchange, request, reader, trace)) as answer:
-                    async for outputs in answer:
-                        if not has_parts:
-                            has_parts = any(not isinstance(one, Finish | Unmapped) for one in outputs)
-                            has_parts = has_parts or exchange.has_passed
-                            failure = None if has_parts else _reported_status(outputs)
-                            wait = self._wait_before_retry(failure, attempt, exchange.errors)
-                            if wait is not None:
-                                break
-                        yield outputs
-            except UpstreamError as error:
-                # An error of HTTP comes in place of an answer, also as a document under a status of success.
-                is_unread = isinstance(error, UpstreamHTTPError) or not reader.started
-                # With the answer that it should go on with, or in the middle of its bytes.
-                is_lost = (exchange.paused is not None and reader.finished) or exchange.has_passed
-                failure = error if is_unread and not is_lost else None
-                wait = self._wait_before_retry(failure, attempt, exchange.errors)
-                if wait is None:
-                    raise
-            if failure is None or wait is None:
-                return
-            said, _, more = with_facts(failure.statement, failure).partition("\n")
-            _logger.warning("attempt %d failed, the next in %.1f s: %s", attempt, wait, said)
-            if more:
-                _logger.debug("attempt %d: %s", attempt, more)
-            on_wait(failure.statement, wait)
-            await asyncio.sleep(wait)
-            attempt += 1
+        trace = AttemptTrace(next(self._numbers)) if is_traced(_trace_logger) else None
+        reader = exchange.make_reader(trace)
+        if exchange.passage is not None:
+            exchange.passage.begin()
+        attempts.is_unread = False
+        try:
+            await self._ask(exchange, reader, trace, attempts, take)
+        except UpstreamError as error:
+            # An error of HTTP comes in place of an answer, also as a document under a status of success.
+            is_unread = isinstance(error, UpstreamHTTPError) or not reader.started
+            # With the answer that it should go on with, or in the middle of its bytes.
+            is_lost = (exchange.paused is not None and reader.finished) or exchange.has_passed
+            attempts.is_unread = is_unread and not is_lost
+            raise
+        return reader.paused if exchange.goes_on and not reader.finished else None
 
     def _request(self, exchange: UpstreamRequest) -> OutboundHTTPRequest:
         asked = exchange.request
@@ -161,43 +138,53 @@ class Transport:
             exchange.session,
         )
 
-    async def _attempt(
+    async def _ask(
         self,
         exchange: UpstreamRequest,
-        request: OutboundHTTPRequest,
         reader: AnswerReader,
         trace: AttemptTrace | None,
-    ) -> AsyncGenerator[list[StreamOutput]]:
-        loop = asyncio.get_running_loop()
-        deadlines = Deadlines(exchange.limits(self._timeouts), loop.time())
-        async with aclosing(await self._send(request, deadlines, exchange)) as answer:
+        attempts: Attempts,
+        take: Take,
+    ) -> None:
+        deadlines = Deadlines(exchange.limits(self._timeouts), asyncio.get_running_loop().time())
+        async with aclosing(await self._send(self._request(exchange), deadlines, exchange, attempts)) as answer:
             if trace is not None:
                 trace.redactor = answer.redactor
             if await self._is_document(answer, exchange, reader):
-                yield redacted_outputs(await read_document(answer, exchange, reader, deadlines), answer)
+                outputs = redacted_outputs(await read_document(answer, exchange, reader, deadlines), answer)
+                if (waiting := take(outputs)) is not None:
+                    await waiting
                 return
-            with closing(_Pieces(answer, deadlines)) as pieces:
-                while not exchange.is_over(reader):
-                    failure: UpstreamError | None = None
-                    outputs: list[StreamOutput] = []
-                    try:
-                        piece = await pieces.next()
-                    except TimeoutError:
-                        failure = deadlines.error()
-                        answer.late(failure, is_whole=reader.ending)
-                    except httpx2.RequestError as error:
-                        failure = answer.broke(error, established=reader.started)
-                    else:
-                        outputs = reader.feed(piece) if piece else _ended(reader, answer.url)
-                        deadlines.arrived(loop.time(), events=reader.started, ending=reader.failing or reader.ending)
-                    # Here, so that the client's error, which may quote a key, is no context of it.
-                    if failure is not None:
-                        outputs = _broken(reader, failure)
-                    if outputs or exchange.passage is not None:
-                        yield redacted_outputs(outputs, answer)
-                        deadlines.resumed(loop.time())
-            await pieces.read_away()
-            answer.is_over()
+            await self._read(answer, exchange, reader, deadlines, take)
+
+    async def _read(
+        self, answer: HTTPAnswer, exchange: UpstreamRequest, reader: AnswerReader, deadlines: Deadlines, take: Take
+    ) -> None:
+        """Reads a stream to its end, or to a pause."""
+        loop = asyncio.get_running_loop()
+        with closing(_Pieces(answer, deadlines)) as pieces:
+            while not exchange.is_over(reader):
+                failure: UpstreamError | None = None
+                outputs: list[StreamOutput] = []
+                try:
+                    piece = await pieces.next()
+                except TimeoutError:
+                    failure = deadlines.error()
+                    answer.late(failure, is_whole=reader.ending)
+                except httpx2.RequestError as error:
+                    failure = answer.broke(error, established=reader.started)
+                else:
+                    outputs = reader.feed(piece) if piece else _ended(reader, answer.url)
+                    deadlines.arrived(loop.time(), events=reader.started, ending=reader.failing or reader.ending)
+                # Here, so that the client's error, which may quote a key, is no context of it.
+                if failure is not None:
+                    outputs = _broken(reader, failure)
+                if outputs or exchange.passage is not None:
+                    if (waiting := take(redacted_outputs(outputs, answer))) is not None:
+                        await waiting
+                    deadlines.resumed(loop.time())
+        await pieces.read_away()
+        answer.is_over()
 
     @staticmethod
     async def _is_document(answer: HTTPAnswer, exchange: UpstreamRequest, reader: AnswerReader) -> bool:
@@ -215,7 +202,12 @@ class Transport:
             reader.responded(answer.response.status_code, answer.response.headers, answer.redactor, fits=fits)
         return is_document
 
-    async def _send(self, request: OutboundHTTPRequest, deadlines: Deadlines, exchange: UpstreamRequest) -> HTTPAnswer:
+    async def _send(
+        self, request: OutboundHTTPRequest, deadlines: Deadlines, exchange: UpstreamRequest, attempts: Attempts
+    ) -> HTTPAnswer:
+        key = attempts.key = attempts.renewed or await self._http.key()
+        attempts.renewed = None
+
         def limit() -> asyncio.Timeout:
             deadlines.restart(asyncio.get_running_loop().time())
             return asyncio.timeout_at(deadlines.next)
@@ -225,41 +217,10 @@ class Transport:
         if capture is not None:
             kept = partial(capture.exchange, exchange.protocol.name, shown=exchange.options)
         try:
-            return await self._http.send(request, limit, capture=kept)
+            return await self._http.send(request, key, limit, capture=kept)
         except TimeoutError:
             failure = deadlines.error()
         raise failure
-
-    def _wait_before_retry(self, error: UpstreamError | None, attempt: int, errors: Errors) -> float | None:
-        """How many seconds to wait before the next attempt, or None for no further one."""
-        policy = self._retry
-        if error is None or attempt >= policy.attempts or is_one_attempt() or not _can_be_retried(error, errors):
-            return None
-        if error.retry_after is not None:
-            return error.retry_after if error.retry_after <= policy.longest_wait else None
-        most = min(policy.longest_wait, policy.first_wait * 2 ** (attempt - 1))
-        return random.uniform(most / 2, most)  # noqa: S311 - spreads clients, guards nothing
-
-
-def _can_be_retried(error: UpstreamError, errors: Errors) -> bool:
-    if isinstance(error, UpstreamHTTPError | UpstreamFailureError):
-        kind = errors.kind_of(error)
-        if (kind is not None and kind.outranks_status) or errors.overflow(error) is not None:
-            return False  # no credit, and what a filter or the model's window refuses, stays so
-        if isinstance(error, UpstreamHTTPError) and error.should_retry is not None:
-            return error.should_retry
-        status = error.http_status or 0
-        return status in _RETRIED_STATUSES or (status >= 500 and status != 501)
-    if isinstance(error, UpstreamTimeoutError):
-        return error.phase is TimeoutPhase.CONNECT  # a slow model would only be asked twice
-    return isinstance(error, UpstreamConnectionError) and not error.lasts
-
-
-def _reported_status(outputs: list[StreamOutput]) -> UpstreamError | None:
-    """The failure that ends an answer and names an HTTP status, or None."""
-    last = outputs[-1] if outputs else None
-    error = last.error if isinstance(last, Finish) else None
-    return error if isinstance(error, UpstreamFailureError) and error.http_status is not None else None
 
 
 def _broken(reader: AnswerReader, error: UpstreamError) -> list[StreamOutput]:
@@ -324,8 +285,7 @@ class UpstreamRequest:
         headers: Headers that were set for this request; they win over all others.
         paused: The adapter of the answer that the upstream paused and that this request goes on with; None for a new
             answer.
-        on_pause: Takes the adapter of an answer that the upstream paused, for another request that goes on with it;
-            None where a pause is the end.
+        goes_on: Whether another request goes on with an answer that the upstream pauses; otherwise a pause is the end.
         loads_models: Whether the upstream may load a model before it says anything.
         session: The id of the conversation, see :attr:`partstream.upstream.http.OutboundHTTPRequest.session`.
         passage: The way of the answer's own bytes to the client, where the request goes on as it came; else None.
@@ -339,7 +299,7 @@ class UpstreamRequest:
     options: StreamOptions
     headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
     paused: PausingStream | None = field(default=None, repr=False)
-    on_pause: Callable[[PausingStream], object] | None = field(default=None, repr=False)
+    goes_on: bool = False
     loads_models: bool = False
     session: str | None = None
     passage: Passage | None = field(default=None, repr=False)
@@ -382,67 +342,12 @@ class UpstreamRequest:
 
     def is_over(self, reader: AnswerReader) -> bool:
         """Whether nothing more of the response is read: it has ended, or it is paused and another goes on with it."""
-        if reader.finished:
-            return True
-        paused = None if self.on_pause is None else reader.paused
-        if self.on_pause is None or paused is None:
-            return False
-        self.on_pause(paused)
-        return True
+        return reader.finished or (self.goes_on and reader.paused is not None)
 
     @property
     def takes_documents(self) -> bool:
         """Whether a document that the upstream sends in place of a stream can be read."""
         return self.protocol.read_response().has_documents
-
-
-MOST_PAUSES: Final = 10
-"""The most continuations of one answer: the tools of a server that never ends would cost without end."""
-
-
-def stream_over_pauses(
-    transport: Transport,
-    exchange: UpstreamRequest,
-    resume: Callable[[WireRequest, Mapping[str, Any]], WireRequest] | None,
-    on_wait: Callable[[str, float], object],
-) -> AsyncGenerator[list[StreamOutput]]:
-    """Sends a request and yields the outputs of its answer, of which its upstream may make several responses.
-
-    The last output is the one Finish. An answer that is still paused after :data:`MOST_PAUSES` requests more is
-    incomplete.
-
-    Args:
-        transport: Sends requests.
-        exchange: The request, and how its answer is read.
-        resume: Makes the request that goes on, see :attr:`partstream.protocols.protocol.RequestWriter.resume`; None
-            where no server pauses.
-        on_wait: Called before each pause between attempts, see :meth:`Transport.stream`.
-
-    Raises:
-        CredentialError: The key cannot be had.
-        UpstreamError: There is no answer to read, or none to go on with.
-    """
-    return transport.stream(exchange, on_wait) if resume is None else _responses(transport, exchange, resume, on_wait)
-
-
-async def _responses(
-    transport: Transport,
-    exchange: UpstreamRequest,
-    resume: Callable[[WireRequest, Mapping[str, Any]], WireRequest],
-    on_wait: Callable[[str, float], object],
-) -> AsyncGenerator[list[StreamOutput]]:
-    paused: list[PausingStream] = []
-    sent = exchange
-    for left in range(MOST_PAUSES, -1, -1):
-        on_pause = paused.append if left else None
-        async with aclosing(transport.stream(replace(sent, on_pause=on_pause), on_wait)) as batches:
-            async for outputs in batches:
-                yield outputs
-        if not paused:
-            return
-        answer = paused.pop()
-        _logger.info("the upstream paused its answer; going on with it, at most %d times more", left - 1)
-        sent = replace(exchange, request=resume(exchange.request, answer.paused or {}), paused=answer)
 
 
 def body_document(body: Mapping[str, Any]) -> bytes:

@@ -1,0 +1,437 @@
+"""The one loop of attempts: what follows when a request to an upstream fails.
+
+`carry_out` sends a request and looks at how it ended. What ended it, an error or a pause of the server, goes down the
+rows of `ROWS`; the first that fits names the action. An action that turns out to be impossible is spent: the same
+failure goes down the rows again. After the last row, the request has failed.
+
+| row | fits | action |
+|---|---|---|
+| a pause | the server paused its answer | `Continue`: a request that goes on with it |
+| a refused key | HTTP 401, once for each response | `Renew`: the same with another key |
+| a passing failure | nothing was read, and the status or the connection passes | `Retry`: the same after a wait |
+| a refused field | the error names what the request holds | `Drop`: the same without that |
+| a missing path | HTTP 404 or 405 that blames no model, once | `Redetect`: in the protocol found out now |
+| a failing model | another model may do better | `NextModel`: the next fallback model |
+
+The order is that of cost: what comes first asks the same again, what comes last asks something else. Nothing begins
+an answer anew once a part was reported or nobody waits: then a pause is gone on with, and the request that goes on
+may be sent again. Each kind of action has its allowance, so that the number of requests is bounded (`most_requests`),
+and no wait is longer than the retry policy allows.
+
+`Attempts` is the state of one request and belongs to nobody else. `Asking` is what the loop knows of a request: how it
+is sent, and what its sender can do about a failure. Answers, lists of models and documents have one each; whatever
+cannot be done has a default that does nothing. This module opens no connection and knows no protocol.
+"""
+
+from __future__ import annotations
+import asyncio
+import logging
+import random
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from partstream.codec.values import dataclass
+from partstream.conversation.provider_state import Carried
+from partstream.errors import (
+    ContextLengthExceededError,
+    TimeoutPhase,
+    TruncatedStreamError,
+    UpstreamConnectionError,
+    UpstreamError,
+    UpstreamFailureError,
+    UpstreamHTTPError,
+    UpstreamTimeoutError,
+    with_facts,
+)
+from partstream.lm.outputs import PausingStream
+from partstream.protocols.errors import COMMON_ERRORS, Errors
+from partstream.upstream.context import is_one_attempt
+from partstream.upstream.http_errors import says_path_is_missing
+
+if TYPE_CHECKING:
+    from partstream.lm.provider import LanguageModelChatInformation
+    from partstream.upstream.configuration import RetryPolicy
+    from partstream.upstream.endpoint import Secret
+
+_logger = logging.getLogger("partstream.upstreams")
+
+MOST_PAUSES: Final = 10
+"""The most continuations of one answer: the tools of a server that never ends would cost without end."""
+
+MOST_DROPS: Final = 16
+"""How often a request to one model is sent with less; each time it lacks something more."""
+
+Failure: TypeAlias = UpstreamError | PausingStream
+"""What ended a request without an answer that is whole."""
+
+
+# ---- The state ----
+
+
+@dataclass(frozen=True, slots=True)
+class Sending:
+    """How a request is sent: the state of earlier answers that it carries, and the optional fields that it lacks, see
+    :attr:`partstream.protocols.protocol.RequestWriter.leave_out`."""
+
+    carried: Carried = Carried.NOTHING
+    left_out: frozenset[str] = frozenset()
+
+
+@dataclass(slots=True)
+class Attempts:
+    """The state of one request: how it is sent next, and how much of each allowance was spent.
+
+    Attributes:
+        sending: How the request is sent.
+        key: The key of the last request; None where it was sent without one.
+        renewed: The key for the next request, where the one before was refused.
+        paused: The answer that the next request goes on with; None where it begins one.
+        is_unread: Whether the last request failed before anything of its response was read.
+        requests: How many requests were sent.
+        pauses: How often the answer was gone on with.
+        retries: How often the same was sent after a wait, since the last response.
+        drops: How often the request to this model was sent with less.
+        models: How many fallback models were asked.
+        has_renewed: Whether another key was asked for, since the last response.
+        has_redetected: Whether the protocol was found out anew.
+        no_other_model: Whether no fallback model is left that may do better.
+    """
+
+    sending: Sending = Sending()
+    key: Secret | None = None
+    renewed: Secret | None = None
+    paused: PausingStream | None = None
+    is_unread: bool = False
+    requests: int = 0
+    pauses: int = 0
+    retries: int = 0
+    drops: int = 0
+    models: int = 0
+    has_renewed: bool = False
+    has_redetected: bool = False
+    no_other_model: bool = False
+
+    def begin_response(self, paused: PausingStream | None = None) -> None:
+        """The next request asks for another response than the ones before."""
+        self.paused, self.retries, self.has_renewed = paused, 0, False
+
+    def begin_request(self, sending: Sending) -> None:
+        """The next request goes to another model, or in another protocol."""
+        self.sending, self.drops = sending, 0
+        self.begin_response()
+
+
+def most_requests(policy: RetryPolicy, models: int) -> int:
+    """The most requests that one answer takes.
+
+    Args:
+        policy: When the same is sent again.
+        models: How many models may be asked, the first included.
+    """
+    same = policy.attempts - 1 + 1  # after a wait, and with another key
+    beginnings = models + 1  # one more in another protocol
+    return beginnings * (1 + MOST_DROPS + same) + MOST_PAUSES * (1 + same)
+
+
+class Asking:
+    """One request as the loop sees it. The defaults can do nothing about a failure.
+
+    Attributes:
+        policy: When the same is sent again; None for never.
+        errors: How the upstream reports errors.
+    """
+
+    policy: RetryPolicy | None = None
+    errors: Errors = COMMON_ERRORS
+
+    @property
+    def may_begin_anew(self) -> bool:
+        """Whether another answer may take the place of this one: nothing was reported, and the caller still waits."""
+        return True
+
+    async def send(self, attempts: Attempts) -> PausingStream | None:
+        """Sends the request once and reports its answer; gives the answer if the server has paused it and it is to be
+        gone on with.
+
+        Raises:
+            UpstreamError: There is no answer, or it failed.
+        """
+        raise NotImplementedError
+
+    def with_less(self, error: UpstreamError, sending: Sending) -> Sending:
+        """The way of sending without what an error refuses; the same way where the error is about something else. It
+        holds less each time."""
+        return sending
+
+    async def renew(self, refused: Secret) -> Secret | None:
+        """Another key than a refused one; None if there is no other."""
+        return None
+
+    async def redetect(self, error: UpstreamError) -> Sending | None:
+        """How the request is sent in the protocol that is found out now; None where it is the one before."""
+        return None
+
+    async def next_model(self, error: UpstreamError) -> Sending | None:
+        """How the request is sent to the next fallback model; None where none may do better."""
+        return None
+
+    def announce(self, reason: str, seconds: float) -> None:
+        """Takes what failed, in a sentence, and the seconds until the next request."""
+
+    def give_up(self, error: BaseException) -> None:
+        """Takes the failure of the request in this protocol to this model; another may follow."""
+
+
+# ---- Actions ----
+
+
+@dataclass(frozen=True, slots=True)
+class Continue:
+    """Go on with the answer that the server has paused."""
+
+    paused: PausingStream
+
+    async def follow(self, attempts: Attempts, asking: Asking) -> bool:
+        """Acts; whether another request follows."""
+        attempts.pauses += 1
+        left = MOST_PAUSES - attempts.pauses
+        _logger.info("the upstream paused its answer; going on with it, at most %d times more", left)
+        attempts.begin_response(self.paused)
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class Renew:
+    """Send the same with another key than the refused one."""
+
+    refused: Secret
+
+    async def follow(self, attempts: Attempts, asking: Asking) -> bool:
+        """Acts; whether another request follows."""
+        attempts.has_renewed = True
+        attempts.renewed = await asking.renew(self.refused)
+        if attempts.renewed is not None:
+            _logger.info("sending the request again with a new key: the upstream refused the one before")
+        return attempts.renewed is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """Send the same after some seconds."""
+
+    error: UpstreamError
+    wait: float
+
+    async def follow(self, attempts: Attempts, asking: Asking) -> bool:
+        """Acts; whether another request follows."""
+        attempts.retries += 1
+        said, _, more = with_facts(self.error.statement, self.error).partition("\n")
+        _logger.warning("attempt %d failed, the next in %.1f s: %s", attempts.retries, self.wait, said)
+        if more:
+            _logger.debug("attempt %d: %s", attempts.retries, more)
+        asking.announce(self.error.statement, self.wait)
+        await asyncio.sleep(self.wait)
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """Send the same in a way that holds less."""
+
+    sending: Sending
+
+    async def follow(self, attempts: Attempts, asking: Asking) -> bool:
+        """Acts; whether another request follows."""
+        attempts.drops += 1
+        attempts.sending = self.sending
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class Redetect:
+    """Find out anew what the server speaks, and ask in that protocol."""
+
+    error: UpstreamError
+
+    async def follow(self, attempts: Attempts, asking: Asking) -> bool:
+        """Acts; whether another request follows."""
+        attempts.has_redetected = True
+        asking.give_up(self.error)
+        if (first := await asking.redetect(self.error)) is not None:
+            attempts.begin_request(first)
+        return first is not None
+
+
+@dataclass(frozen=True, slots=True)
+class NextModel:
+    """Ask the next fallback model."""
+
+    error: UpstreamError
+
+    async def follow(self, attempts: Attempts, asking: Asking) -> bool:
+        """Acts; whether another request follows."""
+        asking.give_up(self.error)
+        if (first := await asking.next_model(self.error)) is not None:
+            attempts.models += 1
+            attempts.begin_request(first)
+        else:
+            attempts.no_other_model = True
+        return first is not None
+
+
+class Fail:
+    """Give the request up."""
+
+    async def follow(self, attempts: Attempts, asking: Asking) -> bool:
+        """No request follows."""
+        return False
+
+
+Action: TypeAlias = Continue | Renew | Retry | Drop | Redetect | NextModel | Fail
+
+
+# ---- The table ----
+
+
+def _pause(failure: Failure, attempts: Attempts, asking: Asking) -> Action | None:
+    return None if isinstance(failure, UpstreamError) else Continue(failure)
+
+
+def _refused_key(failure: Failure, attempts: Attempts, asking: Asking) -> Action | None:
+    is_refused = isinstance(failure, UpstreamHTTPError) and failure.http_status == _UNAUTHORIZED
+    return Renew(attempts.key) if is_refused and attempts.key is not None and not attempts.has_renewed else None
+
+
+def _passing_failure(failure: Failure, attempts: Attempts, asking: Asking) -> Action | None:
+    policy = asking.policy
+    if policy is None or not isinstance(failure, UpstreamError) or not attempts.is_unread:
+        return None
+    if attempts.retries + 1 >= policy.attempts or is_one_attempt() or not can_be_retried(failure, asking.errors):
+        return None
+    if failure.retry_after is not None:
+        return Retry(failure, failure.retry_after) if failure.retry_after <= policy.longest_wait else None
+    most = min(policy.longest_wait, policy.first_wait * 2**attempts.retries)
+    return Retry(failure, random.uniform(most / 2, most))  # noqa: S311 - spreads clients, guards nothing
+
+
+def _refused_field(failure: Failure, attempts: Attempts, asking: Asking) -> Action | None:
+    # What is left out makes no input shorter.
+    if not isinstance(failure, UpstreamError) or isinstance(failure, ContextLengthExceededError):
+        return None
+    less = attempts.sending if attempts.drops >= MOST_DROPS else asking.with_less(failure, attempts.sending)
+    return None if less == attempts.sending else Drop(less)
+
+
+def _missing_path(failure: Failure, attempts: Attempts, asking: Asking) -> Action | None:
+    if not isinstance(failure, UpstreamError) or attempts.has_redetected:
+        return None
+    return Redetect(failure) if says_path_is_missing(failure) else None
+
+
+def _failing_model(failure: Failure, attempts: Attempts, asking: Asking) -> Action | None:
+    if not isinstance(failure, UpstreamError) or attempts.no_other_model:
+        return None
+    may_help = isinstance(failure, ContextLengthExceededError) or helps_another_model(failure, asking.errors)
+    return NextModel(failure) if may_help else None
+
+
+ROWS: Final[tuple[Callable[[Failure, Attempts, Asking], Action | None], ...]] = (
+    _pause,
+    _refused_key,
+    _passing_failure,
+    _refused_field,
+    _missing_path,
+    _failing_model,
+)
+"""All rows; the first that fits names the action."""
+
+_ROWS_OF_AN_ANSWER: Final = {True: ROWS[:3], False: ROWS[:1]}
+"""The rows for an answer that cannot begin anew, by whether the request goes on with it."""
+
+_UNAUTHORIZED: Final = 401
+
+_RETRIED_STATUSES: Final = frozenset({408, 409, 425, 429})
+"""Beside those from 500 on except 501, for what the server cannot do at all."""
+
+_STATUSES_OF_A_MODEL: Final = frozenset({408, 425, 429})
+"""Beside those from 500 on. Other statuses blame the request or the key, and another model would get the same."""
+
+
+def action_after(failure: Failure, attempts: Attempts, asking: Asking) -> Action:
+    """What follows a failure."""
+    is_continued = attempts.paused is not None
+    rows = ROWS if asking.may_begin_anew and not is_continued else _ROWS_OF_AN_ANSWER[is_continued]
+    found = (row(failure, attempts, asking) for row in rows)
+    return next((action for action in found if action is not None), Fail())
+
+
+def can_be_retried(error: UpstreamError, errors: Errors) -> bool:
+    """Whether the same request may have an answer after a while."""
+    if isinstance(error, UpstreamHTTPError | UpstreamFailureError):
+        kind = errors.kind_of(error)
+        if (kind is not None and kind.outranks_status) or errors.overflow(error) is not None:
+            return False  # no credit, and what a filter or the model's window refuses, stays so
+        if isinstance(error, UpstreamHTTPError) and error.should_retry is not None:
+            return error.should_retry
+        status = error.http_status or 0
+        return status in _RETRIED_STATUSES or (status >= 500 and status != 501)
+    if isinstance(error, UpstreamTimeoutError):
+        return error.phase is TimeoutPhase.CONNECT  # a slow model would only be asked twice
+    return isinstance(error, UpstreamConnectionError) and not error.lasts
+
+
+def helps_another_model(error: UpstreamError, errors: Errors) -> bool:
+    """Tells whether another model can answer after this error of the first."""
+    if isinstance(error, UpstreamHTTPError):
+        status = error.http_status or 0
+        return status in _STATUSES_OF_A_MODEL or status >= 500
+    if isinstance(error, UpstreamFailureError):
+        kind = errors.kind_of(error)
+        return kind is not None and kind.is_passing
+    if isinstance(error, UpstreamTimeoutError):
+        return error.phase is not TimeoutPhase.TOTAL  # a person has waited for that long: enough
+    return isinstance(error, UpstreamConnectionError | TruncatedStreamError)
+
+
+def has_more_room(
+    other: LanguageModelChatInformation, refused_by: LanguageModelChatInformation, error: UpstreamError
+) -> bool:
+    """Tells whether another model may take an input that was too long for the first: it has a larger known limit."""
+    if not isinstance(error, ContextLengthExceededError):
+        return False
+    return other.max_input_tokens > max(error.limit or 0, error.count or 0, refused_by.max_input_tokens)
+
+
+# ---- The loop ----
+
+
+async def carry_out(asking: Asking, attempts: Attempts) -> None:
+    """Sends a request until it is answered, or nothing helps.
+
+    Raises:
+        CredentialError: The key cannot be had.
+        UpstreamError: The last request could not be answered.
+    """
+    try:
+        while True:
+            attempts.requests += 1
+            try:
+                paused = await asking.send(attempts)
+            except UpstreamError as error:
+                if not await _follow(error, attempts, asking):
+                    raise
+            else:
+                if paused is None:
+                    return
+                await _follow(paused, attempts, asking)
+    except BaseException as error:
+        asking.give_up(error)
+        raise
+
+
+async def _follow(failure: Failure, attempts: Attempts, asking: Asking) -> bool:
+    """Acts after a failure; whether another request follows."""
+    while not isinstance(action := action_after(failure, attempts, asking), Fail):
+        if await action.follow(attempts, asking):
+            return True
+    return False
