@@ -263,16 +263,20 @@ class _Wanted(NamedTuple):
 
     def spans(self, text: str) -> Iterator[_Span]:
         """The places of the secrets in a view."""
+        # Nearly no text holds even the beginning of a secret, whole or cut off.
         for secret in self.plain:
-            yield from _found(secret, text)
-            yield from _found_cut(secret, text)
+            if secret[:_SHORTEST_ENCODED] in text:
+                yield from _found(secret, text)
+                yield from _found_cut(secret, text)
         if self.base64:
             normal = text.translate(_BASE64URL_TO_BASE64)
             for form in self.base64:
-                yield from _whole_runs(text, (*_found(form, normal), *_found_cut(form, normal)))
+                if form[:_SHORTEST_ENCODED] in normal:
+                    yield from _whole_runs(text, (*_found(form, normal), *_found_cut(form, normal)))
             lower = text.translate(_TO_LOWER)
             for form in self.lower:
-                yield from (*_found(form, lower), *_found_cut(form, lower))
+                if form[:_SHORTEST_ENCODED] in lower:
+                    yield from (*_found(form, lower), *_found_cut(form, lower))
 
 
 def names_a_secret(name: str) -> bool:
