@@ -25,7 +25,7 @@ from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.serve import WireRequest
 from partstream.upstream.attempts import Attempts
 from partstream.upstream.configuration import Timeouts
-from partstream.upstream.http import HTTPAnswer, place_of
+from partstream.upstream.http import HTTPAnswer, RequestHead, place_of
 from partstream.upstream.http_connection import AnswerBody
 from partstream.upstream.transport import Transport, UpstreamRequest
 
@@ -50,7 +50,7 @@ class _Body(AnswerBody):
         pass
 
 
-_PLACE = place_of("http://127.0.0.1", "/v1/responses", "")
+_HEAD = RequestHead("POST", place_of("http://127.0.0.1", "/v1/responses", ""), {}, {})
 
 
 class _Http:
@@ -71,16 +71,14 @@ class _Http:
         response = httpx2.Response(200, headers=head, stream=body, request=request, extensions={"body": body})
         open_exchange = options.get("capture")
         if open_exchange is None:
-            return HTTPAnswer(response, _PLACE, {})
-        return HTTPAnswer(response, _PLACE, {}, capture=_begun(open_exchange, response))
+            return HTTPAnswer(response, _HEAD)
+        return HTTPAnswer(response, _HEAD, _begun(open_exchange, response))
 
 
 def _begun(open_exchange: Callable[..., Any], response: httpx2.Response) -> Any:
-    from partstream.codec.redaction import Redactor  # noqa: PLC0415 - as the next
-    from partstream.upstream.http import BuiltRequest, begin_exchange, take_head  # noqa: PLC0415 - a checkout may have none
+    from partstream.upstream.http import begin_exchange, take_head  # noqa: PLC0415 - a checkout may have none
 
-    built = BuiltRequest("POST", _PLACE, {}, b"{}", {})
-    exchange = begin_exchange(open_exchange, built, (), (), Redactor)
+    exchange = begin_exchange(open_exchange, _HEAD, b"{}", ())
     take_head(exchange, response)
     return exchange
 

@@ -27,7 +27,7 @@ import sys
 from collections.abc import Awaitable, Callable, Container, Iterable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, aclosing, contextmanager, nullcontext
 from contextvars import ContextVar
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, lru_cache
 from importlib.util import find_spec
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
@@ -48,7 +48,7 @@ from partstream.upstream.attempts import Asking, Attempts, carry_out
 from partstream.upstream.context import CapturedRequest, ExchangeTap
 from partstream.upstream.discovery import FetchResponse
 from partstream.upstream.forwarding import SEALING_HEADER
-from partstream.upstream.http_connection import AnswerBody, DirectTransport, Origin, PlainRequest
+from partstream.upstream.http_connection import AnswerBody, DirectTransport, Origin, PlainRequest, plain_head
 from partstream.upstream.http_errors import redacted_error
 
 if TYPE_CHECKING:
@@ -87,6 +87,7 @@ class UpstreamHTTP:
         )
         self._connections = Connections(configuration) if connections is None else connections
         self._owns_connections = connections is None
+        self._last: tuple[tuple[object, ...], RequestHead] | None = None
 
     @property
     def base_path(self) -> str:
@@ -142,35 +143,28 @@ class UpstreamHTTP:
             UpstreamTimeoutError: The upstream did not accept a connection in time.
             TimeoutError: The limit was reached.
         """
-        built = self._build(request, key)
+        head, content = self._head(request, key), request.content or b""
         exchange, has_head = None, False
         if capture is not None:
-            # In the bodies, as in a list of models, only what is a secret by its name is hidden: people write of the
-            # words that other headers hold.
-            own_headers = {name.lower() for name in request.own_headers}
-            named = _SentSecrets(built.sent, built.place.url, self._keys)
-            exchange = begin_exchange(capture, built, self._secrets | self._keys, own_headers, named.redactor)
-        _logger.debug("%s %s: sending %d bytes", request.method, request.path, len(request.content or b""))
+            exchange = begin_exchange(capture, head, content, {name.lower() for name in request.own_headers})
+        _logger.debug("%s %s: sending %d bytes", request.method, request.path, len(content))
         failure: errors.UpstreamError | None = None
         try:
             async with limit():
-                response = await self._connections.send(
-                    built, exchange, partial(endpoint.redactor_of, built.sent, self._secrets | self._keys)
-                )
+                response = await self._connections.send(head, content, exchange)
         except httpx2.ConnectTimeout:
             failure = self._not_connected()
         except TimeoutError:
             raise
         except Exception as error:  # beside its own errors, the client lets out those of addresses and of sockets
-            redactor = endpoint.redactor_of(built.sent, self._secrets | self._keys)
-            failure = connection_error(built.place.shown, error, redactor=redactor, proxy=self._connections.proxy)
+            failure = connection_error(head.place.shown, error, redactor=head.redactor, proxy=self._connections.proxy)
         else:
             if exchange is not None:
                 take_head(exchange, response)
                 has_head = True
             if response.is_success:  # what fails may be the words of a proxy
                 self.seals = SEALING_HEADER in response.headers
-            answer = HTTPAnswer(response, built.place, built.sent, self._secrets, self._keys, exchange)
+            answer = HTTPAnswer(response, head, exchange)
             if _logger.isEnabledFor(logging.DEBUG):
                 said = answer.redactor.redact(response.headers.get("content-type", "no content type"))
                 _logger.debug("%s %s: got HTTP %d, %s", request.method, request.path, response.status_code, said)
@@ -180,27 +174,32 @@ class UpstreamHTTP:
                 exchange.no_response(failure)
         raise failure  # here, so that the client's error, which holds the request and its key, is no context of it
 
-    def _build(self, request: OutboundHTTPRequest, key: endpoint.Secret | None) -> BuiltRequest:
-        sent = self._own_headers(request, key)
-        place = place_of(self._configuration.base_url, request.path, request.query)
+    def _head(self, request: OutboundHTTPRequest, key: endpoint.Secret | None) -> RequestHead:
+        """The head of a request; that of the last one where nothing of it is another."""
         client = self._connections.client()
-        proxy = self._connections.proxy
-        if proxy is not None:  # one that the environment names is in no setting
-            self._secrets |= {*endpoint.secrets_in_url(proxy.url)}
+        of = (request.method, request.path, request.query, request.headers, request.own_headers, request.session, key)
         traced: dict[str, str] = {}
         if (tracing := sys.modules.get(_TRACE_CONTEXT)) is not None:
             tracing.TraceContextTextMapPropagator().inject(traced)
+        is_usual = not traced and not client.cookies
+        if is_usual and self._last is not None and self._last[0] == of:
+            return self._last[1]
+        sent = self._own_headers(request, key)
+        place = place_of(self._configuration.base_url, request.path, request.query)
+        proxy = self._connections.proxy
+        if proxy is not None:  # one that the environment names is in no setting
+            self._secrets |= {*endpoint.secrets_in_url(proxy.url)}
         # What a server wants by default gives way to what the protocol has chosen for this request.
         headers = {**traced, **self._headers_of_server, **request.headers, **sent}
-        content = request.content or b""
         if client.cookies:
-            asked = client.build_request(request.method, place.parsed, content=request.content, headers=headers)
-            whole = dict(asked.headers)
+            asked = client.build_request(request.method, place.parsed, headers=headers)
+            headers = {name: value for name, value in asked.headers.items() if name != "content-length"}
         else:
-            whole = {"host": place.host, **self._connections.headers, **headers}
-            if content or request.method in _WITH_BODY:
-                whole["content-length"] = str(len(content))
-        return BuiltRequest(request.method, place, whole, content, sent)
+            headers = {"host": place.host, **self._connections.headers, **headers}
+        head = RequestHead(request.method, place, headers, sent, self._secrets, self._keys)
+        if is_usual:
+            self._last = of, head
+        return head
 
     def _own_headers(self, request: OutboundHTTPRequest, key: endpoint.Secret | None) -> dict[str, str]:
         """The headers of the key, the configured ones, and our user agent; any of them but the last may be secret."""
@@ -257,18 +256,56 @@ def place_of(base_url: str, path: str, query: str) -> _Place:
     return _Place(url, endpoint.without_query(url), parsed, httpx2.Request("GET", parsed).headers["host"], origin)
 
 
-@dataclass(frozen=True, slots=True)
-class BuiltRequest:
-    """A request with all its headers, and with those of them that may hold a secret.
+@dataclass(frozen=True, repr=False)
+class RequestHead:
+    """The head of a request without the length of its body. What follows from it is made once for all such requests.
 
     A traceback with local variables shows none of its content.
+
+    Attributes:
+        method: The method.
+        place: Where the request goes.
+        headers: All headers but the length of the body.
+        sent: Those of them that may hold a secret.
+        secrets: Other texts that the upstream is sent and that may be secret.
+        keys: Every key that the upstream was sent so far: it may repeat one from before.
     """
 
     method: str
-    place: _Place = field(repr=False)
-    headers: Mapping[str, str] = field(repr=False)
-    content: bytes = field(repr=False)
-    sent: Mapping[str, str] = field(repr=False)
+    place: _Place
+    headers: Mapping[str, str]
+    sent: Mapping[str, str]
+    secrets: frozenset[str] = frozenset()
+    keys: frozenset[str] = frozenset()
+
+    @cached_property
+    def raw(self) -> list[tuple[bytes, bytes]]:
+        """The headers as they are sent."""
+        return [(name.encode("ascii"), value.encode("ascii")) for name, value in self.headers.items()]
+
+    @cached_property
+    def plain(self) -> bytes | None:
+        """The bytes of the head, see :func:`partstream.upstream.http_connection.plain_head`."""
+        return plain_head(self.method, self.place.parsed.raw_path, self.raw)
+
+    @cached_property
+    def redactor(self) -> Redactor:
+        """Removes the secrets of the request from a text of the upstream."""
+        return endpoint.redactor_of(self.sent, self.secrets | self.keys)
+
+    @cached_property
+    def redactor_of_lists(self) -> Redactor:
+        """The same for a list of models and for the texts of people: only what is a secret by its name.
+
+        They may hold the words of other headers for good reasons, such as the name of a provider.
+        """
+        named = {name: value for name, value in self.sent.items() if names_a_secret(name)}
+        return endpoint.redactor_of(named, [*endpoint.secrets_in_url(self.place.url), *self.keys])
+
+    def headers_with(self, content: bytes) -> Mapping[str, str]:
+        """All headers of a request with this body."""
+        has_length = content or self.method in _WITH_BODY
+        return {**self.headers, "content-length": str(len(content))} if has_length else self.headers
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,43 +337,29 @@ class HTTPAnswer:
 
     Attributes:
         response: The answer itself.
-        place: Where its request went.
-        sent: The headers of its request that may hold a secret.
-        secrets: Other texts that the upstream was sent and that may be secret.
-        keys: Every key that the upstream was sent so far: it may repeat one from before.
+        head: The head of its request.
         capture: The capture of this exchange, or None.
     """
 
     response: httpx2.Response = field(repr=False)
-    place: _Place = field(repr=False)
-    sent: Mapping[str, str] = field(repr=False)
-    secrets: frozenset[str] = field(default=frozenset(), repr=False)
-    keys: frozenset[str] = field(default=frozenset(), repr=False)
+    head: RequestHead = field(repr=False)
     capture: ExchangeTap | None = field(default=None, repr=False)
 
     @property
     def url(self) -> str:
         """Its URL without the query."""
-        return self.place.shown
+        return self.head.place.shown
+
+    @property
+    def redactor(self) -> Redactor:
+        """Removes the secrets of the request from a text of the upstream."""
+        return self.head.redactor
 
     @property
     def headers(self) -> dict[str, str]:
         """Its headers by lower-case name, without the secrets of the request."""
         redactor = self.redactor
         return {name.lower(): redactor.redact(text) for name, text in self.response.headers.items()}
-
-    @cached_property
-    def redactor(self) -> Redactor:
-        """Removes the secrets of the request from a text of the upstream."""
-        return endpoint.redactor_of(self.sent, self.secrets | self.keys)
-
-    @property
-    def redactor_of_lists(self) -> Redactor:
-        """The same for a list of models: only what is a secret by its name.
-
-        A list may hold the words of other headers for good reasons, such as the name of a provider.
-        """
-        return _SentSecrets(self.sent, self.place.url, self.keys).redactor()
 
     def broke(self, error: Exception, *, established: bool = False) -> errors.UpstreamConnectionError:
         """The error for the connection of this answer, which failed before or after a part of the answer had come."""
@@ -398,20 +421,6 @@ class HTTPAnswer:
         await self.response.aclose()
 
 
-@dataclass(frozen=True, slots=True)
-class _SentSecrets:
-    """The parts of a request that are secret by their names, and every key so far; its `repr` shows none of them."""
-
-    sent: Mapping[str, str] = field(repr=False)
-    url: str = field(repr=False)
-    keys: frozenset[str] = field(repr=False)
-
-    def redactor(self) -> Redactor:
-        """Removes it from texts."""
-        named = {name: value for name, value in self.sent.items() if names_a_secret(name)}
-        return endpoint.redactor_of(named, [*endpoint.secrets_in_url(self.url), *self.keys])
-
-
 _MAX_BODY: Final = 8 * 1024 * 1024
 _MOST_AT_ONCE: Final = 256 * 1024
 """Bytes that are searched for secrets on the event loop; more of them are searched in a thread."""
@@ -464,7 +473,7 @@ class _DocumentAsking(Asking):
         async with aclosing(await self._http.send(self._request, key)) as answer:
             content = await _bounded(answer, self._request.path)
         response = answer.response
-        redactor = answer.redactor_of_lists if response.is_success else answer.redactor
+        redactor = answer.head.redactor_of_lists if response.is_success else answer.redactor
         redact = redactor.redact_bytes
         shown = redact(content) if len(content) < _MOST_AT_ONCE else await asyncio.to_thread(redact, content)
         self.response = FetchResponse(response.status_code, answer.headers, shown)
@@ -530,44 +539,47 @@ class Connections:
             self._loop = loop
         return self._client
 
-    async def send(
-        self, built: BuiltRequest, exchange: ExchangeTap | None, redactor: Callable[[], Redactor]
-    ) -> httpx2.Response:
+    async def send(self, head: RequestHead, content: bytes, exchange: ExchangeTap | None) -> httpx2.Response:
         """Sends a request and returns its answer when the head has come.
 
         Where no proxy leads there, the client adds nothing that a request of ours wants but its cookies and its log,
         and takes a third of the time; so the request goes past it.
 
         Args:
-            built: The request.
+            head: The head of the request.
+            content: Its body.
             exchange: Hears how far the sending is, or None.
-            redactor: Makes what redacts the client's log.
 
         Raises:
             httpx2.TransportError: There is no answer.
         """
-        client, direct, place = self.client(), self._direct, built.place
+        client, direct, place = self.client(), self._direct, head.place
         if direct is None:
             asked = httpx2.Request(
-                built.method,
+                head.method,
                 place.parsed,
-                content=built.content or None,
-                headers=built.headers,
+                content=content or None,
+                headers=head.headers_with(content),
                 extensions={"timeout": client.timeout.as_dict(), **({} if exchange is None else _steps_of(exchange))},
             )
-            with redacted_log(redactor):
+            with redacted_log(lambda: head.redactor):
                 return await client.send(asked, stream=True)
-        headers = [(name.encode("ascii"), value.encode("ascii")) for name, value in built.headers.items()]
-        steps = () if exchange is None else (exchange.sending, exchange.was_sent)
-        plain = PlainRequest(built.method, place.parsed.raw_path, headers, built.content, *steps)
-        response = await direct.send(place.origin, plain, client.timeout.connect)
+        plain, steps = head.plain, () if exchange is None else (exchange.sending, exchange.was_sent)
+        headers = head.raw
+        if content or head.method in _WITH_BODY:
+            length = b"%d" % len(content)
+            plain = None if plain is None else b"%bcontent-length: %b\r\n" % (plain, length)
+            headers = headers if plain is not None else [*headers, (b"content-length", length)]
+        asked_plainly = PlainRequest(head.method, place.parsed.raw_path, headers, content, *steps)
+        whole = None if plain is None else plain + b"\r\n" + content
+        response = await direct.send(place.origin, asked_plainly, client.timeout.connect, whole)
         if "set-cookie" in response.headers:
-            response.request = httpx2.Request(built.method, place.parsed)
+            response.request = httpx2.Request(head.method, place.parsed)
             client.cookies.extract_cookies(response)
         if _client_logger.isEnabledFor(logging.INFO):
             status = f"{response.http_version} {response.status_code} {response.reason_phrase}"
-            with redacted_log(redactor):
-                _client_logger.info('HTTP Request: %s %s "%s"', built.method, place.parsed, status)
+            with redacted_log(lambda: head.redactor):
+                _client_logger.info('HTTP Request: %s %s "%s"', head.method, place.parsed, status)
         return response
 
     async def aclose(self) -> None:
@@ -672,29 +684,28 @@ _OF_PACKED_BODIES: Final = frozenset({"content-encoding", "content-length"})
 
 
 def begin_exchange(
-    open_exchange: OpenExchange,
-    built: BuiltRequest,
-    secrets: Container[str],
-    own_headers: Container[str],
-    redactor: Callable[[], Redactor],
+    open_exchange: OpenExchange, head: RequestHead, content: bytes, own_headers: Container[str]
 ) -> ExchangeTap:
     """Begins the capture of an exchange.
 
+    In the bodies, as in a list of models, only what is a secret by its name is hidden: people write of the words that
+    other headers hold.
+
     Args:
         open_exchange: Begins the capture.
-        built: The request.
-        secrets: Texts that no header may show.
+        head: The head of the request.
+        content: Its body.
         own_headers: The names of headers that were set for this request, in lower case: any may hold a secret.
-        redactor: Makes the redactor that removes the secrets of the request from its response.
     """
+    secrets = head.secrets | head.keys
     headers = [
         (name, HIDDEN if name.lower() in own_headers or value in secrets else value)
-        for name, value in built.headers.items()
+        for name, value in head.headers_with(content).items()
     ]
-    url = built.place.parsed
+    url = head.place.parsed
     query = query_without_secrets(url.query.decode(errors="replace"))
-    kept = CapturedRequest(built.method, url.path, query, without_secrets_by_name(headers), built.content)
-    return open_exchange(kept, redactor)
+    kept = CapturedRequest(head.method, url.path, query, without_secrets_by_name(headers), content)
+    return open_exchange(kept, lambda: head.redactor_of_lists)
 
 
 def _steps_of(exchange: ExchangeTap) -> dict[str, Any]:

@@ -87,13 +87,16 @@ class DirectTransport(httpx2.AsyncBaseTransport):
         )
         return await self.send(origin, asked, request.extensions.get("timeout", {}).get("connect"))
 
-    async def send(self, origin: Origin, request: PlainRequest, seconds: float | None) -> httpx2.Response:
+    async def send(
+        self, origin: Origin, request: PlainRequest, seconds: float | None, written: bytes | None = None
+    ) -> httpx2.Response:
         """Sends a request to a server and returns its answer when the head has come.
 
         Args:
             origin: The server.
             request: The request.
             seconds: The most seconds until the connection is open; None for any time.
+            written: The bytes of the request, made with :func:`plain_head`; None has them made here.
 
         Raises:
             httpx2.TransportError: There is no answer.
@@ -105,7 +108,7 @@ class DirectTransport(httpx2.AsyncBaseTransport):
             make = partial(HTTPConnection, self._all.discard)
             connection = await dial(make, host, port, certificates, name, seconds)
             self._all.add(connection)
-        return await connection.ask(request, partial(self._give_back, origin))
+        return await connection.ask(request, partial(self._give_back, origin), written)
 
     def _give_back(self, origin: Origin, one: HTTPConnection) -> None:
         one.last_used = asyncio.get_running_loop().time()
@@ -221,12 +224,15 @@ class HTTPConnection(asyncio.Protocol):
         poll.register(socket.fileno(), select.POLLIN)
         return not poll.poll(0)
 
-    async def ask(self, request: PlainRequest, give_back: Callable[[HTTPConnection], object]) -> httpx2.Response:
+    async def ask(
+        self, request: PlainRequest, give_back: Callable[[HTTPConnection], object], written: bytes | None = None
+    ) -> httpx2.Response:
         """Sends a request and returns its answer when the head has come.
 
         Args:
             request: The request.
             give_back: Called with a connection that can take the next request, when the answer was read to its end.
+            written: The bytes of the request, made with :func:`plain_head`; None has them made here.
 
         Raises:
             httpx2.LocalProtocolError: The request cannot be sent.
@@ -235,7 +241,7 @@ class HTTPConnection(asyncio.Protocol):
         """
         try:
             conversation: _Conversation | None = None
-            data = plain_request(request)
+            data = plain_request(request) if written is None else written
             if data is None:
                 conversation = _Conversation(request)
                 data = conversation.sent
@@ -253,7 +259,8 @@ class HTTPConnection(asyncio.Protocol):
         read = body_of(request.method, answer.status, answer.fields)
         # Whether the connection outlives the answer (RFC 9112 section 9.3).
         said = [value.lower() for name, value in answer.fields if name == b"connection"]
-        said += [value.lower() for name, value in request.headers if name.lower() == b"connection"]
+        if written is None:
+            said += [value.lower() for name, value in request.headers if name.lower() == b"connection"]
         is_kept = answer.http_version >= b"1.1" and not (
             said and any(option.strip() == b"close" for value in said for option in value.split(b","))
         )
@@ -319,6 +326,7 @@ _PLAIN_ANSWER: Final = re.compile(
 )
 _LENGTH: Final = re.compile(rb"[0-9]{1,20}")
 _FRAMING: Final = frozenset({b"content-length", b"transfer-encoding"})
+_OF_ONE_REQUEST: Final = frozenset({b"connection", b"content-length"})
 
 
 class _AnswerHead(NamedTuple):
@@ -355,6 +363,15 @@ def plain_request(request: PlainRequest) -> bytes | None:
     # A line for each header, so that no header holds another.
     is_plain = _PLAIN_REQUEST.fullmatch(head) is not None and head.count(b"\r\n") == len(request.headers) + 2
     return head + request.content if is_plain else None
+
+
+def plain_head(method: str, target: bytes, headers: Sequence[tuple[bytes, bytes]]) -> bytes | None:
+    """The head of a request as it is written, without its last line and the length of its body; None where the whole
+    request has to be judged."""
+    if any(name.lower() in _OF_ONE_REQUEST for name, _ in headers):
+        return None
+    head = plain_request(PlainRequest(method, target, headers, b""))
+    return None if head is None else head[:-2]
 
 
 def plain_answer(data: bytes) -> tuple[_AnswerHead, bytes] | None:

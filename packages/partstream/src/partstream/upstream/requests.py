@@ -287,10 +287,12 @@ class ModelRequest:
         fetches = self._passage is None and sender.configuration.stream.files is FileMode.FETCH
         try:
             paused = await sender.transport.ask(exchange, attempts, self._fetch if fetches else self._take)
-        except UpstreamError as error:
-            if error is self._report.failure:
+            if self._report.failure is not None:
                 # Some servers begin a stream, and say only then, with a status, that they are busy.
                 attempts.is_unread = attempts.paused is None and self._report.is_unread
+                # Here, so that a traceback that shows variables shows nothing that the upstream sent.
+                raise self._report.failure
+        except UpstreamError as error:
             overflow = sender.writer.errors.overflow(error)
             is_wordless = isinstance(error, UpstreamHTTPError) and error.http_status == 400 and not error.body
             if overflow is None and not is_wordless:
@@ -330,8 +332,6 @@ class ModelRequest:
             self._passage.settle()
         await self._tokens.settled()  # the end says how far the estimate was off
         self._report.end(finish)
-        if self._report.failure is not None:
-            raise self._report.failure
         if (waiting := self._question.progress.drain()) is not None:
             await waiting
 

@@ -162,10 +162,11 @@ class Transport:
     ) -> None:
         """Reads a stream to its end, or to a pause."""
         loop = asyncio.get_running_loop()
+        outputs: list[StreamOutput] = []
         with closing(_Pieces(answer, deadlines)) as pieces:
             while not exchange.is_over(reader):
                 failure: UpstreamError | None = None
-                outputs: list[StreamOutput] = []
+                outputs = []
                 try:
                     piece = await pieces.next()
                 except TimeoutError:
@@ -183,6 +184,9 @@ class Transport:
                     if (waiting := take(redacted_outputs(outputs, answer))) is not None:
                         await waiting
                     deadlines.resumed(loop.time())
+        last = outputs[-1] if outputs else None
+        if isinstance(last, Finish) and last.error is not None:
+            return  # nobody wants the rest of an answer that failed
         await pieces.read_away()
         answer.is_over()
 
