@@ -189,7 +189,8 @@ class HTTPConnection(asyncio.Protocol):
         if len(self._arrived) > _MOST_WAITING and not self._is_paused and self._transport is not None:
             self._transport.pause_reading()
             self._is_paused = True
-        self._wake()
+        if (reader := self._reader) is not None and not reader.done():
+            reader.set_result(None)
 
     def eof_received(self) -> bool:
         """Takes the end of the answer's bytes; the connection closes then."""
@@ -292,22 +293,32 @@ class HTTPConnection(asyncio.Protocol):
         Raises:
             httpx2.ReadError: The connection broke.
         """
+        if (arrival := self.arrival()) is not None:
+            await arrival
+        return self.take()
+
+    def arrival(self) -> asyncio.Future[None] | None:
+        """What ends when bytes have come, or the end; None where they are there."""
+        if self._arrived or self._ended:
+            return None
+        self._reader = self._loop.create_future()
+        return self._reader
+
+    def take(self) -> bytes:
+        """Takes all bytes that are there; none at the end.
+
+        Raises:
+            httpx2.ReadError: The connection broke.
+        """
         if not self._arrived:
-            if not self._ended:
-                self._reader = self._loop.create_future()
-                try:
-                    await self._reader
-                finally:
-                    self._reader = None
-            if not self._arrived:
-                if self._error is not None:
-                    raise httpx2.ReadError(str(self._error)) from self._error
-                return b""
-        data, self._arrived = bytes(self._arrived), b""
+            if self._error is not None:
+                raise httpx2.ReadError(str(self._error)) from self._error
+            return b""
+        data, self._arrived = self._arrived, b""
         if self._is_paused and self._transport is not None:
             self._transport.resume_reading()
             self._is_paused = False
-        return data
+        return data if isinstance(data, bytes) else bytes(data)
 
     def abort(self) -> None:
         """Closes the connection at once."""
@@ -461,10 +472,12 @@ class AnswerBody(httpx2.AsyncByteStream):
             httpx2.RemoteProtocolError: It is no body, or not whole.
             httpx2.ReadError: The connection broke.
         """
-        body = self._body
+        body, connection = self._body, self._connection
         try:
             while not body.is_whole:
-                data = await self._connection.read()
+                if (arrival := connection.arrival()) is not None:
+                    await arrival
+                data = connection.take()
                 if data:
                     piece = body.feed(data)
                     if piece:

@@ -71,8 +71,6 @@ Take: TypeAlias = Callable[[list[StreamOutput]], Awaitable[object] | None]
 
 _logger = logging.getLogger("partstream.upstreams")
 _REST_SECONDS: Final = 0.1
-_TURN: Final = 1024 * 1024
-"""Bytes after which other tasks have their turn: a few packed bytes unpack to millions, without a wait in between."""
 
 
 class Transport:
@@ -161,33 +159,39 @@ class Transport:
         self, answer: HTTPAnswer, exchange: UpstreamRequest, reader: AnswerReader, deadlines: Deadlines, take: Take
     ) -> None:
         """Reads a stream to its end, or to a pause."""
-        loop = asyncio.get_running_loop()
+        now, next_piece = asyncio.get_running_loop().time, answer.next_piece()
         outputs: list[StreamOutput] = []
-        with closing(_Pieces(answer, deadlines)) as pieces:
+        with closing(LimitedWaits(deadlines)) as waits:
             while not exchange.is_over(reader):
                 failure: UpstreamError | None = None
-                outputs = []
                 try:
-                    piece = await pieces.next()
+                    piece = await waits.wait(next_piece())
                 except TimeoutError:
                     failure = deadlines.error()
                     answer.late(failure, is_whole=reader.ending)
                 except httpx2.RequestError as error:
                     failure = answer.broke(error, established=reader.started)
-                else:
-                    outputs = reader.feed(piece) if piece else _ended(reader, answer.url)
-                    deadlines.arrived(loop.time(), events=reader.started, ending=reader.failing or reader.ending)
                 # Here, so that the client's error, which may quote a key, is no context of it.
                 if failure is not None:
                     outputs = _broken(reader, failure)
-                if outputs or exchange.passage is not None:
-                    if (waiting := take(redacted_outputs(outputs, answer))) is not None:
-                        await waiting
-                    deadlines.resumed(loop.time())
+                elif piece:
+                    outputs = reader.feed(piece)
+                    deadlines.arrived(now(), events=reader.started, ending=reader.failing or reader.ending)
+                else:
+                    outputs = _ended(reader, answer.url)
+                is_told = outputs or exchange.passage is not None
+                if is_told and (waiting := take(redacted_outputs(outputs, answer))) is not None:
+                    await waiting
+                    deadlines.resumed(now())
         last = outputs[-1] if outputs else None
         if isinstance(last, Finish) and last.error is not None:
             return  # nobody wants the rest of an answer that failed
-        await pieces.read_away()
+        # What follows the last event is mostly nothing: a connection is used again once it was read to its end. The
+        # answer is whole, so that a failure changes nothing, and closes the connection.
+        with suppress(TimeoutError, httpx2.RequestError):
+            async with asyncio.timeout(_REST_SECONDS):
+                while await next_piece():
+                    pass
         answer.is_over()
 
     @staticmethod
@@ -240,43 +244,6 @@ def _ended(reader: AnswerReader, url: str) -> list[StreamOutput]:
     if not reader.started:
         raise UpstreamConnectionError(url, "it was closed before the first event")
     return outputs
-
-
-class _Pieces:
-    """The pieces of a body, with a turn for other tasks at times."""
-
-    __slots__ = ("_next", "_read", "_waits")
-
-    def __init__(self, answer: HTTPAnswer, deadlines: Deadlines) -> None:
-        self._next = answer.next_piece()
-        self._waits = LimitedWaits(deadlines)
-        self._read = 0
-
-    async def next(self) -> bytes | None:
-        """The next piece; none, or an empty one, after the last.
-
-        Raises:
-            TimeoutError: It did not come in time.
-            httpx2.RequestError: The connection broke.
-        """
-        if self._read >= _TURN:
-            self._read = 0
-            await asyncio.sleep(0)
-        piece = await self._waits.wait(self._next())
-        self._read += len(piece or b"")
-        return piece
-
-    async def read_away(self) -> None:
-        """Reads what follows the last event, mostly nothing: a connection is used again once it was read to its end."""
-        # The answer is whole: a failure changes nothing, and closes the connection.
-        with suppress(TimeoutError, httpx2.RequestError):
-            async with asyncio.timeout(_REST_SECONDS):
-                while await self._next():
-                    pass
-
-    def close(self) -> None:
-        """Ends the limits of time."""
-        self._waits.close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -428,18 +395,19 @@ class LimitedWaits:
     deadlines move only between two waits.
     """
 
-    __slots__ = ("_deadlines", "_loop", "_set_for", "_timer", "_waiting", "_was_ended")
+    __slots__ = ("_cancelling", "_deadlines", "_is_waiting", "_loop", "_set_for", "_task", "_timer", "_was_ended")
 
     def __init__(self, deadlines: Deadlines) -> None:
         self._deadlines = deadlines
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
         self._set_for = 0.0
-        self._waiting: asyncio.Task[object] | None = None
-        self._was_ended = False
+        self._task = asyncio.current_task()
+        self._cancelling = 0 if self._task is None else self._task.cancelling()
+        self._is_waiting = self._was_ended = False
 
     async def wait(self, result: Awaitable[_Result]) -> _Result:
-        """Waits for a result.
+        """Waits for a result, in the task that made this object.
 
         Raises:
             TimeoutError: The deadline was reached.
@@ -447,17 +415,15 @@ class LimitedWaits:
         deadline = self._deadlines.next
         if self._timer is None or deadline < self._set_for:
             self._set(deadline)
-        task = self._waiting = asyncio.current_task()
-        cancelling = 0 if task is None else task.cancelling()
+        self._is_waiting = True
         try:
             return await result
         except asyncio.CancelledError as error:
-            if self._was_ended and task is not None and task.uncancel() <= cancelling:
+            if self._was_ended and self._task is not None and self._task.uncancel() <= self._cancelling:
                 raise TimeoutError from error
             raise
         finally:
-            self._waiting = None
-            self._was_ended = False
+            self._is_waiting = self._was_ended = False
 
     def close(self) -> None:
         """Takes the timer back."""
@@ -473,13 +439,13 @@ class LimitedWaits:
     def _reached(self) -> None:
         """Ends the wait, unless its deadline was moved since the timer was set."""
         self._timer = None
-        if self._waiting is None:
+        if not self._is_waiting or self._task is None:
             return
         if self._deadlines.next > self._loop.time():
             self._set(self._deadlines.next)
         else:
             self._was_ended = True
-            self._waiting.cancel()
+            self._task.cancel()
 
 
 # ---- Answers that are no stream ----
