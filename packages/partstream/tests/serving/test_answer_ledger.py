@@ -3,6 +3,7 @@
 import logging
 import sqlite3
 from contextlib import closing
+from contextvars import copy_context
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -19,7 +20,7 @@ from partstream.server.telemetry import AnswerLedger, open_answer_ledger
 from partstream.tokens import ledger_file as schema
 from partstream.tokens.accounting import TokenAccounting
 from partstream.tokens.ledger import LEDGER_NAME, Ledger, open_ledger
-from partstream.tokens.records import watched_usage
+from partstream.tokens.records import USAGE_ROWS, UsageRow
 
 from .observations import an_answer
 
@@ -142,10 +143,12 @@ def test_answers_that_the_disk_is_too_slow_for_are_dropped_and_counted(
 
 def test_what_an_upstream_has_entered_is_known_to_whoever_runs_the_answer() -> None:
     accounting = TokenAccounting("upstream", Ledger())
-    with watched_usage() as outer:
+    rows: list[UsageRow] = []
+
+    def answer() -> None:
+        USAGE_ROWS.set(rows)
         accounting.record_usage("m", Usage(3, 4), cost=0.5)
-        with watched_usage() as inner:
-            accounting.record_usage("n", Usage(5, 6))
+
+    copy_context().run(answer)
     accounting.record_usage("o", Usage(7, 8))
-    assert [(row.model, row.cost) for row in outer] == [("m", 0.5)]
-    assert [row.model for row in inner] == ["n"]
+    assert [(row.model, row.cost) for row in rows] == [("m", 0.5)]

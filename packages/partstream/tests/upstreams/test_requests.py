@@ -24,7 +24,7 @@ from partstream.conversation.preparation import ASKED_IN, Continuation, RequestS
 from partstream.conversation.provider_state import read_marker
 from partstream.errors import UpstreamHTTPError
 from partstream.server.loopback import LoopbackRequest
-from partstream.upstream.context import told_of_dropped
+from partstream.upstream.context import DROPPED
 from partstream_devtools.testing.faults import Step, document
 from rows import one_test_for
 from upstreams.upstreams import Answer, ask, gateway_to, replay, run, server_of
@@ -427,8 +427,8 @@ def test_what_the_wire_of_the_upstream_has_no_place_for_is_told_to_the_host_of_t
 
     async def test() -> None:
         async with replay() as (_, provider):
-            with told_of_dropped(told.extend):
-                await ask(provider, messages, options=RequestOptions(model_options=asked_in_chat))
+            DROPPED.set(told.extend)
+            await ask(provider, messages, options=RequestOptions(model_options=asked_in_chat))
 
     run(test())
     assert told == ["thinking", "logit_bias", "messages[].name"]

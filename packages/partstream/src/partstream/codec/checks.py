@@ -136,8 +136,9 @@ def check(where: str, value: object, expectation: Expectation) -> None:
 def check_fields(instance: object, expectations: Mapping[str, Expectation]) -> None:
     """Checks fields of a new object, by their names; an InvalidArgumentError for the first that does not fit."""
     for name, expectation in expectations.items():
-        if not expectation.fits(getattr(instance, name)):
-            refuse(f"{type(instance).__name__}.{name}", getattr(instance, name), expectation.description)
+        value = getattr(instance, name)
+        if not expectation.fits(value):
+            refuse(f"{type(instance).__name__}.{name}", value, expectation.description)
 
 
 def sequence_of(where: str, values: Iterable[T], classes: type | tuple[type, ...], expected: str) -> tuple[T, ...]:

@@ -15,8 +15,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import nullcontext, suppress
 from contextvars import ContextVar
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, Final
@@ -42,8 +42,8 @@ from partstream.lm.parts import (
 )
 from partstream.runtime.progress import AnswerExcerpt, CheckedProgress, failing_place, thinking_text
 from partstream.server.models import CataloguedModel, counted_usage
-from partstream.tokens.records import UsageRow, watched_usage
-from partstream.upstream.context import AnswerTap, capturing, run_to_the_last_report, told_of_dropped
+from partstream.tokens.records import USAGE_ROWS, UsageRow
+from partstream.upstream.context import CAPTURE, DROPPED, AnswerTap
 
 if TYPE_CHECKING:
     from partstream.conversation.provider_state import CallersMemory
@@ -69,16 +69,6 @@ class CurrentAnswer:
     client: RequestClient
     upstream: str = ""
     report_dropped: Callable[[Iterable[str]], object] | None = None
-
-
-@contextmanager
-def answering(answer: CurrentAnswer | None) -> Iterator[None]:
-    """Sets the current response, or none, for the code inside and for the tasks that it starts."""
-    token = _CURRENT.set(answer)
-    try:
-        yield
-    finally:
-        _CURRENT.reset(token)
 
 
 def current_answer() -> CurrentAnswer | None:
@@ -242,25 +232,26 @@ class ProviderCall:
         self.was_asked = not self._is_over  # it is over if the client has left while the response waited for admission
         if not self.was_asked:
             return
-        traced: AbstractContextManager[object] = (
-            nullcontext() if self._trace is None else self._trace.calling(self._name, self._model.id)
-        )
+        # The variables of this task, in which nothing else runs.
+        _CURRENT.set(self._current)
+        CAPTURE.set(self._capture)
+        DROPPED.set(None if self._current is None else self._current.report_dropped)
+        USAGE_ROWS.set(self.usage_rows)
         try:
-            with (
-                traced,
-                capturing(self._capture),
-                answering(self._current),
-                told_of_dropped(None if self._current is None else self._current.report_dropped),
-                watched_usage() as self.usage_rows,
-            ):
-                answer = self._model.provider.provide_language_model_chat_response(
-                    self._model.information,
-                    self._asked.messages,
-                    self._asked.options,
-                    self._checked,
-                    self._source.token,
-                )
-                await run_to_the_last_report(answer)
+            with nullcontext() if self._trace is None else self._trace.calling(self._name, self._model.id):
+                try:
+                    await self._model.provider.provide_language_model_chat_response(
+                        self._model.information,
+                        self._asked.messages,
+                        self._asked.options,
+                        self._checked,
+                        self._source.token,
+                    )
+                finally:
+                    if (
+                        self.progress.has_threads
+                    ):  # what a thread reported last comes in the next turn of the event loop
+                        await asyncio.sleep(0)
         except BaseException as error:
             if not self._gives_calls_of(error):
                 self._provider_raised(error)
@@ -398,6 +389,7 @@ class ReplyProgress:
 
     Attributes:
         first_part_at: When the first part came, in the time of the event loop.
+        has_threads: Whether a thread of the provider's own has reported a part.
         kept: The parts that are kept to count their tokens.
         state: The last metadata of thinking, which lists the state of all of it.
     """
@@ -416,6 +408,7 @@ class ReplyProgress:
         self.usage: Usage | None = None
         self.cost: float | None = None
         self.has_calls = False
+        self.has_threads = False
         self.state: Mapping[str, Any] | None = None
         self._take = reply.take
         for follow in (None if capture is None else capture.part, look):
@@ -435,6 +428,7 @@ class ReplyProgress:
             ClientTooSlowError: The provider never waits, and far too many bytes wait for the client.
         """
         if get_ident() != self._thread:
+            self.has_threads = True
             self._loop.call_soon_threadsafe(self._report_later, part)
             return
         if part.__class__ is not TextPart:

@@ -19,6 +19,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -209,6 +210,9 @@ class RequestHandler:
         return self._begin(head, data, last)
 
     async def _begin(self, head: replies.Head, data: bytes, last: bool) -> None:
+        direct = self._request.direct
+        if direct is not None and data:
+            direct.join_head()
         await self._start(head.status, (*head.headers, *self._run.reply_headers))
         if data or last:
             await self._send({"type": "http.response.body", "body": data, "more_body": not last})
@@ -266,8 +270,11 @@ class RequestBody:
             self._check_size(int(declared), limit)
         unpacking = requests.Unpacking(self._request.headers.get("content-encoding", ""), limit)
         body = bytearray()
+        direct = self._request.direct
         try:
-            async with asyncio.timeout(self._settings.body_seconds):
+            # A body that has come needs no limit of time, which costs as much as all the rest here.
+            seconds = self._settings.body_seconds
+            async with nullcontext() if direct is not None and direct.has_body else asyncio.timeout(seconds):
                 while not self._is_whole:
                     piece = await self._next()
                     self._check_size(self._size, limit)
@@ -350,7 +357,8 @@ class ResponseRun:
         self._request = request
         self._recall = recall
         self._time = time.time()
-        self._started = asyncio.get_running_loop().time()
+        self._loop = asyncio.get_running_loop()
+        self._started = self._loop.time()
         self._asked: InboundRequest | None = None
         self._current: CurrentAnswer | None = None
         self._trace: AnswerTrace | None = None
@@ -551,8 +559,9 @@ class ResponseRun:
         wire, remembered, asked, model = case.wire, case.remembered, case.admitted, case.model
         endpoint, settings, request_id = self.endpoint, self._settings, self._request.request_id
         memory, rules, served_state = self._state.memory, self._state.rules, self._state.remembering(self.endpoint)
+        direct = self._request.direct
         buffered = replies.BufferedReplySink(
-            deliver, settings.buffer_bytes, settings.backlog_bytes, self._request.write
+            deliver, settings.buffer_bytes, settings.backlog_bytes, None if direct is None else direct.write
         )
         recorded: replies.RecordingReplySink | None = None
         if served_state is not None and self._is_recorded(remembered):
@@ -607,7 +616,7 @@ class ResponseRun:
                 finish = None if answer.is_cancelled else answer.finish
                 capture.end("cancelled" if finish is None else finish.outcome.value, answer.error)
 
-    async def _transfer(
+    async def _transfer(  # noqa: C901 - one answer, from its start to its report
         self,
         answer: ProviderCall,
         reply: replies.ReplyWriter,
@@ -630,23 +639,28 @@ class ResponseRun:
             await client_leaves()
             leave()
 
-        loop = asyncio.get_running_loop()
-        watcher = loop.create_task(watch())
-        keep_alive = replies.KeepAlive(reply, buffered, self._settings)
-        limit = loop.call_later(self._settings.answer_seconds, answer.time_out)
+        watcher: asyncio.Task[None] | None = None
+        if self._request.direct is None:
+            watcher = self._loop.create_task(watch())
+        else:
+            self._request.direct.on_left(leave)
+        timer = replies.ReplyTimer(reply, buffered, self._settings, answer.time_out)
         if generates:
             answer.start()
         else:
             answer.end_empty()
         try:
-            async with asyncio.timeout(self._settings.answer_seconds + self._settings.stop_seconds):
-                await buffered.pump()
-        except (requests.ClientLeftError, TimeoutError):  # or it did not take the end in time
+            await buffered.pump()
+        except requests.ClientLeftError:
             leave()
+        except asyncio.CancelledError:
+            if not timer.gives_up:
+                raise
+            leave()  # the client did not take the end in time
         finally:
-            watcher.cancel()
-            keep_alive.stop()
-            limit.cancel()
+            timer.stop()
+            if watcher is not None:
+                watcher.cancel()
         self._observe(answer, reply, buffered, model)
         await answer.wind_down()
         self._settle()
@@ -671,7 +685,7 @@ class ResponseRun:
         if permit is None or asked is None:
             return
         self._permit = None
-        observation = self._observed or replace(self._observation(_CLIENT_LEFT, None), is_cancelled=True)
+        observation = self._observed or self._observation(_CLIENT_LEFT, None, is_cancelled=True)
         if self._running is None:
             ended = EndedAnswer(observation, asked, False, None, (), AnswerExcerpt().message, 1.0)
         else:
@@ -692,8 +706,9 @@ class ResponseRun:
         finish, first, rows = answer.finish, answer.progress.first_part_at, answer.usage_rows
         costs = [row.cost for row in rows if row.cost is not None]  # what the upstreams cost, where it is known
         self._report(
-            replace(
-                self._observation(buffered.head.status if buffered.head is not None else _CLIENT_LEFT, answer.error),
+            self._observation(
+                buffered.head.status if buffered.head is not None else _CLIENT_LEFT,
+                answer.error,
                 model=model.id,
                 provider=self._upstream or model.provider_name,
                 outcome=None if finish is None else finish.outcome,
@@ -714,31 +729,35 @@ class ResponseRun:
 
     def observe_refused(self, status: int, error: Exception) -> None:
         """Reports a request that was refused to all who count responses."""
-        self._report(replace(self._observation(status, error), error=requests.failure_of(error).kind.name.lower()))
+        self._report(self._observation(status, None, error=requests.failure_of(error).kind.name.lower()))
 
     def observe_left(self) -> None:
         """Reports a request whose client left before it was whole."""
-        self._report(replace(self._observation(_CLIENT_LEFT, None), is_cancelled=True))
+        self._report(self._observation(_CLIENT_LEFT, None, is_cancelled=True))
 
     def _report(self, observation: AnswerObservation) -> None:
         self._observed = observation
         self._state.observe(observation, self._trace)
 
-    def _observation(self, status: int, error: BaseException | None) -> AnswerObservation:
+    def _observation(self, status: int, failed: BaseException | None, **known: Any) -> AnswerObservation:
         asked = self._asked
+        facts = {
+            "model": "" if asked is None else asked.model,
+            "provider": "",
+            "error": None if failed is None else type(failed).__name__,
+            **known,
+        }
         return AnswerObservation(
             time=self._time,
             wire=self.endpoint.protocol.name,
-            model="" if asked is None else asked.model,
-            provider="",
             status=status,
-            duration=asyncio.get_running_loop().time() - self._started,
+            duration=self._loop.time() - self._started,
             request_id=self._request.request_id,
             client=self._client(),
             caller=self.caller.name,
             is_stream=asked is None or asked.stream,
-            error=None if error is None else type(error).__name__,
             dropped=self._dropped_names,
+            **facts,
         )
 
     def _begin_current(self) -> CurrentAnswer:

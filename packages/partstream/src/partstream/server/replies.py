@@ -2,8 +2,9 @@
 
 A :class:`ReplyWriter` takes the outputs of one response. :class:`StreamReply` writes them as events, each as soon as
 its part comes; :class:`DocumentReply` writes one document at the end. Both decide the status before the head: a
-response that fails before its first part is an HTTP status, and an event after it. :class:`KeepAlive` does what depends
-on time alone: after a while without a part it sends the head, and then a comment in every long silence.
+response that fails before its first part is an HTTP status, and an event after it. :class:`ReplyTimer` does what
+depends on time alone: after a while without a part it sends the head, then a comment in every long silence, and an end
+to a response that takes too long.
 
 :class:`AnswerBytes` has a fast path. Nearly all parts differ from the part before them in their text alone, and so do
 the bytes. A part takes the slow path once: as an event, then as JSON, then as a frame. For the parts that follow, the
@@ -212,35 +213,70 @@ def json_headers(body: bytes) -> tuple[tuple[str, str], ...]:
     return (("content-type", "application/json"), ("content-length", str(len(body))))
 
 
-class KeepAlive:
-    """One timer for one response, not one for each event."""
+class ReplyTimer:
+    """The one timer of a response; made in the task that hands the bytes to the client.
 
-    __slots__ = ("_buffered", "_event_at", "_events", "_handle", "_loop", "_reply", "_settings")
+    It opens a reply that has no part yet, keeps a silent one alive, and ends one that takes too long: `time_out` writes
+    the end. Where the client does not take that end in `stop_seconds`, the task is cancelled.
 
-    def __init__(self, reply: ReplyWriter, buffered: BufferedReplySink, settings: ServingSettings) -> None:
+    Attributes:
+        gives_up: Whether the task was cancelled.
+    """
+
+    __slots__ = (
+        "_buffered", "_ends_at", "_event_at", "_events", "_handle", "_loop", "_reply", "_settings", "_task",
+        "_time_out", "gives_up",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        reply: ReplyWriter,
+        buffered: BufferedReplySink,
+        settings: ServingSettings,
+        time_out: Callable[[], object],
+    ) -> None:
+        self.gives_up = False
         self._reply = reply
         self._buffered = buffered
         self._settings = settings
-        self._loop = asyncio.get_running_loop()
+        self._loop = buffered.loop
+        self._task = asyncio.current_task(self._loop)
+        self._time_out: Callable[[], object] | None = time_out
         self._event_at = self._loop.time()
         self._events = 0
+        self._ends_at = self._event_at + settings.answer_seconds
         self._after(settings.head_seconds, self._open)
 
     def stop(self) -> None:
         """Ends the timer."""
         self._handle.cancel()
+        self._time_out = self._task = None
+        if self.gives_up and (task := asyncio.current_task(self._loop)) is not None:
+            task.uncancel()
 
-    def _after(self, seconds: float, what: Callable[[], None]) -> None:
-        self._handle = self._loop.call_later(seconds, what)
+    def _after(self, seconds: float, then: Callable[[], None]) -> None:
+        at = self._loop.time() + seconds
+        self._handle = self._loop.call_at(*((self._ends_at, self._end) if at > self._ends_at else (at, then)))
+
+    def _end(self) -> None:
+        if self._time_out is not None:
+            time_out, self._time_out = self._time_out, None
+            self._ends_at += self._settings.stop_seconds
+            self._handle = self._loop.call_at(self._ends_at, self._end)
+            time_out()
+        elif self._task is not None:
+            self.gives_up = True
+            self._task.cancel()
 
     def _open(self) -> None:
         if self._buffered.is_open:
             self._reply.open()
-            self._after(self._settings.keep_alive_seconds, self._beat)
+        self._after(self._settings.keep_alive_seconds, self._beat)
 
     def _beat(self) -> None:
         """Writes something if the reply was silent; bytes that wait for a slow client already show that it lives."""
         if not self._buffered.is_open:
+            self._after(self._settings.answer_seconds, self._beat)
             return
         now = self._loop.time()
         if self._reply.events != self._events:
@@ -428,7 +464,8 @@ class BufferedReplySink:
     Attributes:
         head: The head, once it is set.
         is_closed: Whether the client has left: later bytes are ignored.
-        sent_at: When bytes were sent last, in the time of the event loop.
+        loop: The event loop in which it was made.
+        sent_at: When bytes were sent last, in the time of that loop.
         bytes: The number of bytes that were sent.
     """
 
@@ -452,7 +489,7 @@ class BufferedReplySink:
         self._direct_writes = 0  # since the last drain
         self._ended = False
         self._is_head_sent = False
-        self._loop = asyncio.get_running_loop()
+        self.loop = self._loop = asyncio.get_running_loop()
         self.sent_at = self._loop.time()
         self._wake: asyncio.Future[None] | None = None
         self._waiting: list[asyncio.Future[None]] = []

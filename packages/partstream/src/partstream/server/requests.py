@@ -12,12 +12,14 @@ and an upstream of its own wire may understand all of it.
 """
 
 from __future__ import annotations
+import re
 import zlib
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 from urllib.parse import quote
 
-from partstream.codec.json_codec import JSONDecodeError, dumps, loads
+from partstream.codec.json_codec import JSONDecodeError, dumps, loads, may_nest_deeply
 from partstream.codec.values import dataclass, replace
 from partstream.errors import CallerError, PartstreamError, UnsupportedParameterError
 from partstream.protocols.failures import FailureKind, ServedFailure
@@ -38,10 +40,32 @@ Send: TypeAlias = Callable[[Message], Awaitable[None]]
 Application: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
-WRITE_EXTENSION: Final = "partstream.write"
-"""The extension of a scope by which `partstream serve` takes the bytes of a stream without `send`: a function of bytes
-that says whether it has written them."""
+DIRECT_EXTENSION: Final = "partstream.direct"
+"""The extension of a scope by which `partstream serve` gives the :class:`DirectReply` of a request."""
 CLOSE: Final = ("connection", "close")
+
+
+class DirectReply(ABC):
+    """What a server can do for one request beside ASGI, without a turn of the event loop."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def has_body(self) -> bool:
+        """Whether the whole body has come: the next `receive` does not wait."""
+
+    @abstractmethod
+    def write(self, data: bytes, /) -> bool:
+        """Writes bytes of a stream whose head is sent; False where only ASGI's `send` can do it."""
+
+    @abstractmethod
+    def join_head(self) -> None:
+        """Has the head that is sent next wait for the bytes after it, which follow at once."""
+
+    @abstractmethod
+    def on_left(self, notice: Callable[[], object]) -> None:
+        """Calls a function when the client leaves before the reply is whole; no task has to wait for that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +77,7 @@ class RequestHead:
         query: The query without the question mark.
         headers: The headers by name in lower case.
         has_connection: Whether the reply may have `connection`: in HTTP/2 and later it may not (RFC 9113, 8.2.2).
-        write: Writes bytes of a stream whose head is sent, or returns False where ASGI's `send` has to; None where the
-            server has no such function.
+        direct: What the server can do beside ASGI; None for nothing.
     """
 
     method: str
@@ -63,7 +86,7 @@ class RequestHead:
     headers: Mapping[str, str]
     request_id: str
     has_connection: bool = True
-    write: Callable[[bytes], bool] | None = None
+    direct: DirectReply | None = None
 
 
 def request_of(scope: Scope, request_id: str) -> RequestHead:
@@ -75,7 +98,7 @@ def request_of(scope: Scope, request_id: str) -> RequestHead:
         headers_of(scope),
         request_id,
         str(scope.get("http_version", "1.1")).startswith("1"),
-        (scope.get("extensions") or {}).get(WRITE_EXTENSION),
+        (scope.get("extensions") or {}).get(DIRECT_EXTENSION),
     )
 
 
@@ -195,11 +218,16 @@ def json_object(body: bytes) -> dict[str, Any]:
         raise _not_json(f"got {got}, expected a JSON object") from error
     if not isinstance(value, dict):
         raise _not_json(f"got JSON of type {type(value).__name__}, expected an object")
-    try:
-        dumps(value)
-    except (TypeError, ValueError, RecursionError) as error:  # NaN and Infinity, which some decoders take
-        raise _not_json(f"got what JSON cannot represent ({error}), expected a JSON object") from error
+    if may_nest_deeply(body) or _DOUBTFUL.search(body) is not None:
+        try:
+            dumps(value)
+        except (TypeError, ValueError, RecursionError) as error:  # NaN and Infinity, which some decoders take
+            raise _not_json(f"got what JSON cannot represent ({error}), expected a JSON object") from error
     return value
+
+
+_DOUBTFUL: Final = re.compile(rb"NaN|Infinity|\d[eE]|\d{300}")
+"""What a body has that holds a number which JSON cannot represent."""
 
 
 def _not_json(message: str) -> RequestFailedError:

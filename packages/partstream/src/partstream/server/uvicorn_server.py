@@ -20,7 +20,7 @@ import uvicorn
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
 from partstream.server.listening import ConnectionLimits
-from partstream.server.requests import WRITE_EXTENSION
+from partstream.server.requests import DIRECT_EXTENSION, DirectReply
 
 if TYPE_CHECKING:
     import socket
@@ -249,23 +249,54 @@ class _ArrivalClock:
             self._timer = None
 
 
-class _ChunkWriter:
-    """Writes bytes of one reply without a turn of the event loop before the socket has them."""
+class _DirectReply(DirectReply):
+    """One reply on its way to the socket."""
 
-    __slots__ = ("_cycle", "_flow", "_write")
+    __slots__ = ("_cycle", "_flow", "_write", "notices")
 
     def __init__(self, cycle: RequestResponseCycle) -> None:
         self._cycle = cycle
         self._flow = cycle.flow
         self._write = cycle.transport.write
+        self.notices: list[Callable[[], object]] = []
 
-    def __call__(self, data: bytes) -> bool:
-        """Writes a chunk of a stream whose head is sent; False where only ASGI's `send` can do it."""
+    @property
+    def has_body(self) -> bool:
+        return not self._cycle.more_body
+
+    def write(self, data: bytes, /) -> bool:
         cycle = self._cycle
         if self._flow.write_paused or cycle.disconnected or cycle.response_complete or not cycle.chunked_encoding:
             return False
         self._write(b"%x\r\n%b\r\n" % (len(data), data))
         return True
+
+    def join_head(self) -> None:
+        self._cycle.transport = _JoinedHead(self._cycle)  # type: ignore[assignment] # a reply only writes and closes
+
+    def on_left(self, notice: Callable[[], object]) -> None:
+        self.notices.append(notice)
+        if self._cycle.disconnected:
+            notice()
+
+
+class _JoinedHead:
+    """In place of a transport, keeps the first write, and gives it to the transport with the second one."""
+
+    def __init__(self, cycle: RequestResponseCycle) -> None:
+        self._cycle = cycle
+        self._transport = cycle.transport
+        self._head: bytes | None = None
+
+    def write(self, data: bytes) -> None:
+        if self._head is None:
+            self._head = data
+        else:
+            self._cycle.transport = self._transport
+            self._transport.write(self._head + data)
+
+    def close(self) -> None:
+        self._transport.close()
 
 
 def _without_chunks(cycle: RequestResponseCycle, app: ASGI3Application) -> ASGI3Application:
@@ -320,6 +351,8 @@ class BoundedConnection(HttpToolsProtocol):
         if self._answered is not None:  # uvicorn notifies the request that came last, which may still wait
             self._answered.disconnected = True
             self._answered.message_event.set()
+            for notice in self._notices(self._answered):
+                notice()
 
     def data_received(self, data: bytes) -> None:
         """Reads bytes of heads and bodies."""
@@ -359,13 +392,19 @@ class BoundedConnection(HttpToolsProtocol):
         self._clock.start(self._limits.slow_body_seconds)
         super().on_headers_complete()
         cycle: RequestResponseCycle | None = self.pipeline[0][0] if self.pipeline else self.cycle
-        if cycle is not None and not is_old and cycle.scope["method"] != "HEAD":
+        if cycle is not None:
             extensions: dict[str, Any] = cycle.scope.setdefault("extensions", {})
-            extensions[WRITE_EXTENSION] = _ChunkWriter(cycle)
+            if not is_old and cycle.scope["method"] != "HEAD":
+                extensions[DIRECT_EXTENSION] = _DirectReply(cycle)
         if self.pipeline:
             self.flow.resume_reading()  # uvicorn would not notice that the client leaves until the answer has ended
         else:
             self._answered = self.cycle
+
+    @staticmethod
+    def _notices(cycle: RequestResponseCycle) -> list[Callable[[], object]]:
+        direct: Any = cycle.scope.get("extensions", {}).get(DIRECT_EXTENSION)
+        return [] if direct is None else direct.notices
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
         """Calls the application for a request; a client that knows no chunks gets none."""
@@ -373,6 +412,8 @@ class BoundedConnection(HttpToolsProtocol):
 
     def on_response_complete(self) -> None:
         """Begins the next answer, if its request waits."""
+        if self._answered is not None:
+            self._notices(self._answered).clear()  # a connection that waits for a request keeps nothing of the last one
         if self.pipeline:
             self._answered = self.pipeline[-1][0]
         super().on_response_complete()

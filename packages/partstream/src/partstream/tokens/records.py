@@ -19,7 +19,6 @@ from __future__ import annotations
 import math
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from contextvars import ContextVar
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
@@ -461,26 +460,16 @@ def _clamped(ratio: float) -> float:
     return min(max(ratio, LOWEST_FACTOR), HIGHEST_FACTOR)
 
 
-_WATCHED: Final[ContextVar[list[UsageRow] | None]] = ContextVar("watched_usage", default=None)
+USAGE_ROWS: Final[ContextVar[list[UsageRow] | None]] = ContextVar("partstream_usage_rows", default=None)
+"""A list that gets the usage that is kept in this task, and in tasks that it starts.
 
-
-@contextmanager
-def watched_usage() -> Iterator[list[UsageRow]]:
-    """Gives a list that gets the usage that is kept in this task, and in tasks that it starts meanwhile.
-
-    An answer may ask upstreams, which enter their tokens into the ledger themselves. Code that counts the answer as
-    well has to know that, so that no token is counted twice, and learns its cost.
-    """
-    rows: list[UsageRow] = []
-    token = _WATCHED.set(rows)
-    try:
-        yield rows
-    finally:
-        _WATCHED.reset(token)
+An answer may ask upstreams, which enter their tokens into the ledger themselves. Code that counts the answer as well
+has to know that, so that no token is counted twice, and learns its cost.
+"""
 
 
 def note_usage(row: UsageRow) -> None:
     """Adds a usage that was kept to the list of the code that watches."""
-    rows = _WATCHED.get()
+    rows = USAGE_ROWS.get()
     if rows is not None:
         rows.append(row)

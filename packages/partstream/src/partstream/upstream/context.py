@@ -110,7 +110,8 @@ class TapSource(Protocol):
         """The tap of a new answer, for a host and the model that is asked; the caller reports its end."""
 
 
-_CURRENT: Final[ContextVar[AnswerTap | None]] = ContextVar("partstream_capture", default=None)
+CAPTURE: Final[ContextVar[AnswerTap | None]] = ContextVar("partstream_capture", default=None)
+"""The capture of the answer that this task works for; a host sets it in the task that asks."""
 
 
 @contextmanager
@@ -129,12 +130,12 @@ def capturing(answer: AnswerTap | None) -> AbstractContextManager[None]:
     Args:
         answer: The capture of the answer; None captures nothing.
     """
-    return _holding(_CURRENT, answer)
+    return _holding(CAPTURE, answer)
 
 
 def current_capture() -> AnswerTap | None:
     """The capture of the answer that is being made here, or None."""
-    answer = _CURRENT.get()
+    answer = CAPTURE.get()
     return None if answer is None or answer.is_dropped else answer
 
 
@@ -145,12 +146,8 @@ def is_off_here() -> bool:
 
 # ---- What a request loses ----
 
-_DROPPED: Final[ContextVar[Callable[[Iterable[str]], object] | None]] = ContextVar("partstream_dropped", default=None)
-
-
-def told_of_dropped(take: Callable[[Iterable[str]], object] | None) -> AbstractContextManager[None]:
-    """Has `take` called with what :func:`report_dropped` reports inside, and in the tasks that start there."""
-    return _holding(_DROPPED, take)
+DROPPED: Final[ContextVar[Callable[[Iterable[str]], object] | None]] = ContextVar("partstream_dropped", default=None)
+"""Takes what :func:`report_dropped` reports in this task, and in those that it starts; its host sets it."""
 
 
 def report_dropped(paths: Iterable[str]) -> None:
@@ -165,7 +162,7 @@ def report_dropped(paths: Iterable[str]) -> None:
     Raises:
         RequestNotExpressibleError: The host refuses such requests.
     """
-    if (take := _DROPPED.get()) is not None:
+    if (take := DROPPED.get()) is not None:
         take(paths)
 
 
