@@ -291,6 +291,8 @@ _BLANKS: Final = b" \t\r\n"
 _MARK: Final = b"\xef\xbb\xbf"
 _CODED: Final = re.compile(rb'\A([0-9a-z]:)\s*["{\[]')
 """A line of the data stream of the AI SDK: a code, and a JSON value."""
+_FORM: Final = b"--"
+"""What a body of `multipart/form-data` begins with (RFC 2046 section 5.1.1)."""
 _ENDS: Final = (b"[DONE]",)
 
 
@@ -353,6 +355,8 @@ def body_of(data: bytes) -> Body:
         _add_json(body, start)
     elif _CODED.match(begins):
         _add_coded(body)
+    elif begins.startswith(_FORM):  # the name of a secret and its value are on lines of their own
+        body.lines.append(Line("", start, len(data)))
     else:
         _add_events(body, start)
     return body

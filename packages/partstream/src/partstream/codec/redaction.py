@@ -17,7 +17,10 @@ from typing import Any, Final, NamedTuple, NoReturn, Self
 HIDDEN: Final = "***"
 """The replacement of a secret."""
 
-_NAMES_OF_SECRETS: Final = re.compile(r"auth|cookie|credential|key|pass|secret|sig|token", re.IGNORECASE)
+_NAMES_OF_SECRETS: Final = re.compile(
+    r"auth|client-?cert|cookie|credential|honeycomb-team|key|pass|principal|secret|shared-?access|sig|token",
+    re.IGNORECASE,
+)
 _RATE_LIMIT: Final = re.compile(r"rate-?limit", re.IGNORECASE)
 """`x-ratelimit-remaining-tokens` counts tokens of texts."""
 _SCHEME: Final = re.compile(r"(?:basic|bearer|digest|token) (?=\S)", re.IGNORECASE)
