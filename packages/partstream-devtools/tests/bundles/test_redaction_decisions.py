@@ -194,6 +194,40 @@ def test_a_file_keeps_its_first_bytes_and_its_length(content: bytes, kept: int) 
         assert b64decode(shown) == content[:kept] + bytes(len(content) - kept)
 
 
+def test_numbers_that_no_wire_knows_go() -> None:
+    phone, card = 491701234567, 4111111111111111
+    schema = {"type": "integer", "default": card, "enum": [card], "minimum": 18}
+    event = {
+        "metadata": {"phone": phone, "index": phone},
+        "n": phone,
+        "seed": 778899,
+        "zz": [{"a": card, "lat": 52.5163}],
+        "error": {"code": card, "status": 429},
+        "temperature": 0.35,
+        "max_tokens": 4096,
+        "tools": [{"parameters": {"properties": {"x": schema}}}],
+    }
+    (shown,) = _events(event)
+    assert (shown["temperature"], shown["max_tokens"], shown["error"]["status"]) == (0.35, 4096, 429)
+    assert shown["zz"] == [{"a": 10**15, "lat": 10.1}]
+    assert shown["seed"] == 100_000
+    assert not any(str(number) in json.dumps(shown) for number in (phone, card, 18))
+    (kept,) = _events(event, keep=["text"])
+    assert kept == event
+
+
+def test_hidden_names_of_arguments_go_from_schemas_too_and_stay_the_same_name() -> None:
+    properties = {"salaryOfAda": {"type": "integer"}, "age": {"type": "integer"}}
+    parameters = {"type": "object", "properties": properties, "required": ["salaryOfAda"]}
+    call = {"type": "tool_use", "name": "t", "input": {"salaryOfAda": 1, "age": 2}}
+    (shown,) = _events({"tools": [{"name": "t", "parameters": parameters}], "content": [call]}, hides_names=True)
+    new = shown["tools"][0]["parameters"]
+    assert new["type"] == "object"
+    assert [*new["properties"]] == [*shown["content"][0]["input"]]
+    assert new["required"] == [next(iter(new["properties"]))]
+    assert "salaryOfAda" not in json.dumps(shown)
+
+
 def test_numbers_stay_and_moments_become_relative() -> None:
     (first, second) = _events(
         {"type": "y", "created_at": 1_770_803_606, "usage": {"input_tokens": 1234, "cost": 0.25}, "index": 3},

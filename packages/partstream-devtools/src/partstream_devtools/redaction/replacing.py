@@ -611,8 +611,10 @@ class Replacement:
             return self._moments.number(raw)
         meaning = rules.meaning_by_name(place)
         is_id = meaning in (Meaning.ID, Meaning.PERSON, Meaning.SECRET) and len(raw) >= _LONG_NUMBER
-        is_text = not self.keeps_text and (rules.holds_numbers_of_text(place) or rules.is_free(place))
-        return shaped_number(raw) if is_id or is_text else raw
+        if not is_id and self.keeps_text:
+            return raw
+        is_text = rules.holds_numbers_of_text(place) or rules.is_free(place)
+        return shaped_number(raw) if is_id or is_text or not rules.is_known_number(place, raw) else raw
 
     # The stand-in for a text of each meaning
 
@@ -683,7 +685,7 @@ class Replacement:
                     continue
                 meaning = rules.meaning_by_name(field.place)
                 if field.is_name:
-                    meaning = Meaning.ARGUMENT_NAME if rules.is_free(field.place) else Meaning.PROPERTY
+                    meaning = rules.meaning_of_name(field.place)
                 data[field.start : field.end] = self._nested(meaning, raw, nested)
         return data.decode(errors="surrogatepass")
 

@@ -360,7 +360,8 @@ _BY_NAME: Final[dict[str, Meaning]] = {
     **_rows(Meaning.TOOL, "name tool_name tool_call_name server_label server_name function_name available_tools"),
     **_rows(Meaning.ARGUMENTS, "arguments partial_json args_text_delta input_text_delta args_delta"),
     **_rows(Meaning.ERROR, "message error error_text detail msg error_message errormessage raw reason"),
-    **_rows(Meaning.PROPERTY, "required json_path property_ordering"),
+    **_rows(Meaning.PROPERTY, "json_path"),
+    **_rows(Meaning.ARGUMENT_NAME, "required property_ordering"),
 }
 """By the name in small letters, its words joined by underscores."""
 
@@ -384,6 +385,24 @@ _WORDS_UNDER: Final = frozenset(
 )
 _NUMBERS_OF_TEXT: Final = words("bytes token_ids prompt_token_ids context tokens embedding")
 """Lists of numbers that are text in another form, such as the bytes of a token."""
+
+_NUMBERS: Final = words(
+    "index number position choice candidate step sequence_number status status_code http_code http_status code n "
+    "best_of temperature top_p top_k top_a min_p typical_p frequency_penalty presence_penalty repeat_penalty "
+    "repetition_penalty max_uses num_predict num_ctx top_logprobs logprob score probability confidence budget_tokens "
+    "thinking_budget budget context_window cost ttl retry retry_after size width height duration latency throughput "
+    "count limit remaining version"
+)
+"""Numbers that wires know: how much, which one, how likely."""
+_NUMBER_ENDINGS: Final = ("_index", "_tokens", "_count", "_duration", "_ms", "_seconds", "_cost", "logprob")
+_NUMBERS_UNDER: Final = re.compile(
+    r"(?:^|\.)(?:[a-z_]*usage(?:_?metadata)?|timings|rate_limits)(?:\.|\[)", re.IGNORECASE
+)
+"""Objects whose numbers all are such."""
+_CHOSEN_UNDER: Final = re.compile(r"(?:^|\.)(?:metadata|properties|\$?defs|definitions|labels)(?:\.|$)", re.IGNORECASE)
+"""Objects whose fields a person or a tool has named."""
+_LARGEST_KNOWN: Final = 7
+"""Digits of a number whose name alone says that a wire knows it: a telephone has more."""
 
 _HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[-. ]")
 _PLAIN_WORD: Final = re.compile(
@@ -444,6 +463,23 @@ def holds_numbers_of_text(place: FieldPath) -> bool:
     """Whether a number at a place is a piece of a text, such as a byte of it."""
     is_listed = place.path.endswith("[]") and _snake(place.name) in _NUMBERS_OF_TEXT
     return is_listed or place.name in ("token_id", "numberValue") or place.name.isdecimal()
+
+
+def is_known_number(place: FieldPath, raw: str) -> bool:
+    """Whether wires have a number at a place: it counts or chooses, and says no more of a person than usage does."""
+    if _CHOSEN_UNDER.search(place.path):
+        return False
+    name = _snake(place.name)
+    if name.endswith(_NUMBER_ENDINGS) or _NUMBERS_UNDER.search(place.path):
+        return True
+    return name in _NUMBERS and len(raw.partition(".")[0]) <= _LARGEST_KNOWN
+
+
+def meaning_of_name(place: FieldPath) -> Meaning:
+    """What the name of a field is: that of an argument in a call, or in the schema of a tool, or a word of the wire."""
+    above = place.parent
+    is_in_schema = above is not None and above.name in ("properties", "patternProperties")
+    return Meaning.ARGUMENT_NAME if is_in_schema or is_free(place) else Meaning.PROPERTY
 
 
 def is_plain_word(text: str) -> bool:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from partstream_devtools.redaction.fragments import FRAGMENTS, Fragment, Meaning
 from partstream_devtools.redaction.json_places import FieldPath, body_of, read_fields, read_raw, write_raw
-from partstream_devtools.redaction.rules import Found, is_free, meaning_by_name
+from partstream_devtools.redaction.rules import Found, meaning_by_name, meaning_of_name
 
 if TYPE_CHECKING:
     from partstream_devtools.redaction.json_places import Body, Field, Payload
@@ -333,7 +333,7 @@ class BodyTexts:
         place = field.place
         if field.is_name:
             if not _has_plain_name(place):
-                self._texts.add(_meaning_of_name(place), f"{self._name}: name", RawPiece(data, field.start, field.end))
+                self._texts.add(meaning_of_name(place), f"{self._name}: name", RawPiece(data, field.start, field.end))
             return
         piece = RawPiece(data, field.start, field.end)
         row = None if self._tables is None else self._tables.row(kind, place.path)
@@ -370,19 +370,16 @@ def collect_value(texts: BundleTexts, data: bytearray, name: str, root: FieldPat
             if not field.is_string:
                 texts.numbers.append(Number(field.place, data, field.start, field.end))
             elif field.end > field.start:
-                meaning = _meaning_of_name(field.place) if field.is_name else meaning_by_name(field.place)
+                meaning = meaning_of_name(field.place) if field.is_name else meaning_by_name(field.place)
                 texts.add(meaning, f"{name}: {field.place.path}", RawPiece(data, field.start, field.end))
 
 
 def _has_plain_name(place: FieldPath) -> bool:
     """Whether the name of a field is a short word of a protocol, as most are: no key, and no choice of a person."""
     if place.has_plain_name is None:
-        place.has_plain_name = _PLAIN_NAME.fullmatch(place.name) is not None and not is_free(place)
+        is_of_wire = meaning_of_name(place) is Meaning.PROPERTY
+        place.has_plain_name = is_of_wire and _PLAIN_NAME.fullmatch(place.name) is not None
     return place.has_plain_name
-
-
-def _meaning_of_name(place: FieldPath) -> Meaning:
-    return Meaning.ARGUMENT_NAME if is_free(place) else Meaning.PROPERTY
 
 
 def _value_of(path: str, field: Field, data: bytearray, fields: Sequence[Field]) -> Any:
