@@ -23,7 +23,7 @@ from typing import Any, Final
 import click
 from rich.text import Text
 
-from partstream.cli.console import busy_with, can_open_browser, make_console, open_link
+from partstream.cli.console import busy_with, can_open_browser, make_console, open_link, write_page
 from partstream.cli.terminal import ExitCode, drop_output
 from partstream.codec.json_codec import dumps
 from partstream.codec.text import visible
@@ -288,15 +288,12 @@ def write_html(files: Sequence[ViewedFile], out: str, level: RedactionLevel) -> 
     # The name in place of the path: the page does not say where a person keeps files.
     with busy_with("Making the page"):
         redacted = [replace(file, bundle=redact(file.bundle, level)[0], path=file.name) for file in files]
-        page = page_html(view_of(redacted), Hashes()).encode()
+        page = page_html(view_of(redacted), Hashes())
     if out == "-":
-        sys.stdout.buffer.write(page)
+        sys.stdout.buffer.write(page.encode())
         return ExitCode.FINE
-    try:
-        Path(out).write_bytes(page)
-    except OSError as error:
-        raise click.ClickException(f"cannot write {visible(out)}: {error.strerror}") from error
-    click.echo(f"{visible(out)}: {len(page):,} bytes. Redaction {level.value}: {SAYS[level]}.")
+    write_page(Path(out), page)
+    click.echo(f"{visible(out)}: {Path(out).stat().st_size:,} bytes. Redaction {level.value}: {SAYS[level]}.")
     return ExitCode.FINE
 
 

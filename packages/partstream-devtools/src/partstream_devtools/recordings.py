@@ -243,7 +243,8 @@ def _recordings_of(path: str, bundle: Bundle) -> tuple[tuple[Recording, ...], tu
         return tuple(reported), ()
     answers = answers_in(bundle)
     recordings = tuple(Recording(path if is_alone else f"{path}#{one.number}", b"", one) for one in answers)
-    return recordings, tuple(_shown(one) for one in bundle.exchanges if one not in answers)
+    numbers = {one.number for one in answers}
+    return recordings, tuple(_shown(one) for one in bundle.exchanges if one.number not in numbers)
 
 
 def _shown(exchange: RecordedExchange) -> str:

@@ -16,7 +16,7 @@ from typing import Any, Final
 import click
 from rich.text import Text
 
-from partstream.cli.console import make_console
+from partstream.cli.console import make_console, write_page
 from partstream.cli.terminal import AnyCommand, ExitCode, all_options
 from partstream.codec.json_codec import dumps
 from partstream.settings.kinds import closest_name
@@ -396,10 +396,7 @@ def export(file: str) -> None:
     if file == _INPUT:
         click.echo(text, nl=False)
         return
-    try:
-        Path(file).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise click.ClickException(f"{file}: {error.strerror or error}") from error
+    write_page(Path(file), text)
 
 
 COMMANDS: Final[Mapping[str, click.Command]] = {

@@ -232,7 +232,8 @@ def _answers(file: ViewedFile, number: int, files: int) -> Iterator[AnswerView]:
 def _answers_alone(bundle: Bundle) -> tuple[Bundle, list[str]]:
     """A bundle without exchanges that are no answers of a model, such as those for a list of models; what these are."""
     answers = answers_in(bundle)
-    left = [one for one in bundle.exchanges if one not in answers]
+    numbers = {one.number for one in answers}
+    left = [one for one in bundle.exchanges if one.number not in numbers]
     if not left:
         return bundle, []
     named = [f"#{one.number} {one.request.method} {one.request.path}" for one in left if one.request is not None]

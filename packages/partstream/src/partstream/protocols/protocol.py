@@ -582,11 +582,7 @@ class Protocols(Mapping[str, Protocol]):
             UnknownProtocolError: There is none; a `KeyError` too.
             ProtocolLoadError: A package promises it, and it cannot be loaded.
         """
-        if name in _MODULES:
-            module, _, attribute = _MODULES[name].partition(":")
-            protocol: Protocol = getattr(import_module(module), attribute or "PROTOCOL")
-            return protocol
-        return _added(name)
+        return _loaded(name)
 
     def __contains__(self, name: object) -> bool:
         """Tells whether a protocol has this name; loads nothing."""
@@ -612,7 +608,11 @@ def _entry_points() -> Mapping[str, EntryPoint]:
 
 
 @cache
-def _added(name: str) -> Protocol:
+def _loaded(name: str) -> Protocol:
+    if name in _MODULES:
+        module, _, attribute = _MODULES[name].partition(":")
+        protocol: Protocol = getattr(import_module(module), attribute or "PROTOCOL")
+        return protocol
     point = _entry_points().get(name)
     if point is None and name in _OTHER_NAMES:
         return PROTOCOLS[_OTHER_NAMES[name]]
