@@ -18,7 +18,7 @@ from partstream.protocols.protocol import loadable_protocols
 from partstream.server.application import Providers, ServingApp, named_providers
 from partstream.server.clients import Caller, key_places
 from partstream.server.requests import RequestFailedError, endpoints_of
-from partstream.server.state import OwnerReply, OwnerRequest
+from partstream.server.settings import OwnerReply, OwnerRequest
 from partstream_hub.admission import HubAdmission, RateGate, TooFast, budget_document, too_fast
 from partstream_hub.authentication import HubAuthenticator, code_digest, new_key
 from partstream_hub.directory import Owner, OwnerKind, Policy, RateLimits

@@ -36,7 +36,6 @@ from partstream.lm.cancellation import CancellationToken, EventEmitter
 from partstream.lm.outputs import HOSTED, Finish, InboundRequest
 from partstream.lm.provider import DrainingProgress, FinishingProgress, LanguageModelChatProvider, WaitingProgress
 from partstream.protocols.errors import COMMON_ERRORS, ErrorKind
-from partstream.server.answer import current_answer
 from partstream.server.models import (
     CataloguedModel,
     ForwardingProvider,
@@ -44,6 +43,7 @@ from partstream.server.models import (
     counted_request,
     unhosted_tools,
 )
+from partstream.server.settings import current_answer
 from partstream.upstream.attempts import has_more_room, helps_another_model
 from partstream.upstream.context import no_retries, report_dropped
 from partstream.upstream.endpoint import CredentialError

@@ -7,10 +7,9 @@ import pytest
 
 from partstream import chat_model
 from partstream.errors import UpstreamFailureError
-from partstream.server.answer import UPSTREAM_HEADER, current_answer
 from partstream.server.application import app
 from partstream.server.clients import Caller
-from partstream.server.settings import ServingSettings
+from partstream.server.settings import UPSTREAM_HEADER, ServingSettings, current_answer
 from rows import one_test_for
 from serving.asgi import ask
 from serving.wires import WIRES

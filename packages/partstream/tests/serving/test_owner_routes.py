@@ -11,8 +11,7 @@ from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.server.application import app
 from partstream.server.clients import NOBODY
 from partstream.server.requests import RequestFailedError
-from partstream.server.settings import ServingSettings
-from partstream.server.state import OwnerReply
+from partstream.server.settings import OwnerReply, ServingSettings
 from partstream.upstream.endpoint import Secret
 from serving.asgi import ask
 

@@ -29,7 +29,7 @@ from zoneinfo import ZoneInfo
 from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.server.pages.document import ContentPolicy, Nonces, document, resource
 from partstream.server.requests import RequestFailedError
-from partstream.server.state import OwnerHandler, OwnerReply, OwnerRequest
+from partstream.server.settings import OwnerHandler, OwnerReply, OwnerRequest
 from partstream_hub.page.document import PERIODS, content_html, frame_html
 from partstream_hub.store.values import StoreError, StoreUnreachableError
 from partstream_hub.usage import Reader, overview, reader_of

@@ -11,11 +11,10 @@ from partstream import chat_model
 from partstream.lm.outputs import Finish, Outcome
 from partstream.lm.parts import TextPart
 from partstream.lm.provider import LanguageModelChatCapabilities, LanguageModelChatInformation
-from partstream.server.answer import UPSTREAM_HEADER
 from partstream.server.application import ServingApp, app
 from partstream.server.clients import Caller
 from partstream.server.dropped import DROPPED_HEADER
-from partstream.server.settings import ServingSettings
+from partstream.server.settings import UPSTREAM_HEADER, ServingSettings
 from partstream.upstream.configuration import RetryPolicy, Timeouts
 from partstream.upstream.provider import GatewayProvider
 from partstream_devtools.testing.admission import ScriptedReply

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hub.hubs import Seller, budget, hub, person, rows_of
-from partstream.server.answer import UPSTREAM_HEADER
+from partstream.server.settings import UPSTREAM_HEADER
 from partstream_hub.directory import DOLLAR, ModelRoute, Put, Route
 from serving.asgi import WAIT, ask, call
 

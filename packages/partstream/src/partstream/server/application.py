@@ -6,25 +6,25 @@
     application = app({"work": upstream, "own": provider}, ServingSettings(token=Secret("...")))
     starlette_app.mount("/llm", application)
 
-:class:`ServingApp` is one object for any number of requests; what belongs to one request lives in an object of its own:
-:class:`~partstream.server.handler.RequestHandler` over HTTP, :class:`SocketExchange` over a WebSocket. The log gets no
-word of a prompt and no key.
+:class:`ServingApp` is one object for any number of requests. What belongs to one request lives in a
+:class:`~partstream.server.handler.RequestHandler`, and what belongs to a WebSocket in a :class:`SocketExchange`. No
+word of a prompt and no key is logged.
 
 Nothing is opened before the first request but the lifetimes that the owner has added. Servers end the lifespan after
 the last request (docs/wires/serving.md#shutdown-and-drain); a server that drains refuses new responses, and ends those
 that run too long with the terminal event of their wire.
 
-A WebSocket carries requests one after another, and each is answered as over HTTP. A task of its own reads the socket,
-also while a response runs: that shows when the client leaves.
+A WebSocket carries requests one after another, and each is a turn, answered by the same handler as over HTTP. A task of
+its own reads the socket, also while a response runs: that shows when the client leaves.
 """
 
 from __future__ import annotations
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from secrets import token_hex
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 from urllib.parse import urlsplit
 
 from partstream.codec.checks import refuse
@@ -38,12 +38,21 @@ from partstream.protocols.protocol import Protocol, loadable_protocols
 from partstream.protocols.serve import ResolvedReferences, SocketConversation, SocketTurn
 from partstream.server import requests
 from partstream.server.clients import NOBODY, Caller
-from partstream.server.handler import RequestHandler, ResponseRun
+from partstream.server.handler import RequestHandler, ServerState
 from partstream.server.models import CataloguedModel
 from partstream.server.pages.front import FRONT, front_page
 from partstream.server.replies import Head, json_headers
-from partstream.server.settings import AnswerObservation, Lifetime, ServerOverrides, ServingSettings, StartTrace
-from partstream.server.state import MOST_BYTES, OwnerHandler, OwnerRoute, ServerState, page_handler
+from partstream.server.settings import (
+    MOST_BYTES,
+    AnswerObservation,
+    Lifetime,
+    OwnerHandler,
+    OwnerRoute,
+    ServerOverrides,
+    ServingSettings,
+    StartTrace,
+    page_handler,
+)
 from partstream.upstream.context import TapSource
 
 _logger = logging.getLogger("partstream.serving")
@@ -167,7 +176,8 @@ class ServingApp:
             most_bytes: The largest body that it takes; a larger one is refused with 413.
             title: The words of the link to it on the page at the address of the server; "" for no link.
         """
-        self._state.owner_routes.add(method, path, OwnerRoute(handler, is_open, most_bytes, title))
+        route = OwnerRoute(handler, is_open, most_bytes, title)
+        self._state.owner_routes.setdefault(path, {})[method] = route
 
     def add_lifetime(self, lifetime: Lifetime) -> None:
         """Starts something before the first request, and stops it after the last response, by ASGI's lifespan."""
@@ -293,7 +303,6 @@ class SocketExchange:
         self._send = requests.leaving(send)
         self._left = asyncio.Event()
         self._news = asyncio.Event()
-        self._turn = _Turn()
 
     async def serve(self) -> None:
         """Accepts the socket, or refuses it, and answers its requests until it is closed."""
@@ -397,66 +406,79 @@ class SocketExchange:
                 return
 
     async def _take(
-        self, turn: SocketTurn, conversation: SocketConversation, endpoint: requests.Endpoint, caller: Caller
+        self, asked: SocketTurn, conversation: SocketConversation, endpoint: requests.Endpoint, caller: Caller
     ) -> None:
-        request = replace(self._request, request_id=f"req_{token_hex(12)}")
-        run = ResponseRun(self._state, endpoint, request, conversation.recall)
-        run.caller = caller
-        run.begin_trace(endpoint.path)
-        self._turn = _Turn(conversation)
+        turn = _Turn(self._state, self._request, self._left, self._say, conversation)
+        turn.endpoint, turn.caller, turn.recall = endpoint, caller, conversation.recall
         try:
-            self._state.check_room()
-            await run.serve(turn.request, self._deliver, self._client_leaves, generates=turn.generates)
+            turn.begin(endpoint.path)
+            await turn.answer(asked.request, generates=asked.generates)
         except requests.ClientLeftError:
-            run.observe_left()
+            turn.observe_left()
             raise
         except Exception as error:
             if not isinstance(error, PartstreamError):
                 _logger.exception("a request could not be served because of a fault of the server")
             failure = requests.failure_of(error) if isinstance(error, PartstreamError) else requests.FAULT
-            said = endpoint.writes.failed(replace(failure, request_id=request.request_id))
-            run.observe_refused(said.status, error)
+            said = endpoint.writes.failed(replace(failure, request_id=turn.request_id))
+            turn.observe_refused(said.status, error)
             await self._say(conversation.refused(said.status, said.body))
             return
-        if not self._turn.is_refused:
-            await self._say(conversation.ended(run.earlier or ResolvedReferences(), run.stored))
+        if not turn.is_refused:
+            await self._say(conversation.ended(turn.earlier or ResolvedReferences(), turn.stored))
 
-    async def _client_leaves(self) -> None:
+
+class _Turn(RequestHandler):
+    """One request of a socket, whose reply goes out as messages; its head has no meaning there but for its status."""
+
+    is_refused = False
+    _status = 0
+    _failure = b""
+
+    def __init__(
+        self,
+        state: ServerState,
+        handshake: requests.RequestHead,
+        left: asyncio.Event,
+        say: Callable[[Iterable[str]], Awaitable[None]],
+        conversation: SocketConversation,
+    ) -> None:
+        self.request_id = f"req_{token_hex(12)}"
+        super().__init__(state, replace(handshake, request_id=self.request_id), _no_message, _no_message)
+        self._left = left
+        self._say = say
+        self._conversation = conversation
+
+    async def client_leaves(self) -> None:
+        """Returns when the socket is closed."""
         await self._left.wait()
 
-    async def _deliver(self, head: Head | None, data: bytes, last: bool) -> None:
+    async def deliver(self, head: Head | None, data: bytes, last: bool) -> None:
+        """Sends the next bytes as messages."""
         if head is not None:
-            self._turn.status = head.status
+            self._status = head.status
         if self._left.is_set():
             raise requests.ClientLeftError("the client left before its reply was whole")
         try:
-            await self._say(self._turn.messages(data, last=last))
+            await self._say(self._messages(data, last=last))
         except requests.ClientLeftError:
             self._left.set()  # the server reports it here first: requests that wait have no client
             raise
 
-
-class _Turn:
-    """The reply to one request as messages; `status` is the one that it would have over HTTP."""
-
-    def __init__(self, conversation: SocketConversation | None = None) -> None:
-        self.status = 0
-        self.is_refused = False
-        self._conversation = conversation
-        self._body = b""
-
-    def messages(self, data: bytes, *, last: bool) -> Iterable[str]:
-        """The messages for the next bytes."""
-        assert self._conversation is not None  # noqa: S101 - nothing is sent before the first request
-        if self.status < 400:
+    def _messages(self, data: bytes, *, last: bool) -> Iterable[str]:
+        if self._status < 400:
             return self._conversation.messages(data)
-        self._body += data
+        self._failure += data
         if not last:
             return ()
         self.is_refused = True
         with suppress(JSONDecodeError):
-            if isinstance(document := loads(self._body), dict) and isinstance(document.get("error"), dict):
-                return self._conversation.refused(self.status, document)
+            if isinstance(document := loads(self._failure), dict) and isinstance(document.get("error"), dict):
+                return self._conversation.refused(self._status, document)
         # An upstream may say it in another form.
-        said = {"message": self._body.decode(errors="replace")}
-        return self._conversation.refused(self.status, {"error": said})
+        said = {"message": self._failure.decode(errors="replace")}
+        return self._conversation.refused(self._status, {"error": said})
+
+
+async def _no_message(*_: object) -> Any:
+    raise AssertionError("the messages of a socket are read and sent by its exchange")

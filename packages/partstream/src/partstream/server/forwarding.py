@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from partstream.protocols.serve import ResponseWriter, WireEvent, WireRequest
     from partstream.server.requests import Endpoint
     from partstream.server.settings import ServerOverrides, ServingSettings
-    from partstream.server.state import Remembered
+    from partstream.server.stored import Remembered
     from partstream.upstream.forwarding import Passage
 
 _logger = logging.getLogger("partstream.serving")

@@ -1,86 +1,385 @@
-"""One HTTP request, from its head to the last byte of its reply.
+"""One request, from its head to the last byte of its reply: route, body, caller, model, provider, reply.
 
-:class:`RequestHandler` decides everything that can refuse a request before the head of the reply: path, room, key,
-size, form, model (docs/wires/serving.md#status-before-the-head). In this order it
+:class:`ServerState` is what all requests of one server share. :class:`RequestHandler` reads top to bottom in the order
+of a request. What can refuse it comes before the head of the reply: path, room, key, size, form, model, admission
+(docs/wires/serving.md#status-before-the-head).
 
-1. finds the route, be it the owner's or of a protocol;
-2. checks that there is room for one more response, and who asks;
-3. reads the body within its bounds (:class:`RequestBody`), or discards it before a refusal;
-4. answers: with a document, with a stored response (:func:`stored_reply`), or with a response of a model.
+1. :meth:`~RequestHandler.serve` finds the route, be it the owner's or of a protocol, and the caller, and reads the
+   body; a document or a stored response is answered there.
+2. :meth:`~RequestHandler.answer` reads the request for a response, finds its model, asks the admission, and decides
+   whether the request may go on as it came.
+3. The provider runs in a task of its own, :meth:`~RequestHandler._provide`. It reports to a checked
+   :class:`~partstream.server.replies.ReplyProgress`, which writes each part at once and counts nothing but the text
+   that it keeps for a count of tokens.
+4. The first of these events ends the reply, exactly once, and every later one does nothing: the provider returned or
+   raised; the client left; the client asked for the end; the response took too long or reached its limit; the server
+   stops. Then no further part passes, and the provider gets its cancellation.
+5. What is known of the response is reported once it is over, to all who count responses and to its permit.
 
-:class:`ResponseRun` is the last of these, over HTTP and as one turn of a WebSocket: it reads the request, finds the
-model, asks the admission, calls the provider, hands the bytes to the client, and reports what is known of the response
-once it is over. Next to every response one task waits until the client leaves, and then cancels the provider: servers
-give no other signal (docs/wires/serving.md#clients-that-leave).
+ASGI tells by `receive` alone that a client has left (docs/wires/serving.md#clients-that-leave): a task waits for that,
+where the server has no :class:`~partstream.server.requests.DirectReply`. A turn of a WebSocket is the same handler with
+another way to its client.
 """
 
 from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from functools import partial
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 
+from partstream import errors
 from partstream.codec.checks import narrow
 from partstream.codec.json_codec import dumps
 from partstream.codec.values import replace
 from partstream.conversation.preparation import ASKED_IN
+from partstream.conversation.provider_state import ThinkingMemory
 from partstream.errors import PartstreamError, UnknownModelError, UnsupportedParameterError
-from partstream.lm.outputs import InboundRequest, Reply
-from partstream.protocols.failures import FailedReply, FailureKind, ServedFailure, UnknownReferenceError
-from partstream.protocols.serve import Effect, id_in_path
-from partstream.runtime.progress import AnswerExcerpt
-from partstream.server import replies, requests
-from partstream.server.answer import UPSTREAM_HEADER, CurrentAnswer, ProviderCall
-from partstream.server.clients import NOBODY, Caller, RequestClient, client_of
-from partstream.server.dropped import DroppedFields
-from partstream.server.forwarding import (
-    ForwardedReply,
-    ForwardingCase,
-    counted_as_it_came,
-    offer,
+from partstream.lm.cancellation import CancellationTokenSource, Disposable, EventEmitter
+from partstream.lm.outputs import Finish, InboundRequest, Outcome, Reply
+from partstream.lm.parts import (
+    FinishReason,
+    RawCallPart,
+    ResponsePart,
+    UnifiedFinishReason,
+    Usage,
 )
-from partstream.server.models import CataloguedModel, ForwardingProvider, served_model, unhosted_tools
-from partstream.server.settings import AnswerObservation, AnswerRequest, EndedAnswer, settled
-from partstream.server.state import AnswerMemory, OwnerRequest, OwnerRoute, Remembered, ServerState, asked_of_store
-from partstream.upstream.forwarding import value_at
+from partstream.protocols.failures import FailedReply, FailureKind, ServedFailure, UnknownReferenceError
+from partstream.runtime.progress import AnswerExcerpt, CheckedProgress, failing_place
+from partstream.server import replies, requests
+from partstream.server.clients import NOBODY, Caller, TokenAuthenticator, client_of, key_places, nobody_in_particular
+from partstream.server.dropped import UNSAID_HEADER, DroppedFields, DroppedLog
+from partstream.server.forwarding import ForwardedReply, ForwardingCase, counted_as_it_came, offer
+from partstream.server.models import (
+    CataloguedModel,
+    ForwardingProvider,
+    ModelCatalogue,
+    counted_usage,
+    served_model,
+    unhosted_tools,
+)
+from partstream.server.origins import AllowedOrigins
+from partstream.server.settings import (
+    CURRENT_ANSWER,
+    UPSTREAM_HEADER,
+    AnswerObservation,
+    AnswerRequest,
+    CurrentAnswer,
+    EndedAnswer,
+    Lifetimes,
+    OwnerRequest,
+    OwnerRoute,
+    settled,
+)
+from partstream.server.stored import (
+    AnswerMemory,
+    FrameReplay,
+    RecordingReplySink,
+    Remembered,
+    installation_secret,
+    stored_reply,
+)
+from partstream.tokens.records import USAGE_ROWS, UsageRow
+from partstream.upstream.context import CAPTURE, DROPPED, AnswerTap
+from partstream.upstream.forwarding import SEALING_HEADER, value_at
 
 if TYPE_CHECKING:
+    from partstream.lm.contract import Violation
+    from partstream.lm.parts import MessagePart
+    from partstream.lm.provider import LanguageModelChatProvider
+    from partstream.protocols.protocol import Protocol
     from partstream.protocols.serve import (
         RequestReferences,
         ResolvedReferences,
-        ResponseWriter,
+        ServedState,
         StoredAnswer,
         StoredRoute,
         WireRequest,
     )
-    from partstream.server.settings import AnswerTrace, Permit, ServingSettings
+    from partstream.server.settings import AnswerTrace, Permit, ServerOverrides, ServingSettings, StartTrace
+    from partstream.upstream.context import TapSource
     from partstream.upstream.forwarding import RawRequest
 
 _logger = logging.getLogger("partstream.serving")
 
-Deliver: TypeAlias = Callable[[replies.Head | None, bytes, bool], Awaitable[None]]
-"""Sends the head of a reply, once, bytes, and whether they are the last; waits while the client is slow."""
+_CLIENT_LEFT: Final = 499
+"""The status in observations of a reply whose client left; never sent. The number is nginx' own."""
+_LIMITS: Final = frozenset({UnifiedFinishReason.LENGTH, UnifiedFinishReason.CONTENT_FILTER})
+_STOPPED: Final = FinishReason(UnifiedFinishReason.OTHER, "server_stopped")
+_CANCELLED: Final = FinishReason(UnifiedFinishReason.OTHER, "cancelled")
+_GOOD: Final = frozenset({Outcome.COMPLETED, Outcome.INCOMPLETE})
+
+
+_CHALLENGE: Final = ("www-authenticate", "Bearer")
+
+
+class ServerState:
+    """What all requests of one server share.
+
+    Args:
+        providers: The providers by name.
+        settings: The settings.
+        protocols: The protocols that are spoken.
+        pages: The paths that the server has beside those of the protocols.
+        rules: How it differs from others.
+
+    Attributes:
+        base_paths: The path of a client's base URL for each protocol; the first, where it has several.
+        memory: What it remembers of its responses.
+        thinking: The state of thinking that clients of some wires cannot return; None before there is any.
+        dropped: Logs the fields of requests that reach no model.
+        unsaid: Logs the fields of answers that no client gets.
+        origins: The origins whose pages may read replies; None for none.
+        requests: How many requests are being read or answered.
+        is_draining: Whether new responses are refused.
+        owner_routes: The owner's own routes, by path and method.
+        lifetimes: What the owner runs beside the requests.
+    """
+
+    def __init__(
+        self,
+        providers: Mapping[str, LanguageModelChatProvider],
+        settings: ServingSettings,
+        protocols: Iterable[Protocol],
+        pages: Iterable[str],
+        rules: ServerOverrides,
+    ) -> None:
+        endpoints = requests.endpoints_of(protocols)
+        writers = [one.writes for one in endpoints.values()]
+        self.settings = settings
+        self.rules = rules
+        self.routes = requests.Routes(endpoints, pages)
+        self.base_paths: dict[str, str] = {}
+        for one in endpoints.values():
+            self.base_paths.setdefault(one.protocol.name, one.base_path)
+        aliases = (alias for one in writers for alias in one.aliases)
+        self.catalogue = ModelCatalogue(providers, aliases, settings.models_seconds)
+        self.memory = AnswerMemory(settings.store, installation_secret(settings.state_folder))
+        self.thinking: ThinkingMemory | None = None
+        self.dropped, self.unsaid = DroppedLog(), DroppedLog(UNSAID_HEADER)
+        self.origins = AllowedOrigins(settings.allow_origins) if settings.allow_origins else None
+        self._authenticate = settings.authenticate or nobody_in_particular
+        if settings.authenticate is None and settings.token is not None:
+            self._authenticate = TokenAuthenticator(settings.token, key_places(endpoints.values()))
+        self._finished: EventEmitter[AnswerObservation] = EventEmitter()
+        self.requests = 0
+        self.is_draining = False
+        self.owner_routes: dict[str, dict[str, OwnerRoute]] = {}
+        self.lifetimes = Lifetimes()
+        self.start_trace: StartTrace | None = None
+        self.taps: TapSource | None = None
+        self._id_headers = tuple(dict.fromkeys(("x-request-id", *(one.request_id_header for one in writers))))
+        self._answers: set[Callable[[], object]] = set()
+        self._idle = asyncio.Event()
+        self._idle.set()
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether new answers are taken: the server is not stopped, and it can decide who may have them."""
+        admission = self.settings.admission
+        return not self.is_draining and (admission is None or admission.is_ready)
+
+    @property
+    def open_answers(self) -> int:
+        """How many answers run."""
+        return len(self._answers)
+
+    def remembering(self, endpoint: requests.Endpoint) -> ServedState | None:
+        """What is remembered of the answers of an endpoint; None for nothing."""
+        return endpoint.writes.state if self.rules.remembers else None
+
+    def authenticated(self, headers: Mapping[str, str]) -> Caller:
+        """The caller, by the headers of a request.
+
+        Raises:
+            RequestFailedError: No caller has such a key.
+        """
+        caller = self._authenticate(headers)
+        if caller is None:
+            said = (
+                "got no key that this server knows, expected it as `Authorization: Bearer KEY` or as `x-api-key: KEY`"
+            )
+            raise requests.RequestFailedError(ServedFailure(FailureKind.UNAUTHENTICATED, said), _CHALLENGE)
+        return caller
+
+    def remember_thinking(self, caller: Caller, answer: Sequence[MessagePart], state: Mapping[str, Any]) -> None:
+        """Keeps the state of thinking of a response, which its caller cannot return."""
+        if self.thinking is None:
+            self.thinking = ThinkingMemory(self.settings.thinking_bytes)
+        self.thinking.of(caller.name).remember(answer, state)
+
+    def owner_route(self, method: str, path: str) -> OwnerRoute | None:
+        """The owner's route of a request; None where there is none at its path.
+
+        Raises:
+            NoRouteError: There is one, but not for this method.
+        """
+        there = self.owner_routes.get(path) or self.owner_routes.get(path.rstrip("/"))
+        if there is None:
+            return None
+        if method not in there:
+            raise requests.NoRouteError(f"got method {method}, expected {', '.join(there)}", tuple(there))
+        return there[method]
+
+    async def models_of(self, caller: Caller) -> Mapping[str, CataloguedModel]:
+        """The models by id that a caller may use."""
+        models, admission = await self.catalogue.models(), self.settings.admission
+        return models if admission is None else admission.models_of(caller, models)
+
+    async def find_model(self, model_id: str, caller: Caller) -> CataloguedModel:
+        """The model that a request of a caller names.
+
+        Raises:
+            UnknownModelError: No provider offers it, or the caller may not use it.
+            LanguageModelError: A provider that may offer it could not list its models.
+        """
+        admission = self.settings.admission
+        visible = None if admission is None else lambda models: admission.models_of(caller, models)
+        return await self.catalogue.find(model_id, visible)
+
+    def reply_headers(self, request_id: str) -> tuple[tuple[str, str], ...]:
+        """The headers of every reply: in which clients look for the id of their request, those of every wire, and that
+        this server seals state."""
+        return (*((name, request_id) for name in self._id_headers), (SEALING_HEADER, "1"))
+
+    def check_room(self) -> None:
+        """Refuses a further response while the server is stopped or full.
+
+        Raises:
+            RequestFailedError: There is no room.
+        """
+        if self.is_draining:
+            failure = ServedFailure(
+                FailureKind.OVERLOADED, "the server is being stopped; ask again", retry_after=requests.RETRY_SECONDS
+            )
+            raise requests.RequestFailedError(failure, requests.CLOSE)
+        if self.open_answers >= self.settings.concurrent_answers:
+            raise self._crowded(f"{self.settings.concurrent_answers:,} answers run, the most; ask again")
+        if self.requests > self.settings.concurrent_requests:
+            raise self._crowded(f"{self.settings.concurrent_requests:,} requests are open, the most; ask again")
+
+    @staticmethod
+    def _crowded(message: str) -> requests.RequestFailedError:
+        failure = ServedFailure(FailureKind.OVERLOADED, message, retry_after=requests.RETRY_SECONDS)
+        return requests.RequestFailedError(failure)
+
+    def admit(self, stop: Callable[[], object]) -> None:
+        """Counts an answer, which `stop` ends, among those that run.
+
+        Raises:
+            RequestFailedError: There is no room.
+        """
+        self.check_room()
+        self._answers.add(stop)
+        self._idle.clear()
+
+    def dismiss(self, stop: Callable[[], object]) -> None:
+        """Counts it no longer."""
+        self._answers.discard(stop)
+        if not self._answers:
+            self._idle.set()
+
+    def on_did_finish_answer(self, listener: Callable[[AnswerObservation], object], /) -> Disposable:
+        """Calls a listener once for each request for a response; if one fails, the others are called still."""
+        return self._finished.event(_unfailing(listener))
+
+    def observe(self, observation: AnswerObservation, trace: AnswerTrace | None) -> None:
+        """Reports a response that is over to all who count responses, and ends its trace."""
+        self._finished.fire(observation)
+        if trace is not None:
+            _unfailing(trace.finish)(observation)
+
+    async def drain(self, seconds: float) -> None:
+        """Refuses new answers, waits for those that run, then ends each of the rest with its wire's terminal event."""
+        self.is_draining = True
+        try:
+            async with asyncio.timeout(seconds):
+                await self._idle.wait()
+        except TimeoutError:
+            self.stop_answers()
+            try:
+                async with asyncio.timeout(self.settings.stop_seconds):  # for the last bytes to reach their clients
+                    await self._idle.wait()
+            except TimeoutError:
+                _logger.warning("%d answers have not ended although the server is stopped", self.open_answers)
+
+    def stop_answers(self) -> None:
+        """Ends each answer that runs with its wire's terminal event."""
+        for stop in tuple(self._answers):
+            stop()
+
+
+def _unfailing(listener: Callable[[AnswerObservation], object]) -> Callable[[AnswerObservation], None]:
+    """The same listener; the log says when it fails."""
+
+    def tell(observation: AnswerObservation) -> None:
+        try:
+            listener(observation)
+        except Exception:
+            _logger.exception("a listener of finished answers failed")
+
+    return tell
 
 
 class RequestHandler:
-    """One HTTP request, with the path that it means, and its reply."""
+    """One request, with the path that it means, and its reply.
+
+    Attributes:
+        endpoint: Where it came; the nearest one to its path before its route is found.
+        caller: Who asks; :data:`~partstream.server.clients.NOBODY` before the key is checked.
+        recall: What a socket itself remembers; None for HTTP.
+        earlier: The earlier responses to which the request refers; None before they are found.
+        stored: The response as it is remembered; None for one that is not, and before its end.
+        finish: The finish as it was written; None before it, and where the client left before.
+        error: The error that ended the response.
+        is_cancelled: Whether the client left.
+    """
+
+    endpoint: requests.Endpoint
+    caller: Caller = NOBODY
+    recall: Callable[[RequestReferences], ResolvedReferences] | None = None
+    earlier: ResolvedReferences | None = None
+    stored: StoredAnswer | None = None
+    finish: Finish | None = None
+    error: BaseException | None = None
+    is_cancelled = False
+    _is_answer = False
+    _is_head_sent = False
+    _is_over = False  # the end of the response is written, or its client has left
+    _was_asked = False  # the provider
+    _is_usage_counted = False
+    _origin_headers: tuple[tuple[str, str], ...] = ()
+    _asked: InboundRequest | None = None
+    _model: CataloguedModel | None = None
+    _current: CurrentAnswer | None = None
+    _trace: AnswerTrace | None = None
+    _permit: Permit | None = None
+    _observed: AnswerObservation | None = None
+    _dropped: DroppedFields | None = None  # most requests lose nothing
+    _unsaid: DroppedFields | None = None
+    _capture: AnswerTap | None = None
+    _recorded: RecordingReplySink | None = None
+    _task: asyncio.Task[None] | None = None  # of the provider
+    _progress: replies.ReplyProgress | None = None
 
     def __init__(
         self, state: ServerState, request: requests.RequestHead, receive: requests.Receive, send: requests.Send
     ) -> None:
         self._state = state
+        self._settings = state.settings
         self._request = request
         self._receive = receive
         self._send = requests.leaving(send)
-        self._body = RequestBody(request, receive, state.settings)
-        self._endpoint = state.routes.nearest(request.path)
-        self._run = ResponseRun(state, self._endpoint, request)
-        self._is_answer = False
-        self._is_head_sent = False
-        self._origin_headers: tuple[tuple[str, str], ...] = ()
+        self._body = requests.RequestBody(request, receive, state.settings.body_bytes, state.settings.body_seconds)
+        self._time = time.time()
+        self._loop = asyncio.get_running_loop()
+        self._started = self._loop.time()
+        self._violations: Counter[str] = Counter()
+        self._usage_rows: list[UsageRow] = []  # what the upstreams that the provider asked have entered into the ledger
+
+    # ---- Route, caller, body ----
 
     async def serve(self) -> None:
         """Answers the request; raises nothing that the server would have to report to the client."""
@@ -95,38 +394,46 @@ class RequestHandler:
                 await self._refuse(error)
         except requests.ClientLeftError:
             if self._is_answer:
-                self._run.observe_left()
+                self.observe_left()
 
     async def _dispatch(self) -> None:
         """Finds the route and the caller, then answers."""
-        request = self._request
-        own = self._state.owner_routes.find(request.method, request.path)
+        request, state = self._request, self._state
+        own = state.owner_route(request.method, request.path)
         if own is not None:
             await self._answer_for_owner(own)
             return
-        if (origins := self._state.origins) is not None:
+        if (origins := state.origins) is not None:
             self._origin_headers = origins.headers(request.headers)
             preflight = origins.preflight(request.method, request.headers)
             if preflight is not None:
                 await self._start(204, preflight)
                 await self._send({"type": "http.response.body", "body": b""})
                 return
-        route = self._state.routes.find(request.method, request.path, request.headers)
-        self._endpoint = self._run.endpoint = route.endpoint
+        route = state.routes.find(request.method, request.path, request.headers)
+        self.endpoint = route.endpoint
         self._is_answer = route.is_answer
         if self._is_answer:
-            self._run.begin_trace(route.path)
-            self._state.check_room()
-        caller = self._run.caller = self._state.authenticated(request.headers)
+            self.begin(route.path)
+        caller = self.caller = state.authenticated(request.headers)
         if self._is_answer:
             body = await self._body.read()
             document = requests.json_object(body)
-            wire = self._endpoint.request(request.path, document, request.headers, request.query)
-            await self._run.serve(wire, self._deliver, self._client_leaves, body=body)
+            await self.answer(self.endpoint.request(request.path, document, request.headers, request.query), body)
         elif route.stored is not None:
             await self._stored(route.stored, caller)
         else:
             await self._document(route, caller)
+
+    def begin(self, route: str) -> None:
+        """Begins the trace of a response, if the owner of the server wants one, for a pattern of paths.
+
+        Raises:
+            RequestFailedError: There is no room for one more response.
+        """
+        if self._state.start_trace is not None:
+            self._trace = self._state.start_trace(self._request.method, route, self._request.headers)
+        self._state.check_room()
 
     async def _refuse(self, error: Exception) -> None:
         """Reports an error before the head, in the words of the wire, once the client can read it."""
@@ -154,7 +461,12 @@ class RequestHandler:
         )
         await self._reply(said.status, dumps(said.body), *said.headers, *headers)
         if self._is_answer:
-            self._run.observe_refused(said.status, error)
+            self.observe_refused(said.status, error)
+
+    @property
+    def _endpoint(self) -> requests.Endpoint:
+        """Where the request came, or the endpoint that words an error at its path."""
+        return getattr(self, "endpoint", None) or self._state.routes.nearest(self._request.path)
 
     async def _answer_for_owner(self, route: OwnerRoute) -> None:
         request = self._request
@@ -171,15 +483,14 @@ class RequestHandler:
         document, request = route.document, self._request
         assert document is not None  # noqa: S101 - the caller has looked
         body = await self._body.read()
-        wire = self._endpoint.request(
+        wire = self.endpoint.request(
             request.path, requests.json_object(body) if body else {}, request.headers, request.query, request.method
         )
         tokens = 0
         if document.counts is not None:
-            memory, state = self._state.memory, self._state.remembering(self._endpoint)
-            remembered = await memory.remembered(state, wire, caller.name)
+            remembered = await self._state.memory.remembered(self._state.remembering(self.endpoint), wire, caller.name)
             reading = requests.reading_of(document.counts, remembered.asks, remembered.own)
-            counted = await self._run.count(wire, remembered, reading, body, document.path)
+            counted = await self._count(wire, remembered, reading, body, document.path)
             if isinstance(counted, bytes):
                 await self._reply(200, counted)
                 return
@@ -190,7 +501,7 @@ class RequestHandler:
 
     async def _stored(self, stored: StoredRoute, caller: Caller) -> None:
         """Reads or changes a stored response."""
-        request, endpoint = self._request, self._endpoint
+        request, endpoint = self._request, self.endpoint
         await self._body.read()
         wire = endpoint.request(request.path, {}, request.headers, request.query, request.method)
         found = await stored_reply(self._state.memory, endpoint.writes, stored, wire, caller.name)
@@ -198,13 +509,17 @@ class RequestHandler:
             await self._reply(200, dumps(found))
             return
         await self._start(200, replies.stream_headers(found.content_type))
-        await found.send(self._deliver, self._client_leaves)
+        await found.send(self.deliver, self.client_leaves)
 
-    async def _client_leaves(self) -> None:
+    # ---- The way to the client ----
+
+    async def client_leaves(self) -> None:
+        """Returns when the client has left."""
         while (await self._receive())["type"] != "http.disconnect":
             pass
 
-    def _deliver(self, head: replies.Head | None, data: bytes, last: bool) -> Awaitable[None]:
+    def deliver(self, head: replies.Head | None, data: bytes, last: bool) -> Awaitable[None]:
+        """Sends the head of a reply, once, bytes, and whether they are the last; waits while the client is slow."""
         if head is None:  # nearly always: the server's own awaitable is awaited, without a coroutine of ours around it
             return self._send({"type": "http.response.body", "body": data, "more_body": not last})
         return self._begin(head, data, last)
@@ -213,7 +528,9 @@ class RequestHandler:
         direct = self._request.direct
         if direct is not None and data:
             direct.join_head()
-        await self._start(head.status, (*head.headers, *self._run.reply_headers))
+        dropped = (header for one in (self._dropped, self._unsaid) if one is not None for header in one.headers)
+        upstream = ((UPSTREAM_HEADER, self._upstream),) if self._upstream else ()
+        await self._start(head.status, (*head.headers, *upstream, *dropped))
         if data or last:
             await self._send({"type": "http.response.body", "body": data, "more_body": not last})
 
@@ -230,166 +547,15 @@ class RequestHandler:
         await self._start(status, (*replies.json_headers(body), *headers))
         await self._send({"type": "http.response.body", "body": body})
 
+    # ---- A response: its request, its model, its admission ----
 
-# ---- The body ----
-
-_DISCARDED: Final = 4
-"""How many times the largest body is discarded before a client that still sends is cut off."""
-_LONGEST_NUMBER: Final = 18
-"""The most digits of a declared size that are read; the bytes themselves are counted in any case."""
-_PAUSE_SECONDS: Final = 1.0
-"""How long a client may pause in a body that is discarded."""
-
-
-class RequestBody:
-    """The body of one request, within bounds of size and time; read once by one task."""
-
-    __slots__ = ("_is_whole", "_receive", "_request", "_settings", "_size")
-
-    def __init__(self, request: requests.RequestHead, receive: requests.Receive, settings: ServingSettings) -> None:
-        self._request = request
-        self._receive = receive
-        self._settings = settings
-        self._size = 0
-        self._is_whole = False
-
-    async def read(self, most: int | None = None) -> bytes:
-        """The whole body.
-
-        Args:
-            most: The most bytes that it may have, if that is less than the settings allow.
-
-        Raises:
-            RequestFailedError: It is too large, or takes too long, or cannot be unpacked.
-            UnsupportedCodingError: It is packed in another way.
-            ClientLeftError: The client left before it was whole.
-        """
-        limit = self._settings.body_bytes if most is None else min(most, self._settings.body_bytes)
-        declared = self._request.headers.get("content-length", "")
-        if declared.isdecimal() and len(declared) <= _LONGEST_NUMBER:
-            self._check_size(int(declared), limit)
-        unpacking = requests.Unpacking(self._request.headers.get("content-encoding", ""), limit)
-        body = bytearray()
-        direct = self._request.direct
-        try:
-            # A body that has come needs no limit of time, which costs as much as all the rest here.
-            seconds = self._settings.body_seconds
-            async with nullcontext() if direct is not None and direct.has_body else asyncio.timeout(seconds):
-                while not self._is_whole:
-                    piece = await self._next()
-                    self._check_size(self._size, limit)
-                    body += unpacking.unpack(piece)
-            unpacking.end()
-        except TimeoutError as error:
-            self._is_whole = True  # the rest is not read
-            said = f"got {self._size:,} bytes within {self._settings.body_seconds:g} seconds, expected the whole body"
-            raise requests.RequestFailedError(ServedFailure(FailureKind.TIMEOUT, said), requests.CLOSE) from error
-        return bytes(body)
-
-    async def discard(self) -> None:
-        """Discards what was not read, before a refusal: a client that still sends reads no reply otherwise, because
-        the server closes the connection on it.
-
-        Raises:
-            ClientLeftError: The client has left.
-        """
-        # RFC 9110 section 10.1.1: the client waits for `100 Continue` and has sent nothing.
-        if self._size == 0 and self._request.headers.get("expect", "").lower() == "100-continue":
-            return
-        try:
-            async with asyncio.timeout(self._settings.body_seconds):
-                while not self._is_whole and self._size <= _DISCARDED * self._settings.body_bytes:
-                    async with asyncio.timeout(_PAUSE_SECONDS):
-                        await self._next()
-        except TimeoutError:
-            return
-
-    async def _next(self) -> bytes:
-        message = await self._receive()
-        if message["type"] == "http.disconnect":
-            raise requests.ClientLeftError("the client left before its request was whole")
-        data: bytes = message.get("body", b"")
-        self._size += len(data)
-        self._is_whole = not message.get("more_body", False)
-        return data
-
-    @staticmethod
-    def _check_size(size: int, most: int) -> None:
-        if size > most:
-            said = f"got a body of {size:,} bytes or more, expected at most {most:,}"
-            raise requests.RequestFailedError(ServedFailure(FailureKind.TOO_LARGE, said), requests.CLOSE)
-
-
-# ---- A response of a model ----
-
-_CLIENT_LEFT: Final = 499
-"""The status in observations of a reply whose client left; never sent. The number is nginx' own."""
-
-
-class ResponseRun:
-    """One request for a response, over HTTP or as a turn of a WebSocket, whose `request` is the handshake.
-
-    Args:
-        state: What all requests share.
-        endpoint: Where the request came.
-        request: The request without its body.
-        recall: What a socket itself remembers; None for HTTP.
-
-    Attributes:
-        caller: Who asks; :data:`~partstream.server.clients.NOBODY` before the key is checked.
-        earlier: The earlier responses to which the request refers; None before they are found.
-        stored: The response as it is remembered; None for one that is not, and before its end.
-    """
-
-    def __init__(
-        self,
-        state: ServerState,
-        endpoint: requests.Endpoint,
-        request: requests.RequestHead,
-        recall: Callable[[RequestReferences], ResolvedReferences] | None = None,
-    ) -> None:
-        self.endpoint = endpoint
-        self.caller = NOBODY
-        self.earlier: ResolvedReferences | None = None
-        self.stored: StoredAnswer | None = None
-        self._state = state
-        self._settings = state.settings
-        self._request = request
-        self._recall = recall
-        self._time = time.time()
-        self._loop = asyncio.get_running_loop()
-        self._started = self._loop.time()
-        self._asked: InboundRequest | None = None
-        self._current: CurrentAnswer | None = None
-        self._trace: AnswerTrace | None = None
-        self._permit: Permit | None = None
-        self._running: ProviderCall | None = None
-        self._observed: AnswerObservation | None = None
-        self._dropped: DroppedFields | None = None  # most requests lose nothing
-        self._unsaid: DroppedFields | None = None
-
-    def begin_trace(self, route: str) -> None:
-        """Begins the trace of the response, if the owner of the server wants one; `route` is a pattern of paths."""
-        if self._state.start_trace is not None:
-            self._trace = self._state.start_trace(self._request.method, route, self._request.headers)
-
-    async def serve(
-        self,
-        wire: WireRequest,
-        deliver: Deliver,
-        client_leaves: Callable[[], Awaitable[None]],
-        *,
-        generates: bool = True,
-        body: bytes | None = None,
-    ) -> None:
-        """Answers the request.
+    async def answer(self, wire: WireRequest, body: bytes | None = None, *, generates: bool = True) -> None:
+        """Answers a request for a response.
 
         Args:
             wire: The request.
-            deliver: Takes the reply.
-            client_leaves: Returns when the client has left.
+            body: Its bytes; None where it came in another form.
             generates: Whether a model answers; otherwise the response is empty.
-            body: The bytes of the request; None where it came in another form.
 
         Raises:
             PartstreamError: The request is refused; nothing was delivered.
@@ -411,17 +577,10 @@ class ResponseRun:
             self._offer(case)
         if refusal is not None and self._settings.admission is not None and not reading.is_whole:
             raise refusal  # nothing is admitted that was not read
-        if self._settings.admission is None or not generates:
-            await self._answer(case, deliver, client_leaves, generates=generates)
-            return
-        admitted = await self._settings.admission.admit(
-            self._answer_request(model, asked, size=len(body or dumps(wire.body)))
-        )
-        self._asked = admitted.asked
-        self._permit = admitted.permit
-        case = replace(case, admitted=admitted.asked, model=admitted.model, is_judged=True)
+        if self._settings.admission is not None and generates:
+            case = await self._admitted(case, size=len(body or dumps(wire.body)))
         try:
-            await self._answer(case, deliver, client_leaves)
+            await self._run(case, generates=generates)
         finally:
             self._settle()
 
@@ -432,14 +591,15 @@ class ResponseRun:
         Raises:
             PartstreamError: The request is refused.
         """
-        memory, state = self._state.memory, self._state.remembering(self.endpoint)
+        state = self._state.remembering(self.endpoint)
+        if state is None:
+            return Remembered(wire, wire), None
         try:
-            return await memory.remembered(state, wire, self.caller.name, self._recall), None
+            return await self._state.memory.remembered(state, wire, self.caller.name, self.recall), None
         except (UnsupportedParameterError, UnknownReferenceError) as error:
             where = error.where if isinstance(error, UnsupportedParameterError) else error.param or ""
-            is_kept_there = state is not None and where.partition("[")[0] in state.of_upstream
             # Callers who share a key refer to nothing that its upstream keeps.
-            if not is_kept_there or self._settings.authenticate is not None:
+            if where.partition("[")[0] not in state.of_upstream or self._settings.authenticate is not None:
                 raise
             return Remembered(wire, wire), error
 
@@ -451,66 +611,67 @@ class ResponseRun:
         model: CataloguedModel,
         body: bytes | None,
         pattern: str,
-        refusal: PartstreamError | None = None,
+        refusal: PartstreamError | None,
     ) -> ForwardingCase:
         state, served = self._state, self._state.remembering(self.endpoint)
-        understood = frozenset() if served is None else served.fields
         unread = (*asked.dropped, *unhosted_tools(model.provider, asked.hosted_tools))
+        added: Mapping[str, Any] = {}
+        if served is not None:
+            unread = tuple(path for path in unread if path not in served.fields)
+            added = served.changed(wire, remembered.asks, is_kept=self._is_recorded(remembered))
         return ForwardingCase(
-            endpoint=self.endpoint,
-            body=body,
-            wire=wire,
-            remembered=remembered,
-            asked=asked,
-            admitted=asked,
-            model=model,
-            settings=state.settings,
-            overrides=state.rules,
-            pattern=pattern,
-            caller=self.caller.name,
-            unread=tuple(path for path in unread if path not in understood),
-            added={}
-            if served is None
-            else served.changed(wire, remembered.asks, is_kept=self._is_recorded(remembered)),
-            refusal=refusal,
-        )
+            self.endpoint, body, wire, remembered, asked, asked, model, state.settings, state.rules, pattern,
+            self.caller.name, unread, added, refusal,
+        )  # fmt: skip
 
     def _is_recorded(self, remembered: Remembered) -> bool:
         """Whether a later request can continue the response."""
-        return remembered.is_kept or self._recall is not None
+        return remembered.is_kept or self.recall is not None
 
-    async def count(
+    async def _admitted(self, case: ForwardingCase, *, is_count: bool = False, size: int = 0) -> ForwardingCase:
+        """Asks the admission, and keeps its permit, which :meth:`_settle` gives back.
+
+        Raises:
+            RequestFailedError: The request is refused.
+        """
+        admission, rules = self._settings.admission, self.endpoint.reads.forwarding
+        assert admission is not None  # noqa: S101 - the caller has looked
+        answers = 1 if is_count or rules is None or not rules.answers else value_at(case.asked.body, rules.answers)
+        self._asked = case.asked
+        admitted = await admission.admit(
+            AnswerRequest(
+                self.caller,
+                case.model,
+                case.asked,
+                self.endpoint.protocol.name,
+                self._begin_current().client,
+                self._request.request_id,
+                self._request.headers,
+                is_count,
+                size,
+                answers if type(answers) is int and answers > 1 else 1,
+            )
+        )
+        self._asked, self._permit = admitted.asked, admitted.permit
+        return replace(case, admitted=admitted.asked, model=admitted.model, is_judged=True)
+
+    async def _count(
         self, wire: WireRequest, remembered: Remembered, reading: requests.Reading, body: bytes, pattern: str
     ) -> int | bytes:
-        """Counts the tokens of a request, without a response.
-
-        Args:
-            wire: The request for the count.
-            remembered: The same with what it refers to.
-            reading: The request that is counted.
-            body: The bytes of the request for the count.
-            pattern: The pattern of its path.
-
-        Returns:
-            The tokens, or the document of an upstream that speaks the same wire.
+        """The tokens of a request, or the document of an upstream that speaks the same wire and counts them.
 
         Raises:
             PartstreamError: The request is refused.
         """
-        asked, admission = reading.asked, self._settings.admission
-        model = await self._state.find_model(asked.model, self.caller)
-        case = self._case(wire, remembered, asked, model, body, pattern, reading.refusal)
-        if admission is None:
+        model = await self._state.find_model(reading.asked.model, self.caller)
+        case = self._case(wire, remembered, reading.asked, model, body, pattern, reading.refusal)
+        if self._settings.admission is None:
             return await counted_as_it_came(case)
         if reading.refusal is not None and not reading.is_whole:
             raise reading.refusal
-        self._asked = asked
-        admitted = await admission.admit(self._answer_request(model, asked, is_count=True))
-        self._asked, self._permit = admitted.asked, admitted.permit
+        case = await self._admitted(case, is_count=True)
         try:
-            return await counted_as_it_came(
-                replace(case, admitted=admitted.asked, model=admitted.model, is_judged=True)
-            )
+            return await counted_as_it_came(case)
         finally:
             self._settle()
 
@@ -525,14 +686,15 @@ class ResponseRun:
         if offered is None and case.refusal is not None:
             raise case.refusal
         if offered is None and case.unread:
-            self._dropped = self._dropped or self._dropped_fields()
-            self._dropped.add(case.unread)
+            self._lost().add(case.unread)
         return offered
 
-    def _report_dropped(self, paths: Iterable[str]) -> None:
-        """Notes what an upstream has no place for, see :func:`partstream.upstream.context.report_dropped`."""
-        self._dropped = self._dropped or self._dropped_fields()
-        self._dropped.report(paths)
+    def _lost(self) -> DroppedFields:
+        """The fields of the request that reach no model."""
+        if self._dropped is None:
+            log, is_strict = self._state.dropped, self._settings.strict
+            self._dropped = DroppedFields(self._request.request_id, log, is_strict=is_strict)
+        return self._dropped
 
     def _leave_unsaid(self, names: Collection[str]) -> None:
         """Notes what the client does not get of the answer."""
@@ -540,144 +702,394 @@ class ResponseRun:
             self._unsaid = DroppedFields(self._request.request_id, self._state.unsaid)
             self._unsaid.add(names)
 
-    def _dropped_fields(self) -> DroppedFields:
-        return DroppedFields(self._request.request_id, self._state.dropped, is_strict=self._settings.strict)
+    def _begin_current(self) -> CurrentAnswer:
+        """What the provider may know of its caller."""
+        if self._current is None:
+            client = client_of(self._request.headers, self._asked)
+            self._current = CurrentAnswer(self.caller, client, report_dropped=lambda paths: self._lost().report(paths))
+        return self._current
 
     @property
-    def _dropped_names(self) -> tuple[str, ...]:
-        return () if self._dropped is None else self._dropped.names
+    def _upstream(self) -> str:
+        """The upstream that the provider named last, or nothing."""
+        return "" if self._current is None else self._current.upstream
 
-    async def _answer(
-        self,
-        case: ForwardingCase,
-        deliver: Deliver,
-        client_leaves: Callable[[], Awaitable[None]],
-        *,
-        generates: bool = True,
-    ) -> None:
-        """Answers a request that is admitted."""
-        wire, remembered, asked, model = case.wire, case.remembered, case.admitted, case.model
-        endpoint, settings, request_id = self.endpoint, self._settings, self._request.request_id
-        memory, rules, served_state = self._state.memory, self._state.rules, self._state.remembering(self.endpoint)
-        direct = self._request.direct
-        buffered = replies.BufferedReplySink(
-            deliver, settings.buffer_bytes, settings.backlog_bytes, None if direct is None else direct.write
+    # ---- The provider, and the bytes of its response ----
+
+    async def _run(self, case: ForwardingCase, *, generates: bool) -> None:
+        """Answers a request that is admitted: calls the provider, and hands the bytes to the client until the reply is
+        over."""
+        asked, model, endpoint, settings = case.admitted, case.model, self.endpoint, self._settings
+        state, request_id, direct = self._state, self._request.request_id, self._request.direct
+        self._buffered = replies.BufferedReplySink(
+            self.deliver, settings.buffer_bytes, settings.backlog_bytes, None if direct is None else direct.write
         )
-        recorded: replies.RecordingReplySink | None = None
-        if served_state is not None and self._is_recorded(remembered):
-            recorded = memory.recorded(served_state, remembered, self.caller.name, buffered, is_stream=asked.stream)
-        sink: replies.ReplySink = recorded or buffered
-        if rules.identify is None:
-            identity = Reply(request_id, int(self._time), raw_reasoning=settings.raw_reasoning, secret=memory.secret)
-        else:
-            identity = replace(rules.identify(wire), secret=memory.secret)
-        kind = replies.StreamReply if asked.stream else replies.DocumentReply
-        make_reply = partial(kind, endpoint.writes, asked, identity, sink, request_id, self._leave_unsaid)
+        sink: replies.ReplySink = self._buffered
+        self._served_state = state.remembering(endpoint)
+        if self._served_state is not None and self._is_recorded(case.remembered):
+            sink = self._recorded = state.memory.recorded(
+                self._served_state, case.remembered, self.caller.name, self._buffered, is_stream=asked.stream
+            )
+            self._recorded.stop = self.stop_for_client
+        secret = state.memory.secret
+        identity = (
+            Reply(request_id, int(self._time), secret=secret, raw_reasoning=settings.raw_reasoning)
+            if state.rules.identify is None
+            else replace(state.rules.identify(case.wire), secret=secret)
+        )
+
+        def written() -> replies.ReplyWriter:
+            kind = replies.StreamReply if asked.stream else replies.DocumentReply
+            return kind(endpoint.writes, asked, identity, sink, request_id, self._leave_unsaid)
+
         offered = self._offer(case)
-        reply: replies.ReplyWriter = (
-            make_reply() if offered is None else ForwardedReply(make_reply, offered, endpoint, asked, identity, sink)
+        self._reply_writer = (
+            written() if offered is None else ForwardedReply(written, offered, endpoint, asked, identity, sink)
         )
-        capture, current = None, self._current or self._begin_current()
-        if generates and self._state.taps is not None:
-            client = current.client
-            capture = self._state.taps.begin(f"serve, for {client.name}" if client.name else "serve", model.id)
-        # The wire in whose words the options are, for servers that speak another one.
-        options = {**asked.options.model_options, **asked.said_beside, ASKED_IN: endpoint.protocol.name}
-        answer = self._running = ProviderCall(
-            model,
-            replace(asked, options=replace(asked.options, model_options=options)),
-            reply,
-            sink,
-            settings,
-            endpoint.writes.stopped,
-            self._trace,
-            is_kept=recorded is not None,
-            has_own_ids=served_state is not None,
-            # What the caller may miss, on a wire that cannot return it; on others, it comes back by itself.
-            thinking=self._state.thinking.of(self.caller.name)
-            if endpoint.writes.drops_thinking_state or asked.asks_to_think is False
-            else None,
-            capture=capture,
-            current=current,
-            reported=None if self._permit is None else self._permit.reported,
+        current = self._begin_current()
+        if generates and state.taps is not None:
+            name = current.client.name
+            self._capture = state.taps.begin(f"serve, for {name}" if name else "serve", model.id)
+        self._model = model
+        self._asked_of_provider = self._for_provider(asked)
+        self._progress = replies.ReplyProgress(
+            self._reply_writer, self._asked_of_provider, sink, self.fail, self._followers()
         )
-        if recorded is not None:
-            recorded.stop = answer.stop_for_client
-        self._state.admit(answer)
+        # A model sometimes invents a tool. Calls of unknown tools pass, so that the client can tell the model.
+        self._checked = CheckedProgress(self._progress, tools=None, on_violation=self._note_violation)
+        self._source = CancellationTokenSource()
+        state.admit(self.stop)
         try:
-            await self._transfer(answer, reply, buffered, model, client_leaves, recorded, generates=generates)
+            await self._pump(generates=generates)
+            self._observe()
+            await self._wind_down()
+            self._settle()
+            if self._recorded is not None:
+                self.stored = await self._recorded.ended()
         except BaseException:  # nothing else would cancel the provider
-            answer.kill()
+            self._cancel()
+            if self._task is not None:
+                self._task.cancel()
             raise
         finally:
-            self._state.dismiss(answer)
-            if capture is not None:
-                capture.dropped(self._dropped_names)
-                finish = None if answer.is_cancelled else answer.finish
-                capture.end("cancelled" if finish is None else finish.outcome.value, answer.error)
+            state.dismiss(self.stop)
+            if self._capture is not None:
+                self._capture.dropped(() if self._dropped is None else self._dropped.names)
+                finish = None if self.is_cancelled else self.finish
+                self._capture.end("cancelled" if finish is None else finish.outcome.value, self.error)
 
-    async def _transfer(  # noqa: C901 - one answer, from its start to its report
-        self,
-        answer: ProviderCall,
-        reply: replies.ReplyWriter,
-        buffered: replies.BufferedReplySink,
-        model: CataloguedModel,
-        client_leaves: Callable[[], Awaitable[None]],
-        recorded: replies.RecordingReplySink | None,
-        *,
-        generates: bool,
-    ) -> None:
-        """Hands the bytes to the client until the reply is over, reports it, and waits for the provider."""
+    def _for_provider(self, asked: InboundRequest) -> InboundRequest:
+        """The request as the provider gets it."""
+        # The wire in whose words the options are, for servers that speak another one.
+        options = {**asked.options.model_options, **asked.said_beside, ASKED_IN: self.endpoint.protocol.name}
+        messages = asked.messages
+        # What the caller may miss, on a wire that cannot return it; on others, it comes back by itself.
+        self._drops_thinking = self.endpoint.writes.drops_thinking_state or asked.asks_to_think is False
+        if self._drops_thinking and (thinking := self._state.thinking) is not None:
+            messages = thinking.of(self.caller.name).restored(messages)
+        return replace(asked, messages=messages, options=replace(asked.options, model_options=options))
 
-        def leave() -> None:
-            if recorded is not None:
-                recorded.cancel()
-            answer.cancel()
-            buffered.close()
+    def _followers(self) -> Iterator[Callable[[ResponsePart], object]]:
+        """What looks at each part after it is written."""
+        if self._capture is not None:
+            yield self._capture.part
+        reported = None if self._permit is None else self._permit.reported
+        if reported is None:
+            return
 
-        async def watch() -> None:
-            await client_leaves()
-            leave()
+        def look(part: ResponsePart) -> None:
+            if (stop := reported(part)) is not None:  # as one that has reached its longest length
+                reason = FinishReason(UnifiedFinishReason.LENGTH, stop.reason)
+                usage = None if self._progress is None else self._progress.usage
+                self._end_early(Finish(Outcome.INCOMPLETE, reason, usage))
 
+        yield look
+
+    async def _pump(self, *, generates: bool) -> None:
+        """Starts the provider, and hands the bytes to the client until the reply is over."""
         watcher: asyncio.Task[None] | None = None
         if self._request.direct is None:
-            watcher = self._loop.create_task(watch())
+            watcher = self._loop.create_task(self._watch())
         else:
-            self._request.direct.on_left(leave)
-        timer = replies.ReplyTimer(reply, buffered, self._settings, answer.time_out)
-        if generates:
-            answer.start()
-        else:
-            answer.end_empty()
+            self._request.direct.on_left(self._leave)
+        timer = replies.ReplyTimer(self._reply_writer, self._buffered, self._settings, self.time_out)
+        if not generates:
+            self._end_early(Finish(Outcome.COMPLETED, usage=Usage(0, 0)))
+        elif not self._is_over:
+            self._task = self._loop.create_task(self._provide())
         try:
-            await buffered.pump()
+            await self._buffered.pump()
         except requests.ClientLeftError:
-            leave()
+            self._leave()
         except asyncio.CancelledError:
             if not timer.gives_up:
                 raise
-            leave()  # the client did not take the end in time
+            self._leave()  # the client did not take the end in time
         finally:
             timer.stop()
             if watcher is not None:
                 watcher.cancel()
-        self._observe(answer, reply, buffered, model)
-        await answer.wind_down()
-        self._settle()
-        if recorded is not None:
-            self.stored = await recorded.ended()
 
-    # ---- Its admission ----
+    async def _watch(self) -> None:
+        await self.client_leaves()
+        self._leave()
 
-    def _answer_request(
-        self, model: CataloguedModel, asked: InboundRequest, *, is_count: bool = False, size: int = 0
-    ) -> AnswerRequest:
-        client = self._begin_current().client
-        wire, request = self.endpoint.protocol.name, self._request
-        known = self.caller, model, asked, wire, client, request.request_id, request.headers
-        rules = self.endpoint.reads.forwarding
-        answers = 1 if rules is None or not rules.answers else value_at(asked.body, rules.answers)
-        return AnswerRequest(*known, is_count, size, answers if type(answers) is int and answers > 1 else 1)
+    def _leave(self) -> None:
+        """Ends everything that is done for a client that has left."""
+        if self._recorded is not None:
+            self._recorded.cancel()
+        self._cancel()
+        self._buffered.close()
+
+    async def _provide(self) -> None:
+        """Calls the provider and writes the end. Raises nothing: a task that raises SystemExit ends the event loop."""
+        self._was_asked = not self._is_over  # it is over if the client has left while the response waited for admission
+        if not self._was_asked:
+            return
+        model, asked = self._model, self._asked_of_provider
+        assert model is not None  # noqa: S101 - found before
+        # The variables of this task, in which nothing else runs.
+        CURRENT_ANSWER.set(self._current)
+        CAPTURE.set(self._capture)
+        DROPPED.set(None if self._current is None else self._current.report_dropped)
+        USAGE_ROWS.set(self._usage_rows)
+        try:
+            with nullcontext() if self._trace is None else self._trace.calling(model.provider_name, model.id):
+                try:
+                    await model.provider.provide_language_model_chat_response(
+                        model.information, asked.messages, asked.options, self._checked, self._source.token
+                    )
+                finally:
+                    # What a thread has reported last comes in the next turn of the event loop.
+                    if self._progress is not None and self._progress.has_threads:
+                        await asyncio.sleep(0)
+        except BaseException as error:
+            if not self._gives_calls_of(error):
+                self._provider_raised(error)
+                return
+        if self._is_over:
+            return
+        self._checked.complete()
+        try:
+            await self._complete(model, asked)
+        except Exception as error:
+            self.fail(error)
+
+    def _gives_calls_of(self, error: BaseException) -> bool:
+        """Gives calls whose arguments are no JSON object to the client, which validates them."""
+        calls = error.calls if isinstance(error, errors.ToolArgumentsError) else ()
+        if not calls or self._is_over:
+            return False
+        _logger.info("the provider %s gave a call whose arguments are no JSON object: %s", self._name, error)
+        for call in calls:
+            self._checked.report(RawCallPart.of(*call))
+        return True
+
+    # ---- The end of a response ----
+
+    async def _complete(self, model: CataloguedModel, asked: InboundRequest) -> None:
+        """Writes the end of a provider that has returned; tokens that it has not reported are counted."""
+        finish, progress = self._checked.said_finish, self._progress
+        assert progress is not None  # noqa: S101 - made before the call
+        if finish is not None and isinstance(finish.error, errors.ToolArgumentsError):  # its calls were given out
+            called = FinishReason(UnifiedFinishReason.TOOL_CALLS)
+            finish = replace(finish, outcome=Outcome.COMPLETED, reason=called, error=None)
+        if finish is None:
+            reason = UnifiedFinishReason.TOOL_CALLS if progress.has_calls else UnifiedFinishReason.STOP
+            finish = Finish(Outcome.COMPLETED, FinishReason(reason))
+        if finish.usage is None and finish.outcome in _GOOD:
+            usage, kept = progress.usage, progress.kept
+            if usage is None:
+                usage = await counted_usage(model, asked, kept.message(), kept.length, self._source.token)
+                self._is_usage_counted = True
+            finish = replace(finish, usage=usage)
+        if finish.outcome not in _GOOD and finish.error is None:
+            finish = replace(finish, error=errors.LanguageModelError("the provider gave no reason for its failure"))
+        self._write(finish)
+
+    def _provider_raised(self, error: BaseException) -> None:
+        if self._is_over:
+            if not isinstance(error, asyncio.CancelledError | errors.LanguageModelError):
+                _logger.debug("the provider %s raised %s after its end", self._name, type(error).__name__)
+            return
+        self._checked.fail(error)
+        said = self._checked.said_finish
+        if isinstance(error, errors.EmptyAnswerError) and said is not None:
+            # No wire of ours forbids an empty answer; a chat that shows nothing is another matter.
+            limited = said.reason is not None and said.reason.unified in _LIMITS
+            self._write(replace(said, outcome=Outcome.INCOMPLETE if limited else Outcome.COMPLETED, error=None))
+            return
+        self.fail(error)
+
+    def fail(self, error: BaseException) -> None:
+        """Ends the response with an error, whose text passes only if it is one of ours. Later calls do nothing."""
+        if self._is_over:
+            return
+        self.error = error
+        if isinstance(error, errors.LanguageModelError):
+            told = error
+            _logger.info("the provider %s failed: %s", self._name, errors.with_facts(str(error), error))
+        else:
+            kind, place = type(error).__name__, failing_place(error)
+            _logger.error("the provider %s failed with %s%s", self._name, kind, "" if place is None else f" at {place}")
+            text = f": {error}" if isinstance(error, PartstreamError) else ""
+            told = errors.LanguageModelError(f"the provider failed with {kind}{text}")
+        said = self._checked.said_finish or Finish(Outcome.FAILED)
+        outcome = said.outcome if said.outcome is Outcome.TRUNCATED else Outcome.FAILED
+        self._end_early(replace(said, outcome=outcome, error=told))
+
+    def _cancel(self) -> None:
+        """Ends the response because its client has left. Later calls do nothing.
+
+        Nothing more is written, except the end of a response that is remembered.
+        """
+        if not self._is_over:
+            self.is_cancelled = True
+            if self._recorded is not None:
+                self._write(Finish(self.endpoint.writes.stopped, _CANCELLED))
+            self.finish, self._is_over = None, True
+            self._silence_provider()
+
+    def stop_for_client(self) -> None:
+        """Ends the response because its client asks for that, in the wire's own words. Later calls do nothing."""
+        self.is_cancelled = self.is_cancelled or not self._is_over
+        self._end_early(Finish(self.endpoint.writes.stopped, _CANCELLED))
+
+    def stop(self) -> None:
+        """Ends the response because the server is stopped, in the wire's own words. Later calls do nothing."""
+        stopped = self.endpoint.writes.stopped
+        error = errors.UpstreamFailureError("the server is being stopped; ask again", http_status=529, retry_after=1.0)
+        if self._reply_writer.events == 0 or stopped is Outcome.FAILED:
+            self._end_early(Finish(Outcome.FAILED, error=error))
+        else:
+            self._end_early(Finish(stopped, _STOPPED))
+
+    def time_out(self) -> None:
+        """Ends the response because it has taken too long. Later calls do nothing."""
+        error = errors.UpstreamTimeoutError(errors.TimeoutPhase.TOTAL, self._settings.answer_seconds)
+        self._end_early(Finish(Outcome.FAILED, error=error))
+
+    def _end_early(self, finish: Finish) -> None:
+        """Writes an end although the provider has not returned, or has raised."""
+        if self._is_over:
+            return
+        self.error = finish.error if self.error is None else self.error
+        self._write(finish)
+        self._silence_provider()
+
+    def _write(self, finish: Finish) -> None:
+        """Writes the end of the reply, unless it is over."""
+        progress = self._progress
+        if self._is_over or progress is None:
+            return
+        self._is_over = True
+        self.finish = finish
+        self.error = self.error or finish.error
+        # Clients of some wires do not return the state of thinking.
+        is_whole = finish.outcome in _GOOD and progress.kept.length == 1.0
+        if progress.state is not None and is_whole and self._drops_thinking:
+            self._state.remember_thinking(self.caller, progress.kept.message().content, progress.state)
+        try:
+            # Clients return the id of a response that is remembered: it is not the upstream's then.
+            self._reply_writer.finish(finish if self._served_state is None else replace(finish, response_id=None))
+        except Exception as error:
+            _logger.exception("the end of an answer of the provider %s could not be written", self._name)
+            self.error = error
+            self._reply_writer.break_off(error)
+
+    def _silence_provider(self) -> None:
+        """Lets no further part pass, then cancels the request of the provider."""
+        self._checked.cancel()
+        try:
+            self._source.cancel()
+        except Exception as error:
+            _logger.warning("the provider %s failed with %s when told to stop", self._name, type(error).__name__)
+
+    async def _wind_down(self) -> None:
+        """Waits until the provider has stopped; cancels it if it does not stop by itself, and then gives it up."""
+        task, seconds = self._task, self._settings.stop_seconds
+        if task is None:
+            return
+        if not task.done() and not self._is_over:
+            self._cancel()
+        for _ in range(2):
+            if not task.done():
+                await asyncio.wait({task}, timeout=seconds)
+            if task.done():
+                return
+            task.cancel()
+        error = errors.ProviderStuckError(self._name, "" if self._model is None else self._model.id, seconds)
+        _logger.error("%s", error)
+
+    @property
+    def _name(self) -> str:
+        return "" if self._model is None else self._model.provider_name
+
+    def _note_violation(self, violation: Violation) -> None:
+        self._violations[violation.rule.id] += 1
+        place = "" if violation.place is None else f" at {violation.place}"
+        if self._violations[violation.rule.id] == 1:
+            # What was reported instead is left out: it may hold what a person wrote.
+            said = "the provider %s broke the rule %s%s: %s"
+            _logger.warning(said, self._name, violation.rule.id, place, violation.rule.text)
+
+    # ---- What is known of it ----
+
+    def _observe(self) -> None:
+        """Reports the response, whose reply is over, to all who count responses."""
+        finish, progress, rows, head = self.finish, self._progress, self._usage_rows, self._buffered.head
+        assert progress is not None  # noqa: S101 - made before the call
+        assert self._model is not None  # noqa: S101 - found before
+        first = progress.first_part_at
+        costs = [row.cost for row in rows if row.cost is not None]  # what the upstreams cost, where it is known
+        self._report(
+            _CLIENT_LEFT if head is None else head.status,
+            model=self._model.id,
+            provider=self._upstream or self._model.provider_name,
+            error=None if self.error is None else type(self.error).__name__,
+            outcome=None if finish is None else finish.outcome,
+            reason=None if finish is None else finish.reason,
+            usage=None if finish is None else finish.usage,
+            is_usage_counted=self._is_usage_counted,
+            first_part_after=None if first is None else first - self._started,
+            bytes=self._buffered.bytes,
+            events=self._reply_writer.events,
+            is_cancelled=self.is_cancelled,
+            cost=sum(costs) if costs else progress.cost,
+            is_usage_kept=bool(rows),
+            response_id=None if finish is None else finish.response_id,
+            violations=self._violations.total(),
+            unsaid=() if self._unsaid is None else self._unsaid.names,
+        )
+
+    def observe_refused(self, status: int, error: Exception) -> None:
+        """Reports a request that was refused to all who count responses."""
+        self._report(status, error=requests.failure_of(error).kind.name.lower())
+
+    def observe_left(self) -> None:
+        """Reports a request whose client left before it was whole."""
+        self._report(_CLIENT_LEFT, is_cancelled=True)
+
+    def _report(self, status: int, *, model: str = "", provider: str = "", **known: Any) -> None:
+        self._observed = self._observation(status, model=model, provider=provider, **known)
+        self._state.observe(self._observed, self._trace)
+
+    def _observation(self, status: int, *, model: str = "", provider: str = "", **known: Any) -> AnswerObservation:
+        asked = self._asked
+        return AnswerObservation(
+            self._time,
+            self.endpoint.protocol.name,
+            model or ("" if asked is None else asked.model),
+            provider,
+            status,
+            self._loop.time() - self._started,
+            self._request.request_id,
+            client_of(self._request.headers, asked) if self._current is None else self._current.client,
+            self.caller.name,
+            is_stream=asked is None or asked.stream,
+            dropped=() if self._dropped is None else self._dropped.names,
+            **known,
+        )
 
     def _settle(self) -> None:
         """Settles the permit, once."""
@@ -685,174 +1097,8 @@ class ResponseRun:
         if permit is None or asked is None:
             return
         self._permit = None
-        observation = self._observed or self._observation(_CLIENT_LEFT, None, is_cancelled=True)
-        if self._running is None:
-            ended = EndedAnswer(observation, asked, False, None, (), AnswerExcerpt().message, 1.0)
-        else:
-            call, progress = self._running, self._running.progress
-            kept, rows = progress.kept, tuple(call.usage_rows)
-            ended = EndedAnswer(observation, asked, call.was_asked, progress.usage, rows, kept.message, kept.length)
-        settled(permit, ended)
-
-    # ---- What is known of it ----
-
-    def _observe(
-        self,
-        answer: ProviderCall,
-        reply: replies.ReplyWriter,
-        buffered: replies.BufferedReplySink,
-        model: CataloguedModel,
-    ) -> None:
-        finish, first, rows = answer.finish, answer.progress.first_part_at, answer.usage_rows
-        costs = [row.cost for row in rows if row.cost is not None]  # what the upstreams cost, where it is known
-        self._report(
-            self._observation(
-                buffered.head.status if buffered.head is not None else _CLIENT_LEFT,
-                answer.error,
-                model=model.id,
-                provider=self._upstream or model.provider_name,
-                outcome=None if finish is None else finish.outcome,
-                reason=None if finish is None else finish.reason,
-                usage=None if finish is None else finish.usage,
-                is_usage_counted=answer.is_usage_counted,
-                first_part_after=None if first is None else first - self._started,
-                bytes=buffered.bytes,
-                events=reply.events,
-                is_cancelled=answer.is_cancelled,
-                cost=sum(costs) if costs else answer.progress.cost,
-                is_usage_kept=bool(rows),
-                response_id=None if finish is None else finish.response_id,
-                violations=answer.violations.total(),
-                unsaid=() if self._unsaid is None else self._unsaid.names,
-            )
-        )
-
-    def observe_refused(self, status: int, error: Exception) -> None:
-        """Reports a request that was refused to all who count responses."""
-        self._report(self._observation(status, None, error=requests.failure_of(error).kind.name.lower()))
-
-    def observe_left(self) -> None:
-        """Reports a request whose client left before it was whole."""
-        self._report(self._observation(_CLIENT_LEFT, None, is_cancelled=True))
-
-    def _report(self, observation: AnswerObservation) -> None:
-        self._observed = observation
-        self._state.observe(observation, self._trace)
-
-    def _observation(self, status: int, failed: BaseException | None, **known: Any) -> AnswerObservation:
-        asked = self._asked
-        facts = {
-            "model": "" if asked is None else asked.model,
-            "provider": "",
-            "error": None if failed is None else type(failed).__name__,
-            **known,
-        }
-        return AnswerObservation(
-            time=self._time,
-            wire=self.endpoint.protocol.name,
-            status=status,
-            duration=self._loop.time() - self._started,
-            request_id=self._request.request_id,
-            client=self._client(),
-            caller=self.caller.name,
-            is_stream=asked is None or asked.stream,
-            dropped=self._dropped_names,
-            **facts,
-        )
-
-    def _begin_current(self) -> CurrentAnswer:
-        """What the provider may know of its caller."""
-        self._current = CurrentAnswer(self.caller, self._client(), report_dropped=self._report_dropped)
-        return self._current
-
-    def _client(self) -> RequestClient:
-        return client_of(self._request.headers, self._asked) if self._current is None else self._current.client
-
-    @property
-    def _upstream(self) -> str:
-        """The upstream that the provider named last, or nothing."""
-        return "" if self._current is None else self._current.upstream
-
-    @property
-    def reply_headers(self) -> tuple[tuple[str, str], ...]:
-        """The headers that name the upstream, where the provider has named one, and the fields that were left out."""
-        dropped = (header for one in (self._dropped, self._unsaid) if one is not None for header in one.headers)
-        return (*(((UPSTREAM_HEADER, self._upstream),) if self._upstream else ()), *dropped)
-
-
-# ---- Stored responses ----
-
-
-class FrameReplay:
-    """The frames of a stream from the number `first` on: all of a response that is over, or those of one that runs."""
-
-    def __init__(
-        self,
-        frames: Sequence[bytes],
-        running: replies.RecordingReplySink | None,
-        first: int,
-        writes: type[ResponseWriter],
-    ) -> None:
-        self.content_type = writes.content_type
-        self._frames = frames
-        self._running = running
-        self._next = first
-        self._end = writes.end_of_stream
-
-    async def send(self, deliver: Deliver, client_leaves: Callable[[], Awaitable[None]]) -> None:
-        """Sends the frames, as they come, until the end or until the client has left."""
-        left = asyncio.ensure_future(client_leaves())
-        try:
-            while self._running is not None and not self._running.is_over:
-                changed = self._running.changed()  # before the look: what comes while a client is slow counts too
-                await self._deliver(deliver, self._running.frames or ())
-                await asyncio.wait({changed, left}, return_when=asyncio.FIRST_COMPLETED)
-                changed.cancel()
-                if left.done():
-                    return
-            await self._deliver(deliver, self._frames if self._running is None else self._running.frames or ())
-            await deliver(None, self._end, True)
-        finally:
-            left.cancel()
-
-    async def _deliver(self, deliver: Deliver, frames: Sequence[bytes]) -> None:
-        new = frames[self._next :]
-        if new:
-            self._next = len(frames)
-            await deliver(None, b"".join(new), False)
-
-
-async def stored_reply(
-    memory: AnswerMemory, writes: type[ResponseWriter], route: StoredRoute, wire: WireRequest, owner: str
-) -> Mapping[str, Any] | FrameReplay:
-    """The reply to a request for a stored response: a document, or the frames of its stream once more.
-
-    Raises:
-        PartstreamError: There is none, none of this owner, or the request is wrong.
-    """
-    state, store = writes.state, memory.store
-    answer_id = id_in_path(route.path, wire.path) or ""
-    assert state is not None  # noqa: S101 - the route is one of the state's
-    first = None if route.resumes is None else route.resumes(wire)
-    running = memory.running.get((owner, answer_id))
-    if running is not None and route.effect is not Effect.READ:
-        await running.stop_and_keep()
-        running = None
-    chain: Sequence[StoredAnswer] = ()
-    if running is not None:
-        now = running.now()
-        chain = () if now is None else (now,)
-    elif store is not None:
-        chain = await asked_of_store(store.chain(owner, answer_id))
-    if not chain:
-        raise state.unknown(answer_id)
-    if first is not None:
-        frames = None if running is None else running.frames
-        if running is None and store is not None:
-            frames = await asked_of_store(store.frames(owner, answer_id))
-        if frames is None:
-            raise state.unstreamed(answer_id)
-        return FrameReplay(frames, running, first, writes)
-    if route.effect is Effect.DELETE and store is not None:
-        await asked_of_store(store.delete(owner, answer_id))
-    return route.document(wire, chain)
+        observation = self._observed or self._observation(_CLIENT_LEFT, is_cancelled=True)
+        progress = self._progress
+        kept = AnswerExcerpt() if progress is None else progress.kept
+        usage, rows = (None if progress is None else progress.usage), tuple(self._usage_rows)
+        settled(permit, EndedAnswer(observation, asked, self._was_asked, usage, rows, kept.message, kept.length))

@@ -12,6 +12,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, runtime_checkable
 
 from partstream.codec.checks import as_count
@@ -287,8 +288,7 @@ async def counted_request(model: CataloguedModel, asked: InboundRequest, token: 
                 )
         except TimeoutError:
             _logger.warning("the provider %s did not count within %g s", model.provider_name, COUNT_SECONDS)
-    around = MessageCounter(model.information.family).count_request((), asked.options.tools).tokens
-    return around + sum(await _count_all(model, asked.messages, token))
+    return _tokens_around(model, asked) + sum(await _count_all(model, asked.messages, token))
 
 
 async def counted_usage(
@@ -298,10 +298,26 @@ async def counted_usage(
 
     `answer` is the response or its beginning, and `length` the ratio of the whole text to that of `answer`.
     """
-    around = MessageCounter(model.information.family).count_request((), asked.options.tools).tokens
+    around = _tokens_around(model, asked)
     *prompt, said = await _count_all(model, (*asked.messages, answer), token)
     given, completion = around + sum(prompt), round(said * length)
     return Usage(given, completion, given + completion)
+
+
+def _tokens_around(model: CataloguedModel, asked: InboundRequest) -> int:
+    """The tokens of a request beside its messages: of its tools, and of what is around all."""
+    family, tools = model.information.family, asked.options.tools
+    return _counter_of(family).count_request((), tools).tokens if tools else _tokens_of_nothing(family)
+
+
+@lru_cache(maxsize=64)
+def _counter_of(family: str) -> MessageCounter:
+    return MessageCounter(family)
+
+
+@lru_cache(maxsize=64)
+def _tokens_of_nothing(family: str) -> int:
+    return _counter_of(family).count_request(()).tokens
 
 
 async def _count_all(model: CataloguedModel, items: Iterable[ChatMessage], token: CancellationToken) -> list[int]:
@@ -316,5 +332,5 @@ async def _count_all(model: CataloguedModel, items: Iterable[ChatMessage], token
                 raise
             _logger.warning("the provider %s failed to count: %s", model.provider_name, type(error).__name__)
             said = None
-        counts.append(MessageCounter(model.information.family).count_message(item).tokens if said is None else said)
+        counts.append(_counter_of(model.information.family).count_message(item).tokens if said is None else said)
     return counts

@@ -13,24 +13,35 @@ bytes around the text are kept, and only the text is written.
 A :class:`ReplySink` takes the bytes. :class:`BufferedReplySink` is a bounded buffer that one task empties. What one
 turn of the event loop wrote is one `send`; where the server takes bytes without `send`, a part is written where it is
 reported. The server's `send` waits for a slow client, so the buffer fills, and :meth:`BufferedReplySink.drain` makes
-the provider wait (docs/wires/serving.md#slow-clients). :class:`RecordingReplySink` keeps what passes through it: for
-the store, for clients that resume a stream, and for those that stop it. It sends the end of a response after the
-response is stored: a client that has the end may name the response in its next request, which another process may get.
+the provider wait (docs/wires/serving.md#slow-clients).
 """
 
 from __future__ import annotations
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
+from threading import get_ident
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
-from partstream.codec.checks import narrow
-from partstream.codec.json_codec import dumps, dumps_text, loads
+from partstream.codec.checks import MOST_DOLLARS, as_amount, as_count, narrow
+from partstream.codec.json_codec import JSONDecodeError, dumps, dumps_text, loads
 from partstream.codec.values import dataclass, replace
 from partstream.errors import CallerError
 from partstream.lm.outputs import FastPathWriter, IdleWriter, Outcome
-from partstream.lm.parts import RefusalPart, ResponsePart, TextPart, ThinkingPart
-from partstream.protocols.serve import AnswerRecord, ResponseWriter, StoredAnswer, StreamForm, WireEvent, WireRequest
+from partstream.lm.parts import (
+    COST_KEY,
+    USAGE_MIME_TYPE,
+    DataPart,
+    RefusalPart,
+    ResponsePart,
+    TextPart,
+    ThinkingPart,
+    ToolCallPart,
+    Usage,
+)
+from partstream.protocols.serve import ResponseWriter, StreamForm, WireEvent
+from partstream.runtime.progress import AnswerExcerpt, thinking_text
 from partstream.server.requests import failure_of
 
 if TYPE_CHECKING:
@@ -211,6 +222,123 @@ def stream_headers(content_type: str) -> tuple[tuple[str, str], ...]:
 def json_headers(body: bytes) -> tuple[tuple[str, str], ...]:
     """The headers of a JSON document."""
     return (("content-type", "application/json"), ("content-length", str(len(body))))
+
+
+# ---- The parts of a provider ----
+
+
+class ReplyProgress:
+    """Writes the parts of one response, which keep the contract.
+
+    It drains and takes the end too. Usage and cost come as a part from the provider.
+
+    Attributes:
+        passage: The way of the upstream's own bytes, or None.
+        first_part_at: When the first part came, in the time of the event loop.
+        has_threads: Whether a thread of the provider's own has reported a part.
+        kept: The parts that are kept to count their tokens.
+        state: The last metadata of thinking, which lists the state of all of it.
+    """
+
+    first_part_at: float | None = None
+    usage: Usage | None = None
+    cost: float | None = None
+    has_calls = False
+    has_threads = False
+    state: Mapping[str, Any] | None = None
+
+    def __init__(
+        self,
+        reply: ReplyWriter,
+        asked: InboundRequest,
+        sink: ReplySink,
+        on_failure: Callable[[BaseException], object],
+        followers: Iterable[Callable[[ResponsePart], object]],
+    ) -> None:
+        self.passage: Passage | None = reply.passage(asked)
+        self._take = reply.take
+        for follow in followers:
+            self._take = _both(self._take, follow)
+        self.drain = sink.drain  # waits while the client is slow
+        self._on_failure = on_failure
+        self._loop = asyncio.get_running_loop()
+        self._thread = get_ident()
+        self.kept = AnswerExcerpt()
+        self._keep = self.kept.keep
+
+    def report(self, part: ResponsePart, /) -> None:
+        """Writes a part; a thread of the provider's own hands it to the event loop.
+
+        Raises:
+            ClientTooSlowError: The provider never waits, and far too many bytes wait for the client.
+        """
+        if get_ident() != self._thread:
+            self.has_threads = True
+            self._loop.call_soon_threadsafe(self._report_later, part)
+            return
+        if part.__class__ is not TextPart:
+            if isinstance(part, DataPart) and part.mime_type == USAGE_MIME_TYPE:
+                self._take_usage(part)
+                return
+            if isinstance(part, ThinkingPart):
+                text = thinking_text(part)
+                part = part if text is part.value else replace(part, value=text)
+                self.state = part.metadata or self.state
+            self.has_calls = self.has_calls or isinstance(part, ToolCallPart)
+        if self.first_part_at is None:
+            self.first_part_at = self._loop.time()
+        self._take(part)
+        self._keep(part)
+
+    def _report_later(self, part: ResponsePart) -> None:
+        try:
+            self.report(part)
+        except Exception as error:
+            self._on_failure(error)
+
+    def _take_usage(self, part: DataPart) -> None:
+        """Takes the tokens and the cost, as `partstream.lm.parts.usage_part` writes them."""
+        with suppress(JSONDecodeError):
+            said = loads(part.data)
+            if isinstance(said, dict):
+                self.usage = _usage_in(said) or self.usage
+                self.cost = as_amount(said.get(COST_KEY), MOST_DOLLARS)
+
+    def finish(self, finish: Finish, /) -> None:
+        """Takes the end; :attr:`partstream.runtime.progress.CheckedProgress.said_finish` keeps it."""
+
+
+def _both(
+    first: Callable[[ResponsePart], object], second: Callable[[ResponsePart], object]
+) -> Callable[[ResponsePart], None]:
+    def take(part: ResponsePart) -> None:
+        first(part)
+        second(part)
+
+    return take
+
+
+def _usage_in(said: Mapping[str, Any]) -> Usage | None:
+    """The tokens; None without the two numbers that VS Code wants."""
+    given, completion = as_count(said.get("prompt_tokens")), as_count(said.get("completion_tokens"))
+    if given is None or completion is None:
+        return None
+    details, more = said.get("prompt_tokens_details"), said.get("completion_tokens_details")
+    return Usage(
+        given,
+        completion,
+        given + completion,
+        _count_in(details, "cached_tokens"),
+        _count_in(more, "reasoning_tokens"),
+        cache_write_tokens=_count_in(details, "cache_creation_input_tokens"),
+    )
+
+
+def _count_in(details: object, name: str) -> int | None:
+    return as_count(details.get(name)) if isinstance(details, dict) else None
+
+
+# ---- Time ----
 
 
 class ReplyTimer:
@@ -427,6 +555,10 @@ class ClientTooSlowError(CallerError):
         self.limit = limit
 
 
+Deliver: TypeAlias = "Callable[[Head | None, bytes, bool], Awaitable[None]]"
+"""Sends the head of a reply, once, bytes, and whether they are the last; waits while the client is slow."""
+
+
 class ReplySink(Protocol):
     """Takes the bytes of a response: an HTTP reply, or one turn of a WebSocket."""
 
@@ -471,7 +603,7 @@ class BufferedReplySink:
 
     def __init__(
         self,
-        deliver: Callable[[Head | None, bytes, bool], Awaitable[None]],
+        deliver: Deliver,
         buffer_bytes: int,
         backlog_bytes: int,
         write: Callable[[bytes], bool] | None = None,
@@ -593,148 +725,11 @@ class BufferedReplySink:
 
     def _resume(self) -> None:
         waiting, self._waiting = self._waiting, []
-        _resolve(waiting)
+        resolve(waiting)
 
 
-def _resolve(waiting: Iterable[asyncio.Future[None]]) -> None:
+def resolve(waiting: Iterable[asyncio.Future[None]]) -> None:
+    """Lets go on what waits."""
     for one in waiting:
         if not one.done():
             one.set_result(None)
-
-
-class RecordingReplySink:
-    """A sink that keeps what passes through it.
-
-    Args:
-        sink: Where the bytes go.
-        record: Reads them.
-        own: The request as it is stored.
-        is_stream: Whether the bytes are frames; otherwise they are one document.
-        is_kept: Whether the response is stored: its last event waits for that, because the next request may name it.
-        on_begin: Called with the id of the response as soon as it is known.
-        on_end: Stores the response; called with None where none has begun.
-
-    Attributes:
-        stored: The response as it is stored; None before its end.
-        stop: Ends the response on behalf of its client; set by the handler that runs it.
-    """
-
-    def __init__(
-        self,
-        sink: ReplySink,
-        record: AnswerRecord,
-        own: WireRequest,
-        *,
-        is_stream: bool,
-        is_kept: bool,
-        on_begin: Callable[[str], object],
-        on_end: Callable[[StoredAnswer | None], Awaitable[None]],
-    ) -> None:
-        self.stored: StoredAnswer | None = None
-        self.stop: Callable[[], object] = lambda: None
-        self._sink = sink
-        self._record = record
-        self._own = own
-        self._is_stream = is_stream
-        self._is_kept = is_kept
-        self._last = b""
-        self._on_begin = on_begin
-        self._on_end = on_end
-        self._is_good = False
-        self._has_begun = False
-        self._ending: asyncio.Task[None] | None = None
-        self._waiting: list[asyncio.Future[None]] = []
-
-    def start(self, head: Head) -> None:
-        """Passes on the head; a reply that reports a failure is not kept."""
-        self._is_good = 200 <= head.status < 300
-        self._sink.start(head)
-
-    def send(self, data: bytes, /) -> None:
-        """Passes on bytes, and reads those of a response."""
-        if self._is_good and (self._last or self._note(data)) and self._is_kept:
-            self._last += data
-        else:
-            self._sink.send(data)
-
-    def end(self, data: bytes = b"", /) -> None:
-        """Stores the response, and passes on its last bytes then."""
-        if self._ending is None:
-            if self._is_good and data:
-                self._note(data)
-            self._ending = asyncio.get_running_loop().create_task(self._keep(self._last + data))
-
-    def _note(self, data: bytes) -> bool:
-        """Reads bytes of the response; says whether its last event is in them."""
-        if not self._is_stream:
-            document = loads(data)
-            self._record.take_document(document if isinstance(document, dict) else {})
-            return False
-        is_last = self._record.add(data)
-        if not self._has_begun and self._record.answer_id is not None:
-            self._has_begun = True
-            self._on_begin(self._record.answer_id)
-        if self._waiting:
-            self._wake()
-        return is_last
-
-    async def drain(self) -> None:
-        """Waits while the client is slow."""
-        await self._sink.drain()
-
-    async def _keep(self, data: bytes) -> None:
-        try:
-            if self._is_good:
-                self.stored = self._record.stored(self._own)
-            await self._on_end(self.stored)
-        finally:
-            self._sink.end(data)
-            self._wake()
-
-    async def stop_and_keep(self) -> StoredAnswer | None:
-        """Ends the response on behalf of its client; returns it as it is stored."""
-        self.cancel()
-        self.stop()
-        return await self.ended()
-
-    def cancel(self) -> None:
-        """Records that the answer is stopped on behalf of its client; the end still has to be written."""
-        self._record.cancel()
-
-    async def ended(self) -> StoredAnswer | None:
-        """Waits until the response is over; returns it as it is stored."""
-        while self._ending is None:
-            await self.changed()
-        await asyncio.wait({self._ending})
-        return self.stored
-
-    def changed(self) -> asyncio.Future[None]:
-        """Is done with the next bytes after this call, or with the end."""
-        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append(waiter)
-        return waiter
-
-    @property
-    def is_over(self) -> bool:
-        """Whether no further frames come."""
-        return self._ending is not None and self._ending.done()
-
-    def now(self) -> StoredAnswer | None:
-        """The response so far; None before it has begun."""
-        if self.stored is not None:
-            return self.stored
-        response, answer_id = self._record.response, self._record.answer_id
-        if response is None or answer_id is None:
-            return None
-        return StoredAnswer(answer_id, None, {}, response)
-
-    @property
-    def frames(self) -> Sequence[bytes] | None:
-        """The frames so far; None for a document, and for a stream that is too long to be kept."""
-        if not self._is_stream:
-            return None
-        return self._record.frames if self.stored is None else self.stored.frames
-
-    def _wake(self) -> None:
-        waiting, self._waiting = self._waiting, []
-        _resolve(waiting)

@@ -12,10 +12,12 @@ and an upstream of its own wire may understand all of it.
 """
 
 from __future__ import annotations
+import asyncio
 import re
 import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 from urllib.parse import quote
 
@@ -135,6 +137,8 @@ def path_of(scope: Scope) -> str:
 
 # ---- Failures ----
 
+RETRY_SECONDS: Final = 1.0
+"""When a client may ask again that found no room."""
 FAULT: Final = ServedFailure(FailureKind.INTERNAL, "the server has a fault; its log names it")
 
 
@@ -297,6 +301,96 @@ class Unpacking:
         """
         if self._unpacker is not None and not self._unpacker.eof:
             raise _not_json("got a packed body that breaks off")
+
+
+# ---- Bodies ----
+
+_DISCARDED: Final = 4
+"""How many times the largest body is discarded before a client that still sends is cut off."""
+_LONGEST_NUMBER: Final = 18
+"""The most digits of a declared size that are read; the bytes themselves are counted in any case."""
+_PAUSE_SECONDS: Final = 1.0
+"""How long a client may pause in a body that is discarded."""
+
+
+class RequestBody:
+    """The body of one request, within bounds of size and time; read once by one task."""
+
+    __slots__ = ("_is_whole", "_most", "_receive", "_request", "_seconds", "_size")
+
+    def __init__(self, request: RequestHead, receive: Receive, most: int, seconds: float) -> None:
+        self._request = request
+        self._receive = receive
+        self._most = most
+        self._seconds = seconds
+        self._size = 0
+        self._is_whole = False
+
+    async def read(self, most: int | None = None) -> bytes:
+        """The whole body.
+
+        Args:
+            most: The most bytes that it may have, if that is less than the settings allow.
+
+        Raises:
+            RequestFailedError: It is too large, or takes too long, or cannot be unpacked.
+            UnsupportedCodingError: It is packed in another way.
+            ClientLeftError: The client left before it was whole.
+        """
+        limit = self._most if most is None else min(most, self._most)
+        declared = self._request.headers.get("content-length", "")
+        if declared.isdecimal() and len(declared) <= _LONGEST_NUMBER:
+            self._check_size(int(declared), limit)
+        unpacking = Unpacking(self._request.headers.get("content-encoding", ""), limit)
+        body = bytearray()
+        direct = self._request.direct
+        try:
+            # A body that has come needs no limit of time, which costs as much as all the rest here.
+            seconds = self._seconds
+            async with nullcontext() if direct is not None and direct.has_body else asyncio.timeout(seconds):
+                while not self._is_whole:
+                    piece = await self._next()
+                    self._check_size(self._size, limit)
+                    body += unpacking.unpack(piece)
+            unpacking.end()
+        except TimeoutError as error:
+            self._is_whole = True  # the rest is not read
+            said = f"got {self._size:,} bytes within {self._seconds:g} seconds, expected the whole body"
+            raise RequestFailedError(ServedFailure(FailureKind.TIMEOUT, said), CLOSE) from error
+        return bytes(body)
+
+    async def discard(self) -> None:
+        """Discards what was not read, before a refusal: a client that still sends reads no reply otherwise, because
+        the server closes the connection on it.
+
+        Raises:
+            ClientLeftError: The client has left.
+        """
+        # RFC 9110 section 10.1.1: the client waits for `100 Continue` and has sent nothing.
+        if self._size == 0 and self._request.headers.get("expect", "").lower() == "100-continue":
+            return
+        try:
+            async with asyncio.timeout(self._seconds):
+                while not self._is_whole and self._size <= _DISCARDED * self._most:
+                    async with asyncio.timeout(_PAUSE_SECONDS):
+                        await self._next()
+        except TimeoutError:
+            return
+
+    async def _next(self) -> bytes:
+        message = await self._receive()
+        if message["type"] == "http.disconnect":
+            raise ClientLeftError("the client left before its request was whole")
+        data: bytes = message.get("body", b"")
+        self._size += len(data)
+        self._is_whole = not message.get("more_body", False)
+        return data
+
+    @staticmethod
+    def _check_size(size: int, most: int) -> None:
+        if size > most:
+            said = f"got a body of {size:,} bytes or more, expected at most {most:,}"
+            raise RequestFailedError(ServedFailure(FailureKind.TOO_LARGE, said), CLOSE)
 
 
 # ---- Routes ----

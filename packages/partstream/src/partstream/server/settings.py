@@ -1,4 +1,4 @@
-"""What the owner of a server decides and learns: settings, overrides, admission, observations and lifetimes.
+"""What the owner of a server decides and learns: settings, overrides, admission, observations, lifetimes and routes.
 
 :data:`SERVING_NUMBERS` has the bounds of all limits of size, time and number.
 
@@ -12,12 +12,16 @@ numbers and times; no word of a person or a model, and no key.
 
 from __future__ import annotations
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from contextvars import ContextVar
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 from partstream.codec.checks import BOOLEAN, Expectation, check_fields, instance_of, optional
+from partstream.codec.json_codec import dumps
 from partstream.codec.values import dataclass, field
+from partstream.protocols.failures import FailureKind, ServedFailure
+from partstream.server import requests
 from partstream.server.clients import Authenticator, Caller, RequestClient
 from partstream.server.origins import is_allowable
 from partstream.upstream.endpoint import Secret
@@ -216,6 +220,35 @@ class ServerOverrides:
     identify: Callable[[WireRequest], Reply] | None = None
     remembers: bool = True
     corrects_paths: bool = True
+
+
+# ---- What a provider may know of its caller ----
+
+UPSTREAM_HEADER: Final = "x-partstream-upstream"
+"""The header of a reply that names the upstream, where the provider has named it."""
+
+
+@dataclass(slots=True)
+class CurrentAnswer:
+    """One response while it is made; `upstream` is the one that the provider asked last, "" where it names none, and
+    `report_dropped` takes the paths of the fields of the request that it has no place for.
+
+    The interface of a provider is VS Code's and has no place for the caller.
+    """
+
+    caller: Caller
+    client: RequestClient
+    upstream: str = ""
+    report_dropped: Callable[[Iterable[str]], object] | None = None
+
+
+CURRENT_ANSWER: Final[ContextVar[CurrentAnswer | None]] = ContextVar("partstream_answer", default=None)
+"""Set in the task that asks the provider."""
+
+
+def current_answer() -> CurrentAnswer | None:
+    """The response that is being made here; None where no server asks."""
+    return CURRENT_ANSWER.get()
 
 
 # ---- Admission ----
@@ -458,3 +491,77 @@ class Lifetimes:
                 await one.stop()
             except Exception:
                 _logger.exception("%s could not be stopped", type(one).__name__)
+
+
+# ---- The owner's routes ----
+
+MOST_BYTES: Final = 64 * 1024
+"""The largest body that a route of an owner takes by default."""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerRequest:
+    """A request at a path of the owner's; the names of its headers are in lower case, and the key is in them."""
+
+    method: str
+    path: str
+    query: str
+    headers: Mapping[str, str] = field(repr=False)
+    body: bytes = field(repr=False)
+    request_id: str
+
+    def json(self) -> dict[str, Any]:
+        """The JSON object of the body.
+
+        Raises:
+            RequestFailedError: It is none.
+        """
+        return requests.json_object(self.body)
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerReply:
+    """A reply to a request at a path of the owner's."""
+
+    body: bytes
+    content_type: str = "application/json"
+    status: int = 200
+    headers: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def json(cls, value: Any, status: int = 200, *headers: tuple[str, str]) -> OwnerReply:
+        """A JSON document."""
+        return cls(dumps(value), status=status, headers=headers)
+
+
+OwnerHandler: TypeAlias = "Callable[[OwnerRequest, Caller], Awaitable[OwnerReply]]"
+"""Answers a request of a caller; raises :class:`partstream.server.requests.RequestFailedError` to refuse it."""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerRoute:
+    """The route of one method at a path of the owner's: its handler, whether it needs no key (the caller is
+    :data:`~partstream.server.clients.NOBODY` then), the largest body that it takes, and the words of the link to it on
+    the page at the address of the server, "" for no link.
+    """
+
+    handler: OwnerHandler
+    is_open: bool = False
+    most_bytes: int = MOST_BYTES
+    title: str = ""
+
+
+def page_handler(make: Callable[[str], tuple[str, bytes]]) -> OwnerHandler:
+    """Answers with a page, which is for owners of the server, and for every caller where no key is needed.
+
+    `make` gets the header `accept` of the request and returns the content type and the bytes.
+    """
+
+    async def show(request: OwnerRequest, caller: Caller) -> OwnerReply:
+        if not caller.is_owner:
+            said = "this page is about all who ask this server, so it is for its admins"
+            raise requests.RequestFailedError(ServedFailure(FailureKind.FORBIDDEN, said))
+        content_type, body = make(request.headers.get("accept", ""))
+        return OwnerReply(body, content_type)
+
+    return show

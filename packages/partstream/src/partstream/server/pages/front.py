@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Final
 
 from partstream.server.pages.document import Hashes, document, resource, text
 from partstream.server.requests import RequestFailedError
-from partstream.server.state import OwnerReply
+from partstream.server.settings import OwnerReply
 
 if TYPE_CHECKING:
     from partstream.server.clients import Caller
-    from partstream.server.state import OwnerHandler, OwnerRequest, ServerState
+    from partstream.server.handler import ServerState
+    from partstream.server.settings import OwnerHandler, OwnerRequest
 
 FRONT: Final = "/"
 
@@ -51,7 +52,8 @@ def front_page(state: ServerState) -> OwnerHandler:
             models = None
         wires = {one.endpoint.protocol.name: one.endpoint.protocol.shown_title for one in state.routes}
         shown = ((wires[name], path) for name, path in state.base_paths.items())
-        html = front_html(shown, models, state.owner_routes.links())
+        pages = ((path, methods.get("GET")) for path, methods in state.owner_routes.items())
+        html = front_html(shown, models, ((path, one.title) for path, one in pages if one is not None and one.title))
         return OwnerReply(html.encode(), "text/html; charset=utf-8", headers=_HEADERS)
 
     return show

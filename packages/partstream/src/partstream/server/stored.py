@@ -1,0 +1,422 @@
+"""What a server remembers of its responses: to be continued, stored, read again, resumed and stopped.
+
+:class:`AnswerMemory` finds what a request refers to: an earlier response, or items of it. What a socket itself
+remembers comes first, then the store. :class:`RecordingReplySink` keeps what passes through it. It sends the end of a
+response after the response is stored: a client that has the end may name the response in its next request, which
+another process may get. A response that cannot be stored reaches its client all the same. :func:`stored_reply` answers
+a request for a stored response, and :class:`FrameReplay` sends the frames of its stream once more, also of one that
+still runs.
+"""
+
+from __future__ import annotations
+import asyncio
+import logging
+import secrets
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from partstream.codec.json_codec import loads
+from partstream.codec.values import dataclass, field, replace
+from partstream.protocols.failures import FailureKind, ServedFailure
+from partstream.protocols.serve import (
+    AnswerRecord,
+    Effect,
+    RequestReferences,
+    ResolvedReferences,
+    ServedState,
+    StoredAnswer,
+    WireRequest,
+    id_in_path,
+)
+from partstream.server import requests
+from partstream.server.clients import machine_token
+from partstream.server.replies import Head, ReplySink, resolve
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from partstream.protocols.serve import ResponseWriter, StoredRoute
+    from partstream.server.replies import Deliver
+    from partstream.server.stored_answers import SQLiteAnswers
+
+_logger = logging.getLogger("partstream.serving")
+
+T = TypeVar("T")
+
+_SECRET_FILE: Final = "serve-signing-key"  # noqa: S105 - the name of a file
+_SAVE_SECONDS: Final = 10.0
+_FRAME_BYTES: Final = 16 * 1024 * 1024
+"""The most bytes of a stream that are kept, in memory while the answer runs and in the store after it."""
+
+
+def installation_secret(folder: Path | None) -> bytes:
+    """The secret with which a server signs: one for all processes with the same folder, made when there is none yet.
+
+    Without a folder, it is one of this process alone.
+
+    Raises:
+        UnusableTokenError: The file of the secret cannot be written or read.
+    """
+    if folder is None:
+        return secrets.token_bytes(32)
+    return machine_token(folder / _SECRET_FILE).secret.reveal().encode()
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """A request with the earlier responses that it refers to.
+
+    Attributes:
+        asks: The request to the model.
+        own: The request as it is stored.
+        is_kept: Whether its response goes into the store.
+        is_local: Whether its socket alone remembers what it continues.
+    """
+
+    asks: WireRequest
+    own: WireRequest
+    earlier: ResolvedReferences = field(default_factory=ResolvedReferences)
+    is_kept: bool = False
+    is_local: bool = False
+
+
+class AnswerMemory:
+    """What one server remembers of its responses.
+
+    Attributes:
+        store: The store; None to keep no response.
+        secret: What the server signs with.
+        running: The responses that run and will be stored, by their owner and id.
+    """
+
+    def __init__(self, store: SQLiteAnswers | None, secret: bytes) -> None:
+        self.store = store
+        self.secret = secret
+        self.running: dict[tuple[str, str], RecordingReplySink] = {}
+
+    async def remembered(
+        self,
+        state: ServedState | None,
+        request: WireRequest,
+        owner: str,
+        recall: Callable[[RequestReferences], ResolvedReferences] | None = None,
+    ) -> Remembered:
+        """A request with what it refers to.
+
+        Args:
+            state: What the protocol remembers, or None.
+            request: The request as it came.
+            owner: The caller, whose responses alone are found.
+            recall: What a socket itself remembers, which comes first.
+
+        Raises:
+            RequestFailedError: The store cannot be asked.
+            PartstreamError: What the protocol raises for what is not known.
+        """
+        if state is None:
+            return Remembered(request, request)
+        state.refuse(request)
+        wanted = state.wanted(request)
+        earlier = ResolvedReferences() if recall is None else recall(wanted)
+        is_local = bool(earlier.chain)
+        if self.store is not None:
+            earlier = await self._found(self.store, state, wanted, earlier, owner)
+        is_kept = state.keeps(request) and self.store is not None
+        joined = state.join(request if is_kept else state.unkept(request), earlier, self.secret)
+        return Remembered(joined.asks, joined.own, earlier, is_kept, is_local)
+
+    async def _found(
+        self,
+        store: SQLiteAnswers,
+        state: ServedState,
+        wanted: RequestReferences,
+        earlier: ResolvedReferences,
+        owner: str,
+    ) -> ResolvedReferences:
+        """Adds what the store has of the references that are missing."""
+        if wanted.answer_id is not None and not earlier.chain:
+            chain = await asked_of_store(store.chain(owner, wanted.answer_id))
+            if chain and chain[0].previous_id is None:  # otherwise the beginning was deleted
+                earlier = replace(earlier, chain=chain)
+        missing = [one for one in wanted.item_ids if one not in earlier.items]
+        if missing:
+            items: dict[str, Mapping[str, Any]] = {}
+            for answer in await asked_of_store(store.answers_with(owner, missing), "input"):
+                items |= state.items(answer)
+            found = {one: items[one] for one in missing if one in items}
+            earlier = replace(earlier, items={**earlier.items, **found})
+        return earlier
+
+    def recorded(
+        self, state: ServedState, remembered: Remembered, owner: str, sink: ReplySink, *, is_stream: bool
+    ) -> RecordingReplySink:
+        """A sink that keeps the response to a request."""
+
+        async def keep(answer: StoredAnswer | None) -> None:
+            if answer is None:
+                return
+            try:
+                if remembered.is_kept and self.store is not None:
+                    whole = state.whole(remembered.earlier.chain, answer) if remembered.is_local else answer
+                    async with asyncio.timeout(_SAVE_SECONDS):
+                        await self.store.save(owner, whole, list(state.items(whole)))
+            except Exception as error:
+                why = (
+                    str(error) if isinstance(error, requests.StoreFailedError) else type(error).__name__
+                )  # no word of a prompt
+                _logger.error("an answer could not be stored: %s", why)  # noqa: TRY400 - a traceback may hold such words
+            finally:
+                self.running.pop((owner, answer.id), None)
+
+        def begin(answer_id: str) -> None:
+            if remembered.is_kept:
+                self.running[owner, answer_id] = recorded
+
+        recorded = RecordingReplySink(
+            sink,
+            state.record(_FRAME_BYTES),
+            remembered.own,
+            is_stream=is_stream,
+            is_kept=remembered.is_kept,
+            on_begin=begin,
+            on_end=keep,
+        )
+        return recorded
+
+
+async def asked_of_store(question: Awaitable[T], param: str = "previous_response_id") -> T:
+    """The result of the store.
+
+    Args:
+        question: The call of the store.
+        param: The field of the request that names what is looked for.
+
+    Raises:
+        RequestFailedError: It has too much to do, its file cannot be read, or a conversation is too long.
+    """
+    try:
+        return await question
+    except requests.ChainTooLargeError as error:
+        raise requests.RequestFailedError(ServedFailure(FailureKind.CONTEXT_LENGTH, str(error), param)) from error
+    except requests.StoreFailedError as error:
+        _logger.error("the stored answers could not be asked: %s", error)  # noqa: TRY400
+        said = "stored answers cannot be found now; ask again"
+        raise requests.RequestFailedError(
+            ServedFailure(FailureKind.OVERLOADED, said, retry_after=requests.RETRY_SECONDS)
+        ) from error
+
+
+class RecordingReplySink:
+    """A sink that keeps what passes through it.
+
+    Args:
+        sink: Where the bytes go.
+        record: Reads them.
+        own: The request as it is stored.
+        is_stream: Whether the bytes are frames; otherwise they are one document.
+        is_kept: Whether the response is stored: its last event waits for that, because the next request may name it.
+        on_begin: Called with the id of the response as soon as it is known.
+        on_end: Stores the response; called with None where none has begun.
+
+    Attributes:
+        stored: The response as it is stored; None before its end.
+        stop: Ends the response on behalf of its client; set by the handler that runs it.
+    """
+
+    def __init__(
+        self,
+        sink: ReplySink,
+        record: AnswerRecord,
+        own: WireRequest,
+        *,
+        is_stream: bool,
+        is_kept: bool,
+        on_begin: Callable[[str], object],
+        on_end: Callable[[StoredAnswer | None], Awaitable[None]],
+    ) -> None:
+        self.stored: StoredAnswer | None = None
+        self.stop: Callable[[], object] = lambda: None
+        self._sink = sink
+        self._record = record
+        self._own = own
+        self._is_stream = is_stream
+        self._is_kept = is_kept
+        self._last = b""
+        self._on_begin = on_begin
+        self._on_end = on_end
+        self._is_good = False
+        self._has_begun = False
+        self._ending: asyncio.Task[None] | None = None
+        self._waiting: list[asyncio.Future[None]] = []
+
+    def start(self, head: Head) -> None:
+        """Passes on the head; a reply that reports a failure is not kept."""
+        self._is_good = 200 <= head.status < 300
+        self._sink.start(head)
+
+    def send(self, data: bytes, /) -> None:
+        """Passes on bytes, and reads those of a response."""
+        if self._is_good and (self._last or self._note(data)) and self._is_kept:
+            self._last += data
+        else:
+            self._sink.send(data)
+
+    def end(self, data: bytes = b"", /) -> None:
+        """Stores the response, and passes on its last bytes then."""
+        if self._ending is None:
+            if self._is_good and data:
+                self._note(data)
+            self._ending = asyncio.get_running_loop().create_task(self._keep(self._last + data))
+
+    def _note(self, data: bytes) -> bool:
+        """Reads bytes of the response; says whether its last event is in them."""
+        if not self._is_stream:
+            document = loads(data)
+            self._record.take_document(document if isinstance(document, dict) else {})
+            return False
+        is_last = self._record.add(data)
+        if not self._has_begun and self._record.answer_id is not None:
+            self._has_begun = True
+            self._on_begin(self._record.answer_id)
+        if self._waiting:
+            self._wake()
+        return is_last
+
+    async def drain(self) -> None:
+        """Waits while the client is slow."""
+        await self._sink.drain()
+
+    async def _keep(self, data: bytes) -> None:
+        try:
+            if self._is_good:
+                self.stored = self._record.stored(self._own)
+            await self._on_end(self.stored)
+        finally:
+            self._sink.end(data)
+            self._wake()
+
+    async def stop_and_keep(self) -> StoredAnswer | None:
+        """Ends the response on behalf of its client; returns it as it is stored."""
+        self.cancel()
+        self.stop()
+        return await self.ended()
+
+    def cancel(self) -> None:
+        """Records that the answer is stopped on behalf of its client; the end still has to be written."""
+        self._record.cancel()
+
+    async def ended(self) -> StoredAnswer | None:
+        """Waits until the response is over; returns it as it is stored."""
+        while self._ending is None:
+            await self.changed()
+        await asyncio.wait({self._ending})
+        return self.stored
+
+    def changed(self) -> asyncio.Future[None]:
+        """Is done with the next bytes after this call, or with the end."""
+        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append(waiter)
+        return waiter
+
+    @property
+    def is_over(self) -> bool:
+        """Whether no further frames come."""
+        return self._ending is not None and self._ending.done()
+
+    def now(self) -> StoredAnswer | None:
+        """The response so far; None before it has begun."""
+        if self.stored is not None:
+            return self.stored
+        response, answer_id = self._record.response, self._record.answer_id
+        if response is None or answer_id is None:
+            return None
+        return StoredAnswer(answer_id, None, {}, response)
+
+    @property
+    def frames(self) -> Sequence[bytes] | None:
+        """The frames so far; None for a document, and for a stream that is too long to be kept."""
+        if not self._is_stream:
+            return None
+        return self._record.frames if self.stored is None else self.stored.frames
+
+    def _wake(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        resolve(waiting)
+
+
+# ---- Requests for stored responses ----
+
+
+class FrameReplay:
+    """The frames of a stream from the number `first` on: all of a response that is over, or those of one that runs."""
+
+    def __init__(
+        self,
+        frames: Sequence[bytes],
+        running: RecordingReplySink | None,
+        first: int,
+        writes: type[ResponseWriter],
+    ) -> None:
+        self.content_type = writes.content_type
+        self._frames = frames
+        self._running = running
+        self._next = first
+        self._end = writes.end_of_stream
+
+    async def send(self, deliver: Deliver, client_leaves: Callable[[], Awaitable[None]]) -> None:
+        """Sends the frames, as they come, until the end or until the client has left."""
+        left = asyncio.ensure_future(client_leaves())
+        try:
+            while self._running is not None and not self._running.is_over:
+                changed = self._running.changed()  # before the look: what comes while a client is slow counts too
+                await self._deliver(deliver, self._running.frames or ())
+                await asyncio.wait({changed, left}, return_when=asyncio.FIRST_COMPLETED)
+                changed.cancel()
+                if left.done():
+                    return
+            await self._deliver(deliver, self._frames if self._running is None else self._running.frames or ())
+            await deliver(None, self._end, True)
+        finally:
+            left.cancel()
+
+    async def _deliver(self, deliver: Deliver, frames: Sequence[bytes]) -> None:
+        new = frames[self._next :]
+        if new:
+            self._next = len(frames)
+            await deliver(None, b"".join(new), False)
+
+
+async def stored_reply(
+    memory: AnswerMemory, writes: type[ResponseWriter], route: StoredRoute, wire: WireRequest, owner: str
+) -> Mapping[str, Any] | FrameReplay:
+    """The reply to a request for a stored response: a document, or the frames of its stream once more.
+
+    Raises:
+        PartstreamError: There is none, none of this owner, or the request is wrong.
+    """
+    state, store = writes.state, memory.store
+    answer_id = id_in_path(route.path, wire.path) or ""
+    assert state is not None  # noqa: S101 - the route is one of the state's
+    first = None if route.resumes is None else route.resumes(wire)
+    running = memory.running.get((owner, answer_id))
+    if running is not None and route.effect is not Effect.READ:
+        await running.stop_and_keep()
+        running = None
+    chain: Sequence[StoredAnswer] = ()
+    if running is not None:
+        now = running.now()
+        chain = () if now is None else (now,)
+    elif store is not None:
+        chain = await asked_of_store(store.chain(owner, answer_id))
+    if not chain:
+        raise state.unknown(answer_id)
+    if first is not None:
+        frames = None if running is None else running.frames
+        if running is None and store is not None:
+            frames = await asked_of_store(store.frames(owner, answer_id))
+        if frames is None:
+            raise state.unstreamed(answer_id)
+        return FrameReplay(frames, running, first, writes)
+    if route.effect is Effect.DELETE and store is not None:
+        await asked_of_store(store.delete(owner, answer_id))
+    return route.document(wire, chain)
