@@ -34,7 +34,7 @@ _MOST_FOUND: Final = 10
 def as_count(value: object, most: int = MOST_TOKENS) -> int | None:
     """A whole number from 0 to `most`, or None. A whole float counts: JavaScript has one type of number."""
     if value.__class__ is int:
-        return value if 0 <= value <= most else None  # type: ignore[operator, return-value]  # the usual case, first
+        return value if 0 <= value <= most else None  # the usual case, first
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= most:
         return None
     return int(value) if value == int(value) else None
