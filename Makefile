@@ -70,13 +70,14 @@ LANE ?=
 IS_INSTALLED ?=
 $(call checked,test,PART,$(PARTS))
 
-# The tests of Python keep the processors busy while the extension and VS Code wait for each other.
+# The tests of Python keep the processors busy while the extension is installed and packed, and while VS Code and its
+# checks wait for each other. What only slow tests need is installed by test-slow.
 #: PART=python|extension|smoke runs one part of that; TESTS="packages/partstream/tests/cli" chooses tests of Python
 #: PART=fuzz|versions|contract|pythons|newcomer runs what is in no lane
 #: SECONDS=60 is for fuzz, STREAMS=20000 for versions, ONLY="3.11-oldest" for pythons
 test: ## Run the fast tests, in about six minutes: Python, the extension, a dozen checks in a real VS Code
 	@if [ -n "$(PART)" ]; then exec $(MAKE) --no-print-directory test-$(PART); fi; \
-	start=$$(date +%s); $(MAKE) --no-print-directory tests-installed && \
+	start=$$(date +%s); $(MAKE) --no-print-directory python-installed && \
 	$(MAKE) --no-print-directory --jobs=2 test-python test-editor LANE=fast IS_INSTALLED=1 && \
 	echo "all parts: $$(( $$(date +%s) - start )) s"
 
@@ -89,13 +90,15 @@ test-slow: ## Run the tests that `test` leaves out: slow ones of Python, all che
 	echo "all parts: $$(( $$(date +%s) - start )) s"
 
 check: ## Run lint, types and all tests, in about twenty minutes: what a change must pass
-	@$(MAKE) --no-print-directory lint types && $(MAKE) --no-print-directory test && $(MAKE) --no-print-directory test-slow
+	@$(MAKE) --no-print-directory --jobs=2 lint types && $(MAKE) --no-print-directory test && $(MAKE) --no-print-directory test-slow
 
-.PHONY: tests-installed test-editor ai-sdk extension-types extension-style extension-tests $(PARTS:%=test-%)
+.PHONY: python-installed tests-installed vscode-installed test-editor ai-sdk $(PARTS:%=test-%)
+
+python-installed:
+	$(call part,installing what Python needs,$(MAKE) --no-print-directory setup)
 
 # The packed extension and the round trip with the AI SDK are tested too where npm can install what they need.
-tests-installed:
-	$(call part,installing what Python needs,$(MAKE) --no-print-directory setup)
+tests-installed: python-installed
 	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory vsix ai-sdk; fi
 	@./extension/e2e/setup-browser.sh || [ $$? -eq $(E2E_LEFT_OUT) -a -z "$(E2E_REQUIRED)" ]
 
@@ -111,22 +114,16 @@ test-editor:
 		echo "left out: the extension's tests and the checks in a real VS Code, because npm is missing"; \
 	else \
 		said=$$(mktemp); status=0; \
-		{ $(MAKE) --no-print-directory test-extension && $(MAKE) --no-print-directory test-smoke; } >$$said 2>&1 || status=$$?; \
+		{ $(MAKE) --no-print-directory --jobs=2 vscode-installed vsix && $(MAKE) --no-print-directory test-extension && \
+			$(MAKE) --no-print-directory test-smoke; } >$$said 2>&1 || status=$$?; \
 		cat $$said; rm $$said; exit $$status; \
 	fi
 
-# Each of the three keeps one processor busy.
+vscode-installed:
+	$(call part,installing VS Code,./extension/e2e/setup.sh || [ $$? -eq $(E2E_LEFT_OUT) -a -z "$(E2E_REQUIRED)" ])
+
 test-extension: $(NODE_STAMP)
-	$(call part,tests of the extension,$(MAKE) --no-print-directory --jobs=2 extension-tests extension-types extension-style)
-
-extension-tests: $(NODE_STAMP)
-	cd $(EXTENSION) && npm test --silent
-
-extension-types: $(NODE_STAMP)
-	cd $(EXTENSION) && npm run --silent typecheck
-
-extension-style: $(NODE_STAMP)
-	cd $(EXTENSION) && npm run --silent lint && npm run --silent format && npm run --silent l10n -- --check
+	$(call part,tests of the extension,cd $(EXTENSION) && npm test --silent)
 
 # Damaged streams, read in every way; the last lines of a run say how to repeat a fault.
 SECONDS ?= 60
@@ -181,9 +178,17 @@ record-ai-sdk: $(AI_SDK_STAMP)
 
 # ---- style, types, docs ----
 
-lint: setup ## Check style and format
+# Those of the extension where npm can install what that needs.
+HAS_NPM := $(shell command -v npm)
+
+.PHONY: extension-style extension-types
+lint: setup $(if $(HAS_NPM),extension-style) ## Check style and format
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(if $(HAS_NPM),,@echo "left out: the style of the extension, because npm is missing")
+
+extension-style: $(NODE_STAMP)
+	cd $(EXTENSION) && npm run --silent lint && npm run --silent format && npm run --silent l10n -- --check
 
 # Pyright needs Node; its pinned version goes into .environments.
 PYRIGHT_FOLDER := .environments/pyright-1.1.414
@@ -194,8 +199,12 @@ $(PYRIGHT):
 	npm install --silent --no-save --prefix $(PYRIGHT_FOLDER) pyright@$(PYRIGHT_FOLDER:.environments/pyright-%=%)
 
 #: EXAMPLES=1 checks those of the examples and of the public names, with pyright
-types: setup $(if $(EXAMPLES),$(PYRIGHT)) ## Check types
+types: setup $(if $(EXAMPLES),$(PYRIGHT),$(if $(HAS_NPM),extension-types)) ## Check types
 	$(if $(EXAMPLES),$(PYRIGHT) --project pyproject.toml,$(BIN)/mypy)
+	$(if $(HAS_NPM),,@echo "left out: the types of the extension, because npm is missing")
+
+extension-types: $(NODE_STAMP)
+	cd $(EXTENSION) && npm run --silent typecheck
 
 # Strict: a link that leads nowhere fails. tests/docs look at the built pages too, and at every block of code.
 docs: setup ## Build the site of the docs into site/: open site/index.html

@@ -67,6 +67,9 @@ _SLOW: Mapping[str, tuple[str, ...]] = {
         "packages/partstream-devtools/tests/inspector/test_page_hostile.py",
         "packages/partstream-devtools/tests/inspector/test_play.py",
         "packages/partstream-devtools/tests/inspector/test_timeline.py",
+        "packages/partstream/tests/pages/test_findings_page.py::test_outside_of_vscode_the_page_has_no_buttons",
+        "packages/partstream/tests/pages/test_findings_page.py::test_the_page_is_accessible_and_its_buttons_ask_vscode_and_say_so",
+        "packages/partstream/tests/pages/test_front_page.py",
         "packages/partstream/tests/pages/test_usage_in_browser.py",
         "packages/partstream/tests/pages/test_vscode_themes.py",
     ),
@@ -91,6 +94,7 @@ _SLOW: Mapping[str, tuple[str, ...]] = {
     "asks with the published AI SDK, in Node": (
         "packages/partstream/tests/protocols/ai_gateway/test_real_sdk.py",
         "packages/partstream/tests/protocols/ai_sdk/test_real_sdk_interface.py",
+        "packages/partstream/tests/protocols/ai_sdk/test_recording_again.py",
         "packages/partstream/tests/protocols/ai_sdk/test_real_sdk_prompts.py",
     ),
     "damages each field of each wire in turn": (
