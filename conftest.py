@@ -59,11 +59,20 @@ def pytest_report_header() -> str:
     return count_recordings()
 
 
-def pytest_collection_finish() -> None:
-    """Keeps later collections of garbage from looking at the thousands of tests again, and makes them rare."""
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(10_000, 20, 20)
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collects no garbage while tests are collected, which leave little, nor later what belongs to the tests.
+
+    After that, collections of garbage are rare.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.collect()
+        gc.freeze()
+        gc.set_threshold(10_000, 20, 20)
 
 
 @pytest.hookimpl(wrapper=True)
