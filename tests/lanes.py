@@ -31,6 +31,11 @@ _SLOW: Mapping[str, tuple[str, ...]] = {
     ),
     # One test of each command in a terminal is in the fast lane.
     "runs a further command in a terminal, in a process": (
+        "packages/partstream/tests/cli/test_chat.py::test_in_a_terminal_an_error_does_not_end_the_conversation_and_clear_forgets_it",
+        "packages/partstream/tests/cli/test_chat_captures.py::test_another_program_gets_the_last_answer_while_the_chat_waits_for_the_next_line",
+        "packages/partstream/tests/cli/test_chat_captures.py::test_inspect_in_a_chat_serves_the_page_while_the_chat_goes_on",
+        "packages/partstream/tests/cli/test_demo.py::test_an_output_without_boxes_and_dots_gets_what_it_can_show",
+        "packages/partstream/tests/cli/test_terminal_gate.py::test_of_clients_of_the_replay_upstream",
         "packages/partstream/tests/cli/test_add.py::test_an_address_is_an_answer_to_the_first_question_and_without_a_keyring_the_places_that_work_are_offered",
         "packages/partstream/tests/cli/test_add.py::test_without_a_keyring_the_key_itself_is_asked_for_and_goes_into_a_file",
         "packages/partstream/tests/cli/test_add.py::test_whoever_adds_a_second_server_of_the_same_name_is_asked_for_another",
@@ -38,11 +43,30 @@ _SLOW: Mapping[str, tuple[str, ...]] = {
         "packages/partstream/tests/cli/test_add.py::test_whoever_presses_ctrl_c_changes_nothing",
         "packages/partstream/tests/cli/test_add_hub.py::test_in_a_terminal_without_a_keyring_the_code_is_asked_for_all_the_same",
     ),
-    "reads all recordings again without the fast decoder, in processes": (
+    "reads all recordings again, or tests, without the fast decoder, in processes": (
+        "packages/partstream/tests/protocols/test_hostile_streams.py::test_without_the_optional_library_everything_above_holds",
+        "packages/partstream/tests/test_json_codec.py::test_without_the_optional_library_everything_above_holds",
         "packages/partstream/tests/protocols/ai_sdk/test_recordings.py::test_without_the_fast_decoder_the_recordings_give_the_same",
         "packages/partstream/tests/protocols/openresponses/test_recordings.py::test_without_the_fast_decoder_the_recordings_give_the_same",
         "packages/partstream/tests/protocols/anthropic_messages/test_recordings.py::test_the_recordings_give_the_same_without_msgspec",
         "packages/partstream/tests/protocols/chat_completions/test_recordings.py::test_the_recordings_give_the_same_without_msgspec",
+    ),
+    "runs a further command that serves, replays or tests, in a process": (
+        "packages/partstream-devtools/tests/cli/test_newcomer_recordings.py::test_a_reader_that_goes_changes_no_verdict_and_leaves_no_traceback",
+        "packages/partstream-devtools/tests/conformance/test_command.py::test_a_command_that_speaks_the_sidecars_protocol_is_put_into_a_sandwich",
+        "packages/partstream-devtools/tests/conformance/test_command.py::test_a_provider_that_ends_the_process_is_never_taken_for_one_that_keeps_the_contract",
+        "packages/partstream/tests/protocols/openresponses/test_recordings.py::test_the_installed_command_replays_standard_input",
+        "tests/test_pythons.py::test_every_supported_python_is_run_with_each_choice_of_packages",
+    ),
+    # Dozens of tests of the sidecar, with a process, are in the fast lane.
+    "has a sidecar of its own that asks, waits or is ended": (
+        "packages/partstream/tests/hosts/vscode/test_planted_everywhere.py",
+        "packages/partstream/tests/hosts/vscode/test_process.py::test_a_provider_asks_for_a_key_and_says_whether_it_had_one",
+        "packages/partstream/tests/hosts/vscode/test_process.py::test_a_slow_reader_makes_the_answer_wait_with_bounded_memory_and_nobody_starves",
+    ),
+    "looks at what a process alone has: its log, its files at its end": (
+        "packages/partstream/tests/test_silent_log.py::test_a_failure_is_raised_and_nothing_is_written",
+        "packages/partstream/tests/tokens/test_file_thread.py::test_an_owner_that_is_forgotten_holds_nobody_up_and_its_file_is_closed",
     ),
     "looks at a process: its lines, its signals": ("packages/partstream-devtools/tests/cli/test_upstream.py",),
     "runs the whole kit for each report": (
@@ -80,12 +104,15 @@ _SLOW: Mapping[str, tuple[str, ...]] = {
         "packages/partstream/tests/protocols/test_signed_sessions.py",
         "packages/partstream/tests/serving/test_any_wire_into_any_other.py",
         "packages/partstream/tests/serving/test_four_corners.py",
+        "packages/partstream/tests/serving/test_profiles_over_every_wire.py",
     ),
     "runs the kit against every framework of agents": (
         "packages/partstream-agents/tests/agents/test_agents_conformance.py",
     ),
     "stops and starts a database": (
         "packages/partstream-hub/tests/hub/budgets/test_database_away.py",
+        "packages/partstream-hub/tests/cli/test_serve_hub.py::test_a_worker_whose_database_is_away_starts_answers_nobody_and_ends_well",
+        "packages/partstream-hub/tests/hub/test_hub_app.py::test_keys_are_verified_and_answers_given_while_the_database_is_away",
         "packages/partstream-hub/tests/hub/test_unreachable.py",
     ),
     "serves many clients at once": ("packages/partstream/tests/serving/test_load.py",),
