@@ -11,6 +11,7 @@ from rich.console import Console
 
 from benchmarks import machine
 from benchmarks.grids import draw
+from benchmarks.hub.litellm_database import VERSION
 from benchmarks.hub.measure import Sizes, measure
 from benchmarks.hub.page import RESULTS, grids
 from benchmarks.progress import Progress
@@ -34,7 +35,8 @@ def main(rounds: int, firsts: int, answers: int, peer_answers: int, bursts: int,
     with tempfile.TemporaryDirectory() as folder:
         measured = measure(sizes, Path(folder), progress)
     progress.end()
-    results = {"machine": {name: facts[name] for name in ("date", "processor", "system", "python")}, **measured}
+    about = {name: facts[name] for name in ("date", "processor", "system", "python", "node")}
+    results = {"machine": {**about, "litellm": VERSION}, **measured}
     for grid in grids(results):
         draw(grid, console)
     output.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")

@@ -21,10 +21,11 @@ if TYPE_CHECKING:
 
     from benchmarks.serving.processes import Process
 
-__all__ = ["litellm_gateway"]
+__all__ = ["VERSION", "litellm_gateway"]
 
 _HERE: Final = Path(__file__).resolve().parent / "litellm"
 _PYTHON: Final = PythonEnvironment("litellm-database", _HERE / "requirements.lock")
+VERSION: Final = _PYTHON.pins["litellm"]
 _NODE: Final = NodeEnvironment(_HERE)
 _ENGINE: Final = str(_HERE / "query_engine.js")
 _LONGEST: Final = 300

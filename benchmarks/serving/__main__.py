@@ -8,6 +8,7 @@ import re
 import signal
 import tempfile
 from pathlib import Path
+from typing import Final
 
 import click
 from rich.console import Console
@@ -18,6 +19,9 @@ from benchmarks.progress import Progress
 from benchmarks.serving.contestants import GROUPS, versions
 from benchmarks.serving.measure import Sizes, measure
 from benchmarks.serving.page import RESULTS, grids
+
+_QUIET: Final = 1.0
+"""The load of a machine on which nothing else is done."""
 
 
 @click.command()
@@ -34,6 +38,8 @@ def main(rounds: int, firsts: int, starts: int, only: tuple[str, ...], output: P
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends what it has started, as with SIGINT
     console, progress = Console(), Progress()
     facts = machine.facts()
+    if os.getloadavg()[0] > _QUIET:
+        console.print(f"The machine is busy (load {os.getloadavg()[0]:.1f}): times to first words say little.")
     with tempfile.TemporaryDirectory() as folder:
         measured = measure(Sizes(rounds, firsts, starts, groups), Path(folder), progress)
     progress.end()

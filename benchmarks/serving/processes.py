@@ -27,7 +27,8 @@ __all__ = ["MARK", "Came", "Load", "NotWholeError", "Process", "family", "starte
 ROOT: Final = Path(__file__).resolve().parent.parent.parent
 MARK: Final = "lorem"
 """What every word of an answer but the first begins with, and nothing else in it has."""
-_LONGEST_START: Final = 120
+_LONGEST_START: Final = 400
+"""Seconds: LiteLLM with its database takes a minute when nothing else runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +113,8 @@ def started(
             while not _answers(port, ready):
                 if process.poll() is not None or time.monotonic() - began > _LONGEST_START:
                     said = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-                    raise NotStartedError(f"{command[0]} does not answer: {[*said, 'it printed nothing'][0]}")
+                    why = "took too long" if process.poll() is None else f"ended with code {process.returncode}"
+                    raise NotStartedError(f"{command[0]} {why}: {['it printed nothing', *said][-1]}")
                 time.sleep(0.005)
             yield Process(port, time.monotonic() - began, process.pid)
         finally:
