@@ -141,7 +141,10 @@ def test_an_unknown_value_ends_with_the_known_ones_before_anything_is_installed(
     [
         (["try-servers", "ONLY=fakellm stubllm"], 'python -m interop.servers --only "fakellm" --only "stubllm"'),
         (["try-freshness", "ACCEPT=1"], "python -m interop.freshness --accept"),
-        (["bench-serve"], "python -m benchmarks.serving"),
+        (
+            ["bench-serve", "ONLY=floor partstream", "ROUNDS=3"],
+            'python -m benchmarks.serving --only "floor" --only "partstream" --rounds 3',
+        ),
         (["bench-streams", "DOCS=1"], "python -m benchmarks --docs docs/performance.md"),
         (["lock-ray"], "--extra ray --extra serve ../../../packages/partstream/pyproject.toml"),
     ],

@@ -27,7 +27,7 @@ _QUIET: Final = 1.0
 @click.command()
 @click.option("--rounds", default=10, show_default=True, help="How often each contestant has its turn.")
 @click.option("--firsts", default=50, show_default=True, help="How many first words are timed in a round.")
-@click.option("--starts", default=4, show_default=True, help="How often each server is started.")
+@click.option("--starts", default=4, show_default=True, help="How often each server is started, at most once a round.")
 @click.option("--only", multiple=True, help=f"Who takes part, for a quick look: of {', '.join(GROUPS)}.")
 @click.option("--output", type=click.Path(path_type=Path), help=f"Default: {RESULTS.name}, for a run with everybody.")
 def main(rounds: int, firsts: int, starts: int, only: tuple[str, ...], output: Path | None) -> None:
@@ -41,7 +41,7 @@ def main(rounds: int, firsts: int, starts: int, only: tuple[str, ...], output: P
     if os.getloadavg()[0] > _QUIET:
         console.print(f"The machine is busy (load {os.getloadavg()[0]:.1f}): times to first words say little.")
     with tempfile.TemporaryDirectory() as folder:
-        measured = measure(Sizes(rounds, firsts, starts, groups), Path(folder), progress)
+        measured = measure(Sizes(rounds, firsts, min(starts, rounds), groups), Path(folder), progress)
     progress.end()
     about = {name: facts[name] for name in ("date", "processor", "system", "python", "node")}
     results = {"machine": {**about, "gateways": versions(), "load at the end": f"{os.getloadavg()[0]:.1f}"}, **measured}
