@@ -144,7 +144,7 @@ def _elsewhere(url: str, own: CandidateProtocol, wires: Sequence[CandidateProtoc
     server, paths = server_at(url), [wire.path for wire in wires]
     places = {}
     for wire in wires:
-        if wire is not own and wire.own_base_path and server is not None and wire.row_at(server.name) is not None:
+        if wire is not own and wire.own_base_path and wire.row_at(server) is not None:
             places[wire.name] = own_base_url(url, wire.own_base_path, paths)
         elif own.own_base_path and wire is not own and not wire.own_base_path:
             places[wire.name] = own_base_url(url, _USUAL_BASE_PATH, paths)

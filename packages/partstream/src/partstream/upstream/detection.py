@@ -44,7 +44,7 @@ from partstream.protocols.protocol import PROTOCOLS, ServerProtocol, asked_proto
 from partstream.protocols.serve import MODEL, path_for_model
 from partstream.settings.known_servers import KNOWN_SERVERS, KnownServer, known_server, server_at
 from partstream.settings.row import hidden_url
-from partstream.upstream.discovery import MODELS_PATH, FetchResponse, KeptFile
+from partstream.upstream.discovery import MODELS_PATH, FetchResponse, KeptFile, entries_of
 from partstream.upstream.endpoint import without_query
 from partstream.upstream.http import Connections, OutboundHTTPRequest, UpstreamHTTP
 from partstream.upstream.http_errors import (
@@ -164,9 +164,9 @@ class CandidateProtocol:
         """The path that is asked with an empty request."""
         return path_for_model(self.path, _NO_MODEL)
 
-    def row_at(self, server: str) -> ServerProtocol | None:
-        """What is known of it at a server, by the server's name."""
-        return next((row for row in self.rows if row.server == server), None)
+    def row_at(self, server: KnownServer | None) -> ServerProtocol | None:
+        """What is known of it at a server; None where nothing is known."""
+        return next((row for row in self.rows if server is not None and row.server == server.name), None)
 
 
 def known_wires() -> tuple[CandidateProtocol, ...]:
@@ -331,10 +331,8 @@ def _server_of_headers(headers: Mapping[str, str]) -> str | None:
 
 def _entries(answer: FetchResponse) -> list[Any] | None:
     """The entries of a list of models; None where an answer is none."""
-    document = _document(answer.body)
-    if isinstance(document, dict):
-        document = next((document[name] for name in ("data", "models") if isinstance(document.get(name), list)), None)
-    return document if isinstance(document, list) else None
+    listed = entries_of(_document(answer.body))
+    return None if listed is None else listed[0]
 
 
 def _document(body: bytes) -> Any:
@@ -464,7 +462,7 @@ def decide(url: str, rounds: Sequence[Round], wires: Sequence[CandidateProtocol]
         missing = by_presence[Presence.MISSING]
         facts += [f"{asked.path_of(wire)} is missing ({asked.signs[wire.name].says})" for wire in missing]
     else:  # a guess: what is known of such servers, else the better wire
-        considered = [wire for wire in silent if server is not None and wire.row_at(server.name) is not None]
+        considered = [wire for wire in silent if wire.row_at(server) is not None]
         chosen = _best(considered or silent, server)
         said = ", ".join(dict.fromkeys(sign.says for sign in asked.signs.values())) or "nothing"
         facts = [f"a guess, as the server does not tell ({said})"]
@@ -483,7 +481,7 @@ def _nothing_there(url: str, rounds: Sequence[Round], wires: Sequence[CandidateP
     server, host, path = server_at(url), _host(url), path_of(url)
     given = with_path(url, path)
     unasked = _unasked(wires, rounds)
-    if server is not None and server.has_host(host) and (known := [one for one in unasked if one.row_at(server.name)]):
+    if server is not None and server.has_host(host) and (known := [one for one in unasked if one.row_at(server)]):
         return Detected(_best(known, server).name, given, f"{host} is {server.title}", server=server.name)
     if len(at_path := wires_at_path(path, unasked)) == 1:
         return Detected(at_path[0].name, given, f"{path} is its usual path, and no other endpoint is there")
@@ -507,8 +505,7 @@ def wires_at_path(path: str, wires: Sequence[CandidateProtocol]) -> list[Candida
 
 def _best(wires: Sequence[CandidateProtocol], server: KnownServer | None) -> CandidateProtocol:
     """The first wire that is not known to be incomplete at the server; else the one that lacks least."""
-    rows = {wire.name: None if server is None else wire.row_at(server.name) for wire in wires}
-    return min(wires, key=lambda wire: (False, 0) if (row := rows[wire.name]) is None else row.order)
+    return min(wires, key=lambda wire: (False, 0) if (row := wire.row_at(server)) is None else row.order)
 
 
 def _because(
@@ -528,8 +525,7 @@ def _because(
         at: Its name for people.
     """
     better = considered[: considered.index(chosen)] if considered else ()
-    rows = [(wire, None if server is None else wire.row_at(server.name)) for wire in better]
-    passed = [f"{wire.title} is not complete at {at} ({row.reason})" for wire, row in rows if row is not None]
+    passed = [f"{wire.title} is not complete at {at} ({row.reason})" for wire in better if (row := wire.row_at(server))]
     return "; ".join((*facts, *passed))
 
 
@@ -616,18 +612,17 @@ async def _ask(
         return await ask_round(configuration, connections, base_url, asked, deadline, elsewhere)
 
     # The address is that of a server that speaks a protocol with a base path of its own, or has that path.
-    server = server_at(url)
     first = [
         wire
         for wire in own
-        if (server is not None and wire.row_at(server.name) is not None)
+        if wire.row_at(server_at(url)) is not None
         or without_ending(path_of(url), [wire.path]).endswith(wire.own_base_path)
     ]
     rounds: list[Round] = []
     for base_url in meant:
         rounds.append(await ask(base_url, [*probed, *([] if rounds else first)]))
         told, _ = server_of(rounds[-1])
-        if told is not None and (more := [one for one in _unasked(own, rounds) if one.row_at(told.name)]):
+        if more := [one for one in _unasked(own, rounds) if one.row_at(told)]:
             rounds[-1] = joined(rounds[-1], await ask(base_url, more))
         if is_last(rounds[-1]):
             return rounds

@@ -450,14 +450,20 @@ class _Composing:
         """The first list that there is, with what the protocol's further lists say about its models."""
         chosen = next(question for question in lists if _document(self._answers, question) is not None)
         catalogue = self._read(_document(self._answers, chosen))
+        entries = dict(catalogue.entries)
         for further in lists[1:]:
             document = self._answer_to(further)
-            if further is not chosen and document is not None:
-                try:
-                    catalogue = with_further_list(catalogue, self._read(document))
-                except errors.UpstreamProtocolError as error:
-                    self.problems.append(f"{further.path}: {error}")
-        return catalogue
+            if further is chosen or document is None:
+                continue
+            try:
+                others = self._read(document).entries
+            except errors.UpstreamProtocolError as error:
+                self.problems.append(f"{further.path}: {error}")
+                continue
+            for model_id in entries.keys() & others.keys():  # the first list wins
+                entry = entries[model_id]
+                entries[model_id] = entry._replace(record=merged(others[model_id].record, entry.record))
+        return replace(catalogue, entries=entries)
 
     def with_native_lists(self, catalogue: Catalogue, root: str) -> Catalogue:
         """A list that has only OpenAI's fields, with the facts of the server's native lists."""
@@ -550,7 +556,12 @@ def read_catalogue(document: Any) -> Catalogue:
     Raises:
         UpstreamProtocolError: `document` is none of these.
     """
-    items, place = _items(document)
+    listed = entries_of(document)
+    if listed is None:
+        raise errors.UpstreamProtocolError(
+            event_type="the list of models", field="data", got=f"{document!r:.80}", expected="a list of models"
+        )
+    items, place = listed
     problems: list[Problem] = []
     entries: dict[str, CatalogueEntry] = {}
     others: set[str] = set()
@@ -590,28 +601,16 @@ def with_native_list(catalogue: Catalogue, native: Catalogue) -> Catalogue:
     return replace(catalogue, entries=entries, shapes=catalogue.shapes | native.shapes)
 
 
-def with_further_list(catalogue: Catalogue, further: Catalogue) -> Catalogue:
-    """A list with the facts that it lacks about its models and that another list has."""
-    entries = dict(catalogue.entries)
-    for model_id in entries.keys() & further.entries.keys():
-        entry = entries[model_id]
-        entries[model_id] = entry._replace(record=merged(further.entries[model_id].record, entry.record))
-    return replace(catalogue, entries=entries)
-
-
-def _items(document: Any) -> tuple[list[Any], str]:
+def entries_of(document: Any) -> tuple[list[Any], str] | None:
+    """The entries of a list of models, and their place in it; None where a document is no such list."""
     if isinstance(document, list):
         return document, "list"
-    for name in ("data", "models"):
-        value = document.get(name) if isinstance(document, dict) else None
-        if isinstance(value, list):
-            return value, name
+    if not isinstance(document, dict):
+        return None
+    lists = ((document[name], name) for name in ("data", "models") if isinstance(document.get(name), list))
     # Ollama sends null if it has no models.
-    if isinstance(document, dict) and document.get("object") == "list" and document.get("data") is None:
-        return [], "data"
-    raise errors.UpstreamProtocolError(
-        event_type="the list of models", field="data", got=f"{document!r:.80}", expected="a list of models"
-    )
+    is_empty = document.get("object") == "list" and document.get("data") is None
+    return next(lists, ([], "data") if is_empty else None)
 
 
 def _id_of(item: dict[str, Any], where: str, shape: model_shapes.Shape, problems: list[Problem]) -> str | None:
