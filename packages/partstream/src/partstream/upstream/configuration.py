@@ -370,8 +370,7 @@ def check_protocol(value: str, where: str) -> str:
         names = (protocols.AUTO, *protocols.asked_protocols())
         meant = protocols.UnknownProtocolError(value, names).meant
         hint = f"; did you mean {meant!r}?" if meant in names else ""
-        expected = f"one of {', '.join(names)}{hint}"
-        raise kinds.ConfigurationError(where, kinds.shortened(value), expected) from None
+        raise kinds.ConfigurationError(where, kinds.shortened(value), f"one of {', '.join(names)}{hint}") from None
     except protocols.ProtocolLoadError as error:
         raise kinds.ConfigurationError(where, str(error), "a protocol that can be loaded") from error
     return protocols.PROTOCOLS[value].name
@@ -441,11 +440,11 @@ _FIRST_ROWS: Final = (
     ),
 )
 
-_PREFIX: Final = re.compile(r"[A-Za-z0-9_-]{0,32}")
+_PREFIX: Final = "[A-Za-z0-9_-]{0,32}"
 
 
 def _prefix(value: str, where: str) -> str:
-    if not _PREFIX.fullmatch(value):
+    if not re.fullmatch(_PREFIX, value):
         raise kinds.ConfigurationError(
             where, kinds.shortened(value), "at most 32 letters, digits, hyphens and underscores"
         )
@@ -508,7 +507,7 @@ _ANSWER_ROWS: Final = (
     ),
     Setting(
         "callIdPrefix",
-        kinds.text(_prefix, pattern=f"^{_PREFIX.pattern}$"),
+        kinds.text(_prefix, pattern=f"^{_PREFIX}$"),
         "What is put before the ids of tool calls, so that those of several servers in one conversation differ; may be "
         "empty",
         outputs.GATEWAY_CALL_ID_PREFIX,
@@ -643,17 +642,15 @@ def check_extra_body(fields: Mapping[str, Any], protocol: str, where: str) -> No
     Raises:
         ConfigurationError: One of them holds the request in this protocol, or holds a value that is not JSON.
     """
-    held: frozenset[str] = frozenset()
-    if fields:
-        # While the protocol is found out, the fields of any that an unknown server is asked for. Those of a protocol
-        # that only its own hosts speak are refused once it is known: others may send such a field.
-        names = (protocol,) if protocol != protocols.AUTO else _asked_first()
-        found = (
-            own_settings_of(name)
-            for name in names
-            if protocol != protocols.AUTO or protocols.asking(name).empty_request is not None
-        )
-        held = held.union(*(own.request_fields for own in found if own is not None))
+    # While the protocol is found out, the fields of any that an unknown server is asked for. Those of a protocol that
+    # only its own hosts speak are refused once it is known: others may send such a field.
+    names = (
+        [protocol]
+        if protocol != protocols.AUTO
+        else [name for name in _asked_first() if protocols.asking(name).empty_request is not None]
+    )
+    owns = (own_settings_of(name) for name in names if fields)
+    held = {field for own in owns if own is not None for field in own.request_fields}
     for name, value in fields.items():
         if name in held:
             raise kinds.ConfigurationError(f"{where}.{name}", "a field that holds the request itself", "another field")
@@ -789,16 +786,14 @@ class GatewayConfiguration(NotPickled):
         fields: dict[str, Any] = {}
         for name, value in values.items():
             set_field(fields, rows[name].path, value)
-        selection = fields.pop("selection", {})
+        selection, stream = fields.pop("selection", {}), fields.pop("stream", {})
         limits = LimitSettings(**selection.pop("limits", {}))
         request = _changed(RequestSettings(), fields.pop("request", {}), protocol)
         by_model = {
             name: _changed(request, given, protocol) for name, given in fields.pop("model_requests", {}).items()
         }
         return cls(
-            stream=outputs.StreamOptions(
-                **{"call_id_prefix": outputs.GATEWAY_CALL_ID_PREFIX, **fields.pop("stream", {})}
-            ),
+            stream=outputs.StreamOptions(**{"call_id_prefix": outputs.GATEWAY_CALL_ID_PREFIX, **stream}),
             selection=ModelSelection(limits=limits, **selection),
             request=request,
             model_requests=by_model,
@@ -871,11 +866,12 @@ def fingerprint_of(protocol: str, base_url: str) -> str:
 def _changed(base: RequestSettings, fields: Mapping[str, Any], protocol: str) -> RequestSettings:
     """Makes settings of the given fields; those of the protocol are in a dictionary of their own."""
     changes = dict(fields)
-    if "own" in changes and protocol == protocols.AUTO:
-        changes["own"] = OwnFields({**(base.own or {}), **changes["own"]})
-    elif "own" in changes:
-        (kind,) = own_kinds(protocol)
-        changes["own"] = replace(base.own_settings(kind), **changes["own"])
+    if "own" in changes:
+        if protocol == protocols.AUTO:
+            changes["own"] = OwnFields({**(base.own or {}), **changes["own"]})
+        else:
+            (kind,) = own_kinds(protocol)
+            changes["own"] = replace(base.own_settings(kind), **changes["own"])
     return replace(base, **changes)
 
 
