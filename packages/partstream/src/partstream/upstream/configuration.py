@@ -642,15 +642,14 @@ def check_extra_body(fields: Mapping[str, Any], protocol: str, where: str) -> No
     Raises:
         ConfigurationError: One of them holds the request in this protocol, or holds a value that is not JSON.
     """
-    # While the protocol is found out, the fields of any that an unknown server is asked for. Those of a protocol that
-    # only its own hosts speak are refused once it is known: others may send such a field.
-    names = (
-        [protocol]
-        if protocol != protocols.AUTO
-        else [name for name in _asked_first() if protocols.asking(name).empty_request is not None]
-    )
-    owns = (own_settings_of(name) for name in names if fields)
-    held = {field for own in owns if own is not None for field in own.request_fields}
+    if not fields:
+        return
+    names: Iterable[str] = (protocol,)
+    if protocol == protocols.AUTO:
+        # The fields of any that an unknown server is asked for. Those of a protocol that only its own hosts speak are
+        # refused once it is known: others may send such a field.
+        names = (name for name in _asked_first() if protocols.asking(name).empty_request is not None)
+    held = {field for name in names if (own := own_settings_of(name)) is not None for field in own.request_fields}
     for name, value in fields.items():
         if name in held:
             raise kinds.ConfigurationError(f"{where}.{name}", "a field that holds the request itself", "another field")
