@@ -53,8 +53,7 @@ class Source(StrEnum):
     """None: the fact is assumed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fact(Generic[T]):
+class Fact(NamedTuple, Generic[T]):
     """A value, its source, and the source's own name of the field; for a computed value, the fields of its terms."""
 
     value: T
@@ -70,8 +69,7 @@ class Fact(Generic[T]):
         return f"{self.source}: {self.field}"
 
 
-@dataclass(frozen=True, slots=True)
-class Pricing:
+class Pricing(NamedTuple):
     """The prices of a model, in US dollars per token; None means unknown.
 
     Attributes:
