@@ -179,7 +179,7 @@ class SSEDecoder:
             return [(self._usual_name, value)]
         if len(data) > _ONE_READ:
             return self._read_large(data)
-        return (self._usual_events(data) if len(data) > self._short else None) or self._read(data)
+        return self._usual_events(data) or self._read(data)
 
     @property
     def at_border(self) -> bool:

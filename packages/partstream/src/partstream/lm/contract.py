@@ -18,8 +18,8 @@ from enum import IntEnum, StrEnum, auto
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
+from partstream.codec.checks import dataclass, field
 from partstream.codec.json_codec import find_non_json, shorten
-from partstream.codec.values import dataclass, field
 from partstream.errors import ContractViolationError, LanguageModelError
 from partstream.lm.parts import (
     Audience,
@@ -261,13 +261,6 @@ Finding: TypeAlias = tuple[Rule, str]
 
 def judge(part: object, seen: ResponseFacts) -> Sequence[Finding]:
     """All rules that `part` breaks; notes in `seen` a part that breaks no MUST."""
-    if part.__class__ is TextPart:
-        # Nearly every part of a stream: text that no check of the table could object to. Surrogates do not print.
-        value = part.value
-        if value.__class__ is str and part.audience is None and (value.isascii() or value.isprintable()):
-            if value:
-                seen.visible = True
-            return ()
     findings: list[Finding] = []
     checks = _CHECKS.get(type(part))
     if checks is None:
@@ -576,6 +569,13 @@ class ContractChecker:
                 self._report(RULES["stream.generation-order"], detail, index)
                 return None
             self._position = position
+        if part.__class__ is TextPart and part.audience is None:
+            # Nearly every part of a stream: text that no check of the table could object to. Surrogates do not print.
+            value = part.value
+            if value.__class__ is str and (value.isascii() or value.isprintable()):
+                if value:
+                    self._seen.visible = True
+                return part
         is_kept = True
         for rule, detail in judge(part, self._seen):
             self._report(rule, detail, index)

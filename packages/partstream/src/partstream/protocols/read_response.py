@@ -42,6 +42,9 @@ if TYPE_CHECKING:
 class LifecycleState(Enum):
     """How far a response has come."""
 
+    # A member is one object. `Enum` hashes its name, in Python, and each event looks two of them up.
+    __hash__ = object.__hash__  # type: ignore[assignment]
+
     IDLE = auto()
     """No event came."""
     OPEN = auto()
@@ -58,6 +61,8 @@ class LifecycleState(Enum):
 
 class LifecycleEvent(Enum):
     """What an event means for the life of a response."""
+
+    __hash__ = object.__hash__  # type: ignore[assignment]
 
     LIFECYCLE = auto()
     """It opens the response, or says that the response continues."""
