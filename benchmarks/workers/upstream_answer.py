@@ -25,7 +25,7 @@ from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.serve import WireRequest
 from partstream.upstream.attempts import Attempts
 from partstream.upstream.configuration import Timeouts
-from partstream.upstream.http import HTTPAnswer, RequestHead, place_of
+from partstream.upstream.http import HTTPAnswer, OutboundHead, place_of
 from partstream.upstream.http_connection import AnswerBody
 from partstream.upstream.transport import Transport, UpstreamRequest
 
@@ -50,7 +50,7 @@ class _Body(AnswerBody):
         pass
 
 
-_HEAD = RequestHead("POST", place_of("http://127.0.0.1", "/v1/responses", ""), {}, {})
+_HEAD = OutboundHead("POST", place_of("http://127.0.0.1", "/v1/responses", ""), {}, {})
 
 
 class _Http:

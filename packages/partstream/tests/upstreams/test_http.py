@@ -145,11 +145,8 @@ def test_a_limit_that_is_reached_is_the_callers_to_name():
             aclosing(UpstreamHTTP(configuration(upstream.base_url))) as http,
         ):
             with pytest.raises(TimeoutError):
-                await http.send(
-                    OutboundHTTPRequest("POST", "/v1/responses", content=b'{"model":"m"}'),
-                    None,
-                    lambda: asyncio.timeout(0.05),
-                )
+                async with asyncio.timeout(0.05):
+                    await http.send(OutboundHTTPRequest("POST", "/v1/responses", content=b'{"model":"m"}'), None)
 
     run(test())
 

@@ -10,17 +10,17 @@ failure goes down the rows again. After the last row, the request has failed.
 | a refused key | HTTP 401, once for each response | `Renew`: the same with another key |
 | a passing failure | nothing was read, and the status or the connection passes | `Retry`: the same after a wait |
 | a refused field | the error names what the request holds | `Drop`: the same without that |
-| a missing path | HTTP 404 or 405 that blames no model, once | `Redetect`: in the protocol found out now |
+| a missing path | HTTP 404 or 405 that blames no model, once | `Redetect`: in the protocol detected now |
 | a failing model | another model may do better | `NextModel`: the next fallback model |
 
 The order is that of cost: what comes first asks the same again, what comes last asks something else. Nothing begins
-an answer anew once a part was reported or nobody waits: then a pause is gone on with, and the request that goes on
-may be sent again. Each kind of action has its allowance, so that the number of requests is bounded (`most_requests`),
-and no wait is longer than the retry policy allows.
+an answer anew once a part was reported or the caller has left: then a pause is gone on with, and the request that goes
+on may be sent again. Each kind of action has its allowance, so that the number of requests is bounded
+(`most_requests`), and no wait is longer than the retry policy allows.
 
-`Attempts` is the state of one request and belongs to nobody else. `Asking` is what the loop knows of a request: how it
-is sent, and what its sender can do about a failure. Answers, lists of models and documents have one each; whatever
-cannot be done has a default that does nothing. This module opens no connection and knows no protocol.
+`Attempts` is the state of one request. `Asking` is what the loop knows of the request: how it is sent, and what its
+sender can do about a failure. Answers, lists of models and documents have one each; whatever cannot be done has a
+default that does nothing. This module opens no connection and knows no protocol.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class Attempts:
         drops: How often the request to this model was sent with less.
         models: How many fallback models were asked.
         has_renewed: Whether another key was asked for, since the last response.
-        has_redetected: Whether the protocol was found out anew.
+        has_redetected: Whether the protocol was detected anew.
         no_other_model: Whether no fallback model is left that may do better.
     """
 
@@ -168,7 +168,7 @@ class Asking:
         return None
 
     async def redetect(self, error: UpstreamError) -> Sending | None:
-        """How the request is sent in the protocol that is found out now; None where it is the one before."""
+        """How the request is sent in the protocol that is detected now; None where it is the one before."""
         return None
 
     async def next_model(self, error: UpstreamError) -> Sending | None:
@@ -249,7 +249,7 @@ class Drop:
 
 @dataclass(frozen=True, slots=True)
 class Redetect:
-    """Find out anew what the server speaks, and ask in that protocol."""
+    """Detect anew what the server speaks, and ask in that protocol."""
 
     error: UpstreamError
 

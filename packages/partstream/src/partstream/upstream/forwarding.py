@@ -23,6 +23,7 @@ from base64 import b64decode, b64encode
 from collections.abc import Callable, Container, Mapping, Sequence
 from enum import Enum
 from functools import cache
+from operator import attrgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, runtime_checkable
 
@@ -284,9 +285,7 @@ def obstacle_at(
     if asked[0] is not raw.messages or asked[1] is not raw.options:
         return Obstacle.ASKED
     settings = configuration.request_settings(model_id)
-    is_usual = all(getattr(configuration.stream, name) == value for name, value in _USUAL_STREAM) and all(
-        getattr(settings, name) == value for name, value in _USUAL_SETTINGS
-    )
+    is_usual = _of_stream(configuration.stream) == _USUAL_STREAM and _of_request(settings) == _USUAL_SETTINGS
     if not is_usual or configuration.errors is not ErrorMode.REJECT:
         return Obstacle.SETTING
     has_limit = settings.max_output_tokens is not None or raw.output_limit is not None
@@ -295,15 +294,17 @@ def obstacle_at(
     return None
 
 
-def _defaults(value: object, without: Container[str]) -> tuple[tuple[str, Any], ...]:
-    return tuple((one.name, getattr(value, one.name)) for one in fields(value) if one.name not in without)  # type: ignore[arg-type]
+def _fields(value: Any, without: Container[str]) -> Callable[[Any], tuple[object, ...]]:
+    return attrgetter(*(one.name for one in fields(value) if one.name not in without))
 
 
 _ADDED: Final = frozenset({"max_output_tokens", "extra_body", "extra_headers", "capabilities"})
 """The settings that hold for a request as it came too, and those that are none."""
 
-_USUAL_SETTINGS: Final = _defaults(RequestSettings(), _ADDED)
-_USUAL_STREAM: Final = _defaults(StreamOptions(), {"call_id_prefix"})
+_of_request: Final = _fields(RequestSettings, _ADDED)
+_of_stream: Final = _fields(StreamOptions, {"call_id_prefix"})
+_USUAL_SETTINGS: Final = _of_request(RequestSettings())
+_USUAL_STREAM: Final = _of_stream(StreamOptions())
 
 
 # ---- The way of the bytes ----

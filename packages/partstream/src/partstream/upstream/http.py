@@ -25,7 +25,7 @@ import socket
 import ssl
 import sys
 from collections.abc import Awaitable, Callable, Container, Iterable, Iterator, Mapping
-from contextlib import AbstractAsyncContextManager, aclosing, contextmanager, nullcontext
+from contextlib import aclosing, contextmanager
 from contextvars import ContextVar
 from functools import cached_property, lru_cache
 from importlib.util import find_spec
@@ -87,7 +87,7 @@ class UpstreamHTTP:
         )
         self._connections = Connections(configuration) if connections is None else connections
         self._owns_connections = connections is None
-        self._last: tuple[tuple[object, ...], RequestHead] | None = None
+        self._last: tuple[tuple[object, ...], OutboundHead] | None = None
 
     @property
     def base_path(self) -> str:
@@ -124,7 +124,6 @@ class UpstreamHTTP:
         self,
         request: OutboundHTTPRequest,
         key: endpoint.Secret | None,
-        limit: Callable[[], AbstractAsyncContextManager[Any]] = nullcontext,
         *,
         capture: OpenExchange | None = None,
     ) -> HTTPAnswer:
@@ -133,7 +132,6 @@ class UpstreamHTTP:
         Args:
             request: The request.
             key: The key, or None.
-            limit: Makes the limit of time of the sending.
             capture: Begins the capture of the sending, or None.
 
         Raises:
@@ -141,7 +139,6 @@ class UpstreamHTTP:
             ConnectionSetupError: The proxy or the certificates that this machine names are not usable.
             UpstreamConnectionError: There is no answer.
             UpstreamTimeoutError: The upstream did not accept a connection in time.
-            TimeoutError: The limit was reached.
         """
         head, content = self._head(request, key), request.content or b""
         exchange, has_head = None, False
@@ -150,12 +147,9 @@ class UpstreamHTTP:
         _logger.debug("%s %s: sending %d bytes", request.method, request.path, len(content))
         failure: errors.UpstreamError | None = None
         try:
-            async with limit():
-                response = await self._connections.send(head, content, exchange)
+            response = await self._connections.send(head, content, exchange)
         except httpx2.ConnectTimeout:
             failure = self._not_connected()
-        except TimeoutError:
-            raise
         except Exception as error:  # beside its own errors, the client lets out those of addresses and of sockets
             failure = connection_error(head.place.shown, error, redactor=head.redactor, proxy=self._connections.proxy)
         else:
@@ -174,7 +168,7 @@ class UpstreamHTTP:
                 exchange.no_response(failure)
         raise failure  # here, so that the client's error, which holds the request and its key, is no context of it
 
-    def _head(self, request: OutboundHTTPRequest, key: endpoint.Secret | None) -> RequestHead:
+    def _head(self, request: OutboundHTTPRequest, key: endpoint.Secret | None) -> OutboundHead:
         """The head of a request; that of the last one where nothing of it is another."""
         client = self._connections.client()
         of = (request.method, request.path, request.query, request.headers, request.own_headers, request.session, key)
@@ -196,7 +190,7 @@ class UpstreamHTTP:
             headers = {name: value for name, value in asked.headers.items() if name != "content-length"}
         else:
             headers = {"host": place.host, **self._connections.headers, **headers}
-        head = RequestHead(request.method, place, headers, sent, self._secrets, self._keys)
+        head = OutboundHead(request.method, place, headers, sent, self._secrets, self._keys)
         if is_usual:
             self._last = of, head
         return head
@@ -260,7 +254,7 @@ def place_of(base_url: str, path: str, query: str) -> _Place:
 
 
 @dataclass(frozen=True, repr=False)
-class RequestHead:
+class OutboundHead:
     """The head of a request without the length of its body. What follows from it is made once for all such requests.
 
     A traceback with local variables shows none of its content.
@@ -345,7 +339,7 @@ class HTTPAnswer:
     """
 
     response: httpx2.Response = field(repr=False)
-    head: RequestHead = field(repr=False)
+    head: OutboundHead = field(repr=False)
     capture: ExchangeTap | None = field(default=None, repr=False)
 
     @property
@@ -386,6 +380,12 @@ class HTTPAnswer:
         """Reports to the capture that the answer has ended, also where the server leaves the connection open."""
         if self.capture is not None:
             self.capture.whole()
+
+    @property
+    def has_come(self) -> bool:
+        """Whether the whole body is known to have been read."""
+        body = self.response.extensions.get("body")
+        return isinstance(body, AnswerBody) and body.is_whole and self.capture is None
 
     def next_piece(self) -> Callable[[], Awaitable[bytes | None]]:
         """A function that waits for the next piece of the body, unpacked; it gives None or nothing after the last.
@@ -549,7 +549,7 @@ class Connections:
             self._loop = loop
         return self._client
 
-    async def send(self, head: RequestHead, content: bytes, exchange: ExchangeTap | None) -> httpx2.Response:
+    async def send(self, head: OutboundHead, content: bytes, exchange: ExchangeTap | None) -> httpx2.Response:
         """Sends a request and returns its answer when the head has come.
 
         Where no proxy leads there, the client adds nothing that a request of ours wants but its cookies and its log,
@@ -574,15 +574,15 @@ class Connections:
             )
             with redacted_log(lambda: head.redactor):
                 return await client.send(asked, stream=True)
-        plain, steps = head.plain, () if exchange is None else (exchange.sending, exchange.was_sent)
-        headers = head.raw
+        plain, headers = head.plain, head.raw
         if content or head.method in _WITH_BODY:
             length = b"%d" % len(content)
             plain = None if plain is None else b"%bcontent-length: %b\r\n" % (plain, length)
-            headers = headers if plain is not None else [*headers, (b"content-length", length)]
+            headers = [*headers, (b"content-length", length)]
+        steps = () if exchange is None else (exchange.sending, exchange.was_sent)
         asked_plainly = PlainRequest(head.method, place.parsed.raw_path, headers, content, *steps)
-        whole = None if plain is None else plain + b"\r\n" + content
-        response = await direct.send(place.origin, asked_plainly, client.timeout.connect, whole)
+        written = None if plain is None else b"%b\r\n%b" % (plain, content)
+        response = await direct.send(place.origin, asked_plainly, client.timeout.connect, written)
         if "set-cookie" in response.headers:
             response.request = httpx2.Request(head.method, place.parsed)
             client.cookies.extract_cookies(response)
@@ -694,7 +694,7 @@ _OF_PACKED_BODIES: Final = frozenset({"content-encoding", "content-length"})
 
 
 def begin_exchange(
-    open_exchange: OpenExchange, head: RequestHead, content: bytes, own_headers: Container[str]
+    open_exchange: OpenExchange, head: OutboundHead, content: bytes, own_headers: Container[str]
 ) -> ExchangeTap:
     """Begins the capture of an exchange.
 

@@ -337,7 +337,6 @@ _PLAIN_ANSWER: Final = re.compile(
 )
 _LENGTH: Final = re.compile(rb"[0-9]{1,20}")
 _FRAMING: Final = frozenset({b"content-length", b"transfer-encoding"})
-_OF_ONE_REQUEST: Final = frozenset({b"connection", b"content-length"})
 
 
 class _AnswerHead(NamedTuple):
@@ -379,8 +378,10 @@ def plain_request(request: PlainRequest) -> bytes | None:
 def plain_head(method: str, target: bytes, headers: Sequence[tuple[bytes, bytes]]) -> bytes | None:
     """The head of a request as it is written, without its last line and the length of its body; None where the whole
     request has to be judged."""
-    if any(name.lower() in _OF_ONE_REQUEST for name, _ in headers):
-        return None
+    for name, value in headers:
+        lowered = name.lower()
+        if lowered == b"content-length" or (lowered == b"connection" and value.lower() != b"keep-alive"):
+            return None
     head = plain_request(PlainRequest(method, target, headers, b""))
     return None if head is None else head[:-2]
 
@@ -464,6 +465,11 @@ class AnswerBody(httpx2.AsyncByteStream):
         """The pieces of the body, as they come."""
         while piece := await self.next():
             yield piece
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether its end has come."""
+        return self._body.is_whole
 
     async def next(self) -> bytes:
         """The next piece; empty after the last.

@@ -415,7 +415,7 @@ class _Spoken(Asking):
 
     def give_up(self, error: BaseException) -> None:
         found = self.client.detected
-        # Where a path is missing, more is found out, or was.
+        # Where a path is missing, detection advises.
         if isinstance(error, UpstreamError) and found is not None and not found.is_certain:
             error.advise("" if http_errors.says_path_is_missing(error) else found.advice)
 

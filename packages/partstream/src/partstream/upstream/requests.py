@@ -545,7 +545,8 @@ class AttemptReport:
             calls = (RawCallPart.of(self._prefix + call_id, *said) for call_id, *said in finish.error.calls)
             seen = calls if self._state is None else map(self._state.see_call, calls)
             finish.error.calls = tuple((one.call_id, one.name, one.arguments) for one in seen)
-        finish = replace(finish, dropped=(*finish.dropped, *self._unmapped))
+        if self._unmapped:
+            finish = replace(finish, dropped=(*finish.dropped, *self._unmapped))
         self._progress.attempt_ended(finish)
         reason = finish.reason
         if reason is not None and (cause := _CUTS.get(reason.unified)) is not None:

@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from partstream.protocols.serve import WireRequest
     from partstream.upstream.attempts import Attempts
     from partstream.upstream.configuration import Timeouts
+    from partstream.upstream.endpoint import Secret
     from partstream.upstream.forwarding import Passage
 
 AnswerReader: TypeAlias = StreamReader | LookingReader
@@ -144,54 +145,60 @@ class Transport:
         attempts: Attempts,
         take: Take,
     ) -> None:
+        request = self._request(exchange)
+        key = attempts.key = attempts.renewed or await self._http.key()
+        attempts.renewed = None
+        # From here on: no limit holds while a key is fetched.
         deadlines = Deadlines(exchange.limits(self._timeouts), asyncio.get_running_loop().time())
-        async with aclosing(await self._send(self._request(exchange), deadlines, exchange, attempts)) as answer:
-            if trace is not None:
-                trace.redactor = answer.redactor
-            if await self._is_document(answer, exchange, reader):
-                outputs = redacted_outputs(await read_document(answer, exchange, reader, deadlines), answer)
-                if (waiting := take(outputs)) is not None:
-                    await waiting
-                return
-            await self._read(answer, exchange, reader, deadlines, take)
+        with closing(LimitedWaits(deadlines)) as waits:
+            async with aclosing(await self._send(request, key, waits, exchange)) as answer:
+                if trace is not None:
+                    trace.redactor = answer.redactor
+                if await self._is_document(answer, exchange, reader):
+                    outputs = redacted_outputs(await read_document(answer, exchange, reader, waits), answer)
+                    if (waiting := take(outputs)) is not None:
+                        await waiting
+                    return
+                await self._read(answer, exchange, reader, waits, take)
 
     async def _read(
-        self, answer: HTTPAnswer, exchange: UpstreamRequest, reader: AnswerReader, deadlines: Deadlines, take: Take
+        self, answer: HTTPAnswer, exchange: UpstreamRequest, reader: AnswerReader, waits: LimitedWaits, take: Take
     ) -> None:
         """Reads a stream to its end, or to a pause."""
         now, next_piece = asyncio.get_running_loop().time, answer.next_piece()
+        deadlines = waits.deadlines
         outputs: list[StreamOutput] = []
-        with closing(LimitedWaits(deadlines)) as waits:
-            while not exchange.is_over(reader):
-                failure: UpstreamError | None = None
-                try:
-                    piece = await waits.wait(next_piece())
-                except TimeoutError:
-                    failure = deadlines.error()
-                    answer.late(failure, is_whole=reader.ending)
-                except httpx2.RequestError as error:
-                    failure = answer.broke(error, established=reader.started)
-                # Here, so that the client's error, which may quote a key, is no context of it.
-                if failure is not None:
-                    outputs = _broken(reader, failure)
-                elif piece:
-                    outputs = reader.feed(piece)
-                    deadlines.arrived(now(), events=reader.started, ending=reader.failing or reader.ending)
-                else:
-                    outputs = _ended(reader, answer.url)
-                is_told = outputs or exchange.passage is not None
-                if is_told and (waiting := take(redacted_outputs(outputs, answer))) is not None:
-                    await waiting
-                    deadlines.resumed(now())
+        while not exchange.is_over(reader):
+            failure: UpstreamError | None = None
+            try:
+                piece = await waits.wait(next_piece())
+            except TimeoutError:
+                failure = deadlines.error()
+                answer.late(failure, is_whole=reader.ending)
+            except httpx2.RequestError as error:
+                failure = answer.broke(error, established=reader.started)
+            # Here, so that the client's error, which may quote a key, is no context of it.
+            if failure is not None:
+                outputs = _broken(reader, failure)
+            elif piece:
+                outputs = reader.feed(piece)
+                deadlines.arrived(now(), events=reader.started, ending=reader.failing or reader.ending)
+            else:
+                outputs = _ended(reader, answer.url)
+            is_told = outputs or exchange.passage is not None
+            if is_told and (waiting := take(redacted_outputs(outputs, answer))) is not None:
+                await waiting
+                deadlines.resumed(now())
         last = outputs[-1] if outputs else None
         if isinstance(last, Finish) and last.error is not None:
-            return  # nobody wants the rest of an answer that failed
+            return  # no caller wants the rest of an answer that failed
         # What follows the last event is mostly nothing: a connection is used again once it was read to its end. The
         # answer is whole, so that a failure changes nothing, and closes the connection.
-        with suppress(TimeoutError, httpx2.RequestError):
-            async with asyncio.timeout(_REST_SECONDS):
-                while await next_piece():
-                    pass
+        if not answer.has_come:
+            with suppress(TimeoutError, httpx2.RequestError):
+                async with asyncio.timeout(_REST_SECONDS):
+                    while await next_piece():
+                        pass
         answer.is_over()
 
     @staticmethod
@@ -211,23 +218,16 @@ class Transport:
         return is_document
 
     async def _send(
-        self, request: OutboundHTTPRequest, deadlines: Deadlines, exchange: UpstreamRequest, attempts: Attempts
+        self, request: OutboundHTTPRequest, key: Secret | None, waits: LimitedWaits, exchange: UpstreamRequest
     ) -> HTTPAnswer:
-        key = attempts.key = attempts.renewed or await self._http.key()
-        attempts.renewed = None
-
-        def limit() -> asyncio.Timeout:
-            deadlines.restart(asyncio.get_running_loop().time())
-            return asyncio.timeout_at(deadlines.next)
-
         capture = current_capture()
         kept = None
         if capture is not None:
             kept = partial(capture.exchange, exchange.protocol.name, shown=exchange.options)
         try:
-            return await self._http.send(request, key, limit, capture=kept)
+            return await waits.wait(self._http.send(request, key, capture=kept))
         except TimeoutError:
-            failure = deadlines.error()
+            failure = waits.deadlines.error()
         raise failure
 
 
@@ -351,10 +351,6 @@ class Deadlines:
 
     def __init__(self, timeouts: Timeouts, start: float) -> None:
         self._timeouts = timeouts
-        self.restart(start)
-
-    def restart(self, start: float) -> None:
-        """Starts again for another attempt."""
         self._total = start + self._timeouts.total
         self._first_event: float | None = start + self._timeouts.first_event
         self._idle = 0.0
@@ -393,12 +389,15 @@ class LimitedWaits:
 
     `asyncio.timeout_at` sets a timer for each wait and takes it back, which takes longer than to read what came. The
     deadlines move only between two waits.
+
+    Attributes:
+        deadlines: The deadlines.
     """
 
-    __slots__ = ("_cancelling", "_deadlines", "_is_waiting", "_loop", "_set_for", "_task", "_timer", "_was_ended")
+    __slots__ = ("_cancelling", "_is_waiting", "_loop", "_set_for", "_task", "_timer", "_was_ended", "deadlines")
 
     def __init__(self, deadlines: Deadlines) -> None:
-        self._deadlines = deadlines
+        self.deadlines = deadlines
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
         self._set_for = 0.0
@@ -412,7 +411,7 @@ class LimitedWaits:
         Raises:
             TimeoutError: The deadline was reached.
         """
-        deadline = self._deadlines.next
+        deadline = self.deadlines.next
         if self._timer is None or deadline < self._set_for:
             self._set(deadline)
         self._is_waiting = True
@@ -441,8 +440,8 @@ class LimitedWaits:
         self._timer = None
         if not self._is_waiting or self._task is None:
             return
-        if self._deadlines.next > self._loop.time():
-            self._set(self._deadlines.next)
+        if self.deadlines.next > self._loop.time():
+            self._set(self.deadlines.next)
         else:
             self._was_ended = True
             self._task.cancel()
@@ -469,7 +468,10 @@ def form_of(answer: HTTPAnswer, exchange: UpstreamRequest) -> AnswerForm:
     """The kind of an answer's body, according to its head."""
     if not answer.response.is_success:
         return AnswerForm.REFUSAL
-    content_type = bare_media_type(str(answer.response.headers.get("content-type", "")))
+    content_type = str(answer.response.headers.get("content-type", ""))
+    if content_type == exchange.accept and exchange.is_stream:  # as nearly always
+        return AnswerForm.STREAM
+    content_type = bare_media_type(content_type)
     if content_type == _JSON and (exchange.accept != _JSON or not exchange.is_stream):
         return AnswerForm.DOCUMENT if exchange.takes_documents else AnswerForm.REFUSAL
     # Some servers stream under other names; the page of a proxy is certainly no stream.
@@ -489,7 +491,7 @@ async def refusal(answer: HTTPAnswer, exchange: UpstreamRequest) -> UpstreamErro
 
 
 async def read_document(
-    answer: HTTPAnswer, exchange: UpstreamRequest, reader: AnswerReader, deadlines: Deadlines
+    answer: HTTPAnswer, exchange: UpstreamRequest, reader: AnswerReader, waits: LimitedWaits
 ) -> list[StreamOutput]:
     """Reads an answer in one document; the last output is a Finish.
 
@@ -497,17 +499,17 @@ async def read_document(
         UpstreamError: The document is an error and nothing else, or no document of the protocol; or it did not come
             whole, was too large, or took too long.
     """
-    outputs, failure = await _read_document(answer, exchange, reader, deadlines)
+    outputs, failure = await _read_document(answer, exchange, reader, waits)
     if failure is not None:  # raised where a traceback that shows variables shows nothing that the upstream sent
         raise failure
     return outputs
 
 
 async def _read_document(
-    answer: HTTPAnswer, exchange: UpstreamRequest, reader: AnswerReader, deadlines: Deadlines
+    answer: HTTPAnswer, exchange: UpstreamRequest, reader: AnswerReader, waits: LimitedWaits
 ) -> tuple[list[StreamOutput], UpstreamError | None]:
     """The outputs of a document; an error in their place if the document is only an error."""
-    body = await _whole_body(answer, deadlines)
+    body = await _whole_body(answer, waits)
     outputs = reader.feed_document(body)
     if reader.paused is not None and exchange.is_over(reader):
         return outputs, None
@@ -553,16 +555,15 @@ async def _start_of_body(answer: HTTPAnswer) -> bytes:
     return bytes(body)
 
 
-async def _whole_body(answer: HTTPAnswer, deadlines: Deadlines) -> bytes:
-    loop = asyncio.get_running_loop()
+async def _whole_body(answer: HTTPAnswer, waits: LimitedWaits) -> bytes:
+    loop, deadlines = asyncio.get_running_loop(), waits.deadlines
     body = bytearray()  # not a list of chunks: a server may send them byte by byte
     next_piece = answer.next_piece()
     try:
         while True:
             # Its head has come, so that the answer has begun: from here on it may not fall silent.
             deadlines.arrived(loop.time(), events=True, ending=False)
-            async with asyncio.timeout_at(deadlines.next):
-                chunk = await next_piece()
+            chunk = await waits.wait(next_piece())
             if not chunk:
                 return bytes(body)
             body += chunk
