@@ -20,6 +20,7 @@ import re
 import secrets
 from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 from urllib.parse import urlsplit
 
@@ -87,17 +88,17 @@ class TokenAuthenticator:
     _CALLER: Final = Caller("token")
 
     def __init__(self, token: Secret, places: Iterable[KeyPlace]) -> None:
-        self._token = token
+        self._expected = token.reveal().encode()
         self._places = tuple(places)
 
     def __call__(self, headers: Mapping[str, str]) -> Caller | None:
         """The caller, if one of the headers holds the key."""
-        expected = self._token.reveal().encode()
         is_known = False
         for header, scheme in self._places:
-            said, _, key = headers.get(header, "").strip().rpartition(" ")
-            if said.strip().lower() == scheme and key:
-                is_known |= hmac.compare_digest(key.encode(errors="surrogatepass"), expected)
+            if (value := headers.get(header)) is not None:
+                said, _, key = value.strip().rpartition(" ")
+                if said.strip().lower() == scheme and key:
+                    is_known |= hmac.compare_digest(key.encode(errors="surrogatepass"), self._expected)
         return self._CALLER if is_known else None
 
 
@@ -365,25 +366,31 @@ def client_of(headers: Mapping[str, str], asked: InboundRequest | None = None) -
         asked: The request, if it was read: its words show a request for a title, and a frame of a socket has the id of
             the turn only there. None of its words is kept.
     """
-    user_agent = headers.get("user-agent", "")[:_MOST_USER_AGENT]
     retries = headers.get("x-stainless-retry-count", "")
     is_count = retries.isascii() and retries.isdigit() and len(retries) < 8
     retry = min(int(retries), _MOST_RETRIES) if is_count else 0
-    for known, pattern in _AGENTS:
-        is_it = known.marked_by is None or known.marked_by in headers
-        if is_it and (found := pattern.match(user_agent)):
+    fitting, name, version = _named_in(headers.get("user-agent", "")[:_MOST_USER_AGENT])
+    for known, its_version in fitting:
+        if known.marked_by is None or known.marked_by in headers:
             return RequestClient(
                 known.name,
-                (found["version"] or "") if known.marked_by is None else "",
+                its_version if known.marked_by is None else "",
                 known.of_class,
                 _first_id(headers, (*known.session, *_SESSION_OF_ANYBODY)),
                 None if known.turn is None else _turn_id(headers, known.turn, asked),
                 retry,
                 AnswerKind.TITLE if asked is not None and _asks_for_title(known, asked) else AnswerKind.TURN,
             )
-    found = _PRODUCT.match(user_agent)
-    name, version = ("", "") if found is None else (found["name"], found["version"] or "")
     return RequestClient(name, version, session=_first_id(headers, _SESSION_OF_ANYBODY), retry=retry)
+
+
+@lru_cache(maxsize=256)
+def _named_in(user_agent: str) -> tuple[tuple[tuple[KnownClient, str], ...], str, str]:
+    """The known clients that a user agent fits, each with its version; name and version of its first product."""
+    found = ((known, pattern.match(user_agent)) for known, pattern in _AGENTS)
+    product = _PRODUCT.match(user_agent)
+    name, version = ("", "") if product is None else (product["name"], product["version"] or "")
+    return tuple((known, one["version"] or "") for known, one in found if one is not None), name, version
 
 
 def _asks_for_title(known: KnownClient, asked: InboundRequest) -> bool:

@@ -103,7 +103,8 @@ class ForwardingCase:
     def holds_own_state(self) -> bool:
         """Whether something that this server has sealed goes on."""
         body = dumps(self.wire.body) if self.body is None else self.body
-        return any(seal in sent for sent in (body, dumps(self.added)) for seal in SEALS)
+        sent = body + dumps(self.added) if self.added else body
+        return any(seal in sent for seal in SEALS)
 
     def stream_type(self) -> str:
         """The media type of the stream that the client wants."""
@@ -111,6 +112,8 @@ class ForwardingCase:
 
     def granted(self) -> Mapping[str, Any]:
         """The options of the answer that an admission has changed."""
+        if self.admitted is self.asked:
+            return {}
         before, after = self.asked.options.model_options, self.admitted.options.model_options
         names = before.keys() | after.keys()
         return {name: after.get(name) for name in names if before.get(name) != after.get(name)}
@@ -142,12 +145,14 @@ _OBSTACLES: Final[tuple[tuple[Obstacle, Callable[[ForwardingCase], bool]], ...]]
 """Why a request is not offered; the first row that holds counts."""
 
 
-def offer(case: ForwardingCase) -> RawRequest | None:
-    """The request for an upstream of the same wire, or None where it is translated.
+def offer(case: ForwardingCase, given: InboundRequest | None = None) -> RawRequest | None:
+    """The request for an upstream of the same wire, or None where it is translated; `given` is what the provider gets,
+    if that differs from what was admitted.
 
     Ask it only where the provider is a :class:`partstream.server.models.ForwardingProvider`: every other one makes its
     answers itself.
     """
+    given = given or case.admitted
     obstacle = next((reason for reason, holds in _OBSTACLES if holds(case)), None)
     rules = case.endpoint.reads.forwarding
     if obstacle is not None or rules is None:
@@ -163,13 +168,15 @@ def offer(case: ForwardingCase) -> RawRequest | None:
         protocol=case.endpoint.protocol.name,
         rules=rules,
         pattern=case.pattern,
-        query=urlencode([(name, value) for name, value in parse_qsl(case.wire.query) if name in rules.query]),
+        query=urlencode([(name, value) for name, value in parse_qsl(case.wire.query) if name in rules.query])
+        if case.wire.query
+        else "",
         headers=headers,
         body=case.body,
         document=case.wire.body,
         stream_type=case.stream_type() if case.asked.stream else None,
-        messages=case.admitted.messages,
-        options=case.admitted.options,
+        messages=given.messages,
+        options=given.options,
         added=case.added,
         output_limit=min(granted, default=None),
         unread=case.unread,
@@ -268,9 +275,9 @@ class ForwardedReply(ReplyWriter):
         """Whether bytes may pass: no event of ours was written."""
         return self._usual is None or self._usual.events == 0
 
-    def passage(self, asked: InboundRequest) -> Passage | None:
-        """This reply, for the request as the provider gets it."""
-        self.request = replace(self.request, messages=asked.messages, options=asked.options)
+    @property
+    def passage(self) -> Passage | None:
+        """This reply."""
         return self
 
     # -- The parts of the provider --

@@ -38,6 +38,7 @@ from partstream.conversation.preparation import ASKED_IN
 from partstream.conversation.provider_state import ThinkingMemory
 from partstream.errors import PartstreamError, UnknownModelError, UnsupportedParameterError
 from partstream.lm.cancellation import CancellationTokenSource, Disposable, EventEmitter
+from partstream.lm.messages import RequestOptions
 from partstream.lm.outputs import Finish, InboundRequest, Outcome, Reply
 from partstream.lm.parts import (
     FinishReason,
@@ -675,14 +676,14 @@ class RequestHandler:
         finally:
             self._settle()
 
-    def _offer(self, case: ForwardingCase) -> RawRequest | None:
+    def _offer(self, case: ForwardingCase, given: InboundRequest | None = None) -> RawRequest | None:
         """The request as it came, for a provider that may send it on; any other loses the fields that were not read.
 
         Raises:
             UnsupportedParameterError: The server is strict, and there are any.
             PartstreamError: It cannot be translated.
         """
-        offered = None if narrow(case.model.provider, ForwardingProvider) is None else offer(case)
+        offered = None if narrow(case.model.provider, ForwardingProvider) is None else offer(case, given)
         if offered is None and case.refusal is not None:
             raise case.refusal
         if offered is None and case.unread:
@@ -742,7 +743,8 @@ class RequestHandler:
             kind = replies.StreamReply if asked.stream else replies.DocumentReply
             return kind(endpoint.writes, asked, identity, sink, request_id, self._leave_unsaid)
 
-        offered = self._offer(case)
+        given = self._asked_of_provider = self._for_provider(asked)
+        offered = self._offer(case, given)
         self._reply_writer = (
             written() if offered is None else ForwardedReply(written, offered, endpoint, asked, identity, sink)
         )
@@ -751,10 +753,7 @@ class RequestHandler:
             name = current.client.name
             self._capture = state.taps.begin(f"serve, for {name}" if name else "serve", model.id)
         self._model = model
-        self._asked_of_provider = self._for_provider(asked)
-        self._progress = replies.ReplyProgress(
-            self._reply_writer, self._asked_of_provider, sink, self.fail, self._followers()
-        )
+        self._progress = replies.ReplyProgress(self._reply_writer, sink, self.fail, self._followers())
         # A model sometimes invents a tool. Calls of unknown tools pass, so that the client can tell the model.
         self._checked = CheckedProgress(self._progress, tools=None, on_violation=self._note_violation)
         self._source = CancellationTokenSource()
@@ -787,7 +786,11 @@ class RequestHandler:
         self._drops_thinking = self.endpoint.writes.drops_thinking_state or asked.asks_to_think is False
         if self._drops_thinking and (thinking := self._state.thinking) is not None:
             messages = thinking.of(self.caller.name).restored(messages)
-        return replace(asked, messages=messages, options=replace(asked.options, model_options=options))
+        said = asked.options
+        given = RequestOptions(
+            said.tools, said.tool_mode, options, said.model_configuration, said.request_initiator, said.configuration
+        )
+        return replace(asked, messages=messages, options=given)
 
     def _followers(self) -> Iterator[Callable[[ResponsePart], object]]:
         """What looks at each part after it is written."""

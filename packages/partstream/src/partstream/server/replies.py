@@ -87,9 +87,9 @@ class ReplyWriter:
         """The events that were written; a document has none."""
         return 0
 
-    def passage(self, _asked: InboundRequest) -> Passage | None:
-        """The way of the upstream's own bytes through this reply, given the request as its provider gets it; None for
-        a reply that is made of parts."""
+    @property
+    def passage(self) -> Passage | None:
+        """The way of the upstream's own bytes through this reply; None for a reply that is made of parts."""
         return None
 
     def take(self, part: ResponsePart, /) -> None:
@@ -250,12 +250,11 @@ class ReplyProgress:
     def __init__(
         self,
         reply: ReplyWriter,
-        asked: InboundRequest,
         sink: ReplySink,
         on_failure: Callable[[BaseException], object],
         followers: Iterable[Callable[[ResponsePart], object]],
     ) -> None:
-        self.passage: Passage | None = reply.passage(asked)
+        self.passage: Passage | None = reply.passage
         self._take = reply.take
         for follow in followers:
             self._take = _both(self._take, follow)

@@ -128,6 +128,9 @@ def path_of(scope: Scope) -> str:
     """
     mount = str(scope.get("root_path", ""))
     raw = scope.get("raw_path")
+    if raw is not None and not mount and b"?" not in raw:
+        whole: str = raw.decode("latin-1")
+        return whole
     path = quote(scope["path"], safe=_SAFE) if raw is None else raw.decode("latin-1").partition("?")[0]
     encoded_mount = quote(mount, safe=_SAFE).rstrip("/")
     if encoded_mount and (path == encoded_mount or path.startswith(f"{encoded_mount}/")):
@@ -508,6 +511,10 @@ class Routes:
         for one in self._routes:
             if not names_something(one.path):
                 self._fixed.setdefault(one.path, []).append(one)
+        self._sole: dict[tuple[str, str], Route] = {}  # of those, the route that alone answers a method at its path
+        for path, there in self._fixed.items():
+            methods = [one.method for one in there]
+            self._sole |= {(one.method, path): one for one in there if methods.count(one.method) == 1}
         self._answering = {one.path: one for one in reversed(self._endpoints) if not names_something(one.path)}
         self._patterns = tuple(one for one in self._routes if names_something(one.path))
 
@@ -524,6 +531,8 @@ class Routes:
         Raises:
             NoRouteError: Nothing is there, or nothing for this method.
         """
+        if (sole := self._sole.get((method, path))) is not None:
+            return sole
         fitting = self._at(path)
         if not fitting:
             from difflib import get_close_matches  # noqa: PLC0415 - for this error alone
@@ -564,6 +573,8 @@ class Routes:
         with or without it, and with or without a slash at the end. A path that has a route in none of these forms
         stays.
         """
+        if path in self._fixed:
+            return path
         bare = path.rstrip("/")
         tried = (bare, bare.removeprefix(_USUAL_BASE), _USUAL_BASE + bare)
         return next((one for one in tried if self._at(one)), path)

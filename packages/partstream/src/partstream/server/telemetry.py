@@ -184,6 +184,10 @@ class LogForm(Choice):
     JSON = "json", "A JSON object a line, for programs"
 
 
+_PLAIN: Final = re.compile(r"[!#-<>-~]+")
+"""Text that stands in a line as it is."""
+
+
 def text_line(answer: AnswerObservation) -> str:
     """An answer as a line for people: time, wire, status, how it ended, then what is known, each with its name."""
     facts = _facts(answer)
@@ -192,9 +196,11 @@ def text_line(answer: AnswerObservation) -> str:
         if not isinstance(value, str):
             line.append(f"{name}={'yes' if value is True else value}")
             continue
-        shown = visible(value).replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")
-        if not shown or any(one in shown for one in ' "='):  # without quotes, its end would not be seen
-            shown = f'"{shown.replace(chr(34), chr(39))}"'
+        shown = value
+        if not _PLAIN.fullmatch(value):
+            shown = visible(value).replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")
+            if not shown or any(one in shown for one in ' "='):  # without quotes, its end would not be seen
+                shown = f'"{shown.replace(chr(34), chr(39))}"'
         line.append(f"{name}={shown}")
     return " ".join(line)
 
@@ -425,6 +431,7 @@ class ServingMetrics:
             registry=self.registry,
         )
         self._dropped_fields: set[str] = set()
+        self._found: dict[tuple[Any, tuple[str, ...]], Any] = {}
         is_open = Gauge("partstream_open_answers", "Answers that are being given now.", registry=self.registry)
         is_open.set_function(open_answers)
         version = Gauge("partstream_build_info", "The version that runs.", ["version"], registry=self.registry)
@@ -437,10 +444,10 @@ class ServingMetrics:
         of_answer, error = (OPERATION, provider, model), error_of(answer)
         for measure, histogram in self._measures:
             if (number := measure.of(answer)) is not None:
-                histogram.labels(*of_answer, error).observe(number)
+                self._series(histogram, *of_answer, error).observe(number)
         for kind, measure in TOKENS.items():
             if (number := measure.of(answer)) is not None:
-                self._tokens.labels(*of_answer, kind.value).observe(number)
+                self._series(self._tokens, *of_answer, kind.value).observe(number)
         client = "other" if answer.client.of_class is ClientClass.OTHER else answer.client.name
         if answer.is_cancelled:
             ended = "cancelled"
@@ -448,13 +455,21 @@ class ServingMetrics:
             ended = answer.outcome.value
         else:
             ended = "refused" if answer.status < 500 else "failed"
-        self._answers.labels(answer.wire, client, answer.client.kind.value, ended).inc()
-        self._bytes.labels(answer.wire).inc(answer.bytes)
+        self._series(self._answers, answer.wire, client, answer.client.kind.value, ended).inc()
+        self._series(self._bytes, answer.wire).inc(answer.bytes)
         if answer.client.retry:
             self._repeated.labels(client).inc()
         for names, counter in ((answer.dropped, self._dropped), (answer.unsaid, self._unsaid)):
             for field in {self._label_of(name) for name in names}:
                 counter.labels(answer.wire, field).inc()
+
+    def _series(self, metric: Any, *labels: str) -> Any:
+        """The series of a metric, which keeps all of them itself, but takes five times as long to find one."""
+        key = metric, labels
+        series = self._found.get(key)
+        if series is None:
+            series = self._found[key] = metric.labels(*labels)
+        return series
 
     def _label_of(self, name: str) -> str:
         """The field at the top of a path; `other` where clients invent more of them than there are series."""

@@ -219,21 +219,28 @@ class _RefusedHeadError(Exception):
 
 
 class _ArrivalClock:
-    """The one timer of what has not arrived yet: a head, then its body."""
+    """The one timer of what has not arrived yet: a head, then its body. What arrives in one read needs none."""
 
-    __slots__ = ("_expire", "_loop", "_started_at", "_timer")
+    __slots__ = ("_expire", "_loop", "_seconds", "_started_at", "_timer")
 
     def __init__(self, loop: asyncio.AbstractEventLoop, expire: Any) -> None:
         self._loop = loop
         self._expire = expire
         self._timer: asyncio.TimerHandle | None = None
+        self._seconds: float | None = None
         self._started_at = 0.0
 
     def start(self, seconds: float) -> None:
-        """Starts, or starts again."""
+        """Starts, or starts again, with the end of this read."""
         self.stop()
-        self._started_at = self._loop.time()
-        self._timer = self._loop.call_later(seconds, self._expire)
+        self._seconds = seconds
+
+    def end_read(self) -> None:
+        """Lets the time begin for what has not arrived with this read."""
+        if self._seconds is not None:
+            self._started_at = self._loop.time()
+            self._timer = self._loop.call_later(self._seconds, self._expire)
+            self._seconds = None
 
     def extend(self, seconds: float) -> bool:
         """Goes on until `seconds` after the start; whether any of them are left."""
@@ -244,6 +251,7 @@ class _ArrivalClock:
 
     def stop(self) -> None:
         """Stops; without effect when it does not run."""
+        self._seconds = None
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -343,6 +351,7 @@ class BoundedConnection(HttpToolsProtocol):
             self._refuse(HTTPStatus.SERVICE_UNAVAILABLE)
         else:
             self._clock.start(self._limits.request_head_seconds)
+            self._clock.end_read()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Ends everything that waits for the client."""
@@ -364,6 +373,7 @@ class BoundedConnection(HttpToolsProtocol):
         # A head is counted by its parts when it is whole; before, what is unfinished is in no part.
         if self._is_in_head and self._head_bytes > self._limits.request_head_bytes and not self.transport.is_closing():
             self._refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
+        self._clock.end_read()
 
     def handle_websocket_upgrade(self) -> None:
         """Hands the connection to the WebSocket protocol."""
