@@ -43,7 +43,7 @@ class LifecycleState(Enum):
     """How far a response has come."""
 
     # A member is one object. `Enum` hashes its name, in Python, and each event looks two of them up.
-    __hash__ = object.__hash__  # type: ignore[assignment]
+    __hash__ = object.__hash__
 
     IDLE = auto()
     """No event came."""
@@ -62,7 +62,7 @@ class LifecycleState(Enum):
 class LifecycleEvent(Enum):
     """What an event means for the life of a response."""
 
-    __hash__ = object.__hash__  # type: ignore[assignment]
+    __hash__ = object.__hash__
 
     LIFECYCLE = auto()
     """It opens the response, or says that the response continues."""
