@@ -367,7 +367,8 @@ _NATIVE_LISTS: Final = (
 has to own one of the models for it, or None."""
 
 
-class FactRequest(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class FactRequest:
     """A request for facts about models, from the root of the host; its answer is kept under a key."""
 
     key: str
@@ -375,7 +376,8 @@ class FactRequest(NamedTuple):
     body: bytes | None = None
 
 
-class Composition(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Composition:
     """The content of all answers together: the language models in the order of the list, all further useful questions,
     answered or not, and sentences about values that could not be read."""
 
@@ -462,7 +464,7 @@ class _Composing:
                 continue
             for model_id in entries.keys() & others.keys():  # the first list wins
                 entry = entries[model_id]
-                entries[model_id] = entry._replace(record=merged(others[model_id].record, entry.record))
+                entries[model_id] = replace(entry, record=merged(others[model_id].record, entry.record))
         return replace(catalogue, entries=entries)
 
     def with_native_lists(self, catalogue: Catalogue, root: str) -> Catalogue:
@@ -524,7 +526,8 @@ _MAX_ID: Final = 500
 _BARE: Final = model_shapes.SHAPES[-1].name
 
 
-class CatalogueEntry(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class CatalogueEntry:
     """One language model of a list: its record, and how the server is asked for details about it."""
 
     record: ModelRecord

@@ -21,7 +21,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from fnmatch import translate
-from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from partstream.codec.checks import BOOLEAN, COUNT, MAPPING, TEXT, check_fields, instance_of, optional, sequence_of
 from partstream.codec.values import dataclass, field, fields, replace
@@ -53,7 +53,8 @@ class Source(StrEnum):
     """None: the fact is assumed."""
 
 
-class Fact(NamedTuple, Generic[T]):
+@dataclass(frozen=True, slots=True)
+class Fact(Generic[T]):
     """A value, its source, and the source's own name of the field; for a computed value, the fields of its terms."""
 
     value: T
@@ -69,7 +70,8 @@ class Fact(NamedTuple, Generic[T]):
         return f"{self.source}: {self.field}"
 
 
-class Pricing(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Pricing:
     """The prices of a model, in US dollars per token; None means unknown.
 
     Attributes:
@@ -465,7 +467,8 @@ def _count(tokens: int) -> str:
 # ---- Limits ----
 
 
-class ModelLimits(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class ModelLimits:
     """The limits of one model, each with its source; the context window is None if unknown."""
 
     max_input_tokens: Fact[int]
@@ -580,7 +583,8 @@ _SPELLINGS: Final = {
 }
 
 
-class ModelIdentity(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class ModelIdentity:
     """The pieces of a model's id; joined, they are the id again.
 
     Attributes:
