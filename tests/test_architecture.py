@@ -64,7 +64,7 @@ TOUCH_THE_SYSTEM = {"partstream.codec.silent_log", "partstream.codec.system"}
 PURE = {
     "__future__", "abc", "base64", "binascii", "bisect", "codecs", "collections", "contextlib", "dataclasses",
     "difflib", "enum", "functools", "hashlib", "hmac", "html", "importlib", "itertools", "json", "math", "msgspec",
-    "operator", "re", "string", "struct", "types", "typing", "unicodedata", "urllib.parse", "zlib",
+    "operator", "re", "reprlib", "string", "struct", "types", "typing", "unicodedata", "urllib.parse", "zlib",
 }  # fmt: skip
 IO = {
     "asyncio", "socket", "ssl", "select", "selectors", "subprocess", "multiprocessing", "threading", "http", "httpx2",
@@ -190,27 +190,43 @@ def test_importing_the_whole_core_loads_nothing_that_does_io() -> None:
     assert not loaded & IO
 
 
-def test_importing_the_package_loads_no_library_and_no_event_loop() -> None:
-    loaded = _loaded(["partstream"])
-    assert "partstream.lm.parts" in loaded
-    assert not loaded & (IO | {"msgspec"})
-    assert not {name for name in loaded if name.startswith(("partstream.upstream", "partstream.runtime"))}
+# What a start does not load, by what starts: modules, and the packages of modules.
+OF_THE_HUB = {"partstream_hub", "psycopg"}
+OF_WIRES = {f"{_MODULES[name].partition(':')[0]}.{part}" for name in _MODULES for part in ("models", "serve")}
+LATE = {
+    "partstream": IO | {"msgspec", "partstream.upstream", "partstream.runtime"},
+    "partstream.cli": {"httpx2", "asyncio", "rich", "h11", "msgspec"},
+    "partstream.cli.options": OF_THE_HUB | OF_WIRES | {"rich", "uvicorn", "sqlite3", "prometheus_client"},
+    "partstream.cli.serve": OF_WIRES | {"rich", "httpx2", "uvicorn", "prometheus_client", "psycopg"},
+    "partstream.server.application": OF_THE_HUB | OF_WIRES | {"httpx2", "uvicorn", "sqlite3", "click"},
+    "partstream.vscode.process": OF_THE_HUB | OF_WIRES | {"httpx2", "uvicorn", "sqlite3", "click", "rich"},
+}
 
 
-def test_the_command_line_loads_a_command_only_when_it_is_called() -> None:
-    loaded = _loaded(["partstream.cli"])
-    assert not loaded & {"httpx2", "asyncio", "rich", "h11", "msgspec"}
+@pytest.mark.parametrize("module", LATE)
+def test_a_start_loads_nothing_that_it_does_not_need(module: str) -> None:
+    loaded = _loaded([module])
+    assert module in loaded
+    early = {name for name in loaded if any(f"{name}.".startswith(f"{late}.") for late in LATE[module])}
+    assert_none(f"{module} loads {name}" for name in sorted(early))
+
+
+def test_classes_of_fields_are_made_when_they_are_used() -> None:
+    of_the_library = [
+        f"{_name(path)} takes {alias.name} from dataclasses, expected it from partstream.codec.checks"
+        for path in MODULES
+        if _room(_name(path)) != "hub" and _name(path) != "partstream.codec.checks"
+        for node in ast.walk(_tree(path))
+        if isinstance(node, ast.ImportFrom) and node.module == "dataclasses"
+        for alias in node.names
+        if alias.name in {"dataclass", "field", "fields"}
+    ]
+    assert_none(of_the_library)
 
 
 def test_one_module_imports_the_driver_of_postgres() -> None:
     importing = {_name(path) for path in MODULES if any(name.split(".")[0] == "psycopg" for name in _imports(path))}
     assert importing <= {"partstream_hub.store.postgres"}
-
-
-def test_importing_the_package_or_the_server_loads_nothing_of_the_hub() -> None:
-    loaded = _loaded(["partstream", "partstream.server.application"])
-    assert "partstream.server.application" in loaded
-    assert not {name for name in loaded if name.startswith(("partstream_hub", "psycopg"))}
 
 
 # ---- how large things are ----

@@ -20,9 +20,8 @@ from collections.abc import AsyncGenerator, Callable, Collection, Iterable, Iter
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote_to_bytes
 
-from partstream.codec.checks import as_count
+from partstream.codec.checks import as_count, dataclass, field
 from partstream.codec.json_codec import JSONDecodeError, is_json, loads
-from partstream.codec.values import dataclass, field
 from partstream.conversation.citations import markdown_link
 from partstream.conversation.turns import FAILED, FAILED_SILENTLY, Attachment, Call, Result, Text, TurnRole
 from partstream.errors import ToolArgumentsError, UpstreamFailureError

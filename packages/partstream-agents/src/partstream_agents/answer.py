@@ -14,8 +14,8 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, 
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
+from partstream.codec.checks import dataclass, replace
 from partstream.codec.text import code_block, inline_code
-from partstream.codec.values import dataclass, replace
 from partstream.conversation.turns import Call, Piece, Result, ToolNames, Turn, short_digest, well_formed
 from partstream.lm import inner_activity
 from partstream.lm.messages import RequestOptions, Tool

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.codec.values import dataclass
+from partstream.codec.checks import dataclass
 from partstream.runtime.provider_files import NoAgentError
 
 if TYPE_CHECKING:

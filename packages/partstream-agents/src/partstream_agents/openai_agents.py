@@ -25,7 +25,7 @@ from collections.abc import AsyncGenerator, Callable, Collection, Iterable, Iter
 from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.codec.values import dataclass, field, replace
+from partstream.codec.checks import dataclass, field, replace
 from partstream.conversation.media import MediaKind, data_url, file_name
 from partstream.conversation.preparation import RequestSettings
 from partstream.conversation.turns import FAILED, FAILED_SILENTLY, Result, ResultContent, Text

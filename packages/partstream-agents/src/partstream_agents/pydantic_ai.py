@@ -23,7 +23,7 @@ from contextlib import aclosing
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.codec.values import dataclass, field, replace
+from partstream.codec.checks import dataclass, field, replace
 from partstream.conversation.media import MediaKind
 from partstream.conversation.turns import Attachment, Call, Result, ResultContent, Text, Turn, TurnRole
 from partstream.errors import ToolArgumentsError, TruncatedStreamError

@@ -30,10 +30,9 @@ from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from uuid import uuid4
 
-from partstream.codec.checks import narrow
+from partstream.codec.checks import dataclass, field, narrow, replace
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads
 from partstream.codec.system import DATA
-from partstream.codec.values import dataclass, field, replace
 from partstream.conversation import turns as conversation
 from partstream.conversation.provider_state import Origin, StateMarker, marker_part, read_marker
 from partstream.errors import LanguageModelError

@@ -18,8 +18,8 @@ from rich.text import Text
 
 from partstream.cli.console import make_console
 from partstream.cli.terminal import ExitCode, drop_output
+from partstream.codec.checks import dataclass, field
 from partstream.codec.text import visible
-from partstream.codec.values import dataclass, field
 from partstream.lm.contract import RULES, CheckMode, ContractChecker, Level, Rule, Violation, missing_evidence
 from partstream.lm.outputs import GATEWAY_CALL_ID_PREFIX, Finish, Outcome, StreamOptions, Unmapped
 from partstream_devtools import recordings

@@ -34,10 +34,10 @@ from rich.text import Text
 from partstream.cli.console import make_console
 from partstream.cli.options import check_variable
 from partstream.cli.terminal import ExitCode
+from partstream.codec.checks import replace
 from partstream.codec.redaction import Redactor
 from partstream.codec.system import CACHE
 from partstream.codec.text import visible
-from partstream.codec.values import replace
 from partstream.errors import CallerError, LanguageModelError, LanguageModelErrorCode
 from partstream.runtime.progress import fault_of
 from partstream_devtools.conformance import fuzzing, report_formats

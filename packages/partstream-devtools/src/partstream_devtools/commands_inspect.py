@@ -25,9 +25,9 @@ from rich.text import Text
 
 from partstream.cli.console import busy_with, can_open_browser, make_console, open_link, write_page
 from partstream.cli.terminal import ExitCode, drop_output
+from partstream.codec.checks import replace
 from partstream.codec.json_codec import dumps
 from partstream.codec.text import visible
-from partstream.codec.values import replace
 from partstream.lm.outputs import Outcome
 from partstream.server.pages.document import Hashes, Nonces
 from partstream_devtools import recordings

@@ -19,8 +19,8 @@ from json import JSONDecodeError as JsonJSONDecodeError
 from json import JSONDecoder
 from typing import Any, Final
 
+from partstream.codec.checks import dataclass
 from partstream.codec.json_codec import JSONDecodeError, begun_object, dumps, loads
-from partstream.codec.values import dataclass
 from partstream.errors import PartstreamError
 from partstream.lm.outputs import Finish, StreamOptions, StreamOutput, Unmapped
 from partstream.protocols import recognition

@@ -16,8 +16,8 @@ from typing import Any, Final
 import click
 
 from partstream.cli.terminal import ExitCode
+from partstream.codec.checks import dataclass
 from partstream.codec.text import visible
-from partstream.codec.values import dataclass
 from partstream.lm.outputs import Finish, Outcome, StreamOptions, StreamOutput
 from partstream.protocols.protocol import PROTOCOLS
 from partstream_devtools.bundles.content import answers_in, content_of, tools_asked

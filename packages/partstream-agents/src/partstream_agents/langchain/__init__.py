@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from partstream.codec.values import dataclass, field
+from partstream.codec.checks import dataclass, field
 
 if TYPE_CHECKING:
     from partstream_agents.langchain.middleware import HostToolsMiddleware

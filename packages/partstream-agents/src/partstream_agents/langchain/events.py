@@ -17,8 +17,8 @@ import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from partstream.codec.checks import dataclass, field
 from partstream.codec.text import code_block
-from partstream.codec.values import dataclass, field
 from partstream.lm.inner_activity import InnerCall, InnerResult
 from partstream.lm.outputs import Unmapped
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, tool_call_part

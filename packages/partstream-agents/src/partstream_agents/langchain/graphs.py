@@ -20,7 +20,7 @@ from langchain_core.tools import BaseTool
 from langgraph.errors import InvalidUpdateError
 from langgraph.types import Command
 
-from partstream.codec.values import dataclass
+from partstream.codec.checks import dataclass
 from partstream.lm.messages import Tool, ToolMode
 from partstream.lm.outputs import Unmapped
 from partstream_agents.adapter import AgentOutput, AgentRequest, ApprovalAsked, KeptState, Question

@@ -15,8 +15,8 @@ from hashlib import sha256
 from struct import Struct
 from typing import Any, Final
 
+from partstream.codec.checks import dataclass
 from partstream.codec.json_codec import dumps
-from partstream.codec.values import dataclass
 from partstream_devtools.bundles import documents
 from partstream_devtools.bundles.exchange import Bundle, RecordedAnswer, RecordedExchange, Redaction, RedactionLevel
 from partstream_devtools.recorded_stream import UnpackingLimits

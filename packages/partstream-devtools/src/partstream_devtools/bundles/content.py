@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Final
 
+from partstream.codec.checks import dataclass
 from partstream.codec.json_codec import JSONDecodeError, loads, nests_too_deeply
 from partstream.codec.text import bare_media_type
-from partstream.codec.values import dataclass
 from partstream.errors import PartstreamError
 from partstream.protocols.protocol import PROTOCOLS, Framing, Protocol
 from partstream.protocols.serve import MODEL, WireRequest, fits_path, literal_size

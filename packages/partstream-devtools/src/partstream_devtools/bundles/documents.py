@@ -8,11 +8,12 @@ from __future__ import annotations
 import binascii
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict
 from struct import Struct
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from partstream.codec.checks import fields
 from partstream.codec.json_codec import JSONDecodeError, dumps, find_non_json, loads, nests_too_deeply, shorten
-from partstream.codec.values import asdict, fields
 from partstream.errors import UnexpectedValueError
 from partstream.lm.outputs import CitationMode, ExecutedCode, FileMode, StreamOptions, ThinkingMode, ThinkTags
 from partstream.lm.parts import part_json, part_of_json

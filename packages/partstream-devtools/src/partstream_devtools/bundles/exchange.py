@@ -14,7 +14,7 @@ from enum import StrEnum
 from itertools import accumulate
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from partstream.codec.values import dataclass, field
+from partstream.codec.checks import dataclass, field
 
 if TYPE_CHECKING:
     from partstream.lm.outputs import StreamOptions

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Final
 
 from partstream._version import __version__
-from partstream.codec.values import dataclass
+from partstream.codec.checks import dataclass
 from partstream.protocols.protocol import JSON_LINES, SSE, Framing
 from partstream_devtools.bundles.archive import BUNDLE_ENDING, looks_like_a_bundle, read_bundle, write_bundle
 from partstream_devtools.bundles.documents import BundleContentError, UnknownFormError

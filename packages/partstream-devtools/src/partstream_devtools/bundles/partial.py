@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 from struct import Struct
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.codec.checks import dataclass, field, replace
 from partstream.codec.json_codec import dumps
-from partstream.codec.values import dataclass, field, replace
 from partstream_devtools.bundles import documents
 from partstream_devtools.bundles.archive import FORMAT
 from partstream_devtools.bundles.exchange import Bundle, ExchangeEnd, HowEnded, RecordedError

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Final
 
 from partstream._version import __version__
+from partstream.codec.checks import dataclass, replace
 from partstream.codec.redaction import Redactor
 from partstream.codec.system import DATA
-from partstream.codec.values import dataclass, replace
 from partstream.lm.outputs import StreamOptions
 from partstream.runtime.answer_files import BoundedFolder, FileLimits
 from partstream_devtools.bundles import exchange as bundle

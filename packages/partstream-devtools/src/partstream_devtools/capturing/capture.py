@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
+from partstream.codec.checks import dataclass, replace
 from partstream.codec.redaction import Redactor, without_secrets_by_name
-from partstream.codec.values import dataclass, replace
 from partstream.lm.parts import DataPart, ResponsePart, TextPart, ThinkingPart, ToolCallPart
 from partstream.runtime.progress import said_by
 from partstream_devtools.bundles.exchange import HowEnded, RecordedError

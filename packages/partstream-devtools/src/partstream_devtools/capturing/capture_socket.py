@@ -25,9 +25,9 @@ from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final, Self
 
 import partstream.codec.silent_log  # noqa: F401 - for its effect
+from partstream.codec.checks import dataclass
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads
 from partstream.codec.system import DATA
-from partstream.codec.values import dataclass
 from partstream_devtools.bundles.archive import read_bundle
 
 if TYPE_CHECKING:

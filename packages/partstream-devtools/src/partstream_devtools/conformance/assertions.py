@@ -15,8 +15,8 @@ import asyncio
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
+from partstream.codec.checks import replace
 from partstream.codec.text import visible
-from partstream.codec.values import replace
 from partstream.errors import CallerError, LanguageModelError
 from partstream.lm import provider as providers
 from partstream.lm.cancellation import CancellationToken

@@ -19,7 +19,7 @@ from importlib.resources import files
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from partstream.codec.values import dataclass, field
+from partstream.codec.checks import dataclass, field
 from partstream.errors import CallerError, LanguageModelError, UpstreamConnectionError, UpstreamTimeoutError
 from partstream.lm.contract import RULE_HINTS, RULES, CheckMode, ContractChecker, Evidence, Hint, Level, Rule, Violation
 from partstream.lm.parts import USAGE_MIME_TYPE, DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart

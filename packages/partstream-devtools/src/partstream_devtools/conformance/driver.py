@@ -20,7 +20,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, Final, Protocol
 
-from partstream.codec.values import dataclass, field, fields, replace
+from partstream.codec.checks import dataclass, field, fields, replace
 from partstream.errors import CallerError, LanguageModelError
 from partstream.lm.cancellation import CancellationTokenSource
 from partstream.lm.messages import ChatMessage, RequestOptions, Tool

@@ -19,7 +19,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.codec.values import dataclass, replace
+from partstream.codec.checks import dataclass, replace
 from partstream.errors import CallerError
 from partstream.lm.contract import RULES, Hint
 from partstream.lm.parts import USAGE_MIME_TYPE, DataPart

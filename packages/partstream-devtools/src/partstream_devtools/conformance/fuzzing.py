@@ -26,8 +26,8 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream._version import __version__
+from partstream.codec.checks import dataclass, field, replace
 from partstream.codec.redaction import Redactor
-from partstream.codec.values import dataclass, field, replace
 from partstream.errors import CallerError, to_install
 from partstream.lm.contract import Level
 from partstream_devtools.conformance.checks import CONTRACT_VERSION, LATEST, Breach

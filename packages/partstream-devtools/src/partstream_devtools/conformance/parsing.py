@@ -19,7 +19,7 @@ from enum import StrEnum
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final, TypeGuard
 
-from partstream.codec.values import dataclass
+from partstream.codec.checks import dataclass
 from partstream.errors import CallerError, LanguageModelError
 from partstream.lm import provider
 from partstream.lm.messages import ChatMessage, RequestOptions

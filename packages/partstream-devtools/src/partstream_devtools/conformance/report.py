@@ -28,8 +28,8 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote, urlsplit
 
 from partstream._version import __version__
+from partstream.codec.checks import dataclass, field, replace
 from partstream.codec.redaction import Redactor, secrets_in_header
-from partstream.codec.values import dataclass, field, replace
 from partstream.errors import CallerError
 from partstream.lm.contract import RULES, Level, Rule
 from partstream.settings.row import SHORTEST_KEY

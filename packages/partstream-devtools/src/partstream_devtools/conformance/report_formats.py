@@ -25,8 +25,8 @@ from typing import Any, Final
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 from xml.sax.saxutils import escape, quoteattr
 
+from partstream.codec.checks import dataclass
 from partstream.codec.text import visible
-from partstream.codec.values import dataclass
 from partstream_devtools.conformance.report import Verdict, counts, tally_of
 from partstream_devtools.conformance.transcript import event_lines
 

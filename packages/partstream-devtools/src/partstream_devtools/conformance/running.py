@@ -23,7 +23,7 @@ from operator import attrgetter
 from typing import Any, Final
 
 from partstream._version import __version__
-from partstream.codec.values import replace
+from partstream.codec.checks import replace
 from partstream.errors import CallerError
 from partstream.lm.contract import RULES, Level, Rule
 from partstream.lm.messages import Tool

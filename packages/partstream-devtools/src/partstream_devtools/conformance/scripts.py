@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import Any, Final, TypeAlias
 
-from partstream.codec.values import dataclass
+from partstream.codec.checks import dataclass
 from partstream.errors import CallerError, LanguageModelError, UpstreamFailureError
 from partstream.lm import parts as values
 from partstream.lm.messages import ChatMessage, Role

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.codec.values import dataclass, field
+from partstream.codec.checks import dataclass, field
 
 if TYPE_CHECKING:
     from partstream.protocols.serve import WireEvent

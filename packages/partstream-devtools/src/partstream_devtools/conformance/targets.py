@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from partstream.codec.values import dataclass
+from partstream.codec.checks import dataclass
 from partstream.errors import CallerError
 from partstream.lm.cancellation import CancellationToken
 from partstream.lm.messages import ChatMessage, RequestOptions

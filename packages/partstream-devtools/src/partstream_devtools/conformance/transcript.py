@@ -12,9 +12,9 @@ from enum import StrEnum
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.codec.checks import dataclass, field
 from partstream.codec.json_codec import find_non_json, shorten
 from partstream.codec.text import visible
-from partstream.codec.values import dataclass, field
 from partstream.lm import parts as parts_json
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 

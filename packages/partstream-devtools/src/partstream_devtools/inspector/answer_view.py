@@ -21,8 +21,8 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream import errors
+from partstream.codec.checks import dataclass
 from partstream.codec.json_codec import JSONDecodeError, loads
-from partstream.codec.values import dataclass
 from partstream.errors import LanguageModelError, UpstreamError, UpstreamFailureError, UpstreamHTTPError
 from partstream.lm.contract import RULE_HINTS, RULES, CheckMode, ContractChecker, Level, Violation, missing_evidence
 from partstream.lm.outputs import GATEWAY_CALL_ID_PREFIX, Finish, Outcome, Unmapped

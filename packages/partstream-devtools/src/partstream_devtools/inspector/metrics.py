@@ -15,7 +15,7 @@ from itertools import groupby, pairwise
 from statistics import median, quantiles
 from typing import TYPE_CHECKING, Final
 
-from partstream.codec.values import dataclass
+from partstream.codec.checks import dataclass
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream_devtools.inspector.reading import CompletedPart, kind_of_part, shortened, text_of_part
 

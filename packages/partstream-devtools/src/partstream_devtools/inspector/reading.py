@@ -20,8 +20,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.codec.checks import dataclass, replace
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads_event, nests_too_deeply
-from partstream.codec.values import dataclass, replace
 from partstream.errors import EventTooLargeError, UpstreamConnectionError
 from partstream.lm.outputs import FileMode, Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode, Unmapped
 from partstream.lm.parts import USAGE_MIME_TYPE, DataPart, ResponsePart, TextPart, ThinkingPart, ToolCallPart

@@ -39,8 +39,8 @@ from datetime import datetime
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias
 
+from partstream.codec.checks import dataclass
 from partstream.codec.json_codec import dumps
-from partstream.codec.values import dataclass
 from partstream.errors import CallerError
 from partstream.lm.contract import Level
 from partstream.protocols.reader import END_OF_BYTES

@@ -14,7 +14,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING, Final, TypedDict
 
-from partstream.codec.values import dataclass, replace
+from partstream.codec.checks import dataclass, replace
 from partstream_devtools.bundles.content import answers_in
 from partstream_devtools.inspector.answer_view import view_of_answer, view_of_exchange
 from partstream_devtools.inspector.shapes import FORMAT, AnswerView, CommandView, RedactionView, View

@@ -21,8 +21,8 @@ from urllib.parse import urlsplit
 
 import httpx2
 
+from partstream.codec.checks import dataclass, field
 from partstream.codec.json_codec import dumps
-from partstream.codec.values import dataclass, field
 from partstream.errors import PartstreamError, UpstreamConnectionError
 from partstream.server.loopback import BREAK_OFF, Host, LoopbackLimits
 from partstream.upstream.endpoint import is_loopback, url_on_host, without_query

@@ -11,8 +11,8 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
+from partstream.codec.checks import dataclass, replace
 from partstream.codec.redaction import query_without_secrets, without_secrets_by_name
-from partstream.codec.values import dataclass, replace
 from partstream.upstream.context import CapturedRequest
 from partstream_devtools.bundles.exchange import (
     Chunk,

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import Final
 
-from partstream.codec.values import dataclass
+from partstream.codec.checks import dataclass
 
 
 class Meaning(StrEnum):

@@ -12,8 +12,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from partstream.codec.checks import dataclass, field
 from partstream.codec.json_codec import MOST_LEVELS
-from partstream.codec.values import dataclass, field
 
 if TYPE_CHECKING:
     from partstream_devtools.redaction.fragments import Meaning

@@ -18,8 +18,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import unquote
 
+from partstream.codec.checks import dataclass, field, replace
 from partstream.codec.redaction import names_a_secret, secrets_in_header
-from partstream.codec.values import dataclass, field, replace
 from partstream.conversation.media import is_address
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, text_part, thinking_part, tool_call_part
 from partstream_devtools.bundles import exchange as exchanges

@@ -19,8 +19,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from partstream.codec.checks import dataclass, field
 from partstream.codec.redaction import Redactor, decoded_views
-from partstream.codec.values import dataclass, field
 from partstream.lm.outputs import GATEWAY_CALL_ID_PREFIX
 from partstream_devtools.redaction.fragments import Meaning
 

@@ -20,8 +20,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream.codec.checks import dataclass, replace
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads
-from partstream.codec.values import dataclass, replace
 from partstream.errors import CallerError, InvalidRequestError
 from partstream.lm.outputs import InboundRequest, Reply
 from partstream.protocols.failures import RefusedRequestError

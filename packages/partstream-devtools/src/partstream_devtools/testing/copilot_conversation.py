@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from partstream.codec.values import dataclass, field
+from partstream.codec.checks import dataclass, field
 from partstream.lm.messages import ChatMessage
 from partstream.lm.parts import (
     STATEFUL_MARKER_MIME_TYPE,

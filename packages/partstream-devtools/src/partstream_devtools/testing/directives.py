@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import Any, Final, NamedTuple
 
-from partstream.codec.values import dataclass
+from partstream.codec.checks import dataclass
 from partstream.conversation.media import is_address
 from partstream.lm.messages import ChatMessage, Role
 from partstream.lm.parts import DataPart, MessagePart, TextPart, ToolCallPart, ToolResultPart

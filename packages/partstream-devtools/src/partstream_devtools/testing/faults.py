@@ -16,9 +16,9 @@ from email.utils import formatdate
 from enum import StrEnum
 from typing import Final, NamedTuple, TypeAlias
 
+from partstream.codec.checks import dataclass, replace
 from partstream.codec.json_codec import JSONDecodeError, loads
 from partstream.codec.sse import SSEDecoder
-from partstream.codec.values import dataclass, replace
 from partstream.errors import CallerError
 from partstream.lm.outputs import Finish, Unmapped
 from partstream.protocols.protocol import JSON_LINES, SSE, Protocol

@@ -17,8 +17,8 @@ from enum import StrEnum
 from functools import partial
 from typing import Any, Final
 
+from partstream.codec.checks import dataclass, field
 from partstream.codec.json_codec import JSONDecodeError, loads
-from partstream.codec.values import dataclass, field
 from partstream.errors import PartstreamError
 from partstream.lm.cancellation import Event, EventEmitter
 from partstream.protocols.protocol import Protocol

@@ -25,7 +25,7 @@ from itertools import chain, cycle, islice
 from secrets import token_hex
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
-from partstream.codec.values import replace
+from partstream.codec.checks import replace
 from partstream.conversation.provider_state import ITEMS
 from partstream.errors import CallerError, UpstreamFailureError
 from partstream.lm import parts, provider

@@ -19,8 +19,8 @@ from partstream.cli.console import Questions, make_console, print_hanging
 from partstream.cli.options import UnusableConfigurationError
 from partstream.cli.program import program
 from partstream.cli.terminal import ExitCode
+from partstream.codec.checks import dataclass, replace
 from partstream.codec.text import visible
-from partstream.codec.values import dataclass, replace
 from partstream.config import editing
 from partstream.config.table import configuration_file
 from partstream.errors import LanguageModelError

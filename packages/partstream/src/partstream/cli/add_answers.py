@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import click
 
-from partstream.codec.values import dataclass, field, replace
+from partstream.codec.checks import dataclass, field, replace
 from partstream.config.editing import KeyFile, KeyPlace, KeyringEntry, keyring_fault
 from partstream.config.table import SETTINGS
 from partstream.settings.kinds import ConfigurationError, PlainHttpError, shown_name

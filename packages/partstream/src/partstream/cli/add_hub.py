@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from partstream.cli.add_answers import AddAnswers, KeySource, ServerAddress, kept, key_of, key_place
-from partstream.codec.values import replace
+from partstream.codec.checks import replace
 from partstream.config.editing import Addition, keyring_fault, trial_of
 from partstream.settings.kinds import ConfigurationError
 from partstream.upstream.endpoint import Secret, is_hub_key

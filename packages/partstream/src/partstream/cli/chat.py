@@ -20,9 +20,9 @@ from partstream.cli.console import MOMENTS, StreamRenderer, make_console, read_u
 from partstream.cli.options import gateway_of, upstream_options
 from partstream.cli.provider_source import check_beside_provider, log_as_wanted, provider_option, reloaded
 from partstream.cli.terminal import ExitCode
+from partstream.codec.checks import dataclass, field, replace
 from partstream.codec.system import CACHE
 from partstream.codec.text import visible
-from partstream.codec.values import dataclass, field, replace
 from partstream.config.examination import explained
 from partstream.errors import LanguageModelError, LanguageModelErrorCode, PartstreamError, UpstreamError
 from partstream.lm import parts as values

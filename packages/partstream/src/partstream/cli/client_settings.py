@@ -28,6 +28,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
+from partstream.codec.checks import dataclass, field
 from partstream.codec.settings_files import (
     FileForm,
     Key,
@@ -40,7 +41,6 @@ from partstream.codec.settings_files import (
     read_nodes,
     taken_back,
 )
-from partstream.codec.values import dataclass, field
 from partstream.config.editing import TomlFile, edit_file
 from partstream.settings.kinds import ConfigurationError
 

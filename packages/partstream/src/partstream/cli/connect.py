@@ -12,6 +12,7 @@ import shlex
 import sys
 from collections.abc import Sequence
 from contextlib import aclosing
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -25,7 +26,6 @@ from partstream.cli.terminal import ExitCode
 from partstream.codec.json_codec import dumps
 from partstream.codec.system import DATA
 from partstream.codec.text import visible
-from partstream.codec.values import asdict
 from partstream.errors import CallerError, LanguageModelError, LanguageModelErrorCode
 from partstream.server.clients import TOKEN_VARIABLE, given_token, machine_token_file
 from partstream.server.listening import DEFAULT_HOST, DEFAULT_PORT

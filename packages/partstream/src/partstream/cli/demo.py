@@ -20,8 +20,8 @@ from rich.text import Text
 
 from partstream.cli.console import StreamRenderer, broken_command, make_console, read_usage, usage_line
 from partstream.cli.program import program
+from partstream.codec.checks import dataclass
 from partstream.codec.json_codec import dumps
-from partstream.codec.values import dataclass
 from partstream.errors import to_install
 from partstream.lm.messages import ChatMessage, RequestOptions, Tool
 from partstream.lm.parts import TextPart, Usage

@@ -6,6 +6,7 @@ import json
 import os
 import sys
 from contextlib import redirect_stdout
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
@@ -18,7 +19,6 @@ from partstream.cli.provider_source import check_beside_provider, log_as_wanted,
 from partstream.cli.terminal import ExitCode
 from partstream.codec.settings_files import UnusableTextError, read_nodes
 from partstream.codec.text import visible
-from partstream.codec.values import asdict
 from partstream.config import examination
 from partstream.config.loading import Configuration
 from partstream.config.table import RawValue

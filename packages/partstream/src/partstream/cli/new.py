@@ -16,7 +16,7 @@ import click
 
 from partstream.cli.program import program
 from partstream.cli.provider_source import TEMPLATES, Template, UnusableProviderError, find_template
-from partstream.codec.values import dataclass
+from partstream.codec.checks import dataclass
 from partstream.errors import CallerError
 from partstream.plugins import MissingPackageError
 

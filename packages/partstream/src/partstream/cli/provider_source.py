@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import click
 
 from partstream.cli.terminal import ExitCode
-from partstream.codec.values import dataclass
+from partstream.codec.checks import dataclass
 from partstream.plugins import PACKAGES, MissingPackageError
 from partstream.runtime.progress import fault_of
 from partstream.runtime.provider_files import ProviderLoader, ProviderNotFoundError, ReloadedProvider, SourceLoader

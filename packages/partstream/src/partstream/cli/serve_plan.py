@@ -31,8 +31,8 @@ from partstream.cli.program import program
 from partstream.cli.provider_source import load, reloaded
 from partstream.cli.serve_options import option_of, variable_of
 from partstream.cli.terminal import AnyCommand, all_options, echo_while_read
+from partstream.codec.checks import dataclass, field, fields, replace
 from partstream.codec.system import CACHE, DATA
-from partstream.codec.values import dataclass, field, fields, replace
 from partstream.plugins import SERVE, MissingPackageError, find
 from partstream.runtime.progress import fault_of
 from partstream.runtime.provider_files import ReloadedProvider, default_name

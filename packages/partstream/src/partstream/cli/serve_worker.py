@@ -19,8 +19,8 @@ import click
 
 from partstream.cli.serve_plan import JsonScreen, Opened, Screen, ServePlan, ServerCallbacks, TextScreen, loop_factory
 from partstream.cli.terminal import ExitCode
+from partstream.codec.checks import dataclass
 from partstream.codec.silent_log import end_silence
-from partstream.codec.values import dataclass
 from partstream.errors import CallerError
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.cli.serve_worker import WorkerCommand
 from partstream.cli.terminal import ExitCode
-from partstream.codec.values import dataclass, field
+from partstream.codec.checks import dataclass, field
 from partstream.server.listening import stopped_by_signals
 
 if TYPE_CHECKING:

@@ -18,10 +18,10 @@ from rich.text import Text
 
 from partstream.cli.console import make_console, put_page
 from partstream.cli.terminal import ExitCode
+from partstream.codec.checks import replace
 from partstream.codec.json_codec import dumps
 from partstream.codec.system import CACHE, DATA
 from partstream.codec.text import visible
-from partstream.codec.values import replace
 from partstream.server.pages.document import Hashes
 from partstream.server.pages.usage import usage_html
 from partstream.settings.kinds import shown_name

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, NamedTuple, Protocol
 
-from partstream.codec.values import dataclass, field
+from partstream.codec.checks import dataclass, field
 
 Key = tuple[str, ...]
 """The names that lead to a value, from the outermost."""

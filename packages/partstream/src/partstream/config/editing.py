@@ -20,9 +20,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar, Final, TypeAlias
 
+from partstream.codec.checks import dataclass, field
 from partstream.codec.settings_files import Key, Splice, UnusableTextError, applied, newline_of
 from partstream.codec.system import DATA, replace_file
-from partstream.codec.values import dataclass, field
 from partstream.config.loading import load_configuration
 from partstream.config.table import DEFAULT_PROFILE, PROFILES, read_document
 from partstream.errors import CallerError

@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any, Final, get_type_hints
 from urllib.parse import urlsplit
 
+from partstream.codec.checks import dataclass, field, replace
 from partstream.codec.json_codec import JSONDecodeError, find_non_json, loads
-from partstream.codec.values import dataclass, field, replace
 from partstream.config.loading import Configuration, RenewingKey
 from partstream.errors import LanguageModelError, PartstreamError, UpstreamError, UpstreamHTTPError
 from partstream.lm.cancellation import CancellationToken

@@ -24,9 +24,8 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote, urlencode
 
-from partstream.codec.checks import LAST_TIME, as_amount
+from partstream.codec.checks import LAST_TIME, as_amount, dataclass, field, replace
 from partstream.codec.json_codec import JSONDecodeError, loads
-from partstream.codec.values import dataclass, field, replace
 from partstream.config import table
 from partstream.errors import UpstreamError
 from partstream.protocols.protocol import KeyKind

@@ -21,9 +21,8 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from partstream.codec.checks import MOST_SECONDS
+from partstream.codec.checks import MOST_SECONDS, dataclass, field, replace
 from partstream.codec.json_codec import JSONDecodeError, loads
-from partstream.codec.values import dataclass, field, replace
 from partstream.protocols.protocol import AUTO, ProtocolLoadError
 from partstream.settings import kinds
 from partstream.settings.row import (

@@ -32,12 +32,13 @@ import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from enum import Flag, auto
 from hashlib import blake2b, sha256
 from typing import Any, Final, NamedTuple
 
+from partstream.codec.checks import dataclass, field
 from partstream.codec.json_codec import JSONDecodeError, dumps, is_json, loads
-from partstream.codec.values import dataclass, field, replace
 from partstream.conversation.turns import Attachment, Call, Piece, Reasoning, Text, short_digest
 from partstream.errors import CallerError
 from partstream.lm.messages import ChatMessage, Role

@@ -18,13 +18,14 @@ import json
 import re
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from enum import StrEnum
 from hashlib import blake2b
 from itertools import groupby, takewhile
 from types import MappingProxyType
 from typing import Any, Final, Protocol, TypeAlias
 
-from partstream.codec.values import dataclass, field, replace
+from partstream.codec.checks import dataclass, field
 from partstream.conversation.media import MediaKind, extension_of, file_name, read_media
 from partstream.lm.messages import ChatMessage, Role
 from partstream.lm.parts import (

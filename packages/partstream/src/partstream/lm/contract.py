@@ -18,8 +18,8 @@ from enum import IntEnum, StrEnum, auto
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
+from partstream.codec.checks import dataclass, field
 from partstream.codec.json_codec import find_non_json, shorten
-from partstream.codec.values import dataclass, field
 from partstream.errors import ContractViolationError, LanguageModelError
 from partstream.lm.parts import (
     Audience,

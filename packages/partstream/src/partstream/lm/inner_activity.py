@@ -9,8 +9,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Protocol
 
+from partstream.codec.checks import dataclass
 from partstream.codec.text import code_block, inline_code, visible
-from partstream.codec.values import dataclass
 from partstream.lm.parts import DataPart
 
 ACTIVITY_MIME_TYPE: Final = "application/vnd.partstream.activity+json"

@@ -9,8 +9,17 @@ from collections.abc import Iterable, Mapping
 from enum import IntEnum
 from typing import Any, Final, get_args
 
-from partstream.codec.checks import MAPPING, TEXT, Expectation, check, check_fields, optional, sequence_of
-from partstream.codec.values import dataclass, field
+from partstream.codec.checks import (
+    MAPPING,
+    TEXT,
+    Expectation,
+    check,
+    check_fields,
+    dataclass,
+    field,
+    optional,
+    sequence_of,
+)
 from partstream.lm.parts import MessagePart, TextPart
 
 

@@ -13,8 +13,7 @@ from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
-from partstream.codec.checks import TEXT, check_fields, instance_of, optional
-from partstream.codec.values import dataclass, field
+from partstream.codec.checks import TEXT, check_fields, dataclass, field, instance_of, optional
 from partstream.errors import LanguageModelError
 from partstream.lm.messages import ChatMessage, RequestOptions, Tool
 from partstream.lm.parts import FinishReason, ResponsePart, TextPart, ThinkingPart, Usage

@@ -31,13 +31,15 @@ from partstream.codec.checks import (
     as_count,
     check,
     check_fields,
+    dataclass,
+    field,
+    fields,
     instance_of,
     optional,
     refuse,
     sequence_of,
 )
 from partstream.codec.text import bare_media_type
-from partstream.codec.values import dataclass, field, fields
 from partstream.errors import UnexpectedValueError
 
 _Row = TypeVar("_Row")

@@ -10,8 +10,18 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypedDict, runtime_checkable
 
-from partstream.codec.checks import BOOLEAN, COUNT, FILLED_TEXT, MAPPING, TEXT, Expectation, check_fields, optional
-from partstream.codec.values import dataclass, field
+from partstream.codec.checks import (
+    BOOLEAN,
+    COUNT,
+    FILLED_TEXT,
+    MAPPING,
+    TEXT,
+    Expectation,
+    check_fields,
+    dataclass,
+    field,
+    optional,
+)
 
 if TYPE_CHECKING:
     from partstream.lm.cancellation import CancellationToken, Event

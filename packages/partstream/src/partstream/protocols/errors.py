@@ -19,9 +19,8 @@ from html import unescape
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
-from partstream.codec.checks import MOST_SECONDS, as_amount, as_count
+from partstream.codec.checks import MOST_SECONDS, as_amount, as_count, dataclass, field
 from partstream.codec.json_codec import dumps, loads_or_none
-from partstream.codec.values import dataclass, field
 from partstream.conversation.provider_state import Carried
 from partstream.errors import LanguageModelErrorCode, UpstreamError, UpstreamFailureError, UpstreamHTTPError
 

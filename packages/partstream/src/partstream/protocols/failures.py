@@ -18,7 +18,7 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from partstream import errors
-from partstream.codec.values import dataclass, field
+from partstream.codec.checks import dataclass, field
 from partstream.protocols.errors import COMMON_ERRORS, NO_REASON, ErrorKind
 
 

@@ -14,11 +14,11 @@ and fit its tools; no form of an entry leaves it those, but a list without entri
 
 from __future__ import annotations
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import count
 from typing import Any, Final
 from urllib.parse import parse_qs
 
-from partstream.codec.values import replace
 from partstream.protocols.failures import RefusedRequestError
 from partstream.protocols.serve import MODEL, ServedDocument, ServedModel, WireRequest, model_in_path
 

@@ -14,12 +14,13 @@ refuses only that value.
 from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from enum import Enum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
+from partstream.codec.checks import dataclass
 from partstream.codec.json_codec import dumps
-from partstream.codec.values import dataclass, replace
 from partstream.conversation.turns import Attachment, Call, Note, Piece, Reasoning, attachments, short_digest
 from partstream.errors import RequestNotExpressibleError, UpstreamError, UpstreamFailureError, UpstreamHTTPError
 from partstream.lm.messages import ToolMode

@@ -20,6 +20,7 @@ Below them are the tools of several wires: fields that may be missing, null or o
 from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from enum import Enum, IntEnum, auto
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, TypeAlias
@@ -27,7 +28,6 @@ from zlib import crc32
 
 from partstream.codec.checks import Places, find_unread
 from partstream.codec.json_codec import is_json, loads_or_none
-from partstream.codec.values import replace
 from partstream.errors import AdapterUsageError, LanguageModelError, TruncatedStreamError, UpstreamProtocolError
 from partstream.lm.outputs import EmitText, Finish, Outcome, StreamOptions, StreamOutput, Unmapped
 from partstream.lm.parts import FinishReason, UnifiedFinishReason

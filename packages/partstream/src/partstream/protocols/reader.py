@@ -16,12 +16,13 @@ from __future__ import annotations
 import re
 import string
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 from typing import Protocol as TypingProtocol
 
-from partstream.codec.checks import narrow, refuse
+from partstream.codec.checks import dataclass, narrow, refuse
 from partstream.codec.json_codec import (
     DECODE_ERRORS,
     MOST_LEVELS,
@@ -34,7 +35,6 @@ from partstream.codec.json_codec import (
     nests_too_deeply,
 )
 from partstream.codec.sse import SHORT_EVENT, ServerSentEvent
-from partstream.codec.values import dataclass, replace
 from partstream.conversation.thinking import open_response
 from partstream.errors import AdapterUsageError, LanguageModelError, TruncatedStreamError, UpstreamProtocolError
 from partstream.lm.outputs import EndingStream, Finish, Outcome, PausingStream, StreamOptions, Unmapped

@@ -24,8 +24,8 @@ from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 from urllib.parse import quote, unquote
 
+from partstream.codec.checks import dataclass, field
 from partstream.codec.json_codec import dumps, loads_or_none
-from partstream.codec.values import dataclass, field
 from partstream.errors import AdapterUsageError
 from partstream.lm.outputs import Finish, InboundRequest, Outcome, Reply, StreamOutput
 from partstream.lm.parts import (

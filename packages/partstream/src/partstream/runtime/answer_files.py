@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Final
 
 import partstream.codec.silent_log  # noqa: F401 - for its effect
+from partstream.codec.checks import dataclass
 from partstream.codec.system import CACHE, replace_file
-from partstream.codec.values import dataclass
 from partstream.conversation.media import MediaKind, extension_of, read_media
 from partstream.lm.parts import DataPart, is_mark
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypedDict, Unpack
 
 from partstream import errors
 from partstream.codec import checks
-from partstream.codec.values import dataclass, field, replace
+from partstream.codec.checks import dataclass, field, replace
 from partstream.lm.cancellation import CancellationToken, CancellationTokenSource, Disposable, Event, EventEmitter
 from partstream.lm.contract import CheckMode
 from partstream.lm.messages import ChatMessage, RequestOptions, Tool, ToolMode

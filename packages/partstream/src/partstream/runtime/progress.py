@@ -13,8 +13,7 @@ from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING, Final, cast
 
-from partstream.codec.checks import narrow
-from partstream.codec.values import dataclass
+from partstream.codec.checks import dataclass, narrow
 from partstream.errors import ContractViolationError, PartstreamError
 from partstream.lm.contract import CheckMode, CodePlace, ContractChecker, Violation
 from partstream.lm.messages import ChatMessage

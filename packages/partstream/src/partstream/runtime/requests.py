@@ -19,7 +19,7 @@ from types import TracebackType
 from typing import Final, TypeAlias
 
 import partstream.codec.silent_log  # noqa: F401 - for its effect
-from partstream.codec.values import dataclass
+from partstream.codec.checks import dataclass
 from partstream.errors import LanguageModelError, ProviderStuckError
 from partstream.lm.cancellation import CancellationToken, CancellationTokenSource, Disposable
 from partstream.lm.contract import CheckMode, Violation

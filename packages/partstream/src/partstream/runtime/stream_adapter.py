@@ -25,9 +25,8 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import partstream.codec.silent_log  # noqa: F401 - for its effect
-from partstream.codec.checks import described, refuse
+from partstream.codec.checks import dataclass, described, field, refuse, replace
 from partstream.codec.json_codec import JSONDecodeError, loads
-from partstream.codec.values import dataclass, field, replace
 from partstream.conversation.thinking import open_response
 from partstream.errors import UpstreamFailureError, UpstreamProtocolError
 from partstream.lm.outputs import (

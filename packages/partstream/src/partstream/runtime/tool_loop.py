@@ -15,8 +15,7 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from partstream.codec import json_codec
-from partstream.codec.checks import Expectation, check_fields, instance_of, sequence_of
-from partstream.codec.values import dataclass, field, replace
+from partstream.codec.checks import Expectation, check_fields, dataclass, field, instance_of, replace, sequence_of
 from partstream.errors import CallerError, ToolRoundLimitError
 from partstream.lm.messages import ChatMessage, RequestOptions, Tool, ToolMode
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultContent, ToolResultPart

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from partstream.codec.values import dataclass, replace
+from partstream.codec.checks import dataclass, replace
 from partstream.conversation.preparation import RequestSettings, prepare
 from partstream.conversation.provider_state import ITEMS, PLACE, AnswerPlace, Carried, Origin, usable_items
 from partstream.conversation.turns import well_formed

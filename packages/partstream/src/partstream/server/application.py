@@ -27,9 +27,8 @@ from secrets import token_hex
 from typing import Any, Final, TypeAlias
 from urllib.parse import urlsplit
 
-from partstream.codec.checks import refuse
+from partstream.codec.checks import refuse, replace
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads
-from partstream.codec.values import replace
 from partstream.errors import PartstreamError
 from partstream.lm.cancellation import Event
 from partstream.lm.provider import LanguageModelChatProvider

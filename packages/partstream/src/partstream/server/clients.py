@@ -24,9 +24,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 from urllib.parse import urlsplit
 
+from partstream.codec.checks import dataclass, field
 from partstream.codec.json_codec import JSONDecodeError, loads
 from partstream.codec.system import DATA
-from partstream.codec.values import dataclass, field
 from partstream.errors import CallerError
 from partstream.lm.messages import Role
 from partstream.lm.parts import TextPart

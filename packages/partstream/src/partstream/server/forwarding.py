@@ -27,10 +27,9 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl, urlencode
 
-from partstream.codec.checks import narrow
+from partstream.codec.checks import dataclass, narrow, replace
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads
 from partstream.codec.text import bare_media_type
-from partstream.codec.values import dataclass, replace
 from partstream.errors import LanguageModelError, PartstreamError
 from partstream.lm.cancellation import CancellationToken
 from partstream.protocols.options import Option

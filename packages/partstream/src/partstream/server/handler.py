@@ -31,9 +31,8 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream import errors
-from partstream.codec.checks import narrow
+from partstream.codec.checks import narrow, replace
 from partstream.codec.json_codec import dumps
-from partstream.codec.values import replace
 from partstream.conversation.preparation import ASKED_IN
 from partstream.conversation.provider_state import ThinkingMemory
 from partstream.errors import PartstreamError, UnknownModelError, UnsupportedParameterError

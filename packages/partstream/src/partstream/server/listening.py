@@ -16,8 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from typing import Any, Final
 
-from partstream.codec.checks import check_fields
-from partstream.codec.values import dataclass
+from partstream.codec.checks import check_fields, dataclass
 from partstream.errors import CallerError
 from partstream.server.settings import ServingNumber
 

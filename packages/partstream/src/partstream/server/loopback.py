@@ -20,7 +20,7 @@ from urllib.parse import unquote
 
 import h11
 
-from partstream.codec.values import dataclass
+from partstream.codec.checks import dataclass
 from partstream.errors import CallerError, PartstreamError
 
 if TYPE_CHECKING:

@@ -15,8 +15,7 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, runtime_checkable
 
-from partstream.codec.checks import as_count
-from partstream.codec.values import dataclass
+from partstream.codec.checks import as_count, dataclass
 from partstream.errors import LanguageModelError, UnknownModelError, UnsupportedParameterError
 from partstream.lm.cancellation import CancellationToken
 from partstream.lm.messages import ChatMessage, RequestOptions

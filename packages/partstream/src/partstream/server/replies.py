@@ -24,9 +24,8 @@ from contextlib import suppress
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
-from partstream.codec.checks import MOST_DOLLARS, as_amount, as_count, narrow
+from partstream.codec.checks import MOST_DOLLARS, as_amount, as_count, dataclass, narrow, replace
 from partstream.codec.json_codec import JSONDecodeError, dumps, dumps_text, loads
-from partstream.codec.values import dataclass, replace
 from partstream.errors import CallerError
 from partstream.lm.outputs import FastPathWriter, IdleWriter, Outcome
 from partstream.lm.parts import (

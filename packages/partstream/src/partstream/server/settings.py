@@ -17,9 +17,8 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
-from partstream.codec.checks import BOOLEAN, Expectation, check_fields, instance_of, optional
+from partstream.codec.checks import BOOLEAN, Expectation, check_fields, dataclass, field, instance_of, optional
 from partstream.codec.json_codec import dumps
-from partstream.codec.values import dataclass, field
 from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.server import requests
 from partstream.server.clients import Authenticator, Caller, RequestClient

@@ -15,8 +15,8 @@ import secrets
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from partstream.codec.checks import dataclass, field, replace
 from partstream.codec.json_codec import loads
-from partstream.codec.values import dataclass, field, replace
 from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.protocols.serve import (
     AnswerRecord,

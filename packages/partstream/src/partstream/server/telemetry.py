@@ -29,11 +29,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream._version import __version__
-from partstream.codec.checks import LAST_TIME, MOST_DOLLARS, MOST_SECONDS, as_amount, as_count, storable_text
+from partstream.codec.checks import LAST_TIME, MOST_DOLLARS, MOST_SECONDS, as_amount, as_count, dataclass, storable_text
 from partstream.codec.json_codec import dumps
 from partstream.codec.system import DATA
 from partstream.codec.text import visible
-from partstream.codec.values import dataclass
 from partstream.lm.outputs import Outcome
 from partstream.server.clients import AnswerKind, ClientClass
 from partstream.settings.kinds import Choice

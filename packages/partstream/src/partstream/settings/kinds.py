@@ -12,8 +12,7 @@ from functools import partial
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from partstream.codec.checks import MOST_SECONDS, MOST_TOKENS
-from partstream.codec.values import dataclass
+from partstream.codec.checks import MOST_SECONDS, MOST_TOKENS, dataclass
 from partstream.errors import CallerError
 
 _ALIKE: Final = 0.7

@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Final
 from urllib.parse import urlsplit
 
-from partstream.codec.values import dataclass, replace
+from partstream.codec.checks import dataclass, replace
 from partstream.settings.kinds import ConfigurationError, shortened, text
 from partstream.settings.row import Setting
 

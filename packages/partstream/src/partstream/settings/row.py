@@ -15,8 +15,8 @@ from functools import cached_property
 from typing import Any, Final, TypeAlias
 from urllib.parse import unquote, urlsplit, urlunsplit
 
+from partstream.codec.checks import dataclass
 from partstream.codec.json_codec import dumps
-from partstream.codec.values import dataclass
 from partstream.settings import kinds
 
 

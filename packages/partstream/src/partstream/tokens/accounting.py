@@ -22,7 +22,7 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from partstream._version import __version__
-from partstream.codec.values import dataclass, replace
+from partstream.codec.checks import dataclass, replace
 from partstream.conversation.turns import short_digest
 from partstream.lm.cancellation import EventEmitter
 from partstream.lm.messages import ChatMessage, Tool

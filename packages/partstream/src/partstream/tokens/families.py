@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Final, Literal, NamedTuple, Protocol, TypeVar
 
-from partstream.codec.values import dataclass
+from partstream.codec.checks import dataclass
 
 Value = TypeVar("Value")
 

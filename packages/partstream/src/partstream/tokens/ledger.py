@@ -24,9 +24,8 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
 
-from partstream.codec.checks import LAST_TIME, MOST_DOLLARS, MOST_TOKENS, as_amount, as_count, storable_text
+from partstream.codec.checks import LAST_TIME, MOST_DOLLARS, MOST_TOKENS, as_amount, as_count, replace, storable_text
 from partstream.codec.system import DATA
-from partstream.codec.values import replace
 from partstream.lm.cancellation import EventEmitter
 from partstream.tokens import ledger_file
 from partstream.tokens.families import CountSource

@@ -30,9 +30,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, ParamSpec, TypeVar
 
-from partstream.codec.checks import LAST_TIME, MOST_DOLLARS, as_amount, as_count
+from partstream.codec.checks import LAST_TIME, MOST_DOLLARS, as_amount, as_count, dataclass, field, fields
 from partstream.codec.system import closed_on_error, use_write_ahead_log
-from partstream.codec.values import dataclass, field, fields
 from partstream.tokens.records import AnswerRow, UsageRow
 
 APPLICATION_ID: Final = 0x50535447

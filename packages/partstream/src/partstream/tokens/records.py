@@ -23,7 +23,7 @@ from contextvars import ContextVar
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
-from partstream.codec.values import dataclass
+from partstream.codec.checks import dataclass
 from partstream.conversation.turns import add_fields, canonical_json
 from partstream.lm import parts as values
 

@@ -12,7 +12,7 @@ from itertools import count
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, TypedDict
 
-from partstream.codec.values import dataclass
+from partstream.codec.checks import dataclass
 
 if TYPE_CHECKING:
     from partstream.tokens.records import UsageRow

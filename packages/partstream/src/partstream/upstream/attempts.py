@@ -30,7 +30,7 @@ import random
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from partstream.codec.values import dataclass
+from partstream.codec.checks import dataclass
 from partstream.conversation.provider_state import Carried
 from partstream.errors import (
     ContextLengthExceededError,

@@ -17,9 +17,9 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
+from partstream.codec.checks import dataclass, field, replace
 from partstream.codec.json_codec import is_json
 from partstream.codec.redaction import HiddenValues, NotPickled
-from partstream.codec.values import dataclass, field, replace
 from partstream.conversation.preparation import EXTRA_BODY, REQUEST_ROWS, OwnFields, RequestSettings
 from partstream.conversation.turns import short_digest
 from partstream.lm import outputs

@@ -18,7 +18,7 @@ from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
-from partstream.codec.values import dataclass, field
+from partstream.codec.checks import dataclass, field
 from partstream.errors import LanguageModelError
 from partstream.settings.kinds import Choice
 

@@ -37,8 +37,8 @@ from urllib.parse import urlsplit, urlunsplit
 import httpx2
 
 from partstream._version import __version__
+from partstream.codec.checks import dataclass, field, replace
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads
-from partstream.codec.values import dataclass, field, replace
 from partstream.errors import UpstreamConnectionError, UpstreamError
 from partstream.protocols.protocol import PROTOCOLS, ServerProtocol, asked_protocols, asking
 from partstream.protocols.serve import MODEL, path_for_model

@@ -25,10 +25,9 @@ from typing import Any, Final, NamedTuple, Protocol, TypeVar
 from urllib.parse import urlencode
 
 from partstream import errors
-from partstream.codec.checks import LAST_TIME, as_amount
+from partstream.codec.checks import LAST_TIME, as_amount, dataclass, replace
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads
 from partstream.codec.system import replace_file
-from partstream.codec.values import dataclass, replace
 from partstream.upstream import model_shapes
 from partstream.upstream.model_information import Fact, ModelRecord, Source, merged
 from partstream.upstream.model_shapes import Fields, Problem

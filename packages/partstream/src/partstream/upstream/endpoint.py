@@ -18,8 +18,8 @@ from itertools import chain
 from typing import Final, Protocol
 from urllib.parse import unquote, urlsplit, urlunsplit
 
+from partstream.codec.checks import dataclass
 from partstream.codec.redaction import NotPickled, Redactor, names_a_secret, secrets_in_header
-from partstream.codec.values import dataclass
 from partstream.errors import CallerError, LanguageModelError, LanguageModelErrorCode
 from partstream.protocols.protocol import KeyKind, spoken_at
 from partstream.settings.kinds import closest_name, shown_name

@@ -27,9 +27,9 @@ from operator import attrgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, runtime_checkable
 
+from partstream.codec.checks import dataclass, field, fields, replace
 from partstream.codec.json_codec import JSONDecodeError, dumps, dumps_text, loads
 from partstream.codec.sse import DEFAULT_MAX_EVENT_SIZE
-from partstream.codec.values import dataclass, field, fields, replace
 from partstream.conversation.preparation import RequestSettings
 from partstream.conversation.provider_state import ORIGIN, PLACE, STATE_MARK, open_state
 from partstream.errors import EventTooLargeError, LanguageModelError

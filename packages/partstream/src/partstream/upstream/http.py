@@ -38,8 +38,8 @@ import httpx2
 
 from partstream import errors
 from partstream._version import __version__
+from partstream.codec.checks import dataclass, field
 from partstream.codec.redaction import HIDDEN, Redactor, names_a_secret, query_without_secrets, without_secrets_by_name
-from partstream.codec.values import dataclass, field
 from partstream.protocols.protocol import DEFAULT_PROTOCOL, asking
 from partstream.settings.kinds import fits_header
 from partstream.settings.known_servers import server_at

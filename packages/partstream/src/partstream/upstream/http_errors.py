@@ -25,12 +25,11 @@ from html import unescape
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 from urllib.parse import urlsplit, urlunsplit
 
-from partstream.codec.checks import MOST_SECONDS, as_amount
+from partstream.codec.checks import MOST_SECONDS, as_amount, replace
 from partstream.codec.json_codec import JSONDecodeError, loads
 from partstream.codec.redaction import Redactor, names_a_secret
 from partstream.codec.sse import SSEDecoder
 from partstream.codec.text import bare_media_type
-from partstream.codec.values import replace
 from partstream.errors import LanguageModelError, UpstreamError, UpstreamHTTPError, UpstreamProtocolError
 from partstream.lm.outputs import Finish, StreamOutput, Unmapped
 from partstream.protocols.errors import COMMON_ERRORS, Errors, seconds_of, wait_in_sentence

@@ -28,10 +28,9 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, TypeGuard
 from urllib.parse import parse_qsl, quote, urlsplit, urlunsplit
 
-from partstream.codec.checks import LAST_TIME, as_amount
+from partstream.codec.checks import LAST_TIME, as_amount, dataclass
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads
 from partstream.codec.redaction import Redactor
-from partstream.codec.values import dataclass
 from partstream.errors import UpstreamError, UpstreamProtocolError
 from partstream.settings.kinds import ConfigurationError
 from partstream.settings.row import hidden_url

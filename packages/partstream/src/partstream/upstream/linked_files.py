@@ -15,8 +15,8 @@ from urllib.parse import urljoin, urlsplit, urlunsplit
 import httpx2
 
 from partstream._version import __version__
+from partstream.codec.checks import dataclass
 from partstream.codec.text import bare_media_type
-from partstream.codec.values import dataclass
 from partstream.conversation.citations import linked_file
 from partstream.conversation.media import sniff
 from partstream.errors import PartstreamError

@@ -23,8 +23,20 @@ from enum import StrEnum
 from fnmatch import translate
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
-from partstream.codec.checks import BOOLEAN, COUNT, MAPPING, TEXT, check_fields, instance_of, optional, sequence_of
-from partstream.codec.values import dataclass, field, fields, replace
+from partstream.codec.checks import (
+    BOOLEAN,
+    COUNT,
+    MAPPING,
+    TEXT,
+    check_fields,
+    dataclass,
+    field,
+    fields,
+    instance_of,
+    optional,
+    replace,
+    sequence_of,
+)
 from partstream.conversation.preparation import ContextEdit, ModelCapabilities, ThinkingForm
 from partstream.lm.provider import LanguageModelChatCapabilities, LanguageModelChatInformation
 from partstream.settings.kinds import Choice

@@ -23,9 +23,8 @@ from itertools import pairwise
 from typing import Any, Final, TypeAlias, TypeVar
 from urllib.parse import quote
 
-from partstream.codec.checks import MOST_DOLLARS, as_count
+from partstream.codec.checks import MOST_DOLLARS, as_count, dataclass, replace
 from partstream.codec.json_codec import dumps
-from partstream.codec.values import dataclass, replace
 from partstream.conversation.preparation import ContextEdit, ThinkingForm
 from partstream.errors import UpstreamProtocolError
 from partstream.upstream.model_information import Fact, ModelRecord, Pricing, Source

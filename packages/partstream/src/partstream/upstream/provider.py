@@ -19,8 +19,8 @@ from urllib.parse import urlsplit
 
 import httpx2
 
+from partstream.codec.checks import replace
 from partstream.codec.json_codec import dumps
-from partstream.codec.values import replace
 from partstream.conversation.preparation import UNKNOWN_CAPABILITIES, ModelCapabilities
 from partstream.errors import (
     LanguageModelError,

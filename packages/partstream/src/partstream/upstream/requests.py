@@ -25,9 +25,8 @@ from functools import partial
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.codec.checks import MOST_DOLLARS, as_amount, as_count, narrow, unusable_counts
+from partstream.codec.checks import MOST_DOLLARS, as_amount, as_count, dataclass, narrow, replace, unusable_counts
 from partstream.codec.json_codec import JSONDecodeError, loads
-from partstream.codec.values import dataclass, replace
 from partstream.conversation import preparation
 from partstream.conversation.media import is_address
 from partstream.conversation.provider_state import Carried, Origin

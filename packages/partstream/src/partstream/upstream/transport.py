@@ -29,11 +29,11 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 import httpx2
 
+from partstream.codec.checks import dataclass, field
 from partstream.codec.json_codec import dumps, find_non_json
 from partstream.codec.redaction import Redactor
 from partstream.codec.sse import DEFAULT_MAX_EVENT_SIZE
 from partstream.codec.text import bare_media_type
-from partstream.codec.values import dataclass, field
 from partstream.errors import (
     EventTooLargeError,
     RequestNotExpressibleError,

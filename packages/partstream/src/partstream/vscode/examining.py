@@ -7,10 +7,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Mapping, Sequence
 from contextlib import aclosing, suppress
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import urlsplit, urlunsplit
 
-from partstream.codec.values import asdict, replace
+from partstream.codec.checks import replace
 from partstream.config import examination
 from partstream.errors import LanguageModelError, UpstreamError, UpstreamHTTPError
 from partstream.server.pages.usage import findings_text

@@ -13,8 +13,8 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 from urllib.parse import urlsplit
 
+from partstream.codec.checks import dataclass, field, replace
 from partstream.codec.system import CACHE, DATA
-from partstream.codec.values import dataclass, field, replace
 from partstream.errors import CallerError
 from partstream.settings.row import hidden_url
 

@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from itertools import chain, count
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.codec.values import dataclass, replace
+from partstream.codec.checks import dataclass, replace
 from partstream.conversation.provider_state import ThinkingMemory
 from partstream.errors import LanguageModelError, UnknownModelError
 from partstream.runtime.answer_files import AnswerFiles

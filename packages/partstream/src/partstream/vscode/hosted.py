@@ -21,9 +21,8 @@ from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from partstream.codec.checks import MOST_DOLLARS, MOST_TOKENS, as_amount, as_count, sequence_of
+from partstream.codec.checks import MOST_DOLLARS, MOST_TOKENS, as_amount, as_count, dataclass, sequence_of
 from partstream.codec.json_codec import JSONDecodeError, loads
-from partstream.codec.values import dataclass
 from partstream.conversation.turns import short_digest
 from partstream.errors import CallerError, KeyNeededError, UnknownModelError, with_facts
 from partstream.lm.parts import COST_KEY, EDITS_KEY, SOURCE_KEY, USAGE_MIME_TYPE, DataPart, ResponsePart

@@ -20,7 +20,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.codec.values import dataclass, replace
+from partstream.codec.checks import dataclass, replace
 from partstream.conversation.provider_state import ITEMS, decode_state, encode_state, marker_part, read_marker
 from partstream.lm import parts as values
 from partstream.lm.messages import ChatMessage, RequestOptions, Role

@@ -31,9 +31,8 @@ from typing import (
     is_typeddict,
 )
 
-from partstream.codec.checks import MOST_TOKENS, as_count
+from partstream.codec.checks import MOST_TOKENS, as_count, dataclass
 from partstream.codec.json_codec import dumps, loads, may_nest_deeply
-from partstream.codec.values import dataclass
 from partstream.errors import CallerError, UnexpectedValueError
 from partstream.lm.messages import ChatMessage, RequestOptions, Role, Tool, ToolMode
 from partstream.lm.parts import (

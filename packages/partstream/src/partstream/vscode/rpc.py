@@ -25,8 +25,8 @@ from enum import IntEnum
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from partstream.codec.checks import dataclass
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads
-from partstream.codec.values import dataclass
 from partstream.errors import CallerError
 
 if TYPE_CHECKING:

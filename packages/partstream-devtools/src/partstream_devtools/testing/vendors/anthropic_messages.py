@@ -22,7 +22,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby, takewhile
 from typing import Any, Final, NamedTuple
 
-from partstream.codec.values import replace
+from partstream.codec.checks import replace
 from partstream.conversation.preparation import ThinkingForm
 from partstream.conversation.provider_state import open_state
 from partstream.protocols.anthropic_messages import models

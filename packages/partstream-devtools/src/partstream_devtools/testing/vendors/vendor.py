@@ -16,8 +16,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import Any, Final, NamedTuple
 
+from partstream.codec.checks import dataclass
 from partstream.codec.json_codec import dumps
-from partstream.codec.values import dataclass
 from partstream.conversation.provider_state import ITEMS
 from partstream.errors import CallerError, InvalidRequestError
 from partstream.lm.messages import ChatMessage

@@ -34,8 +34,8 @@ from collections.abc import Collection, Mapping
 from functools import partial
 from typing import Any, Final
 
+from partstream.codec.checks import dataclass, field
 from partstream.codec.json_codec import dumps, loads_or_none
-from partstream.codec.values import dataclass, field
 from partstream.conversation.provider_state import CarriedItems
 from partstream.errors import ToolArgumentsError
 from partstream.lm.inner_activity import InnerCall, InnerResult, call_data, call_line, result_data, result_line, wish

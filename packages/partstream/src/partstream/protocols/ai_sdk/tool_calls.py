@@ -13,7 +13,7 @@ from collections.abc import Callable
 from itertools import chain, islice
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from partstream.codec.values import dataclass
+from partstream.codec.checks import dataclass
 from partstream.errors import ToolArgumentsError, UpstreamProtocolError
 from partstream.lm.outputs import EmitText, StreamOutput, Unmapped
 from partstream.lm.parts import tool_call_part

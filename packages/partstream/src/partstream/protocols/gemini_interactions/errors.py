@@ -8,10 +8,10 @@ invalid argument." (docs/wires/gemini.md#interactions).
 from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from partstream.codec.json_codec import dumps
-from partstream.codec.values import replace
 from partstream.conversation.provider_state import Carried
 from partstream.errors import LanguageModelError, UpstreamError
 from partstream.protocols.failures import FailedReply, ServedFailure, failure_of, retry_headers

@@ -18,7 +18,7 @@ from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from partstream.codec.values import dataclass
+from partstream.codec.checks import dataclass
 from partstream.conversation import turns as conversation
 from partstream.conversation.preparation import ChatRequest, ConversationRules, RequestSettings
 from partstream.conversation.tool_forms import CODE, FETCH, WEB_SEARCH, HostedForm

@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.codec.values import dataclass
+from partstream.codec.checks import dataclass
 from partstream.protocols.options import NO_FIELD, AnswerFormat, ChosenOptions, Option, OptionRules, snake_case
 from partstream.protocols.protocol import OwnSettings
 from partstream.settings.kinds import BOOLEAN, text_of, whole

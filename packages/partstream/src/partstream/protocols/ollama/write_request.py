@@ -11,11 +11,11 @@ tool's name, the runner by the id. No field forces a call: a request that demand
 from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from partstream.codec.json_codec import loads
-from partstream.codec.values import replace
 from partstream.conversation import turns as conversation
 from partstream.conversation.media import MediaKind
 from partstream.conversation.preparation import ChatRequest, ConversationRules, RequestSettings, ToolImages

@@ -21,12 +21,12 @@ Summaries of compacted conversations are signed (:func:`sealed_summary`), and be
 from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 from urllib.parse import parse_qs
 
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads
 from partstream.codec.sse import SSEDecoder
-from partstream.codec.values import replace
 from partstream.conversation.provider_state import SIGNED, WrongSignatureError, open_signed, sign
 from partstream.errors import InvalidRequestError, PartstreamError, UnsupportedParameterError
 from partstream.protocols import serve

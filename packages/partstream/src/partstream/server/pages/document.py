@@ -21,9 +21,9 @@ from itertools import pairwise
 from math import ceil, floor, log10
 from typing import Final, Protocol
 
+from partstream.codec.checks import dataclass
 from partstream.codec.json_codec import dumps
 from partstream.codec.text import visible
-from partstream.codec.values import dataclass
 from partstream.errors import UnexpectedValueError
 
 

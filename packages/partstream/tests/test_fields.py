@@ -6,12 +6,13 @@ import dataclasses
 import inspect
 import pickle
 import threading
+from dataclasses import asdict
 from typing import Any, ClassVar
 
 import pytest
 
-from partstream.codec import values
-from partstream.codec.values import asdict, dataclass, field, fields, replace
+from partstream.codec import checks
+from partstream.codec.checks import dataclass, field, fields, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +157,7 @@ def test_threads_that_make_the_first_instance_at_once_all_get_one():
 
 
 def test_nothing_is_compiled_for_a_class_that_nobody_uses(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(values, "_compiled", None)
+    monkeypatch.setattr(checks, "_compiled", None)
 
     @dataclass(frozen=True, slots=True)
     class Unused:
