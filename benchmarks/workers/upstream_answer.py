@@ -40,6 +40,8 @@ _PROTOCOL: Final = "openresponses"
 class _Body(AnswerBody):
     """A body whose pieces are there already."""
 
+    is_whole = True  # type: ignore[assignment]
+
     def __init__(self, pieces: list[bytes]) -> None:
         self._rest: Iterator[bytes] = iter(pieces)
 

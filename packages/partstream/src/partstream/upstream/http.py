@@ -385,7 +385,7 @@ class HTTPAnswer:
     def has_come(self) -> bool:
         """Whether the whole body is known to have been read."""
         body = self.response.extensions.get("body")
-        return isinstance(body, AnswerBody) and body.is_whole and self.capture is None
+        return isinstance(body, AnswerBody) and body.is_whole
 
     def next_piece(self) -> Callable[[], Awaitable[bytes | None]]:
         """A function that waits for the next piece of the body, unpacked; it gives None or nothing after the last.
@@ -428,7 +428,8 @@ class HTTPAnswer:
         """Closes the answer; its connection is kept if the body was read to its end."""
         if self.capture is not None:
             self.capture.cancelled()  # unless it has ended before
-        await self.response.aclose()
+        body = self.response.extensions.get("body")
+        await (body if isinstance(body, AnswerBody) else self.response).aclose()
 
 
 _MAX_BODY: Final = 8 * 1024 * 1024
