@@ -221,7 +221,8 @@ class ServingApp:
             await self._report_health(request, send)
             return
         if kind == "websocket" or state.rules.corrects_paths:
-            request = replace(request, path=state.routes.meant_path(request.path))
+            path = state.routes.meant_path(request.path)
+            request = request if path == request.path else replace(request, path=path)
         state.requests += 1
         try:
             if kind == "http":
@@ -459,12 +460,12 @@ class _Turn(RequestHandler):
         if self._left.is_set():
             raise requests.ClientLeftError("the client left before its reply was whole")
         try:
-            await self._say(self._messages(data, last=last))
+            await self._say(self._replies(data, last=last))
         except requests.ClientLeftError:
             self._left.set()  # the server reports it here first: requests that wait have no client
             raise
 
-    def _messages(self, data: bytes, *, last: bool) -> Iterable[str]:
+    def _replies(self, data: bytes, *, last: bool) -> Iterable[str]:
         if self._status < 400:
             return self._conversation.messages(data)
         self._failure += data

@@ -22,7 +22,7 @@ written from its parts.
 from __future__ import annotations
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl, urlencode
@@ -40,6 +40,7 @@ from partstream.settings.kinds import fits_header
 from partstream.upstream.forwarding import SEALS, Obstacle, RawRefusal, RawRequest
 
 if TYPE_CHECKING:
+    from partstream.lm.messages import ChatMessage, RequestOptions
     from partstream.lm.outputs import Finish, InboundRequest, Reply
     from partstream.lm.parts import ResponsePart
     from partstream.protocols.serve import ResponseWriter, WireEvent, WireRequest
@@ -144,14 +145,15 @@ _OBSTACLES: Final[tuple[tuple[Obstacle, Callable[[ForwardingCase], bool]], ...]]
 """Why a request is not offered; the first row that holds counts."""
 
 
-def offer(case: ForwardingCase, given: InboundRequest | None = None) -> RawRequest | None:
-    """The request for an upstream of the same wire, or None where it is translated; `given` is what the provider gets,
-    if that differs from what was admitted.
+def offer(
+    case: ForwardingCase, messages: Sequence[ChatMessage] | None = None, options: RequestOptions | None = None
+) -> RawRequest | None:
+    """The request for an upstream of the same wire, or None where it is translated; messages and options are those that
+    the provider gets, where they are not those that were admitted.
 
     Ask it only where the provider is a :class:`partstream.server.models.ForwardingProvider`: every other one makes its
     answers itself.
     """
-    given = given or case.admitted
     obstacle = next((reason for reason, holds in _OBSTACLES if holds(case)), None)
     rules = case.endpoint.reads.forwarding
     if obstacle is not None or rules is None:
@@ -174,8 +176,8 @@ def offer(case: ForwardingCase, given: InboundRequest | None = None) -> RawReque
         body=case.body,
         document=case.wire.body,
         stream_type=case.stream_type() if case.asked.stream else None,
-        messages=given.messages,
-        options=given.options,
+        messages=case.admitted.messages if messages is None else messages,
+        options=options or case.admitted.options,
         added=case.added,
         output_limit=min(granted, default=None),
         unread=case.unread,

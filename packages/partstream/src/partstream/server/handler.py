@@ -87,6 +87,7 @@ from partstream.upstream.forwarding import SEALING_HEADER, value_at
 
 if TYPE_CHECKING:
     from partstream.lm.contract import Violation
+    from partstream.lm.messages import ChatMessage
     from partstream.lm.parts import MessagePart
     from partstream.lm.provider import LanguageModelChatProvider
     from partstream.protocols.protocol import Protocol
@@ -675,14 +676,19 @@ class RequestHandler:
         finally:
             self._settle()
 
-    def _offer(self, case: ForwardingCase, given: InboundRequest | None = None) -> RawRequest | None:
+    def _offer(
+        self,
+        case: ForwardingCase,
+        messages: Sequence[ChatMessage] | None = None,
+        options: RequestOptions | None = None,
+    ) -> RawRequest | None:
         """The request as it came, for a provider that may send it on; any other loses the fields that were not read.
 
         Raises:
             UnsupportedParameterError: The server is strict, and there are any.
             PartstreamError: It cannot be translated.
         """
-        offered = None if narrow(case.model.provider, ForwardingProvider) is None else offer(case, given)
+        offered = None if narrow(case.model.provider, ForwardingProvider) is None else offer(case, messages, options)
         if offered is None and case.refusal is not None:
             raise case.refusal
         if offered is None and case.unread:
@@ -742,8 +748,8 @@ class RequestHandler:
             kind = replies.StreamReply if asked.stream else replies.DocumentReply
             return kind(endpoint.writes, asked, identity, sink, request_id, self._leave_unsaid)
 
-        given = self._asked_of_provider = self._for_provider(asked)
-        offered = self._offer(case, given)
+        self._messages, self._options = self._for_provider(asked)
+        offered = self._offer(case, self._messages, self._options)
         self._reply_writer = (
             written() if offered is None else ForwardedReply(written, offered, endpoint, asked, identity, sink)
         )
@@ -776,20 +782,19 @@ class RequestHandler:
                 finish = None if self.is_cancelled else self.finish
                 self._capture.end("cancelled" if finish is None else finish.outcome.value, self.error)
 
-    def _for_provider(self, asked: InboundRequest) -> InboundRequest:
-        """The request as the provider gets it."""
+    def _for_provider(self, asked: InboundRequest) -> tuple[Sequence[ChatMessage], RequestOptions]:
+        """The messages and the options as the provider gets them."""
         # The wire in whose words the options are, for servers that speak another one.
         options = {**asked.options.model_options, **asked.said_beside, ASKED_IN: self.endpoint.protocol.name}
-        messages = asked.messages
+        messages: Sequence[ChatMessage] = asked.messages
         # What the caller may miss, on a wire that cannot return it; on others, it comes back by itself.
         self._drops_thinking = self.endpoint.writes.drops_thinking_state or asked.asks_to_think is False
         if self._drops_thinking and (thinking := self._state.thinking) is not None:
             messages = thinking.of(self.caller.name).restored(messages)
         said = asked.options
-        given = RequestOptions(
+        return messages, RequestOptions(
             said.tools, said.tool_mode, options, said.model_configuration, said.request_initiator, said.configuration
         )
-        return replace(asked, messages=messages, options=given)
 
     def _followers(self) -> Iterator[Callable[[ResponsePart], object]]:
         """What looks at each part after it is written."""
@@ -848,7 +853,7 @@ class RequestHandler:
         self._was_asked = not self._is_over  # it is over if the client has left while the response waited for admission
         if not self._was_asked:
             return
-        model, asked = self._model, self._asked_of_provider
+        model = self._model
         assert model is not None  # noqa: S101 - found before
         # The variables of this task, in which nothing else runs.
         CURRENT_ANSWER.set(self._current)
@@ -859,7 +864,7 @@ class RequestHandler:
             with nullcontext() if self._trace is None else self._trace.calling(model.provider_name, model.id):
                 try:
                     await model.provider.provide_language_model_chat_response(
-                        model.information, asked.messages, asked.options, self._checked, self._source.token
+                        model.information, self._messages, self._options, self._checked, self._source.token
                     )
                 finally:
                     # What a thread has reported last comes in the next turn of the event loop.
@@ -873,7 +878,7 @@ class RequestHandler:
             return
         self._checked.complete()
         try:
-            await self._complete(model, asked)
+            await self._complete(model)
         except Exception as error:
             self.fail(error)
 
@@ -889,21 +894,22 @@ class RequestHandler:
 
     # ---- The end of a response ----
 
-    async def _complete(self, model: CataloguedModel, asked: InboundRequest) -> None:
+    async def _complete(self, model: CataloguedModel) -> None:
         """Writes the end of a provider that has returned; tokens that it has not reported are counted."""
         finish, progress = self._checked.said_finish, self._progress
         assert progress is not None  # noqa: S101 - made before the call
         if finish is not None and isinstance(finish.error, errors.ToolArgumentsError):  # its calls were given out
             called = FinishReason(UnifiedFinishReason.TOOL_CALLS)
             finish = replace(finish, outcome=Outcome.COMPLETED, reason=called, error=None)
+        usage, kept = progress.usage if finish is None else finish.usage or progress.usage, progress.kept
+        if usage is None and (finish is None or finish.outcome in _GOOD):
+            tools, token = self._options.tools, self._source.token
+            usage = await counted_usage(model, self._messages, tools, kept.message(), kept.length, token)
+            self._is_usage_counted = True
         if finish is None:
             reason = UnifiedFinishReason.TOOL_CALLS if progress.has_calls else UnifiedFinishReason.STOP
-            finish = Finish(Outcome.COMPLETED, FinishReason(reason))
-        if finish.usage is None and finish.outcome in _GOOD:
-            usage, kept = progress.usage, progress.kept
-            if usage is None:
-                usage = await counted_usage(model, asked, kept.message(), kept.length, self._source.token)
-                self._is_usage_counted = True
+            finish = Finish(Outcome.COMPLETED, FinishReason(reason), usage)
+        elif finish.usage is None and finish.outcome in _GOOD:
             finish = replace(finish, usage=usage)
         if finish.outcome not in _GOOD and finish.error is None:
             finish = replace(finish, error=errors.LanguageModelError("the provider gave no reason for its failure"))

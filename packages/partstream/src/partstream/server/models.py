@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, runtime_check
 from partstream.codec.checks import as_count, dataclass
 from partstream.errors import LanguageModelError, UnknownModelError, UnsupportedParameterError
 from partstream.lm.cancellation import CancellationToken
-from partstream.lm.messages import ChatMessage, RequestOptions
+from partstream.lm.messages import ChatMessage, RequestOptions, Tool
 from partstream.lm.outputs import HostedTool, InboundRequest
 from partstream.lm.parts import Usage
 from partstream.lm.provider import LanguageModelChatInformation, LanguageModelChatProvider
@@ -287,25 +287,30 @@ async def counted_request(model: CataloguedModel, asked: InboundRequest, token: 
                 )
         except TimeoutError:
             _logger.warning("the provider %s did not count within %g s", model.provider_name, COUNT_SECONDS)
-    return _tokens_around(model, asked) + sum(await _count_all(model, asked.messages, token))
+    return _tokens_around(model, asked.options.tools) + sum(await _count_all(model, asked.messages, token))
 
 
 async def counted_usage(
-    model: CataloguedModel, asked: InboundRequest, answer: ChatMessage, length: float, token: CancellationToken
+    model: CataloguedModel,
+    messages: Sequence[ChatMessage],
+    tools: Sequence[Tool],
+    answer: ChatMessage,
+    length: float,
+    token: CancellationToken,
 ) -> Usage:
     """The tokens of a response whose provider reported none.
 
     `answer` is the response or its beginning, and `length` the ratio of the whole text to that of `answer`.
     """
-    around = _tokens_around(model, asked)
-    *prompt, said = await _count_all(model, (*asked.messages, answer), token)
+    around = _tokens_around(model, tools)
+    *prompt, said = await _count_all(model, (*messages, answer), token)
     given, completion = around + sum(prompt), round(said * length)
     return Usage(given, completion, given + completion)
 
 
-def _tokens_around(model: CataloguedModel, asked: InboundRequest) -> int:
+def _tokens_around(model: CataloguedModel, tools: Sequence[Tool]) -> int:
     """The tokens of a request beside its messages: of its tools, and of what is around all."""
-    family, tools = model.information.family, asked.options.tools
+    family = model.information.family
     return _counter_of(family).count_request((), tools).tokens if tools else _tokens_of_nothing(family)
 
 
