@@ -12,7 +12,7 @@ from partstream.protocols.read_response import TRANSITIONS, LifecycleEvent, Life
 from partstream.protocols.reader import StreamReader
 from protocols.openresponses.wire import Event, Result, check, comparable
 
-SINGLE_BYTES = 8000
+SINGLE_BYTES = 2000
 
 
 def whole(data: bytes) -> Iterable[bytes]:

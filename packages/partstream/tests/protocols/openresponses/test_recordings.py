@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from click.testing import CliRunner
 from partstream.cli import main
 from partstream.errors import UpstreamFailureError
 from partstream.lm.outputs import Outcome, StreamOptions, ThinkingMode
+from protocols.feeding import byte_by_byte, whole
 from protocols.openresponses.wire import Result, comparable, read_bytes
 from recordings import FOLDER, Recording, recordings
 from rows import one_test_for
@@ -35,19 +36,11 @@ FRAMINGS: dict[str, tuple[str, bytes]] = {
 }
 
 
-def _whole(data: bytes) -> list[bytes]:
-    return [data]
-
-
-def _byte_by_byte(data: bytes) -> Iterator[bytes]:
-    return (data[index : index + 1] for index in range(len(data)))
-
-
 # Any split of any framing is tried in test_sse.py and test_properties.py; here each framing in one piece, and one of
 # them byte by byte.
 WAYS: dict[str, tuple[str, Callable[[bytes], Iterable[bytes]]]] = {
-    **{name: (name, _whole) for name in FRAMINGS},
-    "byte-by-byte": ("event-and-data", _byte_by_byte),
+    **{name: (name, whole) for name in FRAMINGS},
+    "byte-by-byte": ("event-and-data", byte_by_byte),
 }
 
 
@@ -82,7 +75,7 @@ def test_a_recording_gives_what_is_expected(
 @all_recordings
 def test_the_parts_of_a_cut_recording_begin_the_whole_and_are_never_complete(recording: Recording) -> None:
     lines = recording.lines
-    whole = read_bytes([b"\n".join(lines)], framing="jsonl")
+    uncut = read_bytes([b"\n".join(lines)], framing="jsonl")
     ends = {"response.completed", "response.failed", "response.incomplete", "error"}
     terminal = next(place for place, line in enumerate(lines) if json.loads(line)["type"] in ends)
     for count in {0, 1, terminal // 3, terminal // 2, terminal}:
@@ -91,9 +84,9 @@ def test_the_parts_of_a_cut_recording_begin_the_whole_and_are_never_complete(rec
             result = read_bytes([data], framing="jsonl")
             assert result.finish.outcome is Outcome.TRUNCATED
             # Closing marks are held back until it is known that they close.
-            assert whole.text.startswith(result.text.rstrip(".!?…"))
-            assert whole.thinking.startswith(result.thinking.rstrip(".!?…"))
-            assert result.calls == whole.calls[: len(result.calls)]
+            assert uncut.text.startswith(result.text.rstrip(".!?…"))
+            assert uncut.thinking.startswith(result.thinking.rstrip(".!?…"))
+            assert result.calls == uncut.calls[: len(result.calls)]
 
 
 @all_recordings
