@@ -131,7 +131,7 @@ def test_a_protocol_that_is_named_makes_no_stream_of_another_wire_pass(folder: P
 def test_no_recording_passes_as_a_stream_of_another_protocol(folder: str):
     """A `ping` among their events once had half of the files pass, of which nothing was understood."""
     spoken = folder.replace("_", "-")
-    files = sorted((RECORDINGS / folder).glob("*.jsonl"))[:30]  # a hundred take ten seconds
+    files = sorted((RECORDINGS / folder).glob("*.jsonl"))[:10]  # a hundred take ten seconds
     if not files:
         pytest.skip(f"no recordings in {RECORDINGS / folder}")
     for protocol in ("openresponses", "chat-completions", "anthropic-messages", "gemini", "ollama", "ai-sdk"):
