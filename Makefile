@@ -273,7 +273,6 @@ pictures: setup ## Take the pictures of VS Code in the README and the docs anew,
 #   ONLY="floor partstream" ROUNDS=3 is a quick look, which leaves the page as it is
 # - record: `partstream record` before a server, in five minutes
 # - hub: the hub beside LiteLLM's proxy with its database, in a quarter of an hour
-# - simulate: a hub of 10,000 people on 200 workers in virtual time, in ten minutes
 # - proof: the budgets of the hub on four workers and a real Postgres, which fail, in a quarter of an hour
 # - soak: clients of `partstream serve` that behave badly, in two minutes
 # - pages: the inspector's page in Chromium, in a minute; vscode: the packed extension in a real VS Code
@@ -284,16 +283,15 @@ BENCH_serve := benchmarks.serving $(CHOSEN) $(if $(ROUNDS),--rounds $(ROUNDS))
 BENCH_record := benchmarks.recording
 BENCH_pages := benchmarks.pages
 BENCH_hub := benchmarks.hub
-BENCH_simulate := benchmarks.hub_simulation
 BENCH_proof := benchmarks.hub_proof
 BENCH_soak := benchmarks.soak
 BENCH_tokens := benchmarks.token_accuracy $(if $(DOCS),--docs docs/tokens.md)
 BENCH_session := pytest -s packages/partstream/tests/tokens/test_session.py --turns 200
 BENCH_caching := benchmarks.caching $(if $(DOCS),--docs docs/caching.md)
-BENCHES := streams serve record hub simulate proof soak pages vscode tokens session caching
+BENCHES := streams serve record hub proof soak pages vscode tokens session caching
 $(call checked,bench,WHAT,$(BENCHES))
 
-#: WHAT=streams|serve|record|hub|simulate|proof|soak|pages|vscode|tokens|session|caching; without it, streams
+#: WHAT=streams|serve|record|hub|proof|soak|pages|vscode|tokens|session|caching; without it, streams
 #: ONLY="floor partstream" and ROUNDS=3 make a quick look of serve
 #: DOCS=1 puts the figures of streams, tokens and caching into their page
 bench: setup ## Measure beside others

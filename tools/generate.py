@@ -35,7 +35,6 @@ from pythons_table import releasing_page
 from ray_page import ray_page
 from readme_figures import readme
 from recording_page import recording_page
-from scaling_page import scaling_pages
 from serve_page import serve_page
 from servers_page import servers_page
 from serving_page import serving_page
@@ -72,7 +71,6 @@ GENERATORS: Mapping[str, Callable[[], str]] = {
     "docs/ray.md": ray_page,
     "docs/releasing.md": releasing_page,
     "docs/recording-performance.md": recording_page,
-    **scaling_pages(),
     "docs/servers.md": servers_page,
     "docs/serving-performance.md": serving_page,
     "docs/serving.md": serve_page,
