@@ -1,85 +1,106 @@
-"""How long leases, heartbeats and the settling of answers take, on SQLite and on Postgres: one worker, one connection.
+"""How long an answer waits for the hub's budgets, on SQLite and on Postgres: clients that reserve, wait, and settle.
 
     python -m benchmarks.hub_store
 
-Postgres is the one of the tests, on a Unix socket of this machine, but waits for the disk as it does by default.
+One or two workers, each a process; 1, 16 or 64 clients, each of which reserves in three windows, waits as long as a
+short answer takes, and settles. Postgres is the one of the tests, on a Unix socket of this machine, but its durable
+transactions wait for the disk, as they do by default.
 """
 
 from __future__ import annotations
+import asyncio
+import multiprocessing
 import tempfile
 import time
 from pathlib import Path
-from statistics import median
-from typing import TYPE_CHECKING
 
 from interop.servers.postgres import PostgresServer
+from partstream_hub.amounts import Need
+from partstream_hub.budgets import HubWorker
 from partstream_hub.directory import BudgetRule, BudgetUnit, Owner, OwnerKind, Period
 from partstream_hub.store.opening import opened_store
-from partstream_hub.store.values import Charge, LeaseAsk, LedgerRow
+from partstream_hub.store.values import LedgerRow
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from partstream_hub.store.store import HubStore
-
-LEASES = 1_000
-BATCHES = 5
-ROWS = 5_000
+SECONDS = 4.0
+ANSWER_SECONDS = 0.02
 RULES = [
     BudgetRule(Owner(kind, name), BudgetUnit.MONEY, Period.MONTH, 10**15)
     for kind, name in ((OwnerKind.KEY, "k1"), (OwnerKind.PERSON, "ana"), (OwnerKind.TEAM, "core"))
 ]
 
 
-def row(answer_id: str, windows: list[int]) -> LedgerRow:
+def row(answer_id: str) -> LedgerRow:
     return LedgerRow(
         answer_id, time.time(), "k1", "ana", "core", "gpt-5", "openai", "gpt-5", "codex", "a-session", "responses",
         1_200, 300, 1_000, 0, 100, 4_200_000, False, 200, "completed", None, 3.2, 0.4,
-        tuple(Charge(window, 4_200_000) for window in windows),
     )  # fmt: skip
 
 
-def milliseconds(times: int, action: Callable[[int], object]) -> float:
-    taken = []
-    for number in range(times):
-        begin = time.perf_counter()
-        action(number)
-        taken.append((time.perf_counter() - begin) * 1000)
-    return median(taken)
+async def work(address: str | Path, folder: str, clients: int) -> tuple[list[float], float]:
+    """What each answer waited, and the processor time of one."""
+    worker = HubWorker(opened_store(address), Path(folder))
+    await worker.start()
+    waits: list[float] = []
+    ends, used = time.perf_counter() + SECONDS, time.process_time()
+
+    async def client(number: int) -> None:
+        await asyncio.sleep(ANSWER_SECONDS * number / clients)
+        count = 0
+        while time.perf_counter() < ends:
+            count += 1
+            name = f"{worker.name}-{number}-{count}"
+            begin = time.perf_counter()
+            reservation = await worker.reserve(row(name), [Need(rule, 5_000_000, 1) for rule in RULES])
+            waits.append(time.perf_counter() - begin)
+            await asyncio.sleep(ANSWER_SECONDS)
+            reservation.settle({rule.id: 4_200_000 for rule in RULES}, row(name))
+
+    await asyncio.gather(*(client(number) for number in range(clients)))
+    used = time.process_time() - used
+    await worker.close()
+    return waits, used / len(waits)
 
 
-def measured(store: HubStore) -> dict[str, float]:
+def process(address: str | Path, folder: str, clients: int, results: multiprocessing.Queue) -> None:
+    results.put(asyncio.run(work(address, folder, clients)))
+
+
+def measure(name: str, address: str | Path, folder: str) -> None:
+    """Prints the figures of one database."""
+    store = opened_store(address)
     store.migrate()
-    for number in range(4):
-        store.heartbeat(f"w{number}")
-    windows = [window.id for window in store.open_windows(RULES).values()]
-    figures = {
-        "a lease of one window": milliseconds(LEASES, lambda _: store.lease("w0", [LeaseAsk(windows[0], 10**9, 1)])),
-        "a lease of three windows": milliseconds(
-            LEASES, lambda _: store.lease("w0", [LeaseAsk(window, 10**9, 1) for window in windows])
-        ),
-        "a heartbeat": milliseconds(LEASES, lambda _: store.heartbeat("w0", windows)),
-    }
-    batches = [[row(f"{batch}-{number}", windows) for number in range(ROWS)] for batch in range(BATCHES)]
-    figures[f"settling {ROWS:,} answers"] = milliseconds(BATCHES, lambda number: store.settle("w0", batches[number]))
-    few = [[row(f"few-{batch}-{number}", windows) for number in range(10)] for batch in range(100)]
-    figures["settling 10 answers"] = milliseconds(100, lambda number: store.settle("w0", few[number]))
-    return figures
+    spawned = multiprocessing.get_context("spawn")
+    for workers in (1, 2):
+        for clients in (1, 16, 64):
+            results = spawned.Queue()
+            each = max(1, clients // workers)
+            processes = [spawned.Process(target=process, args=(address, folder, each, results)) for _ in range(workers)]
+            for one in processes:
+                one.start()
+            found = [results.get(timeout=60) for _ in processes]
+            for one in processes:
+                one.join(60)
+            waits = sorted(1000 * wait for some, _ in found for wait in some)
+            cpu = 1000 * sum(used for _, used in found) / len(found)
+            print(
+                f"{name:9} {workers} worker(s), {clients:2} client(s): median {waits[len(waits) // 2]:6.2f} ms,"
+                f" p99 {waits[len(waits) * 99 // 100]:6.2f} ms, processor {cpu:5.2f} ms,"
+                f" {len(waits) / SECONDS:6.0f} answers/s",
+                flush=True,
+            )
+    faults = store.check()
+    store.close()
+    if faults:
+        raise SystemExit(f"the books do not add up: {faults}")
 
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
-        store = opened_store(Path(folder) / "hub.sqlite3")
-        columns = {"SQLite": measured(store)}
-        store.close()
-    server = PostgresServer.made()
-    with server.guard():
-        server.start(fsync="on")
-        store = opened_store(server.address())
-        columns["Postgres"] = measured(store)
-        store.close()
-    for name in columns["SQLite"]:
-        print(f"{name:28}", *(f"{column} {figures[name]:9.3f} ms" for column, figures in columns.items()), sep="  ")
+        measure("SQLite", Path(folder) / "hub.sqlite3", folder)
+        server = PostgresServer.made()
+        with server.guard():
+            server.start(fsync="on")
+            measure("Postgres", server.address(), folder)
 
 
 if __name__ == "__main__":

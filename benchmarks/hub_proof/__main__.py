@@ -20,7 +20,7 @@ from benchmarks.hub_proof.scenarios import (
     Found,
     Sizes,
     at_the_limit,
-    killed_in_the_middle,
+    killed_in_every_phase,
     without_a_database,
 )
 from benchmarks.hub_proof.site import Site
@@ -72,8 +72,8 @@ def prove(sizes: Sizes, chance: random.Random, say: click.echo) -> dict[str, Fou
             site.start(SKEWS)
             for title, run in (
                 (
-                    f"{sizes.answers:,} answers at once, one of four workers killed",
-                    lambda: _killed(site, sizes, chance),
+                    f"{sizes.answers:,} answers, one of four workers killed in every phase",
+                    lambda: killed_in_every_phase(site, sizes, chance, SKEWS),
                 ),
                 (
                     f"{sizes.answers:,} requests at once, a budget for a third of them",
@@ -89,12 +89,6 @@ def prove(sizes: Sizes, chance: random.Random, say: click.echo) -> dict[str, Fou
             for worker in tuple(site.workers):
                 site.kill(worker)
     return findings
-
-
-def _killed(site: Site, sizes: Sizes, chance: random.Random) -> Found:
-    found = killed_in_the_middle(site, sizes, chance)
-    site.start((chance.choice(SKEWS),))
-    return found
 
 
 def _said(title: str, found: Found, say: Callable[[str], object]) -> Found:

@@ -47,12 +47,11 @@ def faults_of_rows(site: Site, replies: Sequence[Reply]) -> Iterator[str]:
 def faults_of_books(site: Site) -> Iterator[str]:
     """What does not add up once all workers have ended."""
     for window, used, limit in site.rows("SELECT window_id, used, budget_limit FROM proof_overshoots"):
-        yield f"window {window}: a transaction left {used:,} spent and leased of {limit:,}"
-    for budget, leased, overrun in site.rows("SELECT budget, leased, overrun FROM hub_windows"):
-        if leased or overrun:
-            yield f"{budget}: {leased:,} leased and {overrun:,} overrun, expected 0 after the end"
+        yield f"window {window}: a transaction left {used:,} spent and reserved of {limit:,}"
+    for budget, reserved in site.rows("SELECT budget, reserved FROM hub_windows WHERE reserved <> 0"):
+        yield f"{budget}: {reserved:,} reserved, expected 0 after the end"
     engine = opened_engine(site.postgres.address(), None)
     try:
-        yield from map(str, engine.run(broken_invariants))
+        yield from engine.run(lambda work: [*map(str, broken_invariants(work))])
     finally:
         engine.close()

@@ -20,21 +20,21 @@ _INTRODUCTION: Final = """\
 Postgres that it starts itself. Their clocks are 0, 2, -2 and 4 seconds wrong. It takes about a quarter of an hour, and
 its exit code is 1 if anything that this page says does not hold. [Budgets of a hub](hub-budgets.md) says why it holds.
 
-- **A worker is killed** (`SIGKILL`) half a second after a thousand clients have asked, which wait for answers of a
-  second and a half. There is money for everybody: nobody may be refused, and no answer of another worker may be
-  cut.
+- **A worker is killed** (`SIGKILL`) in every phase of the answers of clients that ask at once: before it reserves,
+  while it does, while it answers for a second and a half, and while it settles; then another is started. There is money
+  for everybody: nobody may be refused, and no answer of another worker may be cut.
 - **A budget for a third**: a thousand clients ask at once, and the budget of their team pays a third. A request
   reserves what it can cost at most, so fewer fit at once than the budget pays in the end; as many as fit have to be
   answered. Then one asks after the other, of each worker in turn, until the first refusal: less than a request
   reserves may be left.
-- **Without a database**: Postgres is stopped as if its machine had failed, and clients ask on. Answers go on while
-  leases last, then they are refused with 503, which asks to try again. No key may be refused. Then Postgres is
-  started again.
+- **Without a database**: Postgres is stopped as if its machine had failed, and clients ask on. They are refused with
+  503, which asks to try again, within the time that a worker waits for its database. No key may be refused. Then
+  Postgres is started again.
 
 After each of them, every answer that came whole has to be in the ledger exactly once, with exactly its tokens, and
 no refused request may be there. A trigger in the database notes each transaction after which more is spent and
-leased than a limit allows: it has to note none. After the end, nothing may be leased, and the ledger, the windows
-and the leases have to add up.
+reserved than a limit allows: it has to note none. After the end, nothing may be reserved, and the ledger, the windows
+and the reservations have to add up.
 
 """
 

@@ -26,7 +26,7 @@ __all__ = [
     "Found",
     "Sizes",
     "at_the_limit",
-    "killed_in_the_middle",
+    "killed_in_every_phase",
     "without_a_database",
 ]
 
@@ -36,8 +36,9 @@ OUTPUT_PRICE: Final = 10_000
 _DOLLAR: Final = 10**9
 _WORDS: Final = 30
 _PEOPLE: Final = 6
-_AFTER_SECONDS: Final = 0.5
-"""When a worker is killed: every answer takes three times as long."""
+_PHASES: Final = (0.0, 0.02, 0.1, 0.5, 1.4, 1.6)
+"""When workers are killed, one after the other: before they reserve, while they do, while they answer, which takes a
+second and a half, and while they settle."""
 _MEGABYTE: Final = 1e6
 
 
@@ -69,19 +70,30 @@ class Found:
     faults: list[str] = field(default_factory=list)
 
 
-def killed_in_the_middle(site: Site, sizes: Sizes, chance: random.Random) -> Found:
-    """All ask at once, and one worker is killed while it answers; there is money for everybody."""
+def killed_in_every_phase(site: Site, sizes: Sizes, chance: random.Random, skews: Sequence[float]) -> Found:
+    """A worker is killed in each phase of its answers, and another takes its place; what was cut is charged in full."""
+    found = Found()
     keys = [site.person(f"person-{number}", "100 USD/day") for number in range(_PEOPLE)]
     _await_directory()
+    for after in _PHASES:
+        one = _killed(site, keys, sizes.answers // len(_PHASES), chance, after)
+        found.figures |= {f"{name}, kill after {after:g} s": figure for name, figure in one.figures.items()}
+        found.faults += one.faults
+        site.start((chance.choice(skews),))
+    return found
+
+
+def _killed(site: Site, keys: Sequence[str], answers: int, chance: random.Random, after: float) -> Found:
+    """All ask at once, and one worker is killed; there is money for everybody."""
     victim = chance.choice(site.workers)
 
     async def run() -> list[Reply]:
         async def kill() -> None:
-            await asyncio.sleep(_AFTER_SECONDS)
+            await asyncio.sleep(after)
             await asyncio.to_thread(site.kill, victim)
 
         ports = [worker.port for worker in site.workers]
-        replies, _ = await asyncio.gather(ask_all(ports, keys, words=_WORDS, requests=sizes.answers), kill())
+        replies, _ = await asyncio.gather(ask_all(ports, keys, words=_WORDS, requests=answers), kill())
         return replies
 
     replies = asyncio.run(run())
@@ -134,7 +146,7 @@ def at_the_limit(site: Site, sizes: Sizes) -> Found:
 
 
 def without_a_database(site: Site, sizes: Sizes) -> Found:
-    """Answers go on while the database is stopped; then it comes back, and everything is in the ledger."""
+    """Answers are refused while the database is stopped; then it comes back, and everything is in the ledger."""
     keys = [site.person(f"steady-{number}", "100 USD/day") for number in range(_PEOPLE)]
     _await_directory()
     ports = [worker.port for worker in site.workers]

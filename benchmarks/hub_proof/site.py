@@ -29,10 +29,10 @@ _TABLE: Final = (
     "CREATE TABLE proof_overshoots (window_id BIGINT NOT NULL, used BIGINT NOT NULL, budget_limit BIGINT NOT NULL)"
 )
 _FUNCTION: Final = """CREATE FUNCTION proof_note() RETURNS trigger AS $$ BEGIN
-    INSERT INTO proof_overshoots VALUES (NEW.id, NEW.spent + NEW.leased, NEW.budget_limit); RETURN NULL;
+    INSERT INTO proof_overshoots VALUES (NEW.id, NEW.spent + NEW.reserved, NEW.budget_limit); RETURN NULL;
 END $$ LANGUAGE plpgsql"""
 _TRIGGER: Final = """CREATE TRIGGER proof_overshoot AFTER UPDATE ON hub_windows FOR EACH ROW
-    WHEN (NEW.spent + NEW.leased > NEW.budget_limit AND NEW.spent + NEW.leased > OLD.spent + OLD.leased)
+    WHEN (NEW.spent + NEW.reserved > NEW.budget_limit AND NEW.spent + NEW.reserved > OLD.spent + OLD.reserved)
     EXECUTE FUNCTION proof_note()"""
 
 
@@ -83,7 +83,7 @@ class Site:
         return self.hub("key", "add", name).strip()
 
     def note_overshoots(self) -> None:
-        """Has the database note each transaction after which more is spent and leased than a limit allows."""
+        """Has the database note each transaction after which more is spent and reserved than a limit allows."""
         for statement in (_TABLE, _FUNCTION, _TRIGGER):
             self.rows(statement)
 

@@ -180,25 +180,15 @@ def findings_of(store: HubStore, directory: Directory) -> Iterator[Finding]:
 
 
 def _windows(store: HubStore) -> Iterator[Finding]:
-    """Windows that broke a promise: more than the limit, or leases that are not the sum of what workers hold."""
-    rows = store.read(
-        "SELECT w.budget, w.budget_limit, w.spent, w.leased, w.overrun, "
-        "(SELECT COALESCE(SUM(l.amount), 0) FROM hub_leases l WHERE l.window_id = w.id) FROM hub_windows w "
-        "WHERE w.overrun > 0 OR w.leased <> "
-        "(SELECT COALESCE(SUM(l.amount), 0) FROM hub_leases l WHERE l.window_id = w.id) ORDER BY w.id"
-    )
-    for budget, _, _, leased, overrun, held in rows:
-        if overrun:
-            yield Finding(
-                "budgets",
-                f"answers took {_amount(budget, overrun)} more than {budget} had left",
-                "the upper bound of a request was too low; is the price of each model right?",
-            )
-        if leased != held:
-            said = (
-                f"{budget} says that {_amount(budget, leased)} are reserved, and workers hold {_amount(budget, held)}"
-            )
-            yield Finding("budgets", said)
+    """Windows that broke a promise: more than the limit, or sums that are not those of the ledger."""
+    rows = store.read("SELECT budget, spent - highest_limit FROM hub_windows WHERE spent > highest_limit ORDER BY id")
+    for budget, overrun in rows:
+        yield Finding(
+            "budgets",
+            f"answers took {_amount(budget, overrun)} more than {budget} had left",
+            "the upper bound of a request was too low; is the price of each model right?",
+        )
+    yield from (Finding("budgets", str(one)) for one in store.check())
 
 
 def _amount(budget: str, amount: int) -> str:
@@ -259,6 +249,6 @@ def _workers(store: HubStore, time: float) -> Iterator[Finding]:
         if time - seen_at > _SILENT_SECONDS:
             yield Finding(
                 "workers",
-                f"{name} has not been heard of for {(time - seen_at) / 60:.0f} minutes and has not settled everything",
-                "start a server on its machine again: what it left in its journal is settled then",
+                f"{name} has not been heard of for {(time - seen_at) / 60:.0f} minutes",
+                "start a server again: what its answers had reserved is charged then",
             )

@@ -1,11 +1,11 @@
-"""Who may have which answer of a hub: the key, the models, the rates, the budgets; without I/O while leases last.
+"""Who may have which answer of a hub: the key, the models, the rates, the budgets; in one transaction for each answer.
 
 1. The rates: each worker keeps its share of a limit, which is the limit divided by the workers that live, so that all
    together keep it without asking each other. A person whose requests are balanced unevenly may be slowed down before
    the whole limit is reached. Budgets are exact, and kept elsewhere.
 2. The policy, if the hub has one.
-3. The budgets: what the request can take at most is reserved, by its bytes at once, else by a closer count, else with
-   waiting; the output limit that is sent is the one that is reserved.
+3. The budgets: what the request can take at most is reserved, by its bytes, else by a closer count; the output limit
+   that is sent is the one that is reserved.
 4. The permit settles in every case: what the answer took is charged, and its row is written. Texts are kept only where
    the policy of a team says so.
 
@@ -16,6 +16,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -28,7 +29,7 @@ from partstream.server.requests import RequestFailedError
 from partstream.server.settings import Admitted, AnswerRequest, EndedAnswer, Reported
 from partstream.tokens import Counters, MessageCounter
 from partstream_hub import pricing
-from partstream_hub.amounts import BudgetError, BudgetSpentError, BudgetsUnreachableError, JournalError, amount_text
+from partstream_hub.amounts import BudgetError, BudgetSpentError, BudgetsUnreachableError, amount_text
 from partstream_hub.directory import AuditLevel, BudgetUnit, Owner, OwnerKind, Period, may_use
 from partstream_hub.routing import ROUTES, is_behind_a_route
 from partstream_hub.store.values import AnswerContent, LedgerRow
@@ -38,10 +39,10 @@ if TYPE_CHECKING:
     from partstream.lm.outputs import InboundRequest
     from partstream.server.clients import Caller
     from partstream.server.models import CataloguedModel
+    from partstream_hub.budgets import Reservation
     from partstream_hub.directory import BudgetRule, Directory, RateLimits
     from partstream_hub.hub import DirectoryCaller, Hub
     from partstream_hub.policy import HubPolicy
-    from partstream_hub.reservations import Reservation
 
 # ---- Admission ----
 
@@ -50,7 +51,6 @@ _TRUSTED_TOKENS: Final = 64
 """How far the count of an answer may exceed its limit, by estimate, before its upstream plainly keeps none."""
 _STEP: Final = 256
 """The tokens of output that an answer reserves more at a time, where it has outrun its limit."""
-_RETRY_SECONDS: Final = 1.0
 
 
 class HubAdmission:
@@ -128,7 +128,7 @@ class HubAdmission:
         begun = begun_row(asking, request, self._hub.settings.clock())
         try:
             reservation, bound = await self._reserve(begun, rules, request, bound)
-        except (BudgetError, JournalError) as error:
+        except BudgetError as error:
             raise self._refusal(error, directory) from error
         try:
             asked, reported = _within(request, reservation, rules, bound)
@@ -143,11 +143,10 @@ class HubAdmission:
     async def _reserve(
         self, begun: LedgerRow, rules: tuple[BudgetRule, ...], request: AnswerRequest, bound: pricing.RequestBound
     ) -> tuple[Reservation, pricing.RequestBound]:
-        """Reserves by the bytes of the request, at once; where that is too much, by a closer count, or with waiting."""
+        """Reserves by the bytes of the request; where that is too much, by a closer count, or with a shorter output."""
         worker = self._hub.worker
-        reservation = worker.try_reserve(begun, bound.needs(rules))
-        if reservation is not None:
-            return reservation, bound
+        with suppress(BudgetSpentError):
+            return await worker.reserve(begun, bound.needs(rules), is_whole=True), bound
         closer = None
         if not (request.asked.unmapped or request.asked.dropped):  # a tokenizer sees only what was read
             closer = pricing.close_bound(request.model.information.family, request.asked, self._counters)
@@ -165,13 +164,11 @@ class HubAdmission:
             given = max(given, request.size - pricing.data_size(asked))
         return pricing.RequestBound(given, output, None if price is None else price.highest)
 
-    def _refusal(self, error: BudgetError | JournalError, directory: Directory) -> RequestFailedError:
+    def _refusal(self, error: BudgetError, directory: Directory) -> RequestFailedError:
         if isinstance(error, BudgetSpentError):
             return RequestFailedError(_spent(error, self._contact(directory)))
-        said, wait = "the hub cannot write down what this answer would take; ask again", _RETRY_SECONDS
-        if isinstance(error, BudgetsUnreachableError):
-            said, wait = str(error), error.retry_after
-        return RequestFailedError(ServedFailure(FailureKind.OVERLOADED, said, retry_after=wait))
+        wait = error.retry_after if isinstance(error, BudgetsUnreachableError) else None
+        return RequestFailedError(ServedFailure(FailureKind.OVERLOADED, str(error), retry_after=wait))
 
     def _contact(self, directory: Directory) -> str:
         if self._hub.settings.contact:
@@ -208,8 +205,8 @@ def _within(
     elif wanted is not None and not pricing.is_plain_limit(asked):
         asked = pricing.with_output_limit(asked, wanted)
 
-    def top_up(tokens: int) -> bool:
-        return all(reservation.top_up(rule, bound.step(rule, tokens)) for rule in rules)
+    def top_up(tokens: int) -> bool | None:
+        return reservation.top_up({rule.id: bound.step(rule, tokens) for rule in rules})
 
     counter = MessageCounter(request.model.information.family)
     trusted = None if output < bound.output_tokens else _TRUSTED_FACTOR * output + _TRUSTED_TOKENS
@@ -383,7 +380,7 @@ def budget_document(rule: BudgetRule, limit: int, spent: int, reserved: int, res
     """A budget as programs read it: `owner`, `unit`, `period`, `limit`, `spent`, `reserved`, `remaining`, `resets_at`
     and `text`. Amounts are in nanodollars or tokens, times in RFC 3339.
 
-    What remains is not spent yet; of that, workers hold what is reserved, for answers that run or come next.
+    What remains is not spent yet; of that, answers that run have reserved a part.
     """
     remaining = max(0, limit - spent)
     reset = None if resets_at is None else datetime.fromtimestamp(resets_at, UTC).isoformat()

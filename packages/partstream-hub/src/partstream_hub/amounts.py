@@ -185,19 +185,6 @@ class BudgetsUnreachableError(BudgetError):
         self.retry_after = retry_after
 
 
-class JournalError(PartstreamError):
-    """The journal of a worker cannot be used: without it no answer is begun."""
-
-    def __init__(self, path: str, reason: str) -> None:
-        super().__init__(f"the journal of the budgets, {path}, cannot be used: {reason}")
-        self.path = path
-        self.reason = reason
-
-
-class UnreadableRowError(JournalError):
-    """A journal holds a row that this version cannot read, such as one of a later version."""
-
-
 class ReservationEndedError(CallerError):
     """A reservation was used after it was settled or dropped."""
 

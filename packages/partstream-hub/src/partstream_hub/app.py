@@ -21,6 +21,7 @@ from partstream.server.requests import RequestFailedError, endpoints_of
 from partstream.server.settings import OwnerReply, OwnerRequest
 from partstream_hub.admission import HubAdmission, RateGate, TooFast, budget_document, too_fast
 from partstream_hub.authentication import HubAuthenticator, code_digest, new_key
+from partstream_hub.budgets import HubWorker
 from partstream_hub.directory import Owner, OwnerKind, Policy, RateLimits
 from partstream_hub.hub import Hub, HubLife, HubSettings
 from partstream_hub.page.routes import HubPage
@@ -28,7 +29,6 @@ from partstream_hub.policy import HubPolicy, loaded_policy
 from partstream_hub.routing import ROUTES, RoutedProvider
 from partstream_hub.shared_counts import SharedCounts
 from partstream_hub.store.values import StoreError, StoreUnreachableError
-from partstream_hub.worker import HubWorker
 
 if TYPE_CHECKING:
     from partstream.server.models import CataloguedModel
@@ -53,7 +53,7 @@ def hub_app(providers: Providers, store: HubStore, settings: HubSettings | None 
         PolicyUnusableError: The policy of the settings cannot be loaded.
     """
     settings = settings or HubSettings()
-    worker = HubWorker(store, settings.journals, settings.worker)
+    worker = HubWorker(store, settings.locks, settings.worker)
     hub = Hub(worker, settings, HubLife(worker))
     named = named_providers(providers)
     if ROUTES in named:
@@ -117,7 +117,7 @@ class _HubRoutes:
         rules = asking.directory.budgets_of(asking.key)
         windows = await self._store(lambda store: store.open_windows(rules)) if rules else {}
         held = ((rule, windows[rule.id]) for rule in rules)
-        budgets = [budget_document(rule, one.limit, one.spent, one.leased, one.ends_at) for rule, one in held]
+        budgets = [budget_document(rule, one.limit, one.spent, one.reserved, one.ends_at) for rule, one in held]
         said: dict[str, Any] = {
             "person": asking.person.name,
             "team": asking.person.team,

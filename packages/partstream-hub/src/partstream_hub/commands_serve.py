@@ -14,7 +14,6 @@ import click
 
 from partstream.cli.serve_options import option_of, variable_of
 from partstream.cli.terminal import ExitCode, all_options
-from partstream_hub import LEASE_SECONDS, LONGEST_LEASE_SECONDS, SHORTEST_LEASE_SECONDS
 
 if TYPE_CHECKING:
     from partstream.cli.serve_plan import Screen, ServePlan
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
 _HUB: Final = "hub"
 _POLICY: Final = "policy"
 _CONTACT: Final = "contact"
-_LEASE_SECONDS: Final = "lease_seconds"
 _OPTIONS: Final = all_options(
     click.option(
         "--hub",
@@ -49,15 +47,6 @@ _OPTIONS: Final = all_options(
         metavar="TEXT",
         envvar=variable_of(_CONTACT),
         help="With --hub: whom people ask for more, in errors. Default: the admins.",
-    ),
-    click.option(
-        option_of(_LEASE_SECONDS),
-        _LEASE_SECONDS,
-        type=click.FloatRange(SHORTEST_LEASE_SECONDS, LONGEST_LEASE_SECONDS),
-        metavar="SECONDS",
-        envvar=variable_of(_LEASE_SECONDS),
-        help="With --hub: how long answers go on while the database is away, as far as budgets allow. Default: "
-        f"{LEASE_SECONDS:g}.",
     ),
     click.option(
         "--on",
@@ -94,7 +83,7 @@ class _Hub:
             if gives_token:
                 raise click.UsageError("--hub: people present keys of their own; leave out --token-file and --no-token")
             return
-        if given := [name for name in (_POLICY, _CONTACT, _LEASE_SECONDS) if options.get(name)]:
+        if given := [name for name in (_POLICY, _CONTACT) if options.get(name)]:
             raise click.UsageError(f"{option_of(given[0])}: got it without --hub, expected both")
 
     def shown_place(self) -> str:
@@ -136,7 +125,6 @@ class OpenHub:
     where: str
     policy: str | None
     contact: str
-    lease_seconds: float | None = None
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> OpenHub:
@@ -160,7 +148,6 @@ class OpenHub:
             shown_address(address),
             options.get(_POLICY),
             options.get(_CONTACT) or "",
-            options.get(_LEASE_SECONDS),
         )
         with ExitStack() as failing:
             failing.callback(opened.store.close)
@@ -190,12 +177,8 @@ class OpenHub:
         """
         from partstream_hub.app import hub_app  # noqa: PLC0415 - takes 0.2 s, and most servers have no hub
         from partstream_hub.hub import HubSettings  # noqa: PLC0415
-        from partstream_hub.leases import WorkerSettings  # noqa: PLC0415
 
-        worker = WorkerSettings() if self.lease_seconds is None else WorkerSettings(lease_seconds=self.lease_seconds)
-        hub = HubSettings(
-            serving=settings, worker=worker, policy=self.policy, contact=self.contact, token_ledger=token_ledger
-        )
+        hub = HubSettings(serving=settings, policy=self.policy, contact=self.contact, token_ledger=token_ledger)
         with ExitStack() as failing:
             failing.callback(self.store.close)
             application = hub_app(providers, self.store, hub)

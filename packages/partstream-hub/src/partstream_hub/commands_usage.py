@@ -155,11 +155,11 @@ def _standings(hub: Administration, kind: str, name: str, directory: Directory) 
             "period": rule.period.value,
             "limit": window.limit,
             "spent": window.spent,
-            "reserved": window.leased,
+            "reserved": window.reserved,
             "remaining": window.free,
             "overrun": window.overrun,
             "resets_at": window.ends_at,
-            "text": {one: amount_text(rule.unit, getattr(window, one)) for one in ("spent", "leased", "free")},
+            "text": {one: amount_text(rule.unit, getattr(window, one)) for one in ("spent", "reserved", "free")},
         }
         for rule in rules
         for window in (windows[rule.id],)

@@ -16,12 +16,12 @@ from partstream.server.requests import RequestFailedError
 from partstream.server.settings import ServingSettings
 from partstream.tokens.ledger import Ledger
 from partstream_hub.authentication import HubCaller, is_valid
+from partstream_hub.budgets import WorkerSettings
 from partstream_hub.directory import Directory, Key, Person, may_use
-from partstream_hub.leases import WorkerSettings
 
 if TYPE_CHECKING:
     from partstream.server.clients import Caller
-    from partstream_hub.worker import HubWorker
+    from partstream_hub.budgets import HubWorker
 
 # ---- The hub ----
 
@@ -95,7 +95,6 @@ class HubLife:
         """Starts the worker.
 
         Raises:
-            JournalError: The folder of the journals cannot be used.
             StoreUnusableError: The database is there and cannot be used as it is.
         """
         self.begin()
@@ -118,8 +117,8 @@ def _say_failure(starting: asyncio.Task[None]) -> None:
 
 # ---- Settings ----
 
-JOURNALS: Final = "hub-journals"
-"""The folder of the journals, in that of what a server keeps."""
+LOCKS: Final = "hub-workers"
+"""The folder of the workers' locks, in that of what a server keeps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +127,7 @@ class HubSettings:
 
     Attributes:
         serving: The limits of the server. Keys and admission are the hub's, whatever these say.
-        journals: The folder in which all workers of this machine keep what is not in the database yet.
+        locks: The folder in which all workers of this machine show that they live.
         policy: What of the owner's own looks at every request, as `file.py` or `file.py:name`; None for nothing.
         policy_seconds: How long it may take; a request that it does not decide in time is refused.
         contact: Whom refusals name to ask for more, such as `it-help@example.com`; empty for the names of the admins.
@@ -138,7 +137,7 @@ class HubSettings:
     """
 
     serving: ServingSettings = field(default_factory=ServingSettings)
-    journals: Path = field(default_factory=lambda: DATA.path() / JOURNALS)
+    locks: Path = field(default_factory=lambda: DATA.path() / LOCKS)
     worker: WorkerSettings = field(default_factory=WorkerSettings)
     policy: str | None = None
     policy_seconds: float = 5.0
@@ -152,7 +151,7 @@ class HubSettings:
 
 _EXPECTED: Final = {
     "serving": instance_of(ServingSettings),
-    "journals": instance_of(Path, "a pathlib.Path"),
+    "locks": instance_of(Path, "a pathlib.Path"),
     "worker": instance_of(WorkerSettings),
     "policy": optional(FILLED_TEXT),
     "policy_seconds": NUMBER,

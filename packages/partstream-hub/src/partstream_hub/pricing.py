@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from partstream.server.models import CataloguedModel
     from partstream.tokens.counting import Counters
     from partstream.tokens.records import UsageRow
-    from partstream_hub.reservations import Reservation
+    from partstream_hub.budgets import Reservation
 
 # ---- Prices ----
 
@@ -286,28 +286,29 @@ class AnswerMeter:
 
     Args:
         step: How many tokens more it gets at a time.
-        top_up: Reserves that many more; whether that was possible.
+        top_up: Reserves that many more; whether that was possible, or None while it is not known yet.
         trusted: Until so many tokens were counted, the upstream is taken to keep its limit, which is reserved: a count
             by estimate must not cut an honest answer off before it reports its end. Beyond that it plainly keeps none,
             and all that was counted has to be reserved. None for nothing beyond what is reserved.
     """
 
-    __slots__ = ("_count", "_left", "_owed", "_step", "_texts", "_tokens", "_top_up")
+    __slots__ = ("_asked", "_count", "_left", "_owed", "_step", "_texts", "_tokens", "_top_up")
 
     def __init__(
         self,
         tokens: int,
         step: int,
-        top_up: Callable[[int], bool],
+        top_up: Callable[[int], bool | None],
         count: Callable[[str], int],
         trusted: int | None = None,
     ) -> None:
         self._tokens = tokens if trusted is None else max(tokens, trusted)
         self._owed = self._tokens - tokens
-        self._left = self._tokens * _SAFE_CHARACTERS
         self._step = step
+        self._left = self._until_look()
         self._top_up = top_up
         self._count = count
+        self._asked = 0
         self._texts: list[str] = []
 
     def reported(self, part: ResponsePart) -> StopAnswer | None:
@@ -330,19 +331,30 @@ class AnswerMeter:
         """Counts what was written since the last look."""
         self._tokens -= self._count("".join(self._texts))
         self._texts.clear()
-        # Asked before it is needed, so that what the worker has to lease first is there in time.
-        if not self._owed and 0 < self._tokens < self._step and self._top_up(self._step):
-            self._tokens += self._step
-        if self._owed and self._tokens <= 0:
-            if not self._top_up(self._owed):
-                return BUDGET_SPENT
-            self._owed = 0
+        # Asked before it is needed, so that the database has answered in time.
+        if self._asked or 0 < self._tokens <= self._step:
+            self._ask(self._step)
         while self._tokens <= 0:
-            if not self._top_up(self._step):
+            if not self._ask(self._step * (1 - self._tokens // self._step)):
                 return BUDGET_SPENT
-            self._tokens += self._step
-        self._left = self._tokens * _SAFE_CHARACTERS
+        self._left = self._until_look()
         return None
+
+    def _ask(self, tokens: int) -> bool | None:
+        """Asks for more, or hears of what was asked before."""
+        self._asked = self._asked or self._owed or tokens
+        if (is_reserved := self._top_up(self._asked)) is None:
+            return None
+        if is_reserved and self._owed:
+            self._owed = 0
+        elif is_reserved:
+            self._tokens += self._asked
+        self._asked = 0
+        return is_reserved
+
+    def _until_look(self) -> int:
+        """The characters until which nothing has to be counted nor asked for."""
+        return _SAFE_CHARACTERS * (self._tokens - self._step if self._tokens > self._step else self._tokens)
 
 
 # ---- The bound of the input ----

@@ -319,7 +319,7 @@ class BudgetState:
         name: The name of the team or person; of a key, that of its person.
         label: The label of the key; empty for a team or person.
         team: The team that it belongs to: its own, or that of the person.
-        reserved: What workers hold for answers that run or come next.
+        reserved: What answers have reserved that run now.
         overrun: What was spent beyond the limit; 0 as long as every bound of a price holds.
         ends_at: When it begins anew, in seconds since 1970; None for never.
     """
@@ -427,18 +427,13 @@ _SILENT_SECONDS: Final = 15.0
 """Without a heartbeat for so long, a worker is shown as silent."""
 
 _WINDOWS: Final = (
-    "SELECT budget, ends_at, spent, leased, overrun FROM hub_windows "
+    "SELECT budget, ends_at, spent, reserved, highest_limit FROM hub_windows "
     "WHERE starts_at <= ? AND (ends_at IS NULL OR ends_at > ?)"
 )
 _WORKERS: Final = (
-    "SELECT hub_workers.name, started_at, seen_at, is_gone, COUNT(hub_leases.window_id) FROM hub_workers "
-    "LEFT JOIN hub_leases ON hub_leases.worker = hub_workers.name AND hub_leases.amount > 0 "
-    "GROUP BY hub_workers.name, started_at, seen_at, is_gone ORDER BY started_at"
-)
-_BROKEN: Final = (
-    "SELECT hub_windows.budget, leased, COALESCE(SUM(amount), 0) FROM hub_windows "
-    "LEFT JOIN hub_leases ON hub_leases.window_id = hub_windows.id "
-    "GROUP BY hub_windows.id, hub_windows.budget, leased HAVING leased <> COALESCE(SUM(amount), 0)"
+    "SELECT hub_workers.name, started_at, seen_at, COUNT(hub_reservations.answer_id) FROM hub_workers "
+    "LEFT JOIN hub_reservations ON hub_reservations.worker = hub_workers.name "
+    "GROUP BY hub_workers.name, started_at, seen_at ORDER BY started_at"
 )
 _FACTS: Final = "SELECT (SELECT version FROM hub_schema), (SELECT MIN(time) FROM hub_ledger)"
 
@@ -475,8 +470,8 @@ def overview(
         people=len(directory.people),
         teams=len(directory.teams),
         workers=tuple(
-            WorkerState(name, started_at, seen_at, not is_gone and now - seen_at < _SILENT_SECONDS, int(budgets))
-            for name, started_at, seen_at, is_gone, budgets in store.read(_WORKERS)
+            WorkerState(name, started_at, seen_at, now - seen_at < _SILENT_SECONDS, int(answers))
+            for name, started_at, seen_at, answers in store.read(_WORKERS)
         ),
         database=_database(store, directory),
         changes=tuple(
@@ -508,7 +503,7 @@ def _budgets(store: HubStore, directory: Directory, rules: Iterable[BudgetRule],
 
 def _budget(directory: Directory, rule: BudgetRule, window: Any, now: float) -> BudgetState:
     """A budget in its present window; one that was not opened yet holds nothing."""
-    ends_at, spent, leased, overrun = window or (span_at(rule, now).ends_at, 0, 0, 0)
+    ends_at, spent, reserved, highest = window or (span_at(rule, now).ends_at, 0, 0, 0)
     kind, name = rule.owner
     key = directory.keys.get(name) if kind is OwnerKind.KEY else None
     person = directory.people.get(_person_of(directory, rule) or "")
@@ -522,18 +517,15 @@ def _budget(directory: Directory, rule: BudgetRule, window: Any, now: float) -> 
         time_zone=rule.time_zone,
         limit=rule.limit,
         spent=int(spent),
-        reserved=int(leased),
-        overrun=int(overrun),
+        reserved=int(reserved),
+        overrun=max(0, int(spent) - int(highest)),
         ends_at=ends_at,
     )
 
 
 def _database(store: HubStore, directory: Directory) -> DatabaseState:
     ((schema, since),) = store.read(_FACTS)
-    broken = tuple(
-        f"{budget}: {leased:,} is leased, workers hold {held:,}" for budget, leased, held in store.read(_BROKEN)
-    )
-    return DatabaseState(int(schema), directory.version, since, broken)
+    return DatabaseState(int(schema), directory.version, since, tuple(map(str, store.check())))
 
 
 def _differences(record: DirectoryRecord) -> Iterable[str]:

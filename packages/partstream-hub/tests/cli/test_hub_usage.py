@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from commands import Ended, call, call_process
+from hub.stores import settle
 from pages.read_html import read_html
 from partstream_hub.authentication import code_digest
 from partstream_hub.directory import DOLLAR, BudgetRule, BudgetUnit, Owner, OwnerKind, Period, Person, Put, Team
@@ -49,7 +50,7 @@ def database(tmp_path: Path) -> HubStore:
     rule = BudgetRule(Owner(OwnerKind.PERSON, "ana"), BudgetUnit.MONEY, Period.DAY, 5 * DOLLAR)
     people = (Person("ana", "core", is_admin=True), Person("ben", "core"))
     store.change([Put(Team("core")), *map(Put, people), Put(rule)], "root")
-    store.settle("w1", ROWS)
+    settle(store, "w1", ROWS)
     return store
 
 

@@ -11,6 +11,7 @@ from partstream.lm.parts import TextPart, Usage
 from partstream.lm.provider import LanguageModelChatInformation, LanguageModelChatProvider
 from partstream_hub.app import hub_app
 from partstream_hub.authentication import NewKey, new_key
+from partstream_hub.budgets import WorkerSettings
 from partstream_hub.directory import (
     BudgetRule,
     BudgetUnit,
@@ -24,7 +25,6 @@ from partstream_hub.directory import (
     Team,
 )
 from partstream_hub.hub import HubSettings
-from partstream_hub.leases import WorkerSettings
 from serving.asgi import WAIT
 
 if TYPE_CHECKING:
@@ -34,9 +34,7 @@ if TYPE_CHECKING:
     from hub.stores import HubDatabase
     from partstream.server.application import ServingApp
 
-QUICK = WorkerSettings(
-    heartbeat_seconds=0.05, wait_seconds=0.5, upload_seconds=0.01, silent_seconds=60.0, idle_seconds=0.1
-)
+QUICK = WorkerSettings(heartbeat_seconds=0.05, wait_seconds=10.0, batch_seconds=0.01, silent_seconds=60.0)
 """A worker that needs no seconds for what a test waits for."""
 
 DOLLAR_A_TOKEN = {"inputCost": 100_000_000, "outputCost": 100_000_000}
@@ -139,7 +137,7 @@ async def hub(
     with_tables = database.migrated()
     if made := list(changes):
         with_tables.change(made, "test")
-    chosen = HubSettings(**{"worker": QUICK, "journals": folder / "journals", **settings})
+    chosen = HubSettings(**{"worker": QUICK, "locks": folder / "locks", **settings})
     application = hub_app(provider, database.store(), chosen)
     incoming: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
     outgoing: asyncio.Queue[dict[str, Any]] = asyncio.Queue()

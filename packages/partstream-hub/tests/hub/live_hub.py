@@ -12,9 +12,9 @@ from partstream.server.listening import listening_sockets
 from partstream.server.uvicorn_server import HttpServer
 from partstream_hub.administration import Administration
 from partstream_hub.app import hub_app
+from partstream_hub.budgets import WorkerSettings
 from partstream_hub.directory import DOLLAR, BudgetRule, BudgetUnit, Owner, OwnerKind, Period, Person, Put, Team
 from partstream_hub.hub import HubSettings
-from partstream_hub.leases import WorkerSettings
 from partstream_hub.store.opening import opened_store
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def live_hub(folder: Path) -> Iterator[LiveHub]:
     people = (Person("ana", "core"), Person("root", is_admin=True))
     rule = BudgetRule(Owner(OwnerKind.PERSON, "ana"), BudgetUnit.MONEY, Period.DAY, 5 * DOLLAR)
     administration.store.change([Put(Team("core")), *map(Put, people), Put(rule)], "root")
-    settings = HubSettings(journals=folder / "journals", worker=WorkerSettings(heartbeat_seconds=0.1))
+    settings = HubSettings(locks=folder / "locks", worker=WorkerSettings(heartbeat_seconds=0.1))
     application = hub_app(DemoProvider(), administration.store.another(), settings)
     sockets = listening_sockets("127.0.0.1", 0, SECONDS)
     server = HttpServer(application, sockets, drain_seconds=1.0)

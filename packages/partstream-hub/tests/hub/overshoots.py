@@ -1,13 +1,13 @@
-"""Triggers that note each change of a window after which more is spent and leased than its limit allows, and more than
-before: whatever a test does with a database, what `overshoots` finds behind it stays empty.
+"""Triggers that note each change of a window after which more is spent and reserved than its limit allows, and
+more than before: whatever a test does with a database, what `overshoots` finds behind it stays empty.
 """
 
 from hub.stores import HubDatabase
 from partstream_hub.store.store import HubStore
 
 _TABLE = "CREATE TABLE test_overshoots (window_id BIGINT NOT NULL, used BIGINT NOT NULL, budget_limit BIGINT NOT NULL)"
-_WHEN = "NEW.spent + NEW.leased > NEW.budget_limit AND NEW.spent + NEW.leased > OLD.spent + OLD.leased"
-_NOTE = "INSERT INTO test_overshoots VALUES (NEW.id, NEW.spent + NEW.leased, NEW.budget_limit)"
+_WHEN = "NEW.spent + NEW.reserved > NEW.budget_limit AND NEW.spent + NEW.reserved > OLD.spent + OLD.reserved"
+_NOTE = "INSERT INTO test_overshoots VALUES (NEW.id, NEW.spent + NEW.reserved, NEW.budget_limit)"
 _STATEMENTS = {
     "sqlite": (
         _TABLE,

@@ -5,7 +5,7 @@ with tables. One server of Postgres serves all workers of a run, and ends with t
 """
 
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,9 +14,20 @@ import psycopg
 import pytest
 
 from interop.servers.postgres import NoPostgresError, PostgresServer, shared_server
+from partstream_hub.amounts import Need
+from partstream_hub.directory import BudgetRule
 from partstream_hub.store.opening import opened_engine
 from partstream_hub.store.store import HubStore
-from partstream_hub.store.values import Engine
+from partstream_hub.store.values import (
+    AnswerContent,
+    Batch,
+    Charge,
+    Engine,
+    Granted,
+    LedgerRow,
+    Reserve,
+    Settle,
+)
 
 KINDS = ("sqlite", "postgres")
 
@@ -108,3 +119,23 @@ def hub_database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Hub
 def hub_store(hub_database: HubDatabase) -> HubStore:
     """A store with tables, of each kind."""
     return hub_database.migrated()
+
+
+def row(answer_id: str, *charges: Charge) -> LedgerRow:
+    """An answer of ana."""
+    return LedgerRow(answer_id, 1_700_000_000.0, "k1", "ana", "core", "gpt-5", charges=charges)
+
+
+def reserve(
+    store: HubStore, worker: str, answer_id: str, rule: BudgetRule, amount: int, least: int | None = None
+) -> int | None:
+    """Begins an answer; what is reserved of its one budget, or None."""
+    need = Need(rule, amount, amount if least is None else least)
+    (found,) = store.carry_out(worker, Batch([], reserves=[Reserve(row(answer_id), [need])])).reserved
+    return found.amounts[rule.id] if isinstance(found, Granted) else None
+
+
+def settle(store: HubStore, worker: str, rows: Sequence[LedgerRow], contents: Sequence[AnswerContent] = ()) -> None:
+    """Ends answers, as a worker does."""
+    kept = {one.answer_id: one for one in contents}
+    store.carry_out(worker, Batch([Settle(one, kept.get(one.answer_id)) for one in rows]))

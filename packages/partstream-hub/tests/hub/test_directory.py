@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from hub.stores import HubDatabase
+from hub.stores import HubDatabase, reserve, settle
 from partstream.codec.checks import InvalidArgumentError
 from partstream_hub.directory import (
     AuditLevel,
@@ -35,7 +35,6 @@ from partstream_hub.store.values import (
     DirectoryConflictError,
     HubStoreUnusableError,
     JoinCode,
-    LeaseAsk,
     LedgerRow,
 )
 from rows import one_test_for
@@ -112,7 +111,7 @@ def test_what_was_planned_for_another_version_is_not_done(hub_store: HubStore) -
 def test_a_person_leaves_with_keys_and_budgets_and_what_was_spent_stays(hub_store: HubStore) -> None:
     hub_store.change(ALL, "ana")
     window = hub_store.open_windows([OF_TEAM])[OF_TEAM.id].id
-    hub_store.settle("w1", [LedgerRow("a1", 1.7e9, "k1", "ana", "core", "gpt-5", charges=(Charge(window, 5),))])
+    settle(hub_store, "w1", [LedgerRow("a1", 1.7e9, "k1", "ana", "core", "gpt-5", charges=(Charge(window, 5),))])
     change = hub_store.change([Remove(EntryKind.PERSON, "ana")], "bob")
     directory = hub_store.directory()
     assert directory is not None
@@ -143,17 +142,15 @@ def test_who_changed_what_is_noted_without_a_digest(hub_store: HubStore) -> None
     assert all("digest" not in (one.before or {}) and "digest" not in (one.after or {}) for one in hub_store.records())
 
 
-def test_a_limit_that_changes_holds_at_once_and_a_lower_one_recalls(hub_store: HubStore) -> None:
+def test_a_limit_that_changes_holds_at_once_and_a_lower_one_lets_nothing_begin(hub_store: HubStore) -> None:
     hub_store.change([*ALL[:3], Put(rule := replace(OF_TEAM, limit=1_000))], "ana")
     hub_store.heartbeat("w1")
-    window = hub_store.open_windows([rule])[rule.id].id
-    hub_store.lease("w1", [LeaseAsk(window, 800, 800)])
+    reserve(hub_store, "w1", "a1", rule, 800)
     hub_store.change([Put(replace(rule, limit=500))], "ana")
-    heartbeat = hub_store.heartbeat("w1")
-    assert (heartbeat.windows[window].limit, heartbeat.windows[window].recall) == (500, 1)
-    assert hub_store.lease("w1", [LeaseAsk(window, 1, 1)])[window].granted == 0
+    assert hub_store.open_windows([rule])[rule.id].limit == 500
+    assert reserve(hub_store, "w1", "a2", rule, 1) is None
     hub_store.change([Put(replace(rule, limit=900))], "ana")
-    assert hub_store.lease("w1", [LeaseAsk(window, 500, 1)])[window].granted == 100
+    assert reserve(hub_store, "w1", "a3", rule, 500, 1) == 100
     assert hub_store.check() == []
     # A worker that has not heard of the change cannot open a window with the limit of before.
     hub_store.change([Put(replace(rule, period=Period.DAY, limit=70))], "ana")
@@ -165,7 +162,7 @@ def test_a_budget_that_is_removed_and_comes_back_remembers_what_was_spent(hub_st
     hub_store.change(ALL, "ana")
     hub_store.heartbeat("w1")
     window = hub_store.open_windows([OF_TEAM])[OF_TEAM.id].id
-    hub_store.settle("w1", [LedgerRow("a1", 1.7e9, "k1", "ana", "core", "gpt-5", charges=(Charge(window, 5),))])
+    settle(hub_store, "w1", [LedgerRow("a1", 1.7e9, "k1", "ana", "core", "gpt-5", charges=(Charge(window, 5),))])
     hub_store.change([Remove(EntryKind.BUDGET, OF_TEAM.id)], "ana")
     hub_store.change([Put(again := replace(OF_TEAM, limit=77))], "ana")
     found = hub_store.open_windows([again])[again.id]
@@ -226,12 +223,12 @@ def test_sql_in_a_text_does_nothing(hub_store: HubStore, text: str) -> None:
     hub_store.change(ALL, text)
     hub_store.heartbeat(kept := text.encode(errors="replace").decode().replace("\0", "?")[:900])
     window = hub_store.open_windows([OF_TEAM])[OF_TEAM.id].id
-    hub_store.lease(kept, [LeaseAsk(window, 10, 1)])
+    reserve(hub_store, kept, "a1", OF_TEAM, 10)
     row = LedgerRow(
         "a1", 1.7e9, text, text, text, text, text, text, text, text, text, error=text, outcome=text,
         charges=(Charge(window, 5),),
     )  # fmt: skip
-    hub_store.settle(kept, [row], [AnswerContent("a1", 1.7e9, text, text, text)])
+    settle(hub_store, kept, [row], [AnswerContent("a1", 1.7e9, text, text, text)])
     expected = text.encode(errors="replace").decode().replace("\0", "?")
     found = hub_store.read("SELECT key_id, person, team, model, client, session, wire, error FROM hub_ledger")
     assert set(found[0]) == {expected[:1_000]}
@@ -263,8 +260,8 @@ def test_a_question_of_ones_own_cannot_change_anything(hub_store: HubStore) -> N
 def test_kept_contents_are_deleted_when_they_are_old(hub_store: HubStore) -> None:
     rows = [LedgerRow(name, 1.7e9, "k1", "ana", "core", "gpt-5") for name in ("a1", "a2")]
     contents = [AnswerContent("a1", 100.0, "ana", "old", ""), AnswerContent("a2", 200.0, "ana", "new", "")]
-    hub_store.settle("w1", rows, contents)
-    hub_store.settle("w1", rows, [replace(contents[0], request="another")])
+    settle(hub_store, "w1", rows, contents)
+    settle(hub_store, "w1", rows, [replace(contents[0], request="another")])
     assert hub_store.contents("a1") == contents[0]
     assert hub_store.forget_contents_of(150.0, ()) == 1
     assert hub_store.contents("a1") is None

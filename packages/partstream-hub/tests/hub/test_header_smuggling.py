@@ -66,7 +66,7 @@ def test_no_way_to_write_headers_makes_one_person_another(hub_database: HubDatab
         bob, more = person("bob")
         hub_database.migrated().change([*changes, *more], "test")
         keys = {"ana": ana.key.secret.reveal(), "bob": bob.key.secret.reveal()}
-        application = hub_app(Seller(), hub_database.store(), HubSettings(worker=QUICK, journals=tmp_path / "journals"))
+        application = hub_app(Seller(), hub_database.store(), HubSettings(worker=QUICK, locks=tmp_path / "locks"))
         async with served(application) as url:
             return {
                 name: await _told(url, [one.format(**keys) for one in lines], f"/hub/v1/me?key={keys['ana']}")

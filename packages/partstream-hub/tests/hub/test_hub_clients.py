@@ -29,7 +29,7 @@ async def _asked(database: HubDatabase, folder: Path, wire: str, stream: bool, *
 
     ana, known = person("ana")
     database.migrated().change([*known, *changes], "test")
-    application = hub_app(Seller(), database.store(), HubSettings(worker=QUICK, journals=folder / "journals"))
+    application = hub_app(Seller(), database.store(), HubSettings(worker=QUICK, locks=folder / "locks"))
     seen: list[int] = []
     application.on_did_finish_answer(lambda answer: seen.append(answer.status))
     async with served(application) as url:

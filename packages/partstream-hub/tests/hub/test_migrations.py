@@ -6,11 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from hub.stores import HubDatabase
-from hub.test_leases import row
+from hub.stores import HubDatabase, reserve, row, settle
 from partstream_hub.directory import BudgetRule, BudgetUnit, Owner, OwnerKind, Period
 from partstream_hub.store.store import VERSIONS, migrated
-from partstream_hub.store.values import Charge, HubStoreUnusableError, Lease, LeaseAsk
+from partstream_hub.store.values import Charge, HubStoreUnusableError
 
 RULE = BudgetRule(Owner(OwnerKind.TEAM, "core"), BudgetUnit.MONEY, Period.TOTAL, 1_000)
 
@@ -57,12 +56,12 @@ def first_database(hub_database: HubDatabase) -> HubDatabase:
 KEY = ("k1", b"d" * 32, "ana", "laptop", 1_700_000_000.0, None, None, "{}")
 
 
-def test_there_are_two_upgrades(hub_database: HubDatabase) -> None:
-    assert len(VERSIONS) == 3
-    assert [hub_database.store().migrate() for _ in range(2)] == [0, 3]
+def test_there_are_three_upgrades(hub_database: HubDatabase) -> None:
+    assert len(VERSIONS) == 4
+    assert [hub_database.store().migrate() for _ in range(2)] == [0, 4]
 
 
-@pytest.mark.parametrize("stops", [(), (2,)], ids=["at once", "one after the other"])
+@pytest.mark.parametrize("stops", [(), (2, 3)], ids=["at once", "one after the other"])
 def test_a_database_of_the_first_version_works_on_with_all_that_is_in_it(
     first_database: HubDatabase, stops: tuple[int, ...]
 ) -> None:
@@ -78,23 +77,49 @@ def test_a_database_of_the_first_version_works_on_with_all_that_is_in_it(
     assert directory.keys["k1"].digest == b"d" * 32
     assert directory.budgets_of(directory.keys["k1"]) == (RULE,)
     assert [record.action for record in store.records()] == ["add team core"]
-    assert store.read("SELECT answer_id, day, nanodollars FROM hub_ledger") == [("a1", 19_675, 250)]
+    # What a worker had leased counts as spent: what its answers took is unknown.
+    assert store.read("SELECT answer_id, nanodollars, outcome, charges FROM hub_ledger ORDER BY answer_id") == [
+        ("a1", 250, "completed", '{"1":250}'),
+        ("lease-w1-1", None, "lost", '{"1":300}'),
+    ]
+    assert store.read("SELECT day FROM hub_ledger WHERE answer_id = 'a1'") == [(19_675,)]
     assert store.check() == []
 
-    # The worker of before goes on where it was, and what is new works with what is old.
-    heartbeat = store.heartbeat("w1", [1])
-    assert (heartbeat.workers["w1"].counter, heartbeat.leases) == (13, {1: Lease(300)})
-    assert store.settle("w1", [row("a1", Charge(1, 250)), row("a2", Charge(1, 100))]).held == {1: 200}
-    assert store.expire("w1") == {1: 200}
-    assert store.heartbeat("w1").leases == {1: Lease(200)}
-    assert store.lease("w1", [LeaseAsk(1, 10_000, 1)])[1].granted == 450
+    # What is new works with what is old.
+    assert store.heartbeat("w1").live_workers == 1
+    assert reserve(store, "w1", "a2", RULE, 10_000, 1) == 450
+    settle(store, "w1", [row("a1", Charge(1, 250)), row("a2", Charge(1, 100))])
+    assert store.open_windows([RULE])[RULE.id].spent == 650
+    assert store.check() == []
+
+
+def test_what_was_leased_and_forfeited_before_reservations_counts_as_spent(hub_database: HubDatabase) -> None:
+    engine = hub_database.engine()
+    migrated(engine, up_to=3)
+    for statement in (
+        (
+            "INSERT INTO hub_windows (id, budget, starts_at, ends_at, budget_limit, spent, leased, overrun,"
+            " highest_limit) VALUES (1, 'team/core/money/total', 0, NULL, 1000, 250, 300, 70, 1000)"
+        ),
+        "INSERT INTO hub_leases (window_id, worker, amount, forfeited) VALUES (1, 'w1', 100, 250), (1, 'w2', 200, 0)",
+        (
+            "INSERT INTO hub_ledger (answer_id, time, settled_at, key_id, person, model, provider, upstream_model,"
+            " client, wire, is_estimated, status, outcome, worker, charges) VALUES ('a1', 1, 2, 'k1', 'ana', 'm', '',"
+            " '', '', '', FALSE, 200, 'completed', 'w1', '{\"1\":70}')"
+        ),
+    ):
+        engine.run(lambda work, statement=statement: work.run(statement))
+    store = hub_database.store()
+    store.migrate()
+    window = store.open_windows([RULE])[RULE.id]
+    assert (window.spent, window.reserved, window.overrun) == (620, 0, 0)
     assert store.check() == []
 
 
 def test_tables_of_a_newer_version_are_left_alone(hub_database: HubDatabase) -> None:
     store = hub_database.migrated()
     hub_database.engine().run(lambda work: work.run("UPDATE hub_schema SET version = 99"))
-    with pytest.raises(HubStoreUnusableError, match="got tables of version 99, expected 3 or lower: update partstream"):
+    with pytest.raises(HubStoreUnusableError, match="got tables of version 99, expected 4 or lower: update partstream"):
         store.migrate()
 
 
@@ -117,7 +142,7 @@ def test_workers_that_start_at_once_make_the_tables_once(hub_database: HubDataba
 
     with ThreadPoolExecutor(4) as threads:
         found = [one.result(30) for one in [threads.submit(start) for _ in range(4)]]
-    assert sorted(found) == [0, 3, 3, 3]
+    assert sorted(found) == [0, 4, 4, 4]
 
 
 def test_a_file_that_is_no_database_is_refused_with_its_name_and_left_alone(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from hub.stores import reserve, settle
 from partstream_hub.directory import (
     DOLLAR,
     BudgetRule,
@@ -22,7 +23,7 @@ from partstream_hub.directory import (
     RevokeKey,
     Team,
 )
-from partstream_hub.store.values import Charge, JoinCode, LeaseAsk, LedgerRow
+from partstream_hub.store.values import Charge, JoinCode, LedgerRow
 from partstream_hub.usage import OWNER, GroupBy, overview, reader_of
 
 if TYPE_CHECKING:
@@ -67,9 +68,10 @@ def store(hub_database: HubDatabase) -> HubStore:
     team, own = windows[RULES[0].id].id, windows[RULES[1].id].id
     made.heartbeat("w1")
     made.heartbeat("w2")
-    made.lease("w1", [LeaseAsk(team, 4 * DOLLAR, DOLLAR), LeaseAsk(own, 2 * DOLLAR, DOLLAR)])
+    reserve(made, "w1", "r1", RULES[0], 3 * DOLLAR)
+    reserve(made, "w1", "r2", RULES[1], DOLLAR)
     charges = (Charge(team, DOLLAR), Charge(own, DOLLAR))
-    made.settle("w1", [answer("a1", "ana", DOLLAR, charges), answer("b1", "ben", 0)])
+    settle(made, "w1", [answer("a1", "ana", DOLLAR, charges), answer("b1", "ben", 0)])
     return made
 
 
@@ -157,12 +159,14 @@ def test_values_of_changes_are_amounts_and_times_as_people_read_them(store: HubS
     assert re.fullmatch(r"revoked_at: none → \d{4}-\d\d-\d\d \d\d:\d\d UTC", at)
 
 
-def test_leases_that_do_not_add_up_are_named(store: HubStore, hub_database: HubDatabase):
+def test_budgets_that_do_not_add_up_are_named(store: HubStore, hub_database: HubDatabase):
     engine = hub_database.engine()
-    engine.run(lambda work: work.run("UPDATE hub_windows SET leased = leased + 5 WHERE budget = ?", (RULES[1].id,)))
+    engine.run(lambda work: work.run("UPDATE hub_windows SET reserved = reserved + 5 WHERE budget = ?", (RULES[1].id,)))
     database = seen(store, None).database
     assert database is not None
-    assert database.broken == (f"{RULES[1].id}: {DOLLAR + 5:,} is leased, workers hold {DOLLAR:,}",)
+    assert database.broken == (
+        f"{RULES[1].id}, window 2: got {DOLLAR + 5:,} reserved, expected the sum of the reservations, {DOLLAR:,}",
+    )
 
 
 def test_a_code_for_the_page_gives_a_key_that_asks_no_model(store: HubStore):

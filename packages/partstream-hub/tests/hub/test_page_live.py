@@ -9,6 +9,7 @@ import httpx2
 import pytest
 
 from hub.live_hub import LiveHub, live_hub
+from hub.stores import settle
 from inspector.browser import Watched, axe_findings
 from partstream.upstream.hub import editor_link
 from partstream_hub.page.routes import one_time_link
@@ -72,7 +73,7 @@ def answered(hub: LiveHub, answer_id: str, person: str, **changes: object) -> No
         "model": "demo",
     }
     row = LedgerRow(answer_id, time.time() - 1, "k1", person, **{**known, **changes})  # type: ignore[arg-type]
-    hub.administration.store.settle("test", [row])
+    settle(hub.administration.store, "test", [row])
 
 
 def opened(page: Page, hub: LiveHub, person: str) -> str:

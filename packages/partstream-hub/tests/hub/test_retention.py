@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from hub.stores import HubDatabase
+from hub.stores import HubDatabase, settle
 from partstream_hub.app import Retention, forget_old
 from partstream_hub.directory import AuditLevel, EntryKind, Person, Policy, Put, Remove, Team
 from partstream_hub.store.store import HubStore
@@ -29,7 +29,7 @@ def store(hub_database: HubDatabase) -> HubStore:
         times = {f"{name}-{days}": NOW - days * DAY for days in AGES}
         rows = [LedgerRow(answer, time, "k1", name, team, "m") for answer, time in times.items()]
         kept = [AnswerContent(answer, time, name, "request", "answer") for answer, time in times.items()]
-        store.settle("w1", rows, kept)
+        settle(store, "w1", rows, kept)
     store.change([Remove(EntryKind.PERSON, "di")], "tests")
     return store
 

@@ -15,8 +15,8 @@ from partstream.tokens.ledger import Ledger, open_ledger
 from partstream.tokens.records import Sample
 from partstream.upstream.requests import RefusedFields
 from partstream_hub.app import hub_app
+from partstream_hub.budgets import WorkerSettings
 from partstream_hub.hub import HubSettings
-from partstream_hub.leases import WorkerSettings
 from partstream_hub.shared_counts import SharedCounts, UseStore
 from partstream_hub.store.store import HubStore
 from partstream_hub.store.values import LearnedRow, StoreUnreachableError
@@ -210,7 +210,7 @@ def test_the_workers_of_a_hub_share_what_their_providers_learn(
     monkeypatch.setattr("partstream_hub.shared_counts._SECONDS", 0.02)
     hub_database.migrated()
     ledgers = [Ledger(), Ledger()]
-    settings = HubSettings(journals=tmp_path / "journals", worker=WorkerSettings(heartbeat_seconds=0.05))
+    settings = HubSettings(locks=tmp_path / "locks", worker=WorkerSettings(heartbeat_seconds=0.05))
     lives = [
         hub_app(DemoProvider(), hub_database.store(), replace(settings, token_ledger=ledger))._state.lifetimes
         for ledger in ledgers

@@ -11,16 +11,14 @@ import psycopg
 import pytest
 from psycopg import conninfo
 
-from hub.stores import HubDatabase
-from hub.test_leases import RULE, row
+from hub.stores import HubDatabase, reserve, row, settle
+from hub.test_reservations import RULE
 from interop.servers.postgres import PostgresServer
 from partstream_hub.store.opening import opened_store
 from partstream_hub.store.values import (
     Charge,
     DriverMissingError,
     HubStoreUnusableError,
-    Lease,
-    LeaseAsk,
     StoreUnreachableError,
 )
 
@@ -43,17 +41,18 @@ def test_a_database_that_was_stopped_is_used_again_when_it_is_back(own_postgres:
     store.migrate()
     store.heartbeat("w1")
     window = store.open_windows([RULE])[RULE.id].id
-    store.lease("w1", [LeaseAsk(window, 600, 600)])
+    reserve(store, "w1", "a1", RULE, 600)
 
     own_postgres.stop()
     for _ in range(3):
         with pytest.raises(StoreUnreachableError) as raised:
-            store.settle("w1", [row("a1", Charge(window, 100))])
+            settle(store, "w1", [row("a1", Charge(window, 100))])
         assert 0 < raised.value.retry_after <= 5
     own_postgres.start()
 
-    assert eventually(lambda: store.settle("w1", [row("a1", Charge(window, 100))])).held == {window: 500}
-    assert store.heartbeat("w1").leases == {window: Lease(500)}
+    eventually(lambda: settle(store, "w1", [row("a1", Charge(window, 100))]))
+    found = store.open_windows([RULE])[RULE.id]
+    assert (found.spent, found.reserved) == (100, 0)
     assert store.check() == []
     store.close()
 
@@ -66,7 +65,7 @@ def test_a_connection_that_was_cut_while_nobody_used_it_costs_nobody_an_error(
     store.heartbeat("w1")
     ((backend,),) = store.read("SELECT pg_backend_pid()")
     postgres_administration.execute("SELECT pg_terminate_backend(%s, 5000)", [backend])
-    assert store.heartbeat("w1").workers["w1"].counter == 2
+    assert store.heartbeat("w1").live_workers == 1
     assert store.read("SELECT pg_backend_pid()") != [(backend,)]
     database.close()
 
@@ -141,7 +140,7 @@ def test_a_file_that_another_process_holds_for_too_long_is_unreachable_and_then_
             second.heartbeat("w2")
 
     first._engine.run(meanwhile)
-    assert second.heartbeat("w2").workers["w2"].counter == 1
+    assert second.heartbeat("w2").live_workers == 1
     database.close()
 
 

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from hub.stores import settle
 from partstream.errors import UnexpectedValueError
 from partstream_hub.store.values import LedgerRow
 from partstream_hub.usage import NOTHING, GroupBy, Sums, added, days_until, read_usage
@@ -84,7 +85,7 @@ def settled(store: HubStore, rows: Sequence[LedgerRow]) -> tuple[list[LedgerRow]
     """Enters rows into the ledger, in days of their own; gives those of three whole days, and these days."""
     begins = next(WEEKS) * 7 * DAY
     moved = [replace(row, time=row.time + begins) for row in rows]
-    store.settle("w1", moved)
+    settle(store, "w1", moved)
     inside = [row for row in moved if begins <= row.time < begins + 3 * DAY]
     return inside, days_until(begins + 2.5 * DAY, 3, UTC, "UTC")
 
@@ -128,7 +129,7 @@ def test_one_person_is_added_up_alone(hub_store: HubStore):
         LedgerRow("a", 0.0, "k1", "ana", "core", "gpt-5", input_tokens=10, output_tokens=1, nanodollars=7),
         LedgerRow("b", 1.0, "k2", "ben", "core", "gpt-5", input_tokens=90, output_tokens=9, nanodollars=70),
     ]
-    hub_store.settle("w1", rows)
+    settle(hub_store, "w1", rows)
     days = days_until(3.0, 1, UTC, "UTC")
     report = read_usage(hub_store, days, (GroupBy.MODEL, GroupBy.KEY), person="ana")
     assert report.total.nanodollars == 7
@@ -140,8 +141,8 @@ def test_one_person_is_added_up_alone(hub_store: HubStore):
 def test_an_answer_that_is_settled_twice_counts_once(hub_database: HubDatabase):
     first, second = hub_database.migrated(), hub_database.store()
     row = LedgerRow("a", 0.0, "k1", "ana", None, "gpt-5", input_tokens=10, output_tokens=1, nanodollars=7)
-    first.settle("w1", [row])
-    second.settle("w2", [row])
+    settle(first, "w1", [row])
+    settle(second, "w2", [row])
     assert read_usage(first, days_until(3.0, 1, UTC, "UTC"), GroupBy).total.answers == 1
 
 

@@ -7,10 +7,10 @@ from zoneinfo import ZoneInfo
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from hub.stores import HubDatabase
-from partstream_hub.amounts import span_at
+from hub.stores import HubDatabase, reserve, row
+from partstream_hub.amounts import Need, span_at
 from partstream_hub.directory import BudgetRule, BudgetUnit, Owner, OwnerKind, Period
-from partstream_hub.store.values import LeaseAsk
+from partstream_hub.store.values import Batch, Reserve
 from rows import one_test_for
 
 ZONES = (
@@ -79,14 +79,16 @@ def test_the_next_window_begins_empty_by_the_time_of_the_database(hub_database: 
     store.heartbeat("w1")
     first = store.open_windows([rule])[rule.id]
     assert first.ends_at == first.starts_at + 25 * 3600
-    store.lease("w1", [LeaseAsk(first.id, 1_000, 1_000)])
+    assert reserve(store, "w1", "a1", rule, 1_000) == 1_000
     now = first.ends_at - 1
     assert store.open_windows([rule])[rule.id].free == 0
     now = first.ends_at
     second = store.open_windows([rule])[rule.id]
     assert (second.starts_at, second.free) == (first.ends_at, 1_000)
-    grant = store.lease("w1", [LeaseAsk(first.id, 1, 1)])[first.id]
-    assert (grant.granted, grant.is_over) == (0, True)
+    # A worker that knows the first window alone reserves of the second.
+    batch = Batch([], reserves=[Reserve(row("a2"), [Need(rule, 300, 300)])], windows={rule.id: first.id})
+    assert store.carry_out("w1", batch).reserved[0][0] == {rule.id: second.id}
+    assert store.open_windows([rule])[rule.id].reserved == 300
 
 
 def test_a_window_that_is_open_keeps_its_end_when_the_time_zone_changes(hub_database: HubDatabase) -> None:

@@ -6,7 +6,7 @@
 
 A frame holds nothing of the hub, so it needs no key. There is no cookie and no CORS: a page of another site cannot
 send the key, because it does not have it, and cannot read an answer. The database is read in a thread of its own over a
-connection of its own, so that no page makes a worker wait that leases or settles.
+connection of its own, so that no page makes a worker wait that reserves or settles.
 
 The page that a link to join opens is the same for every person, and holds neither a code nor a name: its script takes
 the code, which follows `#` in its URL, and gives the hub nothing until the person wants it. A link that opens the page

@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 
 from partstream.codec.system import DATA, closed_on_error, use_write_ahead_log
 from partstream_hub.store.store import HubStore
-from partstream_hub.store.values import Access, HubStoreUnusableError, StoreUnreachableError, places
+from partstream_hub.store.values import Access, HubStoreUnusableError, StoreUnreachableError
 
 if TYPE_CHECKING:
     from partstream_hub.store.values import Engine, Query, Transaction
@@ -41,15 +41,16 @@ _AROUND: Final = {
     Access.WRITE: ("PRAGMA synchronous = NORMAL", "BEGIN IMMEDIATE", "PRAGMA synchronous = NORMAL"),
     Access.WRITE_DURABLY: ("PRAGMA synchronous = FULL", "BEGIN IMMEDIATE", "PRAGMA synchronous = NORMAL"),
 }
-"""What is said before a transaction, to begin it, and after it. A power cut, which may take the last transactions of a
-file that is written without waiting for the disk, ends all workers of a file too, with their leases; but what they have
-settled must be there."""
+"""What is said before a transaction, to begin it, and after it. A power cut may take the last transactions of a file
+that is written without waiting for the disk. It ends all workers of a file too, whose heartbeats are durable where
+answers were settled: what was settled is on the disk within a second."""
 _WORDS: Final = {
     "counted": "INTEGER PRIMARY KEY AUTOINCREMENT",
     "real": "REAL",
     "bytes": "BLOB",
     "chance": "lower(hex(randomblob(16)))",
     "day_of_time": "CAST(time / 86400 AS INTEGER)",
+    "now": "CAST(strftime('%s', 'now') AS INTEGER)",
 }
 
 
@@ -161,18 +162,6 @@ class _SqliteTransaction:
 
     def run_many(self, statement: str, rows: Iterable[Sequence[object]]) -> None:
         self._connection.executemany(statement, map(tuple, rows))
-
-    def insert_new(self, table: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> set[object]:
-        known: set[object] = set()
-        keys = [row[0] for row in rows]
-        for start in range(0, len(keys), _MOST_PLACES):
-            some = keys[start : start + _MOST_PLACES]
-            question = f"SELECT {columns[0]} FROM {table} WHERE {columns[0]} IN ({places(len(some))})"  # noqa: S608
-            known.update(key for (key,) in self.rows(question, some))
-        new = [row for row in rows if row[0] not in known]
-        insert = f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({places(len(columns))})"  # noqa: S608
-        self.run_many(insert, new)
-        return {row[0] for row in new}
 
     def now(self) -> float:
         return self._clock()

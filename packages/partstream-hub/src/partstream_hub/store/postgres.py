@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
-from partstream.codec.json_codec import dumps
 from partstream_hub.store.values import Access, DriverMissingError, HubStoreUnusableError, StoreUnreachableError
 
 if TYPE_CHECKING:
@@ -51,6 +50,7 @@ _FAULTS: Final = (
 try:
     import psycopg
     from psycopg import conninfo, errors
+    from psycopg.types.numeric import Int8Dumper
 except ImportError as error:
     raise DriverMissingError from error
 
@@ -76,11 +76,12 @@ _WORDS: Final = {
     "bytes": "BYTEA",
     "chance": "replace(CAST(gen_random_uuid() AS TEXT), '-', '')",
     "day_of_time": "CAST(floor(time / 86400) AS BIGINT)",
+    "now": "CAST(extract(epoch FROM clock_timestamp()) AS BIGINT)",
 }
 _BEGIN: Final = {
-    Access.READ: "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
-    Access.WRITE: "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE",
-    Access.WRITE_DURABLY: "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE",
+    Access.READ: ("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",),
+    Access.WRITE: ("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE",),
+    Access.WRITE_DURABLY: ("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE", "SET LOCAL synchronous_commit TO on"),
 }
 _SHOWABLE: Final = re.compile(r"[\w./:,-]*", re.ASCII)
 _PORTS: Final = re.compile(r"[\d,]*", re.ASCII)
@@ -135,7 +136,9 @@ class PostgresEngine:
         """Like :meth:`run`, under a lock of the database that other processes wait for."""
 
         def alone(work: Transaction) -> Result:
-            work.rows("SELECT pg_advisory_xact_lock(?, hashtext(current_schema()))", (_MIGRATION_LOCK,))
+            work.rows(
+                "SELECT pg_advisory_xact_lock(CAST(? AS INTEGER), hashtext(current_schema()))", (_MIGRATION_LOCK,)
+            )
             return action(work)
 
         return self.run(alone, Access.WRITE_DURABLY)
@@ -165,7 +168,8 @@ class PostgresEngine:
         try:
             # Statements without rows wait for the next question: most transactions take two or three round trips.
             with connection.pipeline():
-                connection.execute(_BEGIN[access])
+                for statement in _BEGIN[access]:
+                    connection.execute(statement)
                 work = _PostgresTransaction(connection, self._clock)
                 result = action(work)
                 progress.is_committing = True
@@ -188,6 +192,8 @@ class PostgresEngine:
         except psycopg.Error as error:
             fault = next((said for words, said in _FAULTS if words in str(error)), None)
             raise self._explained(error, Access.WRITE, fault and f"{self.where}: {fault}") from None
+        # Else numbers of other sizes have other types, and each of them a statement of its own to be planned.
+        self._connection.adapters.register_dumper(int, Int8Dumper)
         self._rest = 0.0
         return self._connection, True
 
@@ -223,7 +229,11 @@ class _Progress:
         self.is_committing = False
 
 
-_LIMITS: Final = f"-c statement_timeout={_STATEMENT_SECONDS * 1000} -c idle_in_transaction_session_timeout=30000"
+_LIMITS: Final = (
+    f"-c statement_timeout={_STATEMENT_SECONDS * 1000} -c idle_in_transaction_session_timeout=30000"
+    " -c synchronous_commit=off"
+)
+"""Durable transactions wait for the disk, the others do not: one statement less for each of them."""
 
 
 def _parameters(address: str) -> dict[str, Any]:
@@ -269,18 +279,6 @@ class _PostgresTransaction:
     def run_many(self, statement: str, rows: Iterable[Sequence[object]]) -> None:
         with self._connection.cursor() as cursor:
             cursor.executemany(_ours(statement), [tuple(row) for row in rows])
-
-    def insert_new(self, table: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> set[object]:
-        if not rows:
-            return set()
-        # One statement for all rows, whose columns have the types of the table: a quarter less time than one for each.
-        names = ", ".join(columns)
-        insert = (
-            f"INSERT INTO {table} ({names}) SELECT {names} FROM json_populate_recordset(NULL::{table}, ?)"  # noqa: S608
-            f" ON CONFLICT ({columns[0]}) DO NOTHING RETURNING {columns[0]}"
-        )
-        text = dumps([dict(zip(columns, row, strict=True)) for row in rows]).decode()
-        return {key for (key,) in self.rows(insert, (text,))}
 
     def now(self) -> float:
         if self._clock is not None:

@@ -1,7 +1,7 @@
 """The statements of a hub's database: each function is a part of one transaction.
 
-Rows are locked in one order everywhere: the worker, ledger rows by id, windows by number, then leases, which are
-changed only by the holder of the window's lock. So two transactions wait for each other once, and never in a circle.
+Rows are locked in one order everywhere: the worker, reservations, ledger rows by id, windows by number. So two
+transactions wait for each other once, and never in a circle.
 
 The directory is read as a whole and written as the difference of two. An answer is entered into the ledger and charged
 once. Batches of what workers learn of tokens are numbered under a lock, so that a worker that has read up to one has
@@ -9,6 +9,7 @@ missed none. :func:`broken_invariants` checks what always holds, over all rows a
 """
 
 from __future__ import annotations
+import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -19,40 +20,35 @@ from partstream.codec.json_codec import dumps, loads
 from partstream_hub import directory
 from partstream_hub.amounts import span_at
 from partstream_hub.store.values import (
-    SCARCE_SECONDS,
+    BatchResult,
     Change,
+    Charge,
     DirectoryChangedError,
     DirectoryConflictError,
     DirectoryRecord,
-    GivenBack,
-    HeartbeatResult,
+    Drop,
+    Extend,
+    Granted,
     LearnedBatch,
     LearnedRow,
-    Lease,
-    LeaseGrant,
+    LedgerRow,
+    Pulse,
     Query,
-    Settled,
+    Refused,
+    Settle,
     Window,
-    WorkerState,
     content_text,
     name_text,
     places,
 )
 
 if TYPE_CHECKING:
-    from partstream_hub.store.values import AnswerContent, AnswerPart, JoinCode, LeaseAsk, LedgerRow, Transaction
+    from partstream_hub.store.values import Batch, JoinCode, Reserve, Transaction
 
-# ---- Windows and leases ----
+# ---- Windows ----
 
-_COLUMNS: Final = (
-    "SELECT id, budget, starts_at, ends_at, budget_limit, spent, leased, overrun, recall, recalled_at FROM hub_windows"
-)
+_COLUMNS: Final = "SELECT id, budget, starts_at, ends_at, budget_limit, spent, reserved, highest_limit FROM hub_windows"
 _WINDOWS: Final = _COLUMNS + " WHERE id IN ({places}) ORDER BY id"
-_PULSE: Final = (
-    _COLUMNS + " WHERE id IN ({places}) OR id IN (SELECT hub_leases.window_id FROM hub_leases"  # noqa: S608 - ours
-    " JOIN hub_windows AS one ON one.id = hub_leases.window_id"
-    " WHERE hub_leases.worker = ? AND hub_leases.answered < one.recall)"
-)
 _OPEN_NOW: Final = (
     _COLUMNS + " WHERE budget IN ({places}) AND starts_at <= ? AND (ends_at IS NULL OR ends_at > ?) ORDER BY id"
 )
@@ -61,73 +57,24 @@ _OPEN: Final = (
     "INSERT INTO hub_windows (budget, starts_at, ends_at, budget_limit, highest_limit) VALUES (?, ?, ?, ?, ?)"
     " ON CONFLICT (budget, starts_at) DO NOTHING"
 )
-_WRITE_WINDOW: Final = "UPDATE hub_windows SET spent = ?, leased = ?, overrun = ? WHERE id = ?"
-_RECALL: Final = "UPDATE hub_windows SET recall = recall + 1, recalled_at = ? WHERE id = ?"
-
-_LEASES: Final = "SELECT window_id, amount, forfeited, answered FROM hub_leases WHERE worker = ? ORDER BY window_id"
-_WRITE_LEASE: Final = (
-    "INSERT INTO hub_leases (window_id, worker, amount, forfeited, answered) VALUES (?, ?, ?, ?, ?)"
-    " ON CONFLICT (window_id, worker) DO UPDATE"
-    " SET amount = excluded.amount, forfeited = excluded.forfeited, answered = excluded.answered"
+_ADD_TO_WINDOWS: Final = (
+    "WITH more (id, spent, reserved) AS (VALUES {rows}) UPDATE hub_windows"
+    " SET spent = hub_windows.spent + more.spent, reserved = hub_windows.reserved + more.reserved"
+    " FROM more WHERE hub_windows.id = more.id"
 )
-_DROP_LEASE: Final = "DELETE FROM hub_leases WHERE window_id = ? AND worker = ?"
-_UNANSWERED: Final = (
-    "SELECT window_id, worker, amount, answered FROM hub_leases WHERE window_id IN ({places}) AND worker <> ?"
-)
-_COUNTER: Final = "SELECT counter, is_gone FROM hub_workers WHERE name = ?"
-
-
-def held_by(worker: str) -> Query:
-    """Asks for all that a worker holds; for :func:`leases_in`."""
-    return Query(_LEASES, (worker,))
-
-
-def leases_in(rows: Iterable[tuple[Any, ...]]) -> dict[int, Lease]:
-    """Leases by the number of the window."""
-    return {number: Lease(*held) for number, *held in rows}
-
-
-def windows_in(rows: Iterable[tuple[Any, ...]]) -> dict[int, Window]:
-    """Windows by number."""
-    return {row[0]: Window(*row) for row in rows}
 
 
 def locked_windows(work: Transaction, ids: Collection[int]) -> dict[int, Window]:
     """Windows by number, in the order of the numbers, which no other transaction changes before this one is over."""
-    if not ids:
-        return {}
-    return windows_in(work.locked(_WINDOWS.format(places=places(len(ids))), sorted(ids)))
+    return _windows(work.rows_of(_locking(ids))[0]) if ids else {}
 
 
-def leases_of(work: Transaction, worker: str) -> dict[int, Lease]:
-    """All that a worker holds, by the number of the window."""
-    return leases_in(work.rows(_LEASES, (worker,)))
+def _locking(ids: Collection[int]) -> Query:
+    return Query(_WINDOWS.format(places=places(len(ids)) or "NULL"), sorted(ids), is_locking=True)
 
 
-def locked_book(
-    work: Transaction, worker: str, ids: Collection[int]
-) -> tuple[list[tuple[Any, ...]], dict[int, Window], dict[int, Lease]]:
-    """A worker's counter and whether it is gone, windows, and all that the worker holds: locked in this order."""
-    states, windows, leases = work.rows_of(
-        Query(_COUNTER, (worker,), is_locking=True),
-        Query(_WINDOWS.format(places=places(len(ids)) or "NULL"), sorted(ids), is_locking=True),
-        held_by(worker),
-    )
-    return states, windows_in(windows), leases_in(leases)
-
-
-def write_window(work: Transaction, window: Window, *, spent: int = 0, leased: int = 0, overrun: int = 0) -> None:
-    """Adds to what a locked window says."""
-    numbers = window.spent + spent, window.leased + leased, window.overrun + overrun
-    work.run(_WRITE_WINDOW, (*numbers, window.id))
-
-
-def write_lease(work: Transaction, window: int, worker: str, held: Lease) -> None:
-    """Writes what a worker holds of a locked window; nothing is no row."""
-    if held.amount or held.forfeited:
-        work.run(_WRITE_LEASE, (window, worker, *held))
-    else:
-        work.run(_DROP_LEASE, (window, worker))
+def _windows(rows: Iterable[tuple[Any, ...]]) -> dict[int, Window]:
+    return {row[0]: Window(*row) for row in rows}
 
 
 def open_windows(work: Transaction, rules: Sequence[directory.BudgetRule]) -> dict[str, Window]:
@@ -156,94 +103,6 @@ def _open_now(work: Transaction, rules: Sequence[directory.BudgetRule], now: flo
     return {row[1]: Window(*row) for row in rows}
 
 
-def lease(work: Transaction, worker: str, asks: Sequence[LeaseAsk]) -> dict[int, LeaseGrant]:
-    """Leases as much as there is; what a worker gets that is not alive is nothing.
-
-    After a recall no worker gets more than answers need: else one that does not know of it yet could take what others
-    have given back for an answer that waits.
-    """
-    wanted = {ask.window: ask for ask in asks}
-    states, windows, held = locked_book(work, worker, wanted)
-    is_alive = any(not is_gone for _, is_gone in states)
-    now = work.now()
-    grants: dict[int, LeaseGrant] = {}
-    whole = _whole_answers(wanted, windows)
-    for number, window in windows.items():
-        ask, has = wanted[number], held.get(number, Lease(0))
-        is_over = window.ends_at is not None and window.ends_at <= now
-        is_scarce = now < window.recalled_at + SCARCE_SECONDS
-        needed = whole[number] if ask.parts else min(ask.amount, window.free)
-        amount = needed if is_scarce else min(needed + ask.surplus, window.free)
-        if amount < max(ask.least, 1) or is_over or not is_alive:
-            amount = 0
-        else:
-            write_window(work, window, leased=amount)
-            answered = max(has.answered, ask.answered)
-            write_lease(work, number, worker, has._replace(amount=has.amount + amount, answered=answered))
-        after = replace(window, leased=window.leased + amount)
-        grants[number] = LeaseGrant(amount, has.amount + amount, after, is_over=is_over)
-    return _with_unanswered(work, worker, wanted, grants)
-
-
-def _whole_answers(asks: Mapping[int, LeaseAsk], windows: Mapping[int, Window]) -> dict[int, int]:
-    """How much of each window those answers need that can have what they need of all their windows."""
-    left = {number: window.free + asks[number].free for number, window in windows.items()}
-    answers: dict[int, list[tuple[int, AnswerPart]]] = {}
-    for number in windows:
-        for part in asks[number].parts:
-            answers.setdefault(part.answer, []).append((number, part))
-    for _, parts in sorted(answers.items()):
-        if all(left[number] >= part.least for number, part in parts):
-            for number, part in parts:
-                left[number] -= min(part.amount, left[number])
-    return {number: max(0, window.free - max(left[number], 0)) for number, window in windows.items()}
-
-
-def _with_unanswered(
-    work: Transaction, worker: str, wanted: Mapping[int, LeaseAsk], grants: dict[int, LeaseGrant]
-) -> dict[int, LeaseGrant]:
-    """The grants with what others hold of the windows of which not all was granted."""
-    short = sorted(number for number, grant in grants.items() if grant.granted < wanted[number].amount)
-    if not short:
-        return grants
-    for number, holder, amount, answered in work.rows(_UNANSWERED.format(places=places(len(short))), (*short, worker)):
-        recall = wanted[number].recall
-        if amount and (not recall or answered < recall):
-            unanswered = {**grants[number].unanswered, holder: amount}
-            grants[number] = grants[number]._replace(unanswered=unanswered)
-    return grants
-
-
-def give_back(
-    work: Transaction, worker: str, counter: int, amounts: Mapping[int, int], recalls: Mapping[int, int]
-) -> GivenBack:
-    """Gives back what a worker does not need, and notes which recalls it has answered."""
-    numbers = amounts.keys() | recalls.keys()
-    states, windows, held = locked_book(work, worker, numbers)
-    is_done = any(found == counter for found, _ in states)
-    for number, window in windows.items() if is_done else ():
-        if (has := held.get(number)) is None:
-            continue
-        amount = min(max(amounts.get(number, 0), 0), has.amount)
-        answered = max(has.answered, recalls.get(number, 0))
-        held[number] = Lease(has.amount - amount, has.forfeited, answered)
-        if amount:
-            write_window(work, window, leased=-amount)
-        write_lease(work, number, worker, held[number])
-    return GivenBack(is_done, {number: held[number].amount if number in held else 0 for number in numbers})
-
-
-def ask_recall(work: Transaction, windows: Mapping[int, int]) -> dict[int, int]:
-    """Asks all workers for what they hold of windows and do not use, unless another has asked since."""
-    recalls: dict[int, int] = {}
-    for number, window in locked_windows(work, windows).items():
-        recalls[number] = window.recall
-        if window.recall <= windows[number]:
-            recalls[number] += 1
-            work.run(_RECALL, (work.now(), number))
-    return recalls
-
-
 # ---- The directory ----
 
 Value = TypeVar("Value")
@@ -258,10 +117,7 @@ _RECORDS: Final = (
 )
 _LAST_VERSION: Final = 2**62
 _OPEN_WINDOWS: Final = "SELECT id FROM hub_windows WHERE budget = ? AND (ends_at IS NULL OR ends_at > ?)"
-_NEW_LIMIT: Final = (
-    "UPDATE hub_windows SET budget_limit = ?, recall = recall + ?,"
-    " highest_limit = CASE WHEN highest_limit < ? THEN ? ELSE highest_limit END WHERE id = ?"
-)
+_NEW_LIMIT: Final = "UPDATE hub_windows SET budget_limit = ?, highest_limit = ? WHERE id = ?"
 
 
 class _Table(NamedTuple):
@@ -392,13 +248,13 @@ def change_directory(
     for table, _, _, entry in differences:
         if entry is not None:
             work.run(table.put, table.row(entry))
-    # Gives the open windows of rules the limits that hold now; where one is lower, workers give back what is free.
+    # Gives the open windows of rules the limits that hold now.
     rules = [entry for _, _, _, entry in differences if isinstance(entry, directory.BudgetRule)]
     limits = {window: rule.limit for rule in rules for (window,) in work.rows(_OPEN_WINDOWS, (rule.id, now))}
     for number, window in locked_windows(work, limits).items():
         limit = limits[number]
         if window.limit != limit:
-            work.run(_NEW_LIMIT, (limit, int(limit < window.limit), limit, limit, number))
+            work.run(_NEW_LIMIT, (limit, max(limit, window.highest_limit), number))
     records = tuple(_recorded(one, after.version, now, by) for one in differences)
     work.run(_NEXT_VERSION, (after.version,))
     for one in records:
@@ -470,81 +326,245 @@ _LEDGER: Final = (
 _CONTENTS: Final = ("answer_id", "time", "person", "request", "response")
 _DAY: Final = 86_400
 
-_GONE: Final = "UPDATE hub_workers SET is_gone = TRUE WHERE name = ?"
-_LEFT: Final = "DELETE FROM hub_workers WHERE name = ?"
+_RESERVATIONS: Final = ("answer_id", "worker", "amounts", "money", "lost")
+_RELEASE: Final = "DELETE FROM hub_reservations WHERE answer_id IN ({places}) RETURNING answer_id, amounts"
+_RUNNING: Final = "SELECT answer_id, amounts FROM hub_reservations WHERE answer_id IN ({places}) ORDER BY answer_id"
+_EXTEND: Final = "UPDATE hub_reservations SET amounts = ? WHERE answer_id = ?"
+_LOST_ROWS: Final = (
+    "SELECT answer_id, charges FROM hub_ledger WHERE answer_id IN ({places}) AND outcome = 'lost' ORDER BY answer_id"
+)
+_REMOVE_ROWS: Final = "DELETE FROM hub_ledger WHERE answer_id IN ({places})"
+_OF_WORKER: Final = "SELECT answer_id, amounts, money, lost FROM hub_reservations WHERE worker = ? ORDER BY answer_id"
+_RELEASE_WORKER: Final = "DELETE FROM hub_reservations WHERE worker = ?"
+
+LOST: Final = "lost"
+"""The outcome of an answer whose worker died before its end."""
+_LOST_FIELDS: Final = (
+    "answer_id", "time", "key_id", "person", "team", "model", "provider", "upstream_model", "client", "session", "wire",
+)  # fmt: skip
 
 
-def settle(work: Transaction, worker: str, rows: Sequence[LedgerRow], contents: Sequence[AnswerContent]) -> Settled:
-    """Enters answers and charges those that are new."""
-    by_id = {row.answer_id: row for row in rows}
-    ordered = [by_id[answer_id] for answer_id in sorted(by_id)]
-    settled_at = work.now()
-    new = work.insert_new("hub_ledger", _LEDGER, [_parameters(row, worker, settled_at) for row in ordered])
-    kept = {one.answer_id: one for one in contents if one.answer_id in new}
-    texts = (
-        (one.answer_id, one.time, name_text(one.person), content_text(one.request), content_text(one.response))
-        for _, one in sorted(kept.items())
+class IncompleteBatchError(Exception):
+    """A batch has to be begun again: with the next windows of rules, or with more windows that are locked at once."""
+
+    def __init__(self, rules: Sequence[directory.BudgetRule] = (), windows: Collection[int] = ()) -> None:
+        super().__init__(rules, windows)
+        self.rules = rules
+        self.windows = windows
+
+
+def carry_out(work: Transaction, worker: str, batch: Batch, also: Collection[int] = ()) -> BatchResult:
+    """Ends, extends and begins answers, in this order; see :meth:`partstream_hub.store.store.HubStore.carry_out`."""
+    known, changes = batch.windows, _Changes()
+    rules = {need.rule.id: need.rule for one in batch.reserves for need in one.needs}
+    numbers = {number for one in batch.ended for number in one.windows}.union(also)
+    numbers |= {number for one in batch.extends for number in one.amounts} | {known[rule] for rule in rules}
+    windows = _end(work, worker, batch.ended, changes, numbers)
+    running: dict[str, dict[int, int]] = {}
+    if batch.extends:
+        ids = sorted({one.answer_id for one in batch.extends})
+        rows = work.locked(_RUNNING.format(places=places(len(ids))), ids)
+        running = {answer_id: _amounts(text) for answer_id, text in rows}
+    now = work.now() if rules else 0.0
+    if over := [rule for rule in rules.values() if not _is_open(windows.get(known[rule.id]), now)]:
+        raise IncompleteBatchError(over)
+    extended = [_extended(work, one, running.get(one.answer_id), windows, changes) for one in batch.extends]
+    reserved = [_reserved(one, known, windows, changes) for one in batch.reserves]
+    changes.write(work)
+    begun = [
+        _reservation(one, worker, granted)
+        for one, granted in zip(batch.reserves, reserved, strict=True)
+        if isinstance(granted, Granted)
+    ]
+    if begun:
+        work.run(*_inserting("hub_reservations", _RESERVATIONS, begun)[:2])
+    return BatchResult(extended, reserved)
+
+
+def _inserting(table: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> Query:
+    """Inserts rows whose first column, which is the table's key, is not there yet; asks which keys those are."""
+    values = ", ".join([f"({places(len(columns))})"] * len(rows))
+    statement = (
+        f"INSERT INTO {table} ({', '.join(columns)}) VALUES {values}"  # noqa: S608 - names of ours
+        f" ON CONFLICT ({columns[0]}) DO NOTHING RETURNING {columns[0]}"
     )
-    work.insert_new("hub_contents", _CONTENTS, [*texts])
-    due: Counter[int] = Counter()
-    for row in ordered:
-        for window, amount in _charges(row).items():
-            due[window] += amount if row.answer_id in new else 0
-    _charge(work, worker, due)
-    held = leases_of(work, worker)
-    return Settled(frozenset(by_id), {number: held[number].amount if number in held else 0 for number in due})
+    return Query(statement, [value for row in rows for value in row])
 
 
-def _charge(work: Transaction, worker: str, due: Mapping[int, int]) -> None:
-    """Charges what is due; the windows of answers that were there already are locked too, so that they can be read."""
-    windows = locked_windows(work, due)
-    held = leases_of(work, worker) if windows else {}
-    for number, window in windows.items():
-        has, amount = held.get(number, Lease(0)), due[number]
-        forfeited = min(amount, has.forfeited)  # what was taken from the worker counts as spent already
-        leased = min(amount - forfeited, has.amount)
-        free = min(amount - forfeited - leased, window.free)
-        overrun = amount - forfeited - leased - free
-        write_window(work, window, spent=leased + free, leased=-leased, overrun=overrun)
-        rest = has._replace(amount=has.amount - leased, forfeited=has.forfeited - forfeited)
-        write_lease(work, number, worker, rest)
+class _Changes:
+    """By how much a transaction changes windows, by their numbers."""
+
+    def __init__(self) -> None:
+        self.spent: Counter[int] = Counter()
+        self.reserved: Counter[int] = Counter()
+
+    def write(self, work: Transaction) -> None:
+        """Adds them to the windows, which are locked."""
+        numbers = sorted({number for counter in (self.spent, self.reserved) for number in counter if counter[number]})
+        if numbers:
+            rows = [value for number in numbers for value in (number, self.spent[number], self.reserved[number])]
+            work.run(_ADD_TO_WINDOWS.format(rows=", ".join(["(?, ?, ?)"] * len(numbers))), rows)
+
+    def free(self, window: Window) -> int:
+        return window.limit - window.spent - window.reserved - self.spent[window.id] - self.reserved[window.id]
 
 
-def expire(work: Transaction, worker: str, counter: int | None) -> dict[int, int]:
-    """Takes what a silent worker holds as spent."""
-    found = work.locked(_COUNTER, (worker,))
-    if not found or (counter is not None and found[0][0] != counter):
-        return {}
-    work.run(_GONE, (worker,))
-    # The worker is locked, so that it gets no further lease; its leases are read again under the locks of the windows.
-    windows = locked_windows(work, leases_of(work, worker))
-    taken: dict[int, int] = {}
-    for number, has in leases_of(work, worker).items():
-        if has.amount:
-            taken[number] = has.amount
-            write_window(work, windows[number], spent=has.amount, leased=-has.amount)
-            write_lease(work, number, worker, has._replace(amount=0, forfeited=has.forfeited + has.amount))
-    return taken
+def _is_open(window: Window | None, now: float) -> bool:
+    return window is not None and (window.ends_at is None or window.ends_at > now)
 
 
-def take_back(work: Transaction, worker: str) -> None:
-    """Gives a worker again what was forfeited of it: it is alive. The caller has locked its row."""
-    windows = locked_windows(work, leases_of(work, worker))
-    for number, has in leases_of(work, worker).items():
-        if has.forfeited:
-            write_window(work, windows[number], spent=-has.forfeited, leased=has.forfeited)
-            write_lease(work, number, worker, has._replace(amount=has.amount + has.forfeited, forfeited=0))
+def _end(
+    work: Transaction, worker: str, ended: Sequence[Settle | Drop], changes: _Changes, numbers: Collection[int]
+) -> dict[int, Window]:
+    """Releases what answers had reserved, enters their rows, and charges those that are new; locks windows.
+
+    An answer that was charged as lost meanwhile, because its worker was silent, is charged anew with what it took.
+    """
+    settled = {one.row.answer_id: one for one in ended if isinstance(one, Settle)}
+    dropped = {one.answer_id for one in ended if isinstance(one, Drop)} - settled.keys()
+    if not (settled or dropped):
+        return locked_windows(work, numbers)
+    ids = sorted(settled.keys() | dropped)
+    queries = [Query(_RELEASE.format(places=places(len(ids))), ids)]
+    if settled:
+        queries.append(_entering(worker, settled))
+    released, *entered, windows = work.rows_of(*queries, _locking(numbers))
+    for _, text in released:
+        for number, amount in _amounts(text).items():
+            changes.reserved[number] -= amount
+    new = {answer_id for (answer_id,) in entered[0]} if entered else set()
+    _charge(work, settled, new, changes)
+    rest = sorted((settled.keys() - new) | (dropped - {answer_id for answer_id, _ in released}))
+    if rest:
+        lost = dict(work.locked(_LOST_ROWS.format(places=places(len(rest))), rest))
+        for text in lost.values():
+            for number, amount in _amounts(text).items():
+                changes.spent[number] -= amount
+        if lost:
+            work.run(_REMOVE_ROWS.format(places=places(len(lost))), sorted(lost))
+            _enter(work, worker, {answer_id: one for answer_id, one in settled.items() if answer_id in lost}, changes)
+    if missing := (changes.spent.keys() | changes.reserved.keys()) - set(numbers):
+        raise IncompleteBatchError(windows=missing)
+    return _windows(windows)
 
 
-def leave(work: Transaction, worker: str) -> None:
-    """Ends a worker, with all that it held."""
-    if not work.locked(_COUNTER, (worker,)):
-        return  # nothing is locked, and a worker that comes back under this name begins anew
-    windows = locked_windows(work, leases_of(work, worker))
-    for number, has in leases_of(work, worker).items():
-        write_window(work, windows[number], spent=-has.forfeited, leased=-has.amount)
-        write_lease(work, number, worker, Lease(0))
-    work.run(_LEFT, (worker,))
+def _enter(work: Transaction, worker: str, settled: Mapping[str, Settle], changes: _Changes) -> None:
+    """Enters rows that are not there, and charges them."""
+    if settled:
+        (entered,) = work.rows_of(_entering(worker, settled))
+        _charge(work, settled, {answer_id for (answer_id,) in entered}, changes)
+
+
+def _entering(worker: str, settled: Mapping[str, Settle]) -> Query:
+    settled_at = time.time()  # for people to read alone, so that the database need not be asked first
+    return _inserting(
+        "hub_ledger", _LEDGER, [_parameters(settled[one].row, worker, settled_at) for one in sorted(settled)]
+    )
+
+
+def _charge(work: Transaction, settled: Mapping[str, Settle], new: Collection[object], changes: _Changes) -> None:
+    """Charges the rows that are new, and keeps what is to be kept of them."""
+    texts = []
+    for answer_id, (row, content, _) in sorted(settled.items()):
+        if answer_id in new:
+            changes.spent.update(_charges(row))
+            if content is not None:
+                said = content_text(content.request), content_text(content.response)
+                texts.append((content.answer_id, content.time, name_text(content.person), *said))
+    if texts:
+        work.run(*_inserting("hub_contents", _CONTENTS, texts)[:2])
+
+
+def _extended(
+    work: Transaction,
+    extend: Extend,
+    amounts: dict[int, int] | None,
+    windows: Mapping[int, Window],
+    changes: _Changes,
+) -> bool:
+    """Reserves more for an answer that runs, all or nothing; whether it is reserved."""
+    if amounts is None or any(
+        number not in windows or more > max(0, changes.free(windows[number])) for number, more in extend.amounts.items()
+    ):
+        return False
+    for number, more in extend.amounts.items():
+        amount = max(amounts.get(number, 0) + more, 0)
+        changes.reserved[number] += amount - amounts.get(number, 0)
+        amounts[number] = amount
+    work.run(_EXTEND, (_text_of_amounts(amounts), extend.answer_id))
+    return True
+
+
+def _reserved(
+    reserve: Reserve, known: Mapping[str, int], windows: Mapping[int, Window], changes: _Changes
+) -> Granted | Refused:
+    amounts: dict[str, int] = {}
+    for need in reserve.needs:
+        window = windows[known[need.rule.id]]
+        free = changes.free(window)
+        if free < (need.amount if reserve.is_whole else min(need.least, need.amount)):
+            shown = replace(
+                window,
+                spent=window.spent + changes.spent[window.id],
+                reserved=window.reserved + changes.reserved[window.id],
+            )
+            return Refused(need, shown)
+        amounts[need.rule.id] = min(need.amount, free)
+    for rule, amount in amounts.items():
+        changes.reserved[known[rule]] += amount
+    return Granted({rule: known[rule] for rule in amounts}, amounts)
+
+
+def _reservation(reserve: Reserve, worker: str, granted: Granted) -> tuple[Any, ...]:
+    """A row of the reservations, with what the ledger needs if the answer is lost."""
+    money = next((need.rule.id for need in reserve.needs if need.rule.unit is directory.BudgetUnit.MONEY), None)
+    amounts = {window: granted.amounts[rule] for rule, window in granted.windows.items()}
+    lost = dumps([getattr(reserve.row, name) for name in _LOST_FIELDS]).decode()
+    number = None if money is None else granted.windows[money]
+    return reserve.row.answer_id, worker, _text_of_amounts(amounts), number, lost
+
+
+def expire(work: Transaction, worker: str, seen_at: float | None = None) -> int:
+    """Charges in full what a worker has reserved that is gone; how many answers that were.
+
+    Args:
+        seen_at: When it was last heard of: if it has been heard of since, nothing is done. None for one that has ended
+            for certain, which is forgotten too.
+    """
+    found = work.locked(_SEEN, (worker,))
+    if seen_at is None:
+        work.run(_LEFT, (worker,))
+    elif [(seen_at,)] != [tuple(row) for row in found]:
+        return 0
+    rows = work.locked(_OF_WORKER, (worker,))
+    if not rows:
+        return 0
+    changes, lost = _Changes(), {}
+    for answer_id, text, money, fields in rows:
+        amounts = _amounts(text)
+        for number, amount in amounts.items():
+            changes.reserved[number] -= amount
+        row = LedgerRow(
+            **dict(zip(_LOST_FIELDS, loads(fields), strict=True)),
+            nanodollars=None if money is None else amounts.get(money),
+            is_estimated=True,
+            outcome=LOST,
+            charges=tuple(Charge(*one) for one in sorted(amounts.items())),
+        )
+        lost[answer_id] = Settle(row)
+    work.run(_RELEASE_WORKER, (worker,))
+    _enter(work, worker, lost, changes)
+    locked_windows(work, changes.reserved)
+    changes.write(work)
+    return len(lost)
+
+
+def _amounts(text: str) -> dict[int, int]:
+    return {int(number): amount for number, amount in loads(text).items()}
+
+
+def _text_of_amounts(amounts: Mapping[int, int]) -> str:
+    return dumps({str(number): amount for number, amount in amounts.items()}).decode()
 
 
 def _charges(row: LedgerRow) -> Counter[int]:
@@ -705,86 +725,65 @@ class BrokenInvariant(NamedTuple):
         return f"{self.where}: got {self.got}, expected {self.expected}"
 
 
-_SUMS_OF_WINDOWS: Final = "SELECT id, budget, spent, leased, overrun, highest_limit FROM hub_windows ORDER BY id"
-_SUMS_OF_LEASES: Final = "SELECT window_id, sum(amount), sum(forfeited) FROM hub_leases GROUP BY window_id"
-_ORPHANS: Final = (
-    "SELECT DISTINCT worker FROM hub_leases"
-    " WHERE NOT EXISTS (SELECT 1 FROM hub_workers WHERE hub_workers.name = hub_leases.worker) ORDER BY worker"
-)
+_SUMS_OF_WINDOWS: Final = "SELECT id, budget, spent, reserved FROM hub_windows ORDER BY id"
+_RESERVED: Final = "SELECT amounts, count(*) FROM hub_reservations GROUP BY amounts"
 _CHARGES: Final = "SELECT charges, count(*) FROM hub_ledger GROUP BY charges"
 
 
-def broken_invariants(work: Transaction) -> list[BrokenInvariant]:
-    """All that does not hold: empty, unless Partstream has a fault or other programs wrote into the tables."""
-    orphans = [BrokenInvariant(f"worker {name}", "leases", "none: it has left") for (name,) in work.rows(_ORPHANS)]
-    return [*_of_windows(work), *orphans]
+def broken_invariants(work: Transaction) -> Iterator[BrokenInvariant]:
+    """All that does not hold: nothing, unless Partstream has a fault or other programs wrote into the tables."""
+    reserved, charged = _sums(work.rows(_RESERVED)), _sums(work.rows(_CHARGES))
+    for number, budget, spent, held in work.rows(_SUMS_OF_WINDOWS):
+        where = f"{budget}, window {number}"
+        if held != (found := reserved.pop(number, 0)):
+            yield BrokenInvariant(where, f"{held:,} reserved", f"the sum of the reservations, {found:,}")
+        if spent != (found := charged.pop(number, 0)):
+            yield BrokenInvariant(where, f"{spent:,} spent", f"the charges of the ledger, {found:,}")
+    for what, left in (("charges", charged), ("reservations", reserved)):
+        for number, amount in left.items():
+            yield BrokenInvariant(f"window {number}", f"{what} of {amount:,}", "none: there is no such window")
 
 
-def _of_windows(work: Transaction) -> Iterator[BrokenInvariant]:
-    leases = {window: (int(amount), int(forfeited)) for window, amount, forfeited in work.rows(_SUMS_OF_LEASES)}
-    charged: Counter[int] = Counter()
-    for text, count in work.rows(_CHARGES):
-        for number, amount in loads(text).items():
-            charged[int(number)] += amount * count
-    for window, budget, spent, leased, overrun, highest_limit in work.rows(_SUMS_OF_WINDOWS):
-        where = f"{budget}, window {window}"
-        amount, forfeited = leases.get(window, (0, 0))
-        taken = charged.pop(window, 0)
-        if leased != amount:
-            yield BrokenInvariant(where, f"{leased:,} leased", f"the sum of the leases, {amount:,}")
-        if spent + leased > highest_limit:
-            yield BrokenInvariant(where, f"{spent:,} spent and {leased:,} leased", f"{highest_limit:,} at most")
-        if spent + overrun != taken + forfeited:
-            yield BrokenInvariant(
-                where,
-                f"{spent:,} spent and {overrun:,} overrun",
-                f"the charges of the ledger, {taken:,}, and what is forfeited, {forfeited:,}",
-            )
-    for window, amount in charged.items():
-        yield BrokenInvariant(f"window {window}", f"charges of {amount:,}", "none: there is no such window")
+def _sums(rows: Iterable[tuple[Any, ...]]) -> Counter[int]:
+    sums: Counter[int] = Counter()
+    for text, count in rows:
+        for number, amount in _amounts(text).items():
+            sums[number] += amount * count
+    return sums
 
 
 # ---- Workers ----
 
-_KNOWN: Final = "SELECT is_gone FROM hub_workers WHERE name = ?"
-_BEAT: Final = "UPDATE hub_workers SET counter = counter + 1, seen_at = ?, is_gone = FALSE WHERE name = ?"
-_FIRST_BEAT: Final = (
-    "INSERT INTO hub_workers (name, counter, started_at, seen_at, is_gone) VALUES (?, 1, ?, ?, FALSE)"
+_SEEN: Final = "SELECT seen_at FROM hub_workers WHERE name = ?"
+_LEFT: Final = "DELETE FROM hub_workers WHERE name = ?"
+_BEAT: Final = (
+    "INSERT INTO hub_workers (name, counter, started_at, seen_at) VALUES (?, 1, ?, ?)"
     " ON CONFLICT (name) DO UPDATE SET counter = hub_workers.counter + 1, seen_at = excluded.seen_at"
 )
-_WORKERS: Final = (
-    "SELECT name, counter, started_at, seen_at, is_gone FROM hub_workers WHERE NOT is_gone OR seen_at > ? ORDER BY name"
+_ALIVE: Final = "SELECT count(*) FROM hub_workers WHERE seen_at > ?"
+_SILENT: Final = (
+    "SELECT name, seen_at FROM hub_workers WHERE seen_at NOT BETWEEN ? AND ?"
+    " AND EXISTS (SELECT 1 FROM hub_reservations WHERE hub_reservations.worker = hub_workers.name) ORDER BY name"
 )
-_SHOWN_SECONDS: Final = 86_400.0
-"""For how long a worker that is gone is shown. Its row stays until its journal is found, which may be never."""
-_VERSION_AND_HUB: Final = "SELECT version, identity FROM hub_directory"
+_FORGET_WORKERS: Final = (
+    "DELETE FROM hub_workers WHERE seen_at < ?"
+    " AND NOT EXISTS (SELECT 1 FROM hub_reservations WHERE hub_reservations.worker = hub_workers.name)"
+)
+_ALIVE_SECONDS: Final = 5.0
+"""The seconds without a heartbeat after which a worker does not count for the shares of rates."""
+_KEPT_SECONDS: Final = 3_600.0
+"""For how long a worker is shown that is silent and holds nothing."""
 
 
-def heartbeat(work: Transaction, worker: str, windows: Collection[int]) -> HeartbeatResult:
-    """Shows that a worker is alive, and reads what has changed."""
+def heartbeat(work: Transaction, worker: str, silent_seconds: float) -> Pulse:
+    """Shows that a worker is alive, and reads what has changed. The first one makes it known."""
     now = work.now()
-    known = work.locked(_KNOWN, (worker,))
-    if known:
-        work.run(_BEAT, (now, worker))
-    else:
-        work.run(_FIRST_BEAT, (worker, now, now))
-    if any(is_gone for (is_gone,) in known):
-        take_back(work, worker)
-    # The windows that the worker asks for, and those with a recall that it has not answered.
-    ((version, identity),), workers, found, leases = work.rows_of(
-        Query(_VERSION_AND_HUB),
-        Query(_WORKERS, (now - _SHOWN_SECONDS,)),
-        Query(_PULSE.format(places=places(len(windows)) or "NULL"), (*sorted(windows), worker)),
-        held_by(worker),
+    work.run(_BEAT, (worker, now, now))
+    work.run(_FORGET_WORKERS, (now - _KEPT_SECONDS,))
+    ((version,),), ((alive,),), silent = work.rows_of(
+        Query(VERSION),
+        Query(_ALIVE, (now - _ALIVE_SECONDS,)),
+        # A clock that was set back leaves times in the future behind.
+        Query(_SILENT, (now - silent_seconds, now + silent_seconds)),
     )
-    return HeartbeatResult(
-        now,
-        version,
-        {
-            name: WorkerState(counter, started_at, seen_at, bool(is_gone))
-            for name, counter, started_at, seen_at, is_gone in workers
-        },
-        windows_in(found),
-        leases_in(leases),
-        identity,
-    )
+    return Pulse(now, version, alive, dict(silent))

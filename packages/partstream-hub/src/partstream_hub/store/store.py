@@ -3,15 +3,15 @@
 A version of the tables is never changed once it was released; a new one follows it. `{words}` differ between the
 databases. `limit` is a word of SQL, so the column is called `budget_limit`.
 
-No method is on the way of an answer. Each is one transaction; the functions of the other modules of this package are
-parts of one. Rows are locked in one order everywhere: a worker, ledger rows by id, windows by number, leases. After
-:class:`StoreUnreachableError` it is not known whether a method was carried out: `settle`, `heartbeat`, `open_windows`,
-`expire` and `leave` can be repeated as they are; after `lease` and `give_back` a worker asks nothing but a heartbeat,
-whose leases say what it holds.
+Each method is one transaction; the functions of the other modules of this package are parts of one. After
+:class:`StoreUnreachableError` it is not known whether a method was carried out: all can be repeated as they are, but
+for answers that a batch begins; the worker drops these.
 """
 
 from __future__ import annotations
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 from partstream_hub.directory import BudgetRule, Directory, DirectoryChange, Key
@@ -111,7 +111,31 @@ _THIRD: Final = (
 )
 """The day of an answer, for figures of a month; what the workers learn of tokens."""
 
-VERSIONS: Final = (_FIRST, _SECOND, _THIRD)
+_FOURTH: Final = (
+    # What workers held and have not settled is charged in full: it is unknown what their answers took.
+    """INSERT INTO hub_ledger (
+        answer_id, time, settled_at, key_id, person, model, provider, upstream_model, client, wire, is_estimated,
+        status, outcome, worker, charges, day
+    )
+    SELECT 'lease-' || worker || '-' || window_id, {now}, {now}, '', '', '', '', '', '', '', TRUE, 200, 'lost', worker,
+        '{{"' || window_id || '":' || (amount + forfeited) || '}}', CAST({now} / 86400 AS BIGINT)
+    FROM hub_leases WHERE amount + forfeited > 0""",
+    "UPDATE hub_windows SET spent = spent + leased + overrun, leased = 0",
+    "DROP TABLE hub_leases",
+    "ALTER TABLE hub_windows RENAME COLUMN leased TO reserved",
+    "ALTER TABLE hub_windows DROP COLUMN overrun",
+    "ALTER TABLE hub_windows DROP COLUMN recall",
+    "ALTER TABLE hub_windows DROP COLUMN recalled_at",
+    "DELETE FROM hub_workers",
+    "ALTER TABLE hub_workers DROP COLUMN is_gone",
+    """CREATE TABLE hub_reservations (
+        answer_id TEXT PRIMARY KEY, worker TEXT NOT NULL, amounts TEXT NOT NULL, money BIGINT, lost TEXT NOT NULL
+    )""",
+    "CREATE INDEX hub_reservations_by_worker ON hub_reservations (worker)",
+)
+"""Reservations of single answers, in place of what workers had leased."""
+
+VERSIONS: Final = (_FIRST, _SECOND, _THIRD, _FOURTH)
 
 
 # ---- Migrations ----
@@ -159,6 +183,8 @@ def _version(engine: values.Engine, work: values.Transaction) -> int:
 
 # ---- The store ----
 
+_ATTEMPTS: Final = 3
+"""How often a batch is begun, each time with the windows that have ended meanwhile."""
 _CONTENT: Final = "SELECT answer_id, time, person, request, response FROM hub_contents WHERE answer_id = ?"
 _FORGET_OF_TEAMS: Final = (
     "DELETE FROM hub_contents WHERE time < ? AND person IN (SELECT name FROM hub_people WHERE team IN ({teams})) "
@@ -213,10 +239,9 @@ class HubStore:
     def check(self) -> list[BrokenInvariant]:
         """What does not hold, at one moment, of that which always holds; empty, or something is wrong.
 
-        For each window `leased` is the sum of its leases, `spent + leased` has never been above its highest limit, and
-        `spent + overrun` is what the ledger charges with what is forfeited.
+        For each window `reserved` is the sum of the reservations, and `spent` is what the ledger charges.
         """
-        return self._engine.run(broken_invariants, values.Access.READ)
+        return self._engine.run(lambda work: [*broken_invariants(work)], values.Access.READ)
 
     def another(self) -> HubStore:
         """The same database over a connection of its own, so that what takes long delays no worker."""
@@ -277,98 +302,64 @@ class HubStore:
 
     # ---- workers ----
 
-    def heartbeat(self, worker: str, windows: Collection[int] = ()) -> values.HeartbeatResult:
+    def heartbeat(self, worker: str, silent_seconds: float = 30.0, *, is_durable: bool = False) -> values.Pulse:
         """Shows that a worker is alive, and brings what has changed. The first one makes it known.
-
-        A worker whose leases were forfeited is alive again and holds again what was taken from it: for each window the
-        forfeited amount goes from `spent` back to `leased`, so `spent + leased` stays what it was.
 
         Args:
             worker: The name of the worker, new for each process.
-            windows: The numbers of the windows that it wants to know of, beside those with a recall that it has not
-                answered.
+            silent_seconds: Since when a worker must not have been heard of to be named as silent.
+            is_durable: Whether the disk is waited for, and with it all that was written before.
         """
-        return self._engine.run(lambda work: tables.heartbeat(work, worker, windows))
+        access = values.Access.WRITE_DURABLY if is_durable else values.Access.WRITE
+        return self._engine.run(lambda work: tables.heartbeat(work, worker, silent_seconds), access)
 
-    def leave(self, worker: str) -> None:
-        """Ends a worker that has settled everything, or whose journal another worker has settled.
+    def expire(self, worker: str, seen_at: float | None = None) -> int:
+        """Charges in full what a worker has reserved that is gone: it is unknown what its answers took.
 
-        What is left of its leases and of what was forfeited can be leased again. Does nothing if it is not known.
+        An answer that ends after all is charged anew, with what it took.
+
+        Args:
+            seen_at: When it was last heard of, as a heartbeat said: if it has been heard of since, nothing is done.
+                None for one that has ended for certain, which is forgotten too.
+
+        Returns:
+            How many answers were charged.
         """
-        self._engine.run(lambda work: tables.leave(work, worker))
+        return self._engine.run(lambda work: tables.expire(work, worker, seen_at), values.Access.WRITE_DURABLY)
 
     # ---- budgets ----
 
     def open_windows(self, rules: Sequence[BudgetRule]) -> dict[str, values.Window]:
-        """The windows of rules at the time of the database, by the id of the rule; made where there is none."""
-        return self._engine.run(lambda work: tables.open_windows(work, rules))
+        """The windows of rules at the time of the database, by the id of the rule; made where there is none.
 
-    def lease(self, worker: str, asks: Sequence[values.LeaseAsk]) -> dict[int, values.LeaseGrant]:
-        """Leases as much of each window as there is: `amount`, or less, or 0 where even `least` does not fit.
-
-        Afterwards `spent + leased <= limit` in each. A window that is over, and a worker that has left or whose leases
-        were forfeited, gets 0; the next heartbeat makes such a worker alive again.
-
-        Returns:
-            What was granted and how the window is now, by its number.
+        What the ledger charges refers to them, so that a new one is on the disk before anything is.
         """
-        return self._engine.run(lambda work: tables.lease(work, worker, asks))
+        return self._engine.run(lambda work: tables.open_windows(work, rules), values.Access.WRITE_DURABLY)
 
-    def give_back(
-        self, worker: str, counter: int, amounts: Mapping[int, int], recalls: Mapping[int, int]
-    ) -> values.GivenBack:
-        """Gives back what a worker does not need, by the number of the window; never more than it holds.
+    def carry_out(self, worker: str, batch: values.Batch) -> values.BatchResult:
+        """Ends answers, extends those that run, and begins new ones, in this order and in one transaction.
 
-        Args:
-            worker: The worker.
-            counter: The counter of its last heartbeat. If it has another one by now, nothing is done: a transaction
-                whose end was never seen must not give back later what the worker has begun to use again.
-            amounts: How much it gives back of which window; 0 where it only answers a recall.
-            recalls: The recalls that are answered with this: the worker keeps nothing free of the window.
+        * What an answer had reserved is released, its row enters the ledger, and what it took is spent, each exactly
+          once: a row that is there already changes nothing, unless it says that the answer was lost.
+        * More is reserved for an answer that runs if all of it is free.
+        * What an answer needs is reserved in all its windows or in none, and `spent + reserved <= limit` afterwards.
 
-        Returns:
-            What the worker holds now of these windows.
+        Can be repeated as it is for what has ended. The disk is not waited for; see :meth:`heartbeat`.
         """
-        return self._engine.run(lambda work: tables.give_back(work, worker, counter, amounts, recalls))
-
-    def ask_recall(self, windows: Mapping[int, int]) -> dict[int, int]:
-        """Asks all workers to give back what they hold of windows and do not use.
-
-        Args:
-            windows: The recall that was seen last, by the number of the window: if another has asked since, that
-                one serves as well.
-
-        Returns:
-            The number of the recall that serves, by the number of the window.
-        """
-        return self._engine.run(lambda work: tables.ask_recall(work, windows))
-
-    def settle(
-        self, worker: str, rows: Sequence[values.LedgerRow], contents: Sequence[values.AnswerContent] = ()
-    ) -> values.Settled:
-        """Enters answers into the ledger and charges them to the leases of a worker, each exactly once.
-
-        A row that is new is charged: to the worker's lease, or to what was forfeited of it, then to what is free of
-        the window; the rest is shown as overrun. A row that is there already changes nothing.
-
-        Args:
-            worker: The worker that held the leases, which need not be the one that asks.
-
-        Returns:
-            The ids of all the rows, which are in the ledger now, and what the worker holds of the windows charged.
-        """
-        return self._engine.run(lambda work: tables.settle(work, worker, rows, contents), values.Access.WRITE_DURABLY)
-
-    def expire(self, worker: str, counter: int | None = None) -> dict[int, int]:
-        """Takes what a silent worker holds as spent, because it is unknown what it has used.
-
-        Args:
-            counter: The counter of the last heartbeat that was seen of it; if it has another one, nothing is done.
-
-        Returns:
-            What was taken, by the number of the window.
-        """
-        return self._engine.run(lambda work: tables.expire(work, worker, counter))
+        windows = dict(batch.windows)
+        rules = {need.rule.id: need.rule for one in batch.reserves for need in one.needs}
+        missing: Sequence[BudgetRule] = [rule for rule in rules.values() if rule.id not in windows]
+        also: set[int] = set()
+        for _ in range(_ATTEMPTS):
+            if missing:
+                windows |= {name: window.id for name, window in self.open_windows(missing).items()}
+            known = replace(batch, windows=windows)
+            try:
+                return self._engine.run(partial(tables.carry_out, worker=worker, batch=known, also=also))
+            except tables.IncompleteBatchError as error:
+                missing = error.rules
+                also |= set(error.windows)
+        raise values.StoreUnreachableError("windows of budgets end before they are used", 1.0)
 
     # ---- kept requests and answers ----
 

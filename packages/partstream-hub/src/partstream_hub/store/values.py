@@ -7,32 +7,29 @@ for each parameter, and no value is ever a part of one.
 """
 
 from __future__ import annotations
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
-from types import MappingProxyType
-from typing import Any, Final, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from partstream.codec.checks import storable_text
 from partstream.errors import CallerError, PartstreamError, to_install
 
-# ---- Values ----
+if TYPE_CHECKING:
+    from partstream_hub.amounts import Need
 
-SCARCE_SECONDS: Final = 5.0
-"""For how long after a recall no worker leases more than answers need, nor keeps what they leave."""
+# ---- Values ----
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
     """One window of a budget, as the database has it.
 
-    Always `spent + leased <= limit`, unless the limit was lowered below what was in use: then it only falls.
-
     Attributes:
-        spent: What was charged, and what was taken from workers that are gone.
-        leased: What workers hold, in free parts and in reservations: the sum of their leases.
-        overrun: What answers took beyond lease and limit. 0, or an upper bound of a request was none.
-        recall: How often a worker has asked the others to give back what they hold and do not use.
+        spent: What the ledger charges.
+        reserved: What answers have reserved that run now.
+        highest_limit: The highest limit that the window has had: `spent` exceeds it only where an answer cost more
+            than its upper bound.
     """
 
     id: int
@@ -40,105 +37,19 @@ class Window:
     starts_at: float
     ends_at: float | None
     limit: int
-    spent: int
-    leased: int
-    overrun: int = 0
-    recall: int = 0
-    recalled_at: float = 0.0
+    spent: int = 0
+    reserved: int = 0
+    highest_limit: int = 0
 
     @property
     def free(self) -> int:
-        """What can still be leased."""
-        return max(0, self.limit - self.spent - self.leased)
+        """What answers can still reserve."""
+        return max(0, self.limit - self.spent - self.reserved)
 
-
-class AnswerPart(NamedTuple):
-    """What one answer needs of one window.
-
-    Attributes:
-        answer: The place of the answer in the order in which they are served; the same in each of its windows.
-        least: The least that helps it.
-    """
-
-    answer: int
-    amount: int
-    least: int
-
-
-class LeaseAsk(NamedTuple):
-    """What a worker wants of a window.
-
-    Attributes:
-        amount: How much its answers need.
-        least: The least that helps; less than that is not granted.
-        recall: The recall whose answers it waits for; 0 for none.
-        surplus: How much it wants beside that for the next seconds; nothing of it is granted for
-            :data:`SCARCE_SECONDS` after a recall.
-        parts: What each of its answers needs, in the order in which they are served. Where not all is there, only what
-            whole answers need of all their windows is granted: a rest that helps none of them would look used to
-            others. Empty where the amount may be granted in part.
-        free: What it has free already, for the first of them; less than 0 if it has used more than it holds.
-    """
-
-    window: int
-    amount: int
-    least: int
-    recall: int = 0
-    surplus: int = 0
-    answered: int = 0
-    parts: tuple[AnswerPart, ...] = ()
-    free: int = 0
-
-
-class LeaseGrant(NamedTuple):
-    """What a worker got of a window, and how the window is after it.
-
-    Attributes:
-        unanswered: What each other worker holds that has not answered the recall of the ask; what each of them holds,
-            if the ask names none.
-    """
-
-    granted: int
-    held: int
-    window: Window
-    unanswered: Mapping[str, int] = MappingProxyType({})
-    is_over: bool = False
-
-
-class GivenBack(NamedTuple):
-    """What giving back has come to.
-
-    Attributes:
-        is_done: False if the worker has had another heartbeat: nothing was given back.
-    """
-
-    is_done: bool
-    held: Mapping[int, int]
-
-
-class Settled(NamedTuple):
-    """What settling has come to.
-
-    Attributes:
-        held: What the worker holds now of the windows that were charged, by their numbers.
-    """
-
-    answer_ids: frozenset[str]
-    held: Mapping[int, int]
-
-
-class Lease(NamedTuple):
-    """What a worker holds of a window.
-
-    Attributes:
-        amount: What it may use: the sum of its free part, its reservations, and what it has not settled yet.
-        forfeited: What was taken from it as spent while it was silent; its next heartbeat takes it back.
-        answered: The last recall of the window that it has answered.
-    """
-
-    amount: int
-    forfeited: int = 0
-    answered: int = 0
+    @property
+    def overrun(self) -> int:
+        """What answers took beyond every limit that there was."""
+        return max(0, self.spent - self.highest_limit)
 
 
 class Charge(NamedTuple):
@@ -149,37 +60,90 @@ class Charge(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class WorkerState:
-    """A worker that has not left.
+class Reserve:
+    """An answer that begins, and what it needs.
 
     Attributes:
-        counter: Grows with each heartbeat. A worker is alive if it has changed lately, by the clock of who looks.
-        is_gone: Whether its leases were forfeited and it has not come back.
+        row: The row that is entered, charged with all that is reserved, if the worker dies before the end.
+        is_whole: Whether nothing is reserved where not all is free; else an answer is content with `least`.
     """
 
-    counter: int
-    started_at: float
-    seen_at: float
-    is_gone: bool = False
+    row: LedgerRow
+    needs: Sequence[Need]
+    is_whole: bool = False
+
+
+class Granted(NamedTuple):
+    """What is reserved, by the id of the rule, and in which windows."""
+
+    windows: Mapping[str, int]
+    amounts: Mapping[str, int]
+
+
+class Refused(NamedTuple):
+    """The need that a window does not cover, and how the window is."""
+
+    need: Need
+    window: Window
+
+
+class Extend(NamedTuple):
+    """More, or with a minus less, for an answer that runs, by the number of the window."""
+
+    answer_id: str
+    amounts: Mapping[int, int]
+
+
+class Settle(NamedTuple):
+    """The end of an answer: its row for the ledger, what is kept of it, and the windows in which it has reserved."""
+
+    row: LedgerRow
+    content: AnswerContent | None = None
+    windows: Collection[int] = ()
+
+
+class Drop(NamedTuple):
+    """The end of an answer for which no provider was asked."""
+
+    answer_id: str
+    windows: Collection[int] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class HeartbeatResult:
+class Batch:
+    """What a worker has to do, in one transaction: what has ended goes first, then what runs, then what begins.
+
+    Attributes:
+        windows: The windows that the worker knows, by the id of the rule; one may be over.
+    """
+
+    ended: Sequence[Settle | Drop]
+    extends: Sequence[Extend] = ()
+    reserves: Sequence[Reserve] = ()
+    windows: Mapping[str, int] = field(default_factory=dict)
+
+
+class BatchResult(NamedTuple):
+    """What became of a batch, in its order; `extended` says which answers got more."""
+
+    extended: Sequence[bool]
+    reserved: Sequence[Granted | Refused]
+
+
+class Pulse(NamedTuple):
     """What a heartbeat brings.
 
     Attributes:
-        workers: All workers that have not left, by name; the one that asks too. One that has been gone for a day is not
-            told of any more.
-        windows: The windows that it asked for, and those with a recall that it has not answered, by number.
-        hub: Which database it is, for ever: numbers of windows mean nothing in another one.
+        time: The time of the database.
+        version: The version of the directory.
+        live_workers: How many workers were heard of lately, the one that asks among them.
+        silent: The workers that hold reservations and were last heard of at these times, other than lately.
     """
 
     time: float
     version: int
-    workers: Mapping[str, WorkerState]
-    windows: Mapping[int, Window]
-    leases: Mapping[int, Lease]
-    hub: str = ""
+    live_workers: int
+    silent: Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -386,7 +350,7 @@ class Access(Enum):
     READ = auto()
     """It changes nothing, and sees the database as it is at one moment."""
     WRITE = auto()
-    """Its effect may be lost if the machine of the database loses its power and all workers with it."""
+    """Its effect may be lost if the machine of the database fails before the next durable transaction."""
     WRITE_DURABLY = auto()
     """Its effect is on the disk when it is over."""
 
@@ -427,17 +391,6 @@ class Transaction(Protocol):
 
     def run_many(self, statement: str, rows: Iterable[Sequence[object]]) -> None:
         """Runs a statement once for each row of parameters."""
-        ...
-
-    def insert_new(self, table: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> set[object]:
-        """Inserts rows whose first column, which is the table's key, is not there yet.
-
-        Args:
-            rows: The values of the columns, in the order of their keys, each key once.
-
-        Returns:
-            The keys that were new.
-        """
         ...
 
     def now(self) -> float:

@@ -2,28 +2,19 @@
 
 import asyncio
 import random
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 
 from partstream_hub.amounts import BudgetError, BudgetSpentError, Need
+from partstream_hub.budgets import HubWorker, Reservation, WorkerSettings
 from partstream_hub.directory import BudgetRule, BudgetUnit, Owner, OwnerKind, Period
-from partstream_hub.leases import WorkerSettings
-from partstream_hub.reservations import Reservation
 from partstream_hub.store.store import HubStore
-from partstream_hub.store.values import LedgerRow
-from partstream_hub.worker import HubWorker
+from partstream_hub.store.values import LedgerRow, Settle
 
 QUICK = WorkerSettings(
-    heartbeat_seconds=0.05,
-    wait_seconds=2.0,
-    silent_seconds=5.0,
-    upload_seconds=0.02,
-    idle_seconds=60.0,
-    journals_seconds=0.1,
-    stop_seconds=10.0,
+    heartbeat_seconds=0.05, wait_seconds=5.0, silent_seconds=5.0, batch_seconds=0.02, stop_seconds=10.0
 )
 TEAM = BudgetRule(Owner(OwnerKind.TEAM, "core"), BudgetUnit.MONEY, Period.TOTAL, 10_000)
 
@@ -32,35 +23,20 @@ def row(answer_id: str, **fields: object) -> LedgerRow:
     return LedgerRow(answer_id, 1_700_000_000.0, "k1", "ana", "core", "gpt-5", **fields)  # type: ignore[arg-type]
 
 
-def ahead(seconds: float) -> Callable[[], float]:
-    """A clock that is some seconds ahead of the others."""
-    return lambda: time.monotonic() + seconds
+def new_worker(store: HubStore, folder: Path, settings: WorkerSettings = QUICK) -> HubWorker:
+    return HubWorker(store, folder, settings)
 
 
-def new_worker(
-    store: HubStore, folder: Path, settings: WorkerSettings = QUICK, seconds_ahead: float = 0.0
-) -> HubWorker:
-    return HubWorker(store, folder, settings, ahead(seconds_ahead))
-
-
-async def abandon(worker: HubWorker) -> None:
-    """Ends a worker as a crash does: nothing is said to the database, and the journal stays, unlocked."""
+async def abandon(worker: HubWorker) -> list[Settle]:
+    """Ends a worker as a crash does: nothing is said to the database, and the lock is free. What was not settled."""
     assert worker._task is not None
     worker._task.cancel()
     await asyncio.wait([worker._task])
+    worker._reserves.clear()
+    worker._has_ended = True
     worker._thread.shutdown(wait=True)
-    assert worker._owned is not None
-    worker._owned.close()
-    worker._adopter.close()
-    worker._owned = None
-
-
-@dataclass
-class _Asked:
-    """An answer that waits: the least that was available since it came."""
-
-    least: int
-    least_available: int
+    worker._locks.end(is_settled=False)
+    return [ended for ended in worker._ended if isinstance(ended, Settle)]
 
 
 @dataclass
@@ -73,45 +49,33 @@ class Observer:
         charged: What ended answers were charged.
         admitted: The answers that were admitted and what is expected in the ledger for each; None for all reserved.
         refused: What was said to answers that were refused.
-        false_refusals: Those that were refused although there was enough all the time.
     """
 
     limit: int
     live: int = 0
     charged: int = 0
     admitted: dict[str, int] = field(default_factory=dict)
+    reserved: dict[str, int] = field(default_factory=dict)
     refused: list[BudgetError] = field(default_factory=list)
-    false_refusals: list[tuple[str, BudgetError]] = field(default_factory=list)
-    _asked: dict[str, _Asked] = field(default_factory=dict)
 
     @property
     def available(self) -> int:
         return self.limit - self.live - self.charged
 
-    def asks(self, answer_id: str, least: int) -> None:
-        self._asked[answer_id] = _Asked(least, self.available)
-
     def admits(self, answer_id: str, amount: int) -> None:
-        del self._asked[answer_id]
         self.live += amount
         self.admitted[answer_id] = amount
         assert self.available >= 0, "more is admitted than there is"
-        for asked in self._asked.values():
-            asked.least_available = min(asked.least_available, self.available)
-
-    def refuses(self, answer_id: str, error: BudgetError) -> None:
-        asked = self._asked.pop(answer_id)
-        self.refused.append(error)
-        if asked.least_available >= asked.least:
-            self.false_refusals.append((answer_id, error))
-
-    def forgets(self, answer_id: str) -> None:
-        del self._asked[answer_id]
 
     def ends(self, answer_id: str, amount: int, charge: int) -> None:
         self.live -= amount
         self.charged += charge
-        self.admitted[answer_id] = charge
+        self.admitted[answer_id], self.reserved[answer_id] = charge, amount
+
+    def loses(self, answer_id: str) -> None:
+        """The worker was killed before it had settled the answer: it is charged in full."""
+        self.charged += self.reserved[answer_id] - self.admitted[answer_id]
+        self.admitted[answer_id] = self.reserved[answer_id]
 
 
 @dataclass
@@ -129,16 +93,12 @@ class Crowd:
         answer_id = f"answer-{next(self.numbers):05}"
         amount = self.chance.randint(self.most // 2, self.most)
         least = self.chance.choice([amount, amount // 4 + 1])
-        self.observer.asks(answer_id, least)
         needs = [Need(rule, amount, least) for rule in self.rules]
         try:
             reservation = await worker.reserve(row(answer_id), needs)
         except BudgetError as error:
-            self.observer.refuses(answer_id, error)
+            self.observer.refused.append(error)
             return
-        except asyncio.CancelledError:
-            self.observer.forgets(answer_id)
-            raise
         reserved = reservation.amount(self.rules[0])
         assert least <= reserved <= amount
         self.observer.admits(answer_id, reserved)
@@ -168,7 +128,8 @@ class Crowd:
         await asyncio.sleep(seconds)
         for task in self.tasks[worker.name]:
             task.cancel()
-        await abandon(worker)
+        for ended in await abandon(worker):
+            self.observer.loses(ended.row.answer_id)
 
 
 def spent_refusals(observer: Observer) -> list[BudgetSpentError]:

@@ -377,7 +377,7 @@ class _WithoutHub:
             return click.option(name, hidden=True, expose_value=False, callback=refuse, **more)
 
         flags = (missing(name, is_flag=True) for name in ("--hub", "--print-ray-config", "--print-kubernetes"))
-        values = (missing(name) for name in ("--on", "--policy", "--contact", "--lease-seconds"))
+        values = (missing(name) for name in ("--on", "--policy", "--contact"))
         return all_options(*flags, *values)(command)
 
     def is_chosen(self, options: Mapping[str, Any]) -> bool:

@@ -1,0 +1,640 @@
+"""Budgets that hold because the database decides: a reservation and a settlement are each part of one transaction.
+
+A window of a budget has a `limit`, what is `spent`, and what is `reserved` for answers that run. The order that holds:
+
+1. **Reserve**: before a provider is asked, one transaction adds what the answer can take at most to `reserved` of all
+   its windows, or of none, and enters a reservation with the row that is charged if nothing more becomes known. Where
+   `spent + reserved` would exceed a limit, the answer gets less, down to the least that it needs, or is refused.
+2. **Extend**: an answer whose upstream keeps no limit reserves more in the same way, ahead of its need.
+3. **Settle**: one transaction removes the reservation, enters the row into the ledger and adds what it took to `spent`.
+
+So nothing is known of money but what the database says, and any number of workers on any number of machines share it.
+Each worker has one thread that uses the database. It takes all waiting work into one transaction: what has ended, then
+what runs, then what begins. An answer waits for the transaction of its reservation alone. What has ended wakes nobody:
+it goes with the next transaction, or after `batch_seconds`. An answer without a budget waits for nothing.
+
+What can go wrong:
+
+* **A worker dies.** Its reservations are charged in full: at once if a worker of its machine finds its lock free,
+  else by any worker once it has been silent for `silent_seconds` of the database's clock. One that was only cut off
+  settles late, and its row takes the place of the lost one. A worker that has not been connected for as long itself
+  takes nobody for silent, so neither a clock that jumps nor a database that was away makes anybody look dead.
+* **The database is away**, hangs, or its disk is full: answers with a budget are refused within `wait_seconds`. What
+  has ended waits in memory and is settled later, exactly once: the ledger knows its id. If the process ends before
+  that, its reservations are charged in full.
+* **A commit is not heard of.** What has ended is repeated, and what had begun is dropped: no provider was asked.
+* **The machine of the database fails.** Transactions do not wait for the disk, but a heartbeat does, once a second
+  where anything was settled. Until then what has ended is kept in memory too, and is settled again after a failure.
+
+docs/hub-budgets.md has the argument; the statements are in `store/rows.py`.
+"""
+
+from __future__ import annotations
+import asyncio
+import logging
+import os
+import random
+import re
+import secrets
+import socket
+import sys
+import weakref
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
+
+from partstream.lm.cancellation import Disposable, EventEmitter
+from partstream_hub.amounts import BudgetSpentError, BudgetsUnreachableError, Need, ReservationEndedError
+from partstream_hub.store import values
+from partstream_hub.store.values import Batch, Charge, Drop, Extend, Granted, Refused, Reserve, Settle
+
+if TYPE_CHECKING:
+    from partstream_hub.directory import BudgetRule, Directory
+    from partstream_hub.store.store import HubStore
+
+_logger = logging.getLogger("partstream.hub")
+
+T = TypeVar("T")
+
+_FIRST_RETRY: Final = 0.1
+_LONGEST_RETRY: Final = 5.0
+"""The seconds after which a database is asked again that was not reached, doubled from the first to the longest."""
+_MOST_ENDED: Final = 500
+"""How many answers that have ended a transaction takes at most, so that those that begin wait only for a moment."""
+_CONNECTED: Final = 3
+"""A worker whose heartbeats are further apart than this many times their distance was not connected in between."""
+_AWAY: Final = "the hub's database does not answer"
+_FULL: Final = "too many answers wait for the hub's database"
+_STOPPING: Final = "the server is being stopped"
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerSettings:
+    """How a worker keeps its budgets. All times are seconds.
+
+    Attributes:
+        heartbeat_seconds: The time between two heartbeats, which also bring changes of the directory.
+        wait_seconds: The most that an answer waits for the database before it is refused.
+        silent_seconds: The time without a heartbeat after which a worker is taken for gone.
+        batch_seconds: The most that an answer which has ended waits for company, where none begins.
+        waiting_rows: The most ended answers that wait in memory for a database that is away; then no answer is begun.
+        waiting_bytes: The most bytes of kept requests and answers with them, likewise.
+        stop_seconds: The most that the start waits for the database, and the end for the last settlements.
+    """
+
+    heartbeat_seconds: float = 1.0
+    wait_seconds: float = 2.0
+    silent_seconds: float = 30.0
+    batch_seconds: float = 0.25
+    waiting_rows: int = 100_000
+    waiting_bytes: int = 256 * 1024 * 1024
+    stop_seconds: float = 5.0
+
+
+# ---- What is reserved for one answer ----
+
+
+class Reservation:
+    """What is reserved for one answer. It ends exactly once: settled, or dropped if no provider was asked.
+
+    Args:
+        worker: Who carries out what becomes of it.
+        answer: The row that the answer begins with.
+        granted: What the database has reserved; nothing for an answer without a budget, of which it knows nothing yet.
+    """
+
+    def __init__(self, worker: HubWorker, answer: values.LedgerRow, granted: Granted) -> None:
+        self._worker = worker
+        self._windows = granted.windows
+        self._amounts = dict(granted.amounts)
+        self._more: asyncio.Future[bool] | None = None
+        self.answer = answer
+        self.has_ended = False
+
+    def amount(self, rule: BudgetRule) -> int:
+        """What is reserved of a rule's budget: the need, or less down to what it needs at least."""
+        return self._amounts[rule.id]
+
+    def top_up(self, amounts: Mapping[str, int]) -> bool | None:
+        """Reserves more, by the id of the rule, all or nothing.
+
+        Returns:
+            None while it is being found out, and the next call has to ask for the same; then True if it is reserved,
+            False if a budget does not cover it.
+
+        Raises:
+            ReservationEndedError: The reservation has ended.
+        """
+        self._check()
+        if self._more is None:
+            self._more = self._worker.extend(self._extend(amounts, 1))
+        if not self._more.done():
+            return None
+        if not self._more.result():
+            return False
+        self._more = None
+        for rule, amount in amounts.items():
+            self._amounts[rule] += amount
+        return True
+
+    def reduce(self, rule: BudgetRule, amount: int) -> None:
+        """Frees what of a reservation will not be needed, such as the rest of a shortened output.
+
+        Raises:
+            ReservationEndedError: The reservation has ended.
+        """
+        self._check()
+        freed = min(amount, self._amounts[rule.id])
+        self._amounts[rule.id] -= freed
+        self._worker.extend(self._extend({rule.id: freed}, -1), is_urgent=False)
+
+    def settle(
+        self, charges: Mapping[str, int], row: values.LedgerRow, content: values.AnswerContent | None = None
+    ) -> None:
+        """Ends the reservation with what the answer took.
+
+        Args:
+            charges: What it took, by the id of the rule; a rule that is missing is charged nothing.
+            row: The row for the ledger, of the same answer; its `charges` are filled in here.
+            content: The request and the answer, where the policy of the team has them kept.
+
+        Raises:
+            ReservationEndedError: The reservation has ended.
+            ValueError: The row is of another answer.
+        """
+        self._check()
+        if row.answer_id != self.answer.answer_id:
+            raise ValueError(f"got the row of answer {row.answer_id}, expected that of {self.answer.answer_id}")
+        self.has_ended = True
+        of_windows = tuple(Charge(self._windows[rule], amount) for rule, amount in charges.items() if amount)
+        self._worker.end(Settle(replace(row, charges=of_windows), content, tuple(self._windows.values())))
+
+    def drop(self) -> None:
+        """Ends the reservation without a trace: no provider was asked. Does nothing if it has ended."""
+        if not self.has_ended:
+            self.has_ended = True
+            if self._windows:
+                self._worker.end(Drop(self.answer.answer_id, tuple(self._windows.values())))
+
+    def _extend(self, amounts: Mapping[str, int], sign: int) -> Extend:
+        of_windows = {self._windows[rule]: sign * amount for rule, amount in amounts.items()}
+        return Extend(self.answer.answer_id, of_windows)
+
+    def _check(self) -> None:
+        if self.has_ended:
+            raise ReservationEndedError(self.answer.answer_id)
+
+
+# ---- The worker ----
+
+_Reserving: TypeAlias = "tuple[Reserve, asyncio.Future[Granted | Refused]]"
+_Extending: TypeAlias = "tuple[Extend, asyncio.Future[bool]]"
+
+
+class HubWorker:
+    """One worker of a hub, for one event loop: its thread, its heartbeat, and the answers that wait for either.
+
+    Args:
+        store: The hub's database, which only this worker uses from now on.
+        folder: The folder of the locks of all workers of this machine, for the user alone.
+        settings: How it keeps its budgets.
+    """
+
+    def __init__(self, store: HubStore, folder: Path, settings: WorkerSettings | None = None) -> None:
+        # A name that no other worker has: of its machine and of chance.
+        host = re.sub(r"[^A-Za-z0-9-]+", "-", socket.gethostname()).strip("-")
+        self.name = f"{host[:40] or 'worker'}-{secrets.token_hex(6)}"
+        self.directory: Directory | None = None
+        """Who may do what, as of the last heartbeat; None until it was read once."""
+        self.live_workers = 1
+        """How many workers are alive, this one among them."""
+        self._store = store
+        self._settings = settings or WorkerSettings()
+        self._locks = _Locks(folder, self.name)
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="partstream-hub")
+        self._changed: EventEmitter[Directory] = EventEmitter()
+        self._reserves: list[_Reserving] = []
+        self._extends: list[_Extending] = []
+        self._ended: deque[Settle | Drop] = deque()
+        self._unsynced: list[Settle | Drop] = []
+        self._bytes = 0
+        self._windows: dict[str, int] = {}
+        self._batch_began: float | None = None
+        self._flushing: asyncio.TimerHandle | None = None
+        self._idle = asyncio.Event()
+        self._failures = 0
+        self._is_migrated = False
+        self._is_closing = False
+        self._has_ended = False
+        self._connected_since: float | None = None
+        self._beat_at = 0.0
+        self._task: asyncio.Task[None] | None = None
+
+    @property
+    def waiting_rows(self) -> int:
+        """How many ended answers are not on the disk of the database yet, as far as is known."""
+        return len(self._ended) + len(self._unsynced)
+
+    async def start(self) -> None:
+        """Begins to work; a database that is away is tried again in the background.
+
+        Raises:
+            StoreUnusableError: The database is there and cannot be used as it is.
+        """
+        await asyncio.to_thread(self._locks.begin)
+        try:
+            with suppress(values.StoreUnreachableError, TimeoutError):
+                async with asyncio.timeout(self._settings.stop_seconds):
+                    await self._beat()
+        except BaseException:
+            self._thread.shutdown(wait=False)
+            self._locks.end(is_settled=False)
+            raise
+        self._task = asyncio.create_task(self._beats(), name="partstream hub worker")
+
+    async def close(self) -> None:
+        """Settles what has ended, for a limited time, and charges what still runs in full."""
+        if self._task is None:
+            return
+        self._is_closing = True
+        self._task.cancel()
+        await asyncio.wait([self._task])
+        self._task = None
+        is_settled = False
+        try:
+            async with asyncio.timeout(self._settings.stop_seconds):
+                while self._ended or self._batch_began is not None:
+                    self._idle.clear()
+                    self._flush()
+                    await self._idle.wait()
+                    if self._failures > 1:
+                        raise values.StoreUnreachableError(_AWAY, _LONGEST_RETRY)
+                await self.use_store(lambda store: store.expire(self.name))
+                is_settled = True
+                self._unsynced.clear()
+                await asyncio.get_running_loop().run_in_executor(self._thread, self._store.close)
+        except (TimeoutError, values.StoreError) as error:
+            _logger.error("%d answers could not be settled: %s", self.waiting_rows, error)  # noqa: TRY400 - says it all
+        if self._flushing is not None:
+            self._flushing.cancel()
+        self._has_ended = True
+        self._thread.shutdown(wait=False)
+        self._locks.end(is_settled=is_settled)
+
+    def on_did_change_directory(self, listener: Callable[[Directory], object], /) -> Disposable:
+        """Tells a listener of each new version of the directory."""
+        return self._changed.event(listener)
+
+    async def use_store(self, action: Callable[[HubStore], T]) -> T:
+        """Runs something else on the database, in the worker's thread.
+
+        Raises:
+            StoreUnreachableError: The database cannot be reached.
+            StoreUnusableError: It cannot be used as it is.
+        """
+        return await asyncio.get_running_loop().run_in_executor(self._thread, self._used, action)
+
+    def _used(self, action: Callable[[HubStore], T]) -> T:
+        """In the thread: makes the tables, once, before anything else."""
+        if not self._is_migrated:
+            self._store.migrate()
+            self._is_migrated = True
+        return action(self._store)
+
+    # ---- answers ----
+
+    async def reserve(self, answer: values.LedgerRow, needs: Sequence[Need], *, is_whole: bool = False) -> Reservation:
+        """Reserves the needs of an answer, one for each rule, in one transaction; without needs it waits for nothing.
+
+        Args:
+            answer: The row that is entered, charged with all that is reserved, if the worker dies before the end.
+            needs: What it needs. Where the whole does not fit, less is reserved, down to `least`.
+            is_whole: Whether it is refused where the whole does not fit.
+
+        Raises:
+            BudgetSpentError: A budget does not cover the answer.
+            BudgetsUnreachableError: Whether one does cannot be found out now.
+        """
+        if self._is_closing:
+            raise BudgetsUnreachableError(_STOPPING, self._settings.heartbeat_seconds)
+        if len(self._ended) >= self._settings.waiting_rows or self._bytes >= self._settings.waiting_bytes:
+            raise BudgetsUnreachableError(_FULL, _LONGEST_RETRY)
+        if not needs:
+            return Reservation(self, answer, Granted({}, {}))
+        found = await self._asked(Reserve(answer, needs, is_whole))
+        if isinstance(found, Refused) and not is_whole and found.window.reserved and self.live_workers > 1:
+            # What answers of other workers have left is settled within this time.
+            await asyncio.sleep(2 * self._settings.batch_seconds)
+            found = await self._asked(Reserve(answer, needs))
+        if isinstance(found, Refused):
+            need, window = found
+            raise BudgetSpentError(
+                need.rule, window.limit, window.spent, window.reserved, window.ends_at, min(need.least, need.amount)
+            )
+        return Reservation(self, answer, found)
+
+    async def _asked(self, reserve: Reserve) -> Granted | Refused:
+        loop = asyncio.get_running_loop()
+        retry, wait = _LONGEST_RETRY, self._settings.wait_seconds
+        if self._batch_began is not None and loop.time() - self._batch_began > wait:  # the thread hangs
+            raise BudgetsUnreachableError(_AWAY, retry)
+        answered: asyncio.Future[Granted | Refused] = loop.create_future()
+        self._reserves.append((reserve, answered))
+        self._flush()
+        try:
+            async with asyncio.timeout(wait):
+                return await answered
+        except TimeoutError:
+            raise BudgetsUnreachableError(_AWAY, retry) from None
+
+    def extend(self, extend: Extend, *, is_urgent: bool = True) -> asyncio.Future[bool]:
+        """Reserves more for an answer that runs, or less; whether it is reserved."""
+        extended: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        self._extends.append((extend, extended))
+        if is_urgent:
+            self._flush()
+        else:
+            self._flush_later(self._settings.batch_seconds)
+        return extended
+
+    def end(self, ended: Settle | Drop) -> None:
+        """Ends a reservation, with the next transaction."""
+        self._ended.append(ended)
+        self._bytes += _content_bytes(ended)
+        self._flush_later(self._settings.batch_seconds)
+
+    # ---- batches ----
+
+    def _flush_later(self, seconds: float) -> None:
+        if self._flushing is None:
+            self._flushing = asyncio.get_running_loop().call_later(seconds, self._flush)
+
+    def _flush(self) -> None:
+        """Hands all that waits to the thread, unless it has work; then it follows."""
+        if self._flushing is not None:
+            self._flushing.cancel()
+            self._flushing = None
+        if self._batch_began is not None or self._has_ended:
+            return
+        loop = asyncio.get_running_loop()
+        reserves = [one for one in self._reserves if not one[1].done()]
+        extends, self._reserves, self._extends = self._extends, [], []
+        ended = list(islice(self._ended, _MOST_ENDED))
+        for _ in ended:
+            self._ended.popleft()
+        if not (reserves or extends or ended):
+            self._idle.set()
+            return
+        batch = Batch(ended, [one for one, _ in extends], [one for one, _ in reserves], self._windows)
+        self._batch_began = loop.time()
+        self._thread.submit(self._run, loop, batch, reserves, extends)
+
+    def _run(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        batch: Batch,
+        reserves: Sequence[_Reserving],
+        extends: Sequence[_Extending],
+    ) -> None:
+        """In the thread: one transaction."""
+        result: values.BatchResult | values.StoreError
+        try:
+            result = self._used(lambda store: store.carry_out(self.name, batch))
+        except values.StoreError as error:
+            result = error
+        except Exception as error:
+            _logger.exception("a transaction on the hub's database failed")
+            result = values.StoreUnreachableError(type(error).__name__, _LONGEST_RETRY)
+        with suppress(RuntimeError):  # the loop has been closed
+            loop.call_soon_threadsafe(self._carried_out, batch, result, reserves, extends)
+
+    def _carried_out(
+        self,
+        batch: Batch,
+        result: values.BatchResult | values.StoreError,
+        reserves: Sequence[_Reserving],
+        extends: Sequence[_Extending],
+    ) -> None:
+        self._batch_began = None
+        if isinstance(result, values.StoreError):
+            self._not_carried_out(batch, result, reserves, extends)
+            return
+        self._succeeded()
+        self._unsynced += batch.ended
+        self._bytes -= sum(map(_content_bytes, batch.ended))
+        for (_, extended), is_reserved in zip(extends, result.extended, strict=True):
+            extended.set_result(is_reserved)
+        for (reserve, answered), found in zip(reserves, result.reserved, strict=True):
+            if isinstance(found, Granted):
+                self._windows.update(found.windows)
+            if not answered.done():
+                answered.set_result(found)
+            elif isinstance(found, Granted):  # nobody waits any more
+                self.end(Drop(reserve.row.answer_id))
+        if self._reserves or self._extends or len(self._ended) >= _MOST_ENDED or self._is_closing:
+            self._flush()
+        elif self._ended:
+            self._flush_later(self._settings.batch_seconds)
+        self._idle.set()
+
+    def _not_carried_out(
+        self,
+        batch: Batch,
+        error: values.StoreError,
+        reserves: Sequence[_Reserving],
+        extends: Sequence[_Extending],
+    ) -> None:
+        """Keeps what has ended, and refuses the rest: what it was is dropped, if it was carried out unheard."""
+        retry = self._failed(error)
+        dropped = [Drop(reserve.row.answer_id) for reserve, _ in reserves]
+        self._ended.extendleft(reversed([*self._unsynced, *batch.ended, *dropped]))
+        self._bytes += sum(map(_content_bytes, self._unsynced))
+        self._unsynced = []  # a heartbeat that is under way has the list of before
+        for _, extended in extends:
+            extended.set_result(False)
+        reason = getattr(error, "reason", str(error))
+        for _, answered in reserves:
+            if not answered.done():
+                answered.set_exception(BudgetsUnreachableError(reason, retry))
+        if not self._is_closing:
+            self._flush_later(retry)
+        self._idle.set()
+
+    def _succeeded(self) -> None:
+        if self._failures:
+            _logger.info("the hub's database answers again")
+        self._failures = 0
+
+    def _failed(self, error: values.StoreError) -> float:
+        """Notes that the database was not reached; after how many seconds it is asked again."""
+        if not self._failures:
+            _logger.warning("%s", error)
+        retry: float = min(_LONGEST_RETRY, _FIRST_RETRY * 2 ** min(self._failures, 10))
+        self._failures += 1
+        self._connected_since = None
+        return retry * random.uniform(0.5, 1.0)  # noqa: S311
+
+    # ---- heartbeats ----
+
+    async def _beats(self) -> None:
+        pause = self._settings.heartbeat_seconds
+        while True:
+            await asyncio.sleep(pause)
+            pause = self._settings.heartbeat_seconds
+            try:
+                await self._beat()
+            except values.StoreError as error:
+                pause = max(pause, self._failed(error))
+            except Exception:
+                _logger.exception("a heartbeat of the hub failed")
+
+    async def _beat(self) -> None:
+        """Shows that the worker is alive, and takes in what has changed."""
+        unsynced = self._unsynced
+        synced = len(unsynced)
+        pulse, directory = await self.use_store(lambda store: self._beaten(store, is_durable=bool(synced)))
+        del unsynced[:synced]
+        self._succeeded()
+        self.live_workers = max(1, pulse.live_workers)
+        if directory is not None:
+            self.directory = directory
+            self._changed.fire(directory)
+
+    def _beaten(self, store: HubStore, *, is_durable: bool) -> tuple[values.Pulse, Directory | None]:
+        """In the thread: the heartbeat, the directory if it has changed, and the charges of workers that are gone."""
+        silent = self._settings.silent_seconds
+        pulse = store.heartbeat(self.name, silent, is_durable=is_durable)
+        step, self._beat_at = pulse.time - self._beat_at, pulse.time
+        if self._connected_since is None or not 0 <= step <= _CONNECTED * self._settings.heartbeat_seconds:
+            self._connected_since = pulse.time
+        self._locks.expire_dead(store)
+        if pulse.time - self._connected_since >= silent:
+            for name, seen_at in pulse.silent.items():
+                if count := store.expire(name, seen_at):
+                    _logger.warning("the worker %s is silent: %d answers were charged in full", name, count)
+        known = None if self.directory is None else self.directory.version
+        return pulse, None if pulse.version == known else store.directory(known)
+
+
+def _content_bytes(ended: Settle | Drop) -> int:
+    content = ended.content if isinstance(ended, Settle) else None
+    return 0 if content is None else len(content.request) + len(content.response)
+
+
+# ---- The workers of a machine ----
+
+_LOCK: Final = ".lock"
+
+
+class _Locks:
+    """A file for each worker of this machine, whose lock lasts as long as its process, whatever kills it.
+
+    So a file whose lock is free belongs to no worker that lives. Where there can be no such file, a worker that dies is
+    found by its silence alone.
+    """
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self._folder = folder
+        self._name = name
+        self._own: FileLock | None = None
+
+    def begin(self) -> None:
+        """Takes the worker's own lock."""
+        try:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if self._folder.is_symlink():
+                raise NotADirectoryError(0, "a link stands in its place")
+            self._folder.chmod(0o700)
+            self._own = FileLock(self._folder / f"{self._name}{_LOCK}")
+        except OSError as error:
+            _logger.warning("the folder of locks %s cannot be used: %s", self._folder, error.strerror or error)
+
+    def end(self, *, is_settled: bool) -> None:
+        """Lets go of it; of a worker that has not settled everything, the file stays for others to find."""
+        own, self._own = self._own, None
+        if own is not None:
+            (own.remove if is_settled else own.release)()
+
+    def expire_dead(self, store: HubStore) -> None:
+        """Charges what dead workers of this machine have reserved."""
+        if self._own is None:
+            return
+        for path in sorted(self._folder.glob(f"*{_LOCK}")):
+            if path.stem == self._name:
+                continue
+            try:
+                lock = FileLock(path)
+            except OSError:  # it lives
+                continue
+            try:
+                count = store.expire(path.stem)
+            except BaseException:
+                lock.release()
+                raise
+            lock.remove()
+            _logger.warning("the worker %s is gone: %d answers were charged in full", path.stem, count)
+
+
+class FileLock:
+    """A lock on a file of its own, which is made if there is none.
+
+    Raises:
+        BlockingIOError: Another process has the lock, or has just removed the file.
+        OSError: The file cannot be opened.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._handle: int | None = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
+        try:
+            _lock(self._handle)
+            _check_still_there(self._handle, path)
+        except BaseException:
+            self.release()
+            raise
+        # Keeps a process that is forked from holding on to the lock after its parent has died.
+        if hasattr(os, "register_at_fork"):
+            of_parent = weakref.WeakMethod(self.release)
+            os.register_at_fork(after_in_child=lambda: (release := of_parent()) is not None and release())
+
+    def release(self) -> None:
+        """Lets go of the lock; the file stays."""
+        handle, self._handle = self._handle, None
+        if handle is not None:
+            os.close(handle)
+
+    def remove(self) -> None:
+        """Removes the file and lets go of the lock."""
+        with suppress(OSError):  # Windows removes no open file
+            self._path.unlink()
+        self.release()
+        with suppress(OSError):
+            self._path.unlink(missing_ok=True)
+
+
+def _check_still_there(handle: int, path: Path) -> None:
+    with suppress(FileNotFoundError):
+        if os.path.samestat(os.fstat(handle), path.stat()):
+            return
+    raise BlockingIOError(0, "another process has removed the lock")
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _lock(handle: int) -> None:
+        try:
+            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+        except PermissionError as error:
+            raise BlockingIOError(0, "another process has the lock") from error
+
+else:
+    import fcntl
+
+    def _lock(handle: int) -> None:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
