@@ -6,11 +6,11 @@ Entries change by a plan, which is made first and carried out in one transaction
 
 from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from math import ceil
 from typing import TYPE_CHECKING, Final
 
+from partstream.codec.checks import dataclass, replace
 from partstream_hub import configuration
 from partstream_hub.amounts import amount_text
 from partstream_hub.authentication import is_valid, new_code, new_key

@@ -17,11 +17,11 @@ import asyncio
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from zoneinfo import ZoneInfo
 
+from partstream.codec.checks import dataclass, replace
 from partstream.codec.json_codec import dumps
 from partstream.lm.parts import part_json
 from partstream.protocols.failures import FailureKind, ServedFailure

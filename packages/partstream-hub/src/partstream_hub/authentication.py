@@ -10,10 +10,10 @@ import hmac
 import re
 import secrets
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from partstream.codec.checks import dataclass
 from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.server.clients import Caller, KeyPlace
 from partstream.server.requests import RequestFailedError

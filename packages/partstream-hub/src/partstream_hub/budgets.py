@@ -43,11 +43,11 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 
+from partstream.codec.checks import dataclass, replace
 from partstream.lm.cancellation import Disposable, EventEmitter
 from partstream_hub.amounts import BudgetSpentError, BudgetsUnreachableError, Need, ReservationEndedError
 from partstream_hub.store import values

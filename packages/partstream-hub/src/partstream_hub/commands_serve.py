@@ -7,13 +7,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, MutableMapping
 from contextlib import ExitStack
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from partstream.cli.serve_options import option_of, variable_of
 from partstream.cli.terminal import ExitCode, all_options
+from partstream.codec.checks import dataclass
 
 if TYPE_CHECKING:
     from partstream.cli.serve_plan import Screen, ServePlan

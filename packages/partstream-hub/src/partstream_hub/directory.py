@@ -12,13 +12,12 @@ name, and what a record of a change shows. A digest is in none of it.
 from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from fnmatch import fnmatchcase
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 from zoneinfo import ZoneInfo
 
-from partstream.codec.checks import Expectation, check_fields, refuse
+from partstream.codec.checks import Expectation, check_fields, dataclass, field, fields, refuse, replace
 from partstream.codec.json_codec import dumps, loads
 from partstream_hub.store.values import DirectoryConflictError
 

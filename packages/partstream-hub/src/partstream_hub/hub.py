@@ -5,11 +5,20 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from partstream.codec.checks import FILLED_TEXT, NUMBER, TEXT, Expectation, check_fields, instance_of, optional
+from partstream.codec.checks import (
+    FILLED_TEXT,
+    NUMBER,
+    TEXT,
+    Expectation,
+    check_fields,
+    dataclass,
+    field,
+    instance_of,
+    optional,
+)
 from partstream.codec.system import DATA
 from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.server.requests import RequestFailedError

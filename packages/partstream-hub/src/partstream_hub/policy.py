@@ -25,13 +25,13 @@ import logging
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
-from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Lock, Thread
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
 
+from partstream.codec.checks import dataclass, field, fields, replace
 from partstream.codec.json_codec import dumps, loads
 from partstream.errors import CallerError, PartstreamError, UnexpectedValueError
 from partstream.lm.messages import ChatMessage, Role

@@ -22,7 +22,6 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
 from hashlib import blake2b
@@ -31,7 +30,7 @@ from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream import errors
-from partstream.codec.checks import narrow
+from partstream.codec.checks import dataclass, narrow, replace
 from partstream.lm.cancellation import CancellationToken, EventEmitter
 from partstream.lm.outputs import HOSTED, Finish, InboundRequest
 from partstream.lm.provider import DrainingProgress, FinishingProgress, LanguageModelChatProvider, WaitingProgress

@@ -11,11 +11,11 @@ also sees the budgets of the team, because they may be why an answer is refused,
 
 from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from partstream.codec.checks import dataclass
 from partstream.errors import UnexpectedValueError
 from partstream_hub.amounts import amount_text, span_at
 from partstream_hub.directory import BudgetRule, BudgetUnit, Directory, OwnerKind, Period

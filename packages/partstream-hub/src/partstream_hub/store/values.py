@@ -8,11 +8,10 @@ for each parameter, and no value is ever a part of one.
 
 from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
-from partstream.codec.checks import storable_text
+from partstream.codec.checks import dataclass, field, storable_text
 from partstream.errors import CallerError, PartstreamError, to_install
 
 if TYPE_CHECKING:
