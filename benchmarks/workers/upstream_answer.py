@@ -25,6 +25,7 @@ from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.serve import WireRequest
 from partstream.upstream.attempts import Attempts
 from partstream.upstream.configuration import Timeouts
+from partstream.upstream.endpoint import FixedKey
 from partstream.upstream.http import HTTPAnswer, OutboundHead, place_of
 from partstream.upstream.http_connection import AnswerBody
 from partstream.upstream.transport import Transport, UpstreamRequest
@@ -59,12 +60,10 @@ class _Http:
     """Instead of the connections to an upstream."""
 
     base_path = "/v1"
+    credentials = FixedKey(None)
 
     def __init__(self, pieces: list[bytes]) -> None:
         self._pieces = pieces
-
-    async def key(self) -> None:
-        pass
 
     async def send(self, _request: object, _key: object, _limit: object = None, **options: Any) -> HTTPAnswer:
         body = _Body(self._pieces)

@@ -115,6 +115,7 @@ class Scripted(Asking):
 
     def __post_init__(self) -> None:
         self.policy = POLICY
+        self.credentials = self
         self._rest = cycle(self.steps)
         self._paused = Paused()
 
@@ -145,7 +146,10 @@ class Scripted(Asking):
         self.actions.add(Drop)
         return Sending(sending.carried, sending.left_out | {f"field {len(sending.left_out)}"})
 
-    async def renew(self, refused: Secret) -> Secret | None:
+    async def get(self) -> Secret:
+        return KEY
+
+    async def refresh(self, refused: Secret) -> Secret | None:
         self.actions.add(Renew)
         self.keys += 1
         return Secret(f"sk-another-{self.keys:010}")

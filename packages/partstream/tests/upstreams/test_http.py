@@ -164,7 +164,7 @@ def test_headers_of_the_request_win_over_those_of_the_configuration_and_those_ov
             server_of(FINE) as (url, requests),
             aclosing(UpstreamHTTP(configuration(url, headers=settings, api_key=Secret("key-1")))) as http,
         ):
-            await (await http.send(request, await http.key())).aclose()
+            await (await http.send(request, await http.credentials.get())).aclose()
             names = ("x-a", "x-b", "x-c", "authorization")
             assert [requests[0].headers[name] for name in names] == ["request", "configured", "protocol", "configured"]
             assert requests[0].headers["user-agent"].startswith("partstream/")
@@ -180,7 +180,7 @@ def test_what_the_upstream_says_is_told_without_what_it_was_sent_in_secret():
         async with (
             server_of(FINE) as (url, _),
             aclosing(UpstreamHTTP(configuration(url, api_key=Secret("planted-1")))) as http,
-            aclosing(await http.send(request, await http.key())) as answer,
+            aclosing(await http.send(request, await http.credentials.get())) as answer,
         ):
             assert answer.redactor.redact("planted-1 planted-2 a-public-name") == "*** *** a-public-name"
             assert "planted" not in repr(answer) + repr(request)
@@ -195,7 +195,7 @@ def test_a_closed_port_is_a_connection_error_without_the_query(key):
             pass
         async with aclosing(UpstreamHTTP(configuration(f"{url}?tenant=private", api_key=key))) as http:
             with pytest.raises(UpstreamConnectionError) as caught:
-                await http.send(MODELS, await http.key())
+                await http.send(MODELS, await http.credentials.get())
             assert caught.value.url == f"{url}/models"
 
     run(test())

@@ -140,6 +140,7 @@ class _Exchange(Asking):
         resume: Resume | None,
     ) -> None:
         self.policy, self.errors = streaming.retry, exchange.errors
+        self.credentials = streaming.http.credentials
         self.batches: asyncio.Queue[list[StreamOutput] | None] = asyncio.Queue()
         self.failure: LanguageModelError | None = None
         self.last: list[StreamOutput] = []
@@ -174,9 +175,6 @@ class _Exchange(Asking):
             self.failure, self.last = last.error, outputs
         else:
             self.batches.put_nowait(outputs)
-
-    async def renew(self, refused: Any) -> Any:
-        return await self._streaming.http.renew(refused)
 
     def announce(self, reason: str, seconds: float) -> None:
         self._on_wait(reason, seconds)

@@ -51,7 +51,7 @@ from partstream.upstream.http_errors import says_path_is_missing
 if TYPE_CHECKING:
     from partstream.lm.provider import LanguageModelChatInformation
     from partstream.upstream.configuration import RetryPolicy
-    from partstream.upstream.endpoint import Secret
+    from partstream.upstream.endpoint import CredentialSource, Secret
 
 _logger = logging.getLogger("partstream.upstreams")
 
@@ -139,10 +139,12 @@ class Asking:
     Attributes:
         policy: When the same is sent again; None for never.
         errors: How the upstream reports errors.
+        credentials: The source of the key; None where no other key is asked for.
     """
 
     policy: RetryPolicy | None = None
     errors: Errors = COMMON_ERRORS
+    credentials: CredentialSource | None = None
 
     @property
     def may_begin_anew(self) -> bool:
@@ -162,10 +164,6 @@ class Asking:
         """The way of sending without what an error refuses; the same way where the error is about something else. It
         holds less each time."""
         return sending
-
-    async def renew(self, refused: Secret) -> Secret | None:
-        """Another key than a refused one; None if there is no other."""
-        return None
 
     async def redetect(self, error: UpstreamError) -> Sending | None:
         """How the request is sent in the protocol that is detected now; None where it is the one before."""
@@ -205,11 +203,12 @@ class Renew:
     """Send the same with another key than the refused one."""
 
     refused: Secret
+    source: CredentialSource
 
     async def follow(self, attempts: Attempts, asking: Asking) -> bool:
         """Acts; whether another request follows."""
         attempts.has_renewed = True
-        attempts.renewed = await asking.renew(self.refused)
+        attempts.renewed = await self.source.refresh(self.refused)
         if attempts.renewed is not None:
             _logger.info("sending the request again with a new key: the upstream refused the one before")
         return attempts.renewed is not None
@@ -298,8 +297,10 @@ def _pause(failure: Failure, attempts: Attempts, asking: Asking) -> Action | Non
 
 
 def _refused_key(failure: Failure, attempts: Attempts, asking: Asking) -> Action | None:
-    is_refused = isinstance(failure, UpstreamHTTPError) and failure.http_status == _UNAUTHORIZED
-    return Renew(attempts.key) if is_refused and attempts.key is not None and not attempts.has_renewed else None
+    if not isinstance(failure, UpstreamHTTPError) or failure.http_status != _UNAUTHORIZED or attempts.has_renewed:
+        return None
+    key, source = attempts.key, asking.credentials
+    return None if key is None or source is None else Renew(key, source)
 
 
 def _passing_failure(failure: Failure, attempts: Attempts, asking: Asking) -> Action | None:

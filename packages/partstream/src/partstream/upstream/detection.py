@@ -704,7 +704,10 @@ async def _asked(http: UpstreamHTTP, path: str, document: Mapping[str, Any] | No
     request = OutboundHTTPRequest(method, http.base_path + path, content=content, headers=headers)
     body = bytearray()
     try:
-        async with asyncio.timeout_at(deadline), aclosing(await http.send(request, await http.key())) as answer:
+        async with (
+            asyncio.timeout_at(deadline),
+            aclosing(await http.send(request, await http.credentials.get())) as answer,
+        ):
             try:
                 async for chunk in answer.response.aiter_bytes():
                     body += chunk[: _MOST - len(body)]

@@ -68,6 +68,7 @@ class UpstreamHTTP:
         connections: The connections to it, if others use them too: the code that made them closes them.
 
     Attributes:
+        credentials: The source of its key.
         seals: Whether the upstream has said that it seals state, so that it opens it again.
     """
 
@@ -82,7 +83,7 @@ class UpstreamHTTP:
         self._authorize = self._protocol.authorizer(configuration.request, server)
         self._secrets = frozenset(configuration.secrets)
         self._keys: frozenset[str] = frozenset()
-        self._credentials: endpoint.CredentialSource = configuration.credentials or endpoint.FixedKey(
+        self.credentials: endpoint.CredentialSource = configuration.credentials or endpoint.FixedKey(
             configuration.api_key
         )
         self._connections = Connections(configuration) if connections is None else connections
@@ -98,22 +99,6 @@ class UpstreamHTTP:
     def document_headers(self) -> Mapping[str, str]:
         """The headers that the protocol has for requests that ask no model."""
         return self._protocol.document_headers
-
-    async def key(self) -> endpoint.Secret | None:
-        """The key to send now; None for a server that needs none.
-
-        Raises:
-            CredentialError: It cannot be had.
-        """
-        return await self._credentials.get()
-
-    async def renew(self, refused: endpoint.Secret) -> endpoint.Secret | None:
-        """Another key after one was refused; None if there is no other.
-
-        Raises:
-            CredentialError: It cannot be had.
-        """
-        return await self._credentials.refresh(refused)
 
     async def aclose(self) -> None:
         """Closes the connections that are kept open for the next request."""
@@ -476,11 +461,12 @@ class _DocumentAsking(Asking):
 
     def __init__(self, http: UpstreamHTTP, request: OutboundHTTPRequest) -> None:
         self._http = http
+        self.credentials = http.credentials
         self._request = request
         self.response: FetchResponse | None = None
 
     async def send(self, attempts: Attempts) -> None:
-        key = attempts.key = attempts.renewed or await self._http.key()
+        key = attempts.key = attempts.renewed or await self._http.credentials.get()
         async with aclosing(await self._http.send(self._request, key)) as answer:
             content = await _bounded(answer, self._request.path)
         response = answer.response
@@ -490,9 +476,6 @@ class _DocumentAsking(Asking):
         self.response = FetchResponse(response.status_code, answer.headers, shown)
         if response.status_code == httpx2.codes.UNAUTHORIZED:
             raise errors.UpstreamHTTPError(response.status_code)
-
-    async def renew(self, refused: endpoint.Secret) -> endpoint.Secret | None:
-        return await self._http.renew(refused)
 
 
 async def _bounded(answer: HTTPAnswer, path: str) -> bytes:

@@ -68,7 +68,6 @@ from partstream.upstream.requests import (
 if TYPE_CHECKING:
     from partstream.lm.outputs import PausingStream
     from partstream.upstream.detection import Detected, Detector
-    from partstream.upstream.endpoint import Secret
 
 _logger = logging.getLogger("partstream.upstreams")
 
@@ -449,9 +448,6 @@ class _Answering(_Spoken):
     def with_less(self, error: UpstreamError, sending: Sending) -> Sending:
         return self._request.with_less(error, sending)
 
-    async def renew(self, refused: Secret) -> Secret | None:
-        return await self.client.sender.http.renew(refused)
-
     @property
     def may_begin_anew(self) -> bool:
         return self._question.may_be_asked_again
@@ -462,8 +458,10 @@ class _Answering(_Spoken):
         return await self.begin()
 
     async def begin(self) -> Sending:
-        self.errors, self.policy = self.client.errors, self.client.sender.policy
-        self._request = await self.client.sender.open(self._model, self._question)
+        sender = self.client.sender
+        self.errors, self.policy = self.client.errors, sender.configuration.retry
+        self.credentials = sender.http.credentials
+        self._request = await sender.open(self._model, self._question)
         return self._request.first
 
     async def next_model(self, error: UpstreamError) -> Sending | None:

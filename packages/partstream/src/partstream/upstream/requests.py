@@ -79,7 +79,7 @@ if TYPE_CHECKING:
     from partstream.lm.provider import LanguageModelChatInformation, Progress
     from partstream.protocols.serve import WireRequest
     from partstream.tokens.ledger import Ledger
-    from partstream.upstream.configuration import GatewayConfiguration, RetryPolicy
+    from partstream.upstream.configuration import GatewayConfiguration
     from partstream.upstream.discovery import Fetch, FetchResponse
     from partstream.upstream.forwarding import Passage, RawRequest
     from partstream.upstream.model_information import Pricing
@@ -160,11 +160,6 @@ class RequestSender:
         self._capabilities = capabilities
         self._said: set[str] = set()
         self._completed_settings: dict[str, tuple[object, preparation.RequestSettings]] = {}
-
-    @property
-    def policy(self) -> RetryPolicy:
-        """When a request is sent again."""
-        return self.configuration.retry
 
     async def open(self, model: LanguageModelChatInformation, question: ModelCall) -> ModelRequest:
         """The request that asks a model.

@@ -146,7 +146,7 @@ class Transport:
         take: Take,
     ) -> None:
         request = self._request(exchange)
-        key = attempts.key = attempts.renewed or await self._http.key()
+        key = attempts.key = attempts.renewed or await self._http.credentials.get()
         attempts.renewed = None
         # From here on: no limit holds while a key is fetched.
         deadlines = Deadlines(exchange.limits(self._timeouts), asyncio.get_running_loop().time())
