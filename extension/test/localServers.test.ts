@@ -15,7 +15,7 @@ async function serve(context: TestContext, listener: RequestListener): Promise<s
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
 }
 
-test("servers that answer in JSON are found, one that wants a key too; pages, silence and closed ports are none", async (context) => {
+test("servers that answer in JSON are found, one that wants a key too; pages and closed ports are none", async (context) => {
   const asked: string[] = [];
   const json: RequestListener = ({ url, headers }, response) => {
     asked.push(`${url ?? ""} ${headers.authorization ?? "without a key"}`);
@@ -28,9 +28,13 @@ test("servers that answer in JSON are found, one that wants a key too; pages, si
   const page = await serve(context, (_request, response) => {
     response.writeHead(200, { "content-type": "text/html" }).end("<html>");
   });
-  const silent = await serve(context, () => undefined);
   const closed = "http://127.0.0.1:1/v1";
-  const found = await answeringServers([open, refusing, page, silent, closed]);
+  const found = await answeringServers([open, refusing, page, closed], 20_000);
   assert.deepEqual(found, new Set([open, refusing]));
   assert.deepEqual(asked, ["/v1/models without a key"]);
+});
+
+test("a server that is silent is not waited for", async (context) => {
+  const silent = await serve(context, () => undefined);
+  assert.deepEqual(await answeringServers([silent]), new Set());
 });

@@ -4,16 +4,18 @@ import { get } from "node:http";
 /** Milliseconds that a server has to answer: one on this machine needs a few. */
 const PROBE_LIMIT = 300;
 
-/** Those of the base URLs below which something answers with JSON when it is asked for its models. */
-export async function answeringServers(baseUrls: readonly string[]): Promise<ReadonlySet<string>> {
-  const asked = await Promise.all(baseUrls.map(async (url) => ({ url, answers: await answers(`${url}/models`) })));
+/** Those of the base URLs below which something answers with JSON, within `limit`, when it is asked for its models. */
+export async function answeringServers(baseUrls: readonly string[], limit = PROBE_LIMIT): Promise<ReadonlySet<string>> {
+  const asked = await Promise.all(
+    baseUrls.map(async (url) => ({ url, answers: await answers(`${url}/models`, limit) })),
+  );
   return new Set(asked.filter(({ answers }) => answers).map(({ url }) => url));
 }
 
 /** A server that wants a key answers with JSON too; a web page is another program at the same port. */
-function answers(url: string): Promise<boolean> {
+function answers(url: string, limit: number): Promise<boolean> {
   return new Promise((resolve) => {
-    const request = get(url, { agent: false, signal: AbortSignal.timeout(PROBE_LIMIT) }, (response) => {
+    const request = get(url, { agent: false, signal: AbortSignal.timeout(limit) }, (response) => {
       const isJson = (response.headers["content-type"] ?? "").includes("json");
       response.destroy();
       resolve(isJson);
