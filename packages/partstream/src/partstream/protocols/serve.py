@@ -595,11 +595,14 @@ class ServedState(ABC):
         routes: The routes of stored answers.
         fields: The fields of a request that are understood here, so that no reader has to have a place for them.
         of_upstream: The fields that refer to what an upstream of the same wire may keep, although nothing here does.
+            An answer to such a request is kept there too, and the routes ask that upstream for it.
+        query: The fields of the query that go on then.
     """
 
     routes: tuple[StoredRoute, ...] = ()
     fields: frozenset[str] = frozenset()
     of_upstream: frozenset[str] = frozenset()
+    query: frozenset[str] = frozenset()
 
     @abstractmethod
     def refuse(self, request: WireRequest) -> None:

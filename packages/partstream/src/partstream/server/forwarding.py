@@ -22,10 +22,10 @@ written from its parts.
 from __future__ import annotations
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import parse_qsl, quote, urlencode
 
 from partstream.codec.checks import dataclass, narrow, replace
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads
@@ -33,7 +33,7 @@ from partstream.codec.text import bare_media_type
 from partstream.errors import LanguageModelError, PartstreamError
 from partstream.lm.cancellation import CancellationToken
 from partstream.protocols.options import Option
-from partstream.protocols.serve import ForwardingRules
+from partstream.protocols.serve import ID, ForwardingRules, WireRequest
 from partstream.server.models import COUNT_SECONDS, CataloguedModel, ForwardingProvider, counted_request
 from partstream.server.replies import Head, ReplySink, ReplyWriter, json_headers, stream_headers
 from partstream.settings.kinds import fits_header
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from partstream.lm.messages import ChatMessage, RequestOptions
     from partstream.lm.outputs import Finish, InboundRequest, Reply
     from partstream.lm.parts import ResponsePart
-    from partstream.protocols.serve import ResponseWriter, WireEvent, WireRequest
+    from partstream.protocols.serve import ResponseWriter, WireEvent
     from partstream.server.requests import Endpoint
     from partstream.server.settings import ServerOverrides, ServingSettings
     from partstream.server.stored import Remembered
@@ -91,11 +91,6 @@ class ForwardingCase:
     is_judged: bool = False
 
     @property
-    def is_shared(self) -> bool:
-        """Whether several callers ask with one key of the upstream."""
-        return self.settings.authenticate is not None
-
-    @property
     def sent(self) -> Mapping[str, Any]:
         """The body as it goes on; a field that is None is left out."""
         return {**self.wire.body, **self.added}
@@ -139,7 +134,7 @@ _OBSTACLES: Final[tuple[tuple[Obstacle, Callable[[ForwardingCase], bool]], ...]]
     (Obstacle.RULES, lambda case: case.endpoint.reads.forwarding is None),
     (Obstacle.SERVER, lambda case: case.settings.raw_reasoning or case.overrides.identify is not None),
     (Obstacle.FOR_US, lambda case: _rules(case).is_for_us(case.wire.body)),
-    (Obstacle.KEPT, lambda case: case.is_shared and _rules(case).names_kept(case.sent)),
+    (Obstacle.KEPT, lambda case: case.settings.is_shared and _rules(case).names_kept(case.sent)),
     (Obstacle.ASKED, ForwardingCase.is_changed),
 )
 """Why a request is not offered; the first row that holds counts."""
@@ -160,9 +155,8 @@ def offer(
         if obstacle is not None:
             _logger.debug("the request to %s is translated: %s", case.model.id, obstacle.value)
         return None
-    sent = case.wire.headers.items()
-    headers = {name: value for name, value in sent if name in rules.headers and fits_header(value)}
-    if case.is_shared and _BY_CALLER in headers:
+    headers = _headers(case.wire, rules)
+    if case.settings.is_shared and _BY_CALLER in headers:
         headers[_BY_CALLER] = sha256(f"{case.caller}\0{headers[_BY_CALLER]}".encode()).hexdigest()
     granted = [value for name, value in case.granted().items() if type(value) is int]
     return RawRequest(
@@ -185,6 +179,24 @@ def offer(
         is_sealed=case.holds_own_state(),
         is_judged=case.is_judged,
     )
+
+
+def kept_request(
+    rules: ForwardingRules | None, query: Collection[str], pattern: str, answer_id: str, asked: WireRequest
+) -> WireRequest:
+    """The request of a client for an answer that an upstream keeps, with the headers and fields of the query that go
+    on."""
+    return WireRequest(
+        pattern.replace(ID, quote(answer_id, safe="")),
+        {},
+        {} if rules is None else _headers(asked, rules),
+        urlencode([(name, value) for name, value in parse_qsl(asked.query) if name in query]),
+        asked.method,
+    )
+
+
+def _headers(asked: WireRequest, rules: ForwardingRules) -> dict[str, str]:
+    return {name: value for name, value in asked.headers.items() if name in rules.headers and fits_header(value)}
 
 
 async def counted_as_it_came(case: ForwardingCase) -> int | bytes:

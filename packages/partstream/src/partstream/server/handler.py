@@ -47,14 +47,16 @@ from partstream.lm.parts import (
     Usage,
 )
 from partstream.protocols.failures import FailedReply, FailureKind, ServedFailure, UnknownReferenceError
+from partstream.protocols.serve import Effect, id_in_path
 from partstream.runtime.progress import AnswerExcerpt, CheckedProgress, failing_place
 from partstream.server import replies, requests
 from partstream.server.clients import NOBODY, Caller, TokenAuthenticator, client_of, key_places, nobody_in_particular
 from partstream.server.dropped import UNSAID_HEADER, DroppedFields, DroppedLog
-from partstream.server.forwarding import ForwardedReply, ForwardingCase, counted_as_it_came, offer
+from partstream.server.forwarding import ForwardedReply, ForwardingCase, counted_as_it_came, kept_request, offer
 from partstream.server.models import (
     CataloguedModel,
     ForwardingProvider,
+    KeepingProvider,
     ModelCatalogue,
     counted_usage,
     served_model,
@@ -82,7 +84,7 @@ from partstream.server.stored import (
     stored_reply,
 )
 from partstream.tokens.records import USAGE_ROWS, UsageRow
-from partstream.upstream.context import CAPTURE, DROPPED, AnswerTap
+from partstream.upstream.context import CAPTURE, DROPPED, AnswerTap, run_until_cancelled
 from partstream.upstream.forwarding import SEALING_HEADER, value_at
 
 if TYPE_CHECKING:
@@ -506,11 +508,41 @@ class RequestHandler:
         await self._body.read()
         wire = endpoint.request(request.path, {}, request.headers, request.query, request.method)
         found = await stored_reply(self._state.memory, endpoint.writes, stored, wire, caller.name)
+        if isinstance(found, str):
+            await self._kept(found, stored, wire)
+            return
         if not isinstance(found, FrameReplay):
             await self._reply(200, dumps(found))
             return
         await self._start(200, replies.stream_headers(found.content_type))
         await found.send(self.deliver, self.client_leaves)
+
+    async def _kept(self, model_id: str, route: StoredRoute, wire: WireRequest) -> None:
+        """Asks the upstream of a model for a response that it alone keeps, and sends what it says."""
+        state, memory = self.endpoint.writes.state, self._state.memory
+        assert state is not None  # noqa: S101 - the route is one of the state's
+        answer_id = id_in_path(route.path, wire.path) or ""
+        model = await self._state.find_model(model_id, self.caller)
+        provider = narrow(model.provider, KeepingProvider)
+        if provider is None:
+            raise state.unknown(answer_id)
+        asked = kept_request(self.endpoint.reads.forwarding, state.query, route.path, answer_id, wire)
+
+        async def pass_on() -> None:
+            async with provider.forward_kept(model.information, asked) as reply:
+                await self._start(reply.status, (*reply.headers.items(),))
+                async for piece in reply.pieces:
+                    await self._send({"type": "http.response.body", "body": piece, "more_body": True})
+            if route.effect is Effect.DELETE and reply.status < 300:
+                await memory.forget(self.caller.name, answer_id)
+            await self._send({"type": "http.response.body", "body": b""})
+
+        waits, left = CancellationTokenSource(), asyncio.ensure_future(self.client_leaves())
+        left.add_done_callback(lambda _: waits.cancel())
+        try:
+            await run_until_cancelled(pass_on(), waits.token)
+        finally:
+            left.cancel()
 
     # ---- The way to the client ----
 
@@ -599,8 +631,10 @@ class RequestHandler:
             return await self._state.memory.remembered(state, wire, self.caller.name, self.recall), None
         except (UnsupportedParameterError, UnknownReferenceError) as error:
             where = error.where if isinstance(error, UnsupportedParameterError) else error.param or ""
-            # Callers who share a key refer to nothing that its upstream keeps.
-            if where.partition("[")[0] not in state.of_upstream or self._settings.authenticate is not None:
+            # Callers who share a key refer to nothing that its upstream keeps; and what an answer takes whose end comes
+            # after its reply, no admission learns.
+            is_judged = self._settings.is_shared or self._settings.admission is not None
+            if where.partition("[")[0] not in state.of_upstream or is_judged:
                 raise
             return Remembered(wire, wire), error
 
@@ -737,6 +771,10 @@ class RequestHandler:
                 self._served_state, case.remembered, self.caller.name, self._buffered, is_stream=asked.stream
             )
             self._recorded.stop = self.stop_for_client
+        elif self._served_state is not None and case.refusal is not None and self._served_state.keeps(case.wire):
+            sink = self._recorded = state.memory.noted(
+                self._served_state, model.id, self.caller.name, sink, case.remembered.own, is_stream=asked.stream
+            )
         secret = state.memory.secret
         identity = (
             Reply(request_id, int(self._time), secret=secret, raw_reasoning=settings.raw_reasoning)

@@ -26,7 +26,10 @@ from partstream.protocols.serve import ServedModel
 from partstream.tokens import MessageCounter
 
 if TYPE_CHECKING:
-    from partstream.upstream.forwarding import RawRequest
+    from contextlib import AbstractAsyncContextManager
+
+    from partstream.protocols.serve import WireRequest
+    from partstream.upstream.forwarding import KeptReply, RawRequest
 
 
 def is_cancellation_of_ours(error: BaseException) -> bool:
@@ -273,6 +276,17 @@ class ForwardingProvider(Protocol):
     ) -> bytes | None:
         """The document that counts the tokens of a request, as an upstream of the same wire gives it; None where none
         is asked, or where it does not say."""
+        ...
+
+
+@runtime_checkable
+class KeepingProvider(Protocol):
+    """A provider whose upstream keeps answers, and can be asked for them."""
+
+    def forward_kept(
+        self, model: LanguageModelChatInformation, asked: WireRequest
+    ) -> AbstractAsyncContextManager[KeptReply]:
+        """What the upstream says of an answer that it keeps, given the client's request."""
         ...
 
 

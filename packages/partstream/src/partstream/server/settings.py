@@ -21,7 +21,7 @@ from partstream.codec.checks import BOOLEAN, Expectation, check_fields, dataclas
 from partstream.codec.json_codec import dumps
 from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.server import requests
-from partstream.server.clients import Authenticator, Caller, RequestClient
+from partstream.server.clients import Authenticator, Caller, RequestClient, local_program
 from partstream.server.origins import is_allowable
 from partstream.upstream.endpoint import Secret
 
@@ -184,6 +184,11 @@ class ServingSettings:
     allow_origins: tuple[str, ...] = ()
     store: SQLiteAnswers | None = None
     state_folder: Path | None = None
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether several callers may ask with one key of an upstream; the programs of one machine are one caller."""
+        return getattr(self.authenticate, "func", self.authenticate) not in (None, local_program)
 
     def __post_init__(self) -> None:
         check_fields(self, _EXPECTED)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from partstream.codec.checks import dataclass, field, replace
@@ -45,6 +45,9 @@ T = TypeVar("T")
 
 _SECRET_FILE: Final = "serve-signing-key"  # noqa: S105 - the name of a file
 _SAVE_SECONDS: Final = 10.0
+_KEPT_BY: Final = "kept_by"
+"""The only field of a stored request whose response an upstream alone keeps: the model."""
+_MOST_ELSEWHERE: Final = 10_000
 _FRAME_BYTES: Final = 16 * 1024 * 1024
 """The most bytes of a stream that are kept, in memory while the answer runs and in the store after it."""
 
@@ -87,12 +90,14 @@ class AnswerMemory:
         store: The store; None to keep no response.
         secret: What the server signs with.
         running: The responses that run and will be stored, by their owner and id.
+        elsewhere: The models whose upstreams keep a response, by its owner and id.
     """
 
     def __init__(self, store: SQLiteAnswers | None, secret: bytes) -> None:
         self.store = store
         self.secret = secret
         self.running: dict[tuple[str, str], RecordingReplySink] = {}
+        self.elsewhere: dict[tuple[str, str], str] = {}
 
     async def remembered(
         self,
@@ -136,7 +141,7 @@ class AnswerMemory:
         """Adds what the store has of the references that are missing."""
         if wanted.answer_id is not None and not earlier.chain:
             chain = await asked_of_store(store.chain(owner, wanted.answer_id))
-            if chain and chain[0].previous_id is None:  # otherwise the beginning was deleted
+            if chain and chain[0].previous_id is None and not kept_by(chain):  # otherwise the beginning was deleted
                 earlier = replace(earlier, chain=chain)
         missing = [one for one in wanted.item_ids if one not in earlier.items]
         if missing:
@@ -147,6 +152,51 @@ class AnswerMemory:
             earlier = replace(earlier, items={**earlier.items, **found})
         return earlier
 
+    async def chain(self, owner: str, answer_id: str) -> Sequence[StoredAnswer]:
+        """A response after those that it continues, or one that runs by itself; empty if it is not known."""
+        running, model_id = self.running.get((owner, answer_id)), self.elsewhere.get((owner, answer_id))
+        if model_id is not None:
+            return (StoredAnswer(answer_id, None, {_KEPT_BY: model_id}, {}),)
+        if running is not None:
+            now = running.now()
+            return () if now is None else (now,)
+        return () if self.store is None else await asked_of_store(self.store.chain(owner, answer_id))
+
+    async def forget(self, owner: str, answer_id: str) -> None:
+        """Deletes a response, or the note of who keeps it."""
+        self.elsewhere.pop((owner, answer_id), None)
+        if self.store is not None:
+            await asked_of_store(self.store.delete(owner, answer_id))
+
+    def noted(
+        self, state: ServedState, model_id: str, owner: str, sink: ReplySink, own: WireRequest, *, is_stream: bool
+    ) -> RecordingReplySink:
+        """A sink that notes the model whose upstream alone keeps the response."""
+
+        def begin(answer_id: str) -> None:
+            if len(self.elsewhere) >= _MOST_ELSEWHERE:
+                del self.elsewhere[next(iter(self.elsewhere))]
+            self.elsewhere[owner, answer_id] = model_id
+
+        async def note(answer: StoredAnswer | None) -> None:
+            if answer is not None:
+                begin(answer.id)
+                await self._save(owner, StoredAnswer(answer.id, None, {_KEPT_BY: model_id}, {}), ())
+
+        record = state.record(0)  # no frame is kept
+        return RecordingReplySink(sink, record, own, is_stream=is_stream, is_kept=False, on_begin=begin, on_end=note)
+
+    async def _save(self, owner: str, answer: StoredAnswer, items: Collection[str]) -> None:
+        """Puts a response into the store, if there is one; its client gets it all the same where that fails."""
+        try:
+            if self.store is not None:
+                async with asyncio.timeout(_SAVE_SECONDS):
+                    await self.store.save(owner, answer, items)
+        except Exception as error:
+            # No word of a prompt, which a traceback may hold too.
+            why = str(error) if isinstance(error, requests.StoreFailedError) else type(error).__name__
+            _logger.error("an answer could not be stored: %s", why)  # noqa: TRY400
+
     def recorded(
         self, state: ServedState, remembered: Remembered, owner: str, sink: ReplySink, *, is_stream: bool
     ) -> RecordingReplySink:
@@ -156,15 +206,9 @@ class AnswerMemory:
             if answer is None:
                 return
             try:
-                if remembered.is_kept and self.store is not None:
+                if remembered.is_kept:
                     whole = state.whole(remembered.earlier.chain, answer) if remembered.is_local else answer
-                    async with asyncio.timeout(_SAVE_SECONDS):
-                        await self.store.save(owner, whole, list(state.items(whole)))
-            except Exception as error:
-                why = (
-                    str(error) if isinstance(error, requests.StoreFailedError) else type(error).__name__
-                )  # no word of a prompt
-                _logger.error("an answer could not be stored: %s", why)  # noqa: TRY400 - a traceback may hold such words
+                    await self._save(owner, whole, list(state.items(whole)))
             finally:
                 self.running.pop((owner, answer.id), None)
 
@@ -182,6 +226,12 @@ class AnswerMemory:
             on_end=keep,
         )
         return recorded
+
+
+def kept_by(chain: Sequence[StoredAnswer]) -> str:
+    """The model whose upstream alone keeps the last of these responses; empty for none."""
+    model_id = chain[-1].request.get(_KEPT_BY) if chain else None
+    return model_id if isinstance(model_id, str) else ""
 
 
 async def asked_of_store(question: Awaitable[T], param: str = "previous_response_id") -> T:
@@ -388,8 +438,9 @@ class FrameReplay:
 
 async def stored_reply(
     memory: AnswerMemory, writes: type[ResponseWriter], route: StoredRoute, wire: WireRequest, owner: str
-) -> Mapping[str, Any] | FrameReplay:
-    """The reply to a request for a stored response: a document, or the frames of its stream once more.
+) -> Mapping[str, Any] | FrameReplay | str:
+    """The reply to a request for a stored response: a document, the frames of its stream once more, or the model whose
+    upstream alone keeps it.
 
     Raises:
         PartstreamError: There is none, none of this owner, or the request is wrong.
@@ -402,14 +453,11 @@ async def stored_reply(
     if running is not None and route.effect is not Effect.READ:
         await running.stop_and_keep()
         running = None
-    chain: Sequence[StoredAnswer] = ()
-    if running is not None:
-        now = running.now()
-        chain = () if now is None else (now,)
-    elif store is not None:
-        chain = await asked_of_store(store.chain(owner, answer_id))
+    chain = await memory.chain(owner, answer_id)
     if not chain:
         raise state.unknown(answer_id)
+    if model_id := kept_by(chain):
+        return model_id
     if first is not None:
         frames = None if running is None else running.frames
         if running is None and store is not None:
@@ -417,6 +465,6 @@ async def stored_reply(
         if frames is None:
             raise state.unstreamed(answer_id)
         return FrameReplay(frames, running, first, writes)
-    if route.effect is Effect.DELETE and store is not None:
-        await asked_of_store(store.delete(owner, answer_id))
+    if route.effect is Effect.DELETE:
+        await memory.forget(owner, answer_id)
     return route.document(wire, chain)

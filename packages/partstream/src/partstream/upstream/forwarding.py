@@ -20,7 +20,7 @@ before the first part of the answer, so that another attempt may follow until th
 from __future__ import annotations
 import re
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Container, Mapping, Sequence
 from enum import Enum
 from functools import cache
 from operator import attrgetter
@@ -358,6 +358,15 @@ class Passage(Protocol):
     def refused(self, error: LanguageModelError, refusal: RawRefusal) -> None:
         """Takes the words of the upstream for an error, which the client gets if this error ends the answer."""
         ...
+
+
+class KeptReply(NamedTuple):
+    """What an upstream says of an answer that it keeps: the status, the headers that the client gets, and the bytes as
+    they come, without secrets."""
+
+    status: int
+    headers: Mapping[str, str]
+    pieces: AsyncIterator[bytes]
 
 
 class RawRefusal(NamedTuple):

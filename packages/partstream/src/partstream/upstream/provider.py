@@ -11,7 +11,8 @@ prompt without a word, so no limit of prompts may exceed that window.
 
 from __future__ import annotations
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -42,7 +43,7 @@ from partstream.upstream.attempts import Asking, Attempts, Sending, carry_out, h
 from partstream.upstream.configuration import CaptureMode, GatewayConfiguration, fingerprint_of
 from partstream.upstream.context import current_capture, is_one_attempt, logging_from, run_until_cancelled
 from partstream.upstream.discovery import DiskCache, Fetch, FetchResponse, ModelDiscovery
-from partstream.upstream.forwarding import RawRequest
+from partstream.upstream.forwarding import KeptReply, RawRequest
 from partstream.upstream.http import Connections, DocumentFetcher, UpstreamHTTP
 from partstream.upstream.model_information import (
     Fact,
@@ -67,6 +68,7 @@ from partstream.upstream.requests import (
 
 if TYPE_CHECKING:
     from partstream.lm.outputs import PausingStream
+    from partstream.protocols.serve import WireRequest
     from partstream.upstream.detection import Detected, Detector
 
 _logger = logging.getLogger("partstream.upstreams")
@@ -166,6 +168,12 @@ class GatewayProvider(LanguageModelChatProvider):
         :class:`partstream.server.models.ForwardingProvider`."""
         with logging_from(self._configuration.log_level):
             return await self._upstream.forward_count(model, request)
+
+    @asynccontextmanager
+    async def forward_kept(self, model: LanguageModelChatInformation, asked: WireRequest) -> AsyncGenerator[KeptReply]:
+        """What the upstream says of an answer that it keeps, see :class:`partstream.server.models.KeepingProvider`."""
+        async with (await self._upstream.spoken()).sender.forward_kept(model, asked) as reply:
+            yield reply
 
     def token_count(self, model: LanguageModelChatInformation, text: str | ChatMessage) -> TokenCount:
         """The tokens of a text or a message, and whether they were reported, counted or estimated."""
@@ -282,7 +290,7 @@ class Upstream:
             upstream = self._upstream or self._made(None)
             return await upstream.models.information()
         try:
-            listing = _Listing(self, await self._spoken())
+            listing = _Listing(self, await self.spoken())
             await carry_out(listing, Attempts())
         except UpstreamError as error:
             if self.detected is not None and http_errors.says_path_is_missing(error):
@@ -302,13 +310,13 @@ class Upstream:
             ContextLengthExceededError: The conversation is too long for the model.
             LanguageModelError: What else the upstream did wrong, or what the request cannot express.
         """
-        asking = _Answering(self, await self._spoken(), question, fallbacks)
+        asking = _Answering(self, await self.spoken(), question, fallbacks)
         await carry_out(asking, Attempts(await asking.open(model)))
 
     async def forward_count(self, model: LanguageModelChatInformation, request: RawRequest) -> bytes | None:
         """The document in which it counts a request of its own wire, or None."""
         try:
-            return await (await self._spoken()).sender.forward_count(model, request)
+            return await (await self.spoken()).sender.forward_count(model, request)
         except LanguageModelError as error:
             _logger.info("nothing is known of what the server speaks, so it counts nothing: %s", error)
             return None
@@ -349,7 +357,7 @@ class Upstream:
         _logger.warning("asking again at %s: %s; before, %s", found.shown_url, found.says, error.statement)
         return self._of(found)
 
-    async def _spoken(self) -> ProtocolClient:
+    async def spoken(self) -> ProtocolClient:
         """The upstream in the protocol that is set or found out.
 
         Raises:

@@ -18,8 +18,8 @@ import asyncio
 import logging
 import re
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import aclosing, closing, suppress
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
+from contextlib import aclosing, asynccontextmanager, closing, suppress
 from datetime import UTC, datetime
 from enum import Enum, auto
 from functools import partial
@@ -47,7 +47,7 @@ from partstream.lm.outputs import Finish, PausingStream, StreamOptions, StreamOu
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.reader import ReadStep, StreamReader, Tap
 from partstream.upstream.context import TRACE, current_capture, is_traced
-from partstream.upstream.forwarding import LookingReader, RawRefusal, returned_headers
+from partstream.upstream.forwarding import EventBorders, KeptReply, LookingReader, RawRefusal, returned_headers
 from partstream.upstream.http import HTTPAnswer, OutboundHTTPRequest, UpstreamHTTP
 from partstream.upstream.http_errors import (
     content_type_error,
@@ -124,6 +124,42 @@ class Transport:
             attempts.is_unread = is_unread and not is_lost
             raise
         return reader.paused if exchange.goes_on and not reader.finished else None
+
+    @asynccontextmanager
+    async def kept(self, request: OutboundHTTPRequest) -> AsyncGenerator[KeptReply]:
+        """What the upstream says of an answer that it keeps.
+
+        Raises:
+            CredentialError: The key cannot be had.
+            UpstreamError: It says nothing, or breaks off.
+        """
+        key, now = await self._http.key(), asyncio.get_running_loop().time
+        deadlines = Deadlines(self._timeouts, now())
+        with closing(LimitedWaits(deadlines)) as waits:
+            async with aclosing(await self._send(request, key, waits)) as answer:
+                redactor = answer.head.redactor_of_lists if answer.response.is_success else answer.redactor
+                borders = EventBorders((b"\n\n", b"\r\n\r\n"))  # whole events, because a cut may hide a secret
+
+                async def pieces() -> AsyncGenerator[bytes]:
+                    failure: UpstreamError | None = None
+                    next_piece = answer.next_piece()
+                    while failure is None:
+                        try:
+                            piece = await waits.wait(next_piece())
+                        except TimeoutError:
+                            failure = deadlines.error()
+                        except httpx2.RequestError as error:
+                            failure = answer.broke(error, established=True)
+                        else:
+                            yield redactor.redact_bytes(borders.feed(piece) if piece else borders.rest())
+                            deadlines.arrived(now(), events=True, ending=False)
+                            if not piece:
+                                return
+                    raise failure
+
+                headers = returned_headers(answer.response.headers, answer.redactor)
+                async with aclosing(pieces()) as passing:
+                    yield KeptReply(answer.response.status_code, headers, passing)
 
     def _request(self, exchange: UpstreamRequest) -> OutboundHTTPRequest:
         asked = exchange.request
@@ -218,11 +254,15 @@ class Transport:
         return is_document
 
     async def _send(
-        self, request: OutboundHTTPRequest, key: Secret | None, waits: LimitedWaits, exchange: UpstreamRequest
+        self,
+        request: OutboundHTTPRequest,
+        key: Secret | None,
+        waits: LimitedWaits,
+        exchange: UpstreamRequest | None = None,
     ) -> HTTPAnswer:
         capture = current_capture()
         kept = None
-        if capture is not None:
+        if capture is not None and exchange is not None:
             kept = partial(capture.exchange, exchange.protocol.name, shown=exchange.options)
         try:
             return await waits.wait(self._http.send(request, key, capture=kept))

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from partstream.errors import TruncatedStreamError, UpstreamFailureError, UpstreamProtocolError
+from partstream.errors import UpstreamFailureError, UpstreamProtocolError
 from partstream.lm.outputs import Outcome, StreamOptions
+from partstream.lm.parts import FinishReason, UnifiedFinishReason
 from partstream.protocols.reader import StreamReader
 from protocols.openresponses.wire import Result, call, check, message, reasoning
 from rows import one_test_for
@@ -73,8 +74,13 @@ def test_a_failure_is_one_in_every_form(document, code, said):
 
 
 @pytest.mark.parametrize("status", ["queued", "in_progress"])
-def test_a_response_that_is_not_ready_is_truncated(status):
-    assert isinstance(_read(_response(status=status)).finish.error, TruncatedStreamError)
+def test_a_response_that_is_not_ready_is_incomplete_and_says_why(status):
+    finish = _read(_response(status=status)).finish
+    assert (finish.outcome, finish.reason, finish.error) == (
+        Outcome.INCOMPLETE,
+        FinishReason(UnifiedFinishReason.OTHER, status),
+        None,
+    )
 
 
 @one_test_for("document", [{}, {"output": "text"}, {"output": [3]}, b"[]", b"<html>"])

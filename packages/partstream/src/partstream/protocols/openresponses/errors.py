@@ -146,7 +146,7 @@ def usage(response: JSONObject) -> Usage | None:
 def finish_reason(response: JSONObject, status: str, has_tool_calls: bool) -> FinishReason:
     """The finish reason of a response that did not fail; `status` is that of the terminal event."""
     if status == "incomplete":
-        raw = identifier(mapping(response, "incomplete_details"), "reason") or status
+        raw = identifier(mapping(response, "incomplete_details"), "reason") or identifier(response, "status") or status
         return FinishReason(INCOMPLETE_REASONS.get(raw, UnifiedFinishReason.OTHER), raw)
     return FinishReason(UnifiedFinishReason.TOOL_CALLS if has_tool_calls else UnifiedFinishReason.STOP, status)
 

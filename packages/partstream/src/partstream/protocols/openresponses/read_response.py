@@ -348,7 +348,7 @@ class OpenResponsesStream(base.EventReader):
         if "output" not in document and ("status" not in document or not identifier(document, "id")):
             return [{**document, "type": "error"} if document.get("error") else document]
         status = identifier(document, "status") or ("failed" if document.get("error") else "completed")
-        last = f"response.{status if status in _STATUSES else 'failed'}"
+        last = f"response.{_ENDS.get(status, 'failed')}"
         output = document.get("output") if last != "response.failed" else None
         items = [
             {"type": kind, "output_index": place, "item": item}
@@ -688,8 +688,8 @@ class OpenResponsesStream(base.EventReader):
 
 
 _NO_TYPE: Final = "an item without a type"
-_STATUSES: Final = frozenset({"completed", "incomplete", "queued", "in_progress"})
-"""The statuses of a document that is no failure; the last two are of a response in the background."""
+_ENDS: Final = {"completed": "completed", **dict.fromkeys(("incomplete", "queued", "in_progress"), "incomplete")}
+"""How a document ends, by its status; with the last two, its response goes on in the background."""
 
 
 def _key(state: dict[str, str]) -> Hashable:

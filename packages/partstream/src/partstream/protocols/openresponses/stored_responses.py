@@ -407,7 +407,10 @@ _NOT_OFFERED: Final[dict[str, str]] = {
 class _StoredResponses(serve.ServedState):
     routes: tuple[serve.StoredRoute, ...] = ROUTES
     fields = frozenset({"previous_response_id", "store"})
-    of_upstream = frozenset({"previous_response_id", "conversation", "prompt", "input"})
+    of_upstream = frozenset({"previous_response_id", "conversation", "prompt", "input", "background"})
+    query = frozenset(
+        {"include", "include[]", "stream", "starting_after", "include_obfuscation", "limit", "order", "after"}
+    )
 
     def refuse(self, request: serve.WireRequest) -> None:
         for name, advice in _NOT_OFFERED.items():
