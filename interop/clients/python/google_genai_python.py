@@ -49,9 +49,10 @@ def described(error: Exception) -> dict[str, Any]:
 
 
 def config(job: dict[str, Any]) -> types.GenerateContentConfig:
-    """The settings of a request."""
+    """The settings of a request, which asks for thoughts: the wire has none unasked."""
     fields = {name: value for name, value in job["body"].items() if name != "model"}
-    return types.GenerateContentConfig(**fields, automatic_function_calling=NO_FUNCTIONS)
+    thinking = types.ThinkingConfig(include_thoughts=True)
+    return types.GenerateContentConfig(**fields, thinking_config=thinking, automatic_function_calling=NO_FUNCTIONS)
 
 
 def responses(chunks: Iterable[Any]) -> list[types.Part]:

@@ -608,7 +608,10 @@ AGENTS: Final = (
             (
                 "Of a model of OpenAI's by its own name, Codex knows more: it patches files with a tool, searches its "
                 "tools, and calls them from programs. So it does where `PARTSTREAM_SERVE_TOKEN` is set while "
-                "`partstream connect` runs; where a command says the token, Codex forgets all that it knows of models."
+                "`partstream connect` runs. Where a command says the token, Codex forgets all that it knows of models, "
+                "unless its file names them: `codex debug models --bundled > ~/.codex/models.json`, again after each "
+                "update of Codex, and `model_catalog_json` in its file with the whole path of that file (tried with "
+                "0.171.0)."
             ),
             (
                 f"{_REFUSALS} Codex asks again all the same, for about ten seconds: five times, and eleven times after "

@@ -9,7 +9,8 @@ Codex asks for the field `models` where its key comes from a command. Source: `M
 (`protocol/src/openai_models.rs`), tried with Codex CLI 0.169.0. If one entry lacks a field that it requires, it takes
 nothing of the list. Of a model that it does not know otherwise it reads the context window, the efforts and whether
 images may be sent. With them it takes the instructions of the entry in place of its own, which are ten times as long
-and fit its tools; no form of an entry leaves it those, but a list without entries does, so a client may ask for one.
+and fit its tools (of a model that it knows, 60,000 characters more; 0.171.0); no form of an entry leaves it those, but
+a list without entries does, so a client may ask for one.
 """
 
 from __future__ import annotations
