@@ -68,7 +68,8 @@ class Vendor:
         path = self.path if stream else self.document_path or self.path
         if "{model}" not in path:
             said |= {"model": model, "stream": stream}
-        headers = {**self.headers, "content-type": "application/json", "cookie": "no=1", "authorization": "Bearer none"}
+        own = {"cookie": "no=1", "authorization": "Bearer none", "x-codex-turn-metadata": '{"workspace": "/home/ada"}'}
+        headers = {**self.headers, "content-type": "application/json", **own}
         query = self.query if stream or "alt" not in self.query else ""
         return self.base_path + path.replace("{model}", model), json.dumps(said, indent=1).encode(), headers, query
 
@@ -242,7 +243,14 @@ RESPONSES = Vendor(
         )
     ),
     json.dumps(_DONE, indent=1).encode(),
-    headers={"openai-beta": "responses=v1"},
+    headers={
+        "openai-beta": "responses=v1",
+        "originator": "codex_exec",
+        "session-id": "0199-aa",
+        "thread-id": "0199-bb",
+        "x-codex-beta-features": "a,b",
+        "x-codex-turn-state": "sticky",
+    },
 )
 
 

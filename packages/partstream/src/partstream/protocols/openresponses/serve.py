@@ -81,7 +81,9 @@ class ResponsesRequestReader(RequestReader):
 
     socket = stored.SOCKET
     forwarding = ForwardingRules(
-        frozenset({"openai-beta", "openai-organization", "openai-project", "idempotency-key", "x-client-request-id"}),
+        frozenset({"openai-beta", "openai-organization", "openai-project", "idempotency-key", "x-client-request-id"})
+        # Of Codex, what chooses features and the server with the cache; not what it says of the workspace.
+        | {"originator", "session-id", "thread-id", "x-codex-beta-features", "x-codex-turn-state"},
         output_limits=(("max_output_tokens",),),
         new_limit=("max_output_tokens",),
         is_for_us=stored.wants_compaction,
