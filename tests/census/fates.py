@@ -221,8 +221,9 @@ def _request(body: Mapping[str, Any], client: str, upstream: str) -> tuple[Any, 
 def _answer(document: Mapping[str, Any], upstream: str, client: str) -> tuple[Any, set[str]]:
     """The document that a client gets for an answer of an upstream."""
     outputs = read_document(PROTOCOLS[upstream], json.dumps(document).encode(), _EVERYTHING)
-    said = write_document(PROTOCOLS[client], _ASKED, _whole(outputs), _REPLY)
-    return (said, _remembered(outputs, client)), _lost(outputs, client)
+    asked = replace(_ASKED, stream=False)
+    said = write_document(PROTOCOLS[client], asked, _whole(outputs), _REPLY)
+    return (said, _remembered(outputs, client)), _lost(outputs, client, asked)
 
 
 def _events(events: Sequence[Mapping[str, Any]], upstream: str, client: str) -> tuple[Any, set[str]]:
@@ -230,7 +231,7 @@ def _events(events: Sequence[Mapping[str, Any]], upstream: str, client: str) -> 
     data = frame_answer(PROTOCOLS[upstream], map(dict, events))
     outputs = read_answer(PROTOCOLS[upstream], data, _EVERYTHING)
     said = write_answer(PROTOCOLS[client], _ASKED, _whole(outputs), _REPLY)
-    return (said, _remembered(outputs, client)), _lost(outputs, client)
+    return (said, _remembered(outputs, client)), _lost(outputs, client, _ASKED)
 
 
 def _remembered(outputs: Sequence[StreamOutput], client: str) -> list[Any]:
@@ -241,12 +242,12 @@ def _remembered(outputs: Sequence[StreamOutput], client: str) -> list[Any]:
     return [one.metadata for one in outputs if isinstance(one, ThinkingPart) and one.metadata]
 
 
-def _lost(outputs: Sequence[StreamOutput], client: str) -> set[str]:
+def _lost(outputs: Sequence[StreamOutput], client: str, asked: InboundRequest) -> set[str]:
     """What the reader of the upstream's wire and the writer of the client's name as left out."""
     writes = PROTOCOLS[client].write_response
     if writes is None:
         raise AssertionError(f"{client} writes no answers")
-    writer = writes()(_ASKED, _REPLY)
+    writer = writes()(asked, _REPLY)
     for one in outputs:
         writer.write(one)
     unread = (one.dropped if isinstance(one, Finish) else () for one in outputs)

@@ -9,7 +9,7 @@ import pytest
 from partstream.codec.checks import places
 from partstream.conversation.citations import CITATION_MIME_TYPE
 from partstream.lm.messages import ChatMessage, RequestOptions
-from partstream.lm.outputs import Finish, InboundRequest, Outcome, Reply
+from partstream.lm.outputs import CitationMode, Finish, InboundRequest, Outcome, Reply, StreamOptions
 from partstream.lm.parts import DataPart, FinishReason, TextPart, ThinkingPart, UnifiedFinishReason, Usage
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.read_response import MOST_LOGPROBS
@@ -241,6 +241,10 @@ def _citation(**fields: Any) -> DataPart:
     return DataPart.json({"type": "citation", "url": "https://a.example/", **fields}, CITATION_MIME_TYPE)
 
 
+def _served(tier: str) -> Finish:
+    return Finish(Outcome.COMPLETED, STOPPED, Usage(9, 5, 14), provider_metadata={"x": {"serviceTier": tier}})
+
+
 FACTS: dict[str, tuple[str, Any, set[str]]] = {
     "a source, where there is no place for sources": (
         "ollama",
@@ -260,6 +264,39 @@ FACTS: dict[str, tuple[str, Any, set[str]]] = {
     "counts": ("ollama", Finish(Outcome.COMPLETED, STOPPED, Usage(9, 5, 14, 3)), {"usage.cached_tokens"}),
     "one side of the usage": ("chat-completions", Finish(Outcome.COMPLETED, STOPPED, Usage(9)), {"usage.half"}),
     "a text and a plain end": ("chat-completions", Finish(Outcome.COMPLETED, STOPPED, Usage(9, 5, 14)), set()),
+    "the place of a source in the text": ("gemini", _citation(startIndex=0, endIndex=2, citedText="Hi"), set()),
+    "the words of a source, in interactions": (
+        "gemini-interactions",
+        _citation(startIndex=0, citedText="Hi"),
+        {"citation.citedText"},
+    ),
+    "a source and a picture of a run": ("ag-ui", _citation(title="A"), {"citation.title", "citation.url"}),
+    "a picture of a run": ("ag-ui", DataPart(b"\x89PNG", "image/png"), {"image"}),
+    "log probabilities of a run": ("ag-ui", Finish(Outcome.COMPLETED, STOPPED, logprobs=LOGPROBS), {"logprobs"}),
+    "what a filter ended, in interactions": (
+        "gemini-interactions",
+        Finish(Outcome.INCOMPLETE, FinishReason(UnifiedFinishReason.CONTENT_FILTER), explanation="No."),
+        {"finish_reason.filter", "explanation"},
+    ),
+    "log probabilities for the AI SDK": ("ai-sdk", Finish(Outcome.COMPLETED, STOPPED, logprobs=LOGPROBS), {"logprobs"}),
+    "the word of a server for the AI SDK": (
+        "ai-sdk",
+        Finish(Outcome.COMPLETED, FinishReason(UnifiedFinishReason.OTHER, "tired"), Usage(9, 5, 14, 3)),
+        set(),
+    ),
+    "facts through the gateway": (
+        "ai-gateway",
+        Finish(
+            Outcome.COMPLETED,
+            FinishReason(UnifiedFinishReason.OTHER, "tired"),
+            explanation="No.",
+            provider_metadata={"x": {"y": 1}},
+        ),
+        {"explanation"},
+    ),
+    "a service tier without a word": ("chat-completions", _served("batch"), {"serviceTier"}),
+    "a service tier with a word": ("chat-completions", _served("priority"), set()),
+    "the usual service tier of Google": ("openresponses", _served("standard"), set()),
     "a fact of the provider": (
         "openresponses",
         Finish(Outcome.COMPLETED, STOPPED, provider_metadata={"ollama": {"load_duration": 3}}),
@@ -275,6 +312,44 @@ def test_the_writer_names_what_its_wire_has_no_place_for(wire, output, names):
     for one in (TextPart("Hi"), output):
         writer.write(one)
     assert {*writer.dropped} == names
+
+
+TIERS = {
+    "openresponses": ("flex", "priority", "scale"),
+    "chat-completions": ("flex", "priority", "scale"),
+    "anthropic-messages": ("priority", "batch"),
+    "gemini": ("flex", "priority"),
+}
+
+
+@pytest.mark.parametrize(("wire", "tier"), [(wire, tier) for wire, known in TIERS.items() for tier in known])
+def test_the_service_tier_that_answered_comes_back_from_each_wire_with_a_word_for_it(wire, tier):
+    protocol, asked = PROTOCOLS[wire], InboundRequest("m", (ChatMessage.user("Hi"),), RequestOptions(), stream=False)
+    _, whole = write_document(protocol, asked, [TextPart("Hi!"), _served(tier)], Reply("r", 0))
+    said = read_document(protocol, json.dumps(whole).encode())[-1]
+    assert (said.fact("serviceTier"), said.dropped) == (tier, ())
+
+
+@pytest.mark.parametrize("wire", ["gemini", "gemini-interactions"])
+@pytest.mark.parametrize("document", [False, True], ids=["stream", "document"])
+def test_the_place_of_a_source_comes_back_in_characters_from_wires_that_count_bytes(wire, document):
+    protocol, asked = PROTOCOLS[wire], InboundRequest("m", (ChatMessage.user("Hi"),), RequestOptions())
+    pieces = ["Gr\u00fc\u00dfe \U0001f642", " aus K\u00f6ln", "."]
+    outputs = [
+        *map(TextPart, pieces),
+        _citation(title="A", startIndex=8, endIndex=16),
+        Finish(Outcome.COMPLETED, STOPPED),
+    ]
+    options = StreamOptions(citations=CitationMode.DATA)
+    if document:
+        _, whole = write_document(protocol, asked, outputs, Reply("r", 0))
+        said = read_document(protocol, json.dumps(whole).encode(), options)
+    else:
+        said = read_answer(
+            protocol, frame_answer(protocol, write_answer(protocol, asked, outputs, Reply("r", 0))), options
+        )
+    (cited,) = (json.loads(one.data) for one in said if isinstance(one, DataPart))
+    assert "".join(pieces)[cited["startIndex"] : cited["endIndex"]] == "aus K\u00f6ln"
 
 
 @pytest.mark.parametrize("wire", ["openresponses", "chat-completions", "anthropic-messages", "gemini", "ollama"])

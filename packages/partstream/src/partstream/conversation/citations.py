@@ -88,6 +88,35 @@ def read_citation(part: DataPart) -> Citation | None:
     return None if citation.payload is None else citation
 
 
+class SaidBytes:
+    """The text of an answer, for places in it as Google's wires count: in bytes of UTF-8."""
+
+    __slots__ = ("_pieces", "_room")
+
+    def __init__(self) -> None:
+        self._pieces: list[str] = []
+        self._room = _MOST_PLACES
+
+    def add(self, piece: str) -> str:
+        """Adds the next piece, and returns it."""
+        self._pieces.append(piece)
+        return piece
+
+    def place(self, citation: Citation) -> tuple[int, int, str] | None:
+        """The first byte of what a citation is about, the byte after it, and the words; None for a citation without a
+        place in the text, and for those after the first thousand, because each place takes time with the text."""
+        if citation.start is None or self._room == 0:
+            return None
+        self._room -= 1
+        self._pieces = ["".join(self._pieces)]
+        words = self._pieces[0][citation.start : citation.end]
+        before = len(self._pieces[0][: citation.start].encode(errors="surrogatepass"))
+        return (before, before + len(words.encode(errors="surrogatepass")), words) if words else None
+
+
+_MOST_PLACES: Final = 1000
+
+
 class SaidText(Protocol):
     """The text of an answer so far."""
 

@@ -9,14 +9,24 @@ A request is an :class:`InboundRequest`, in whichever protocol it came.
 """
 
 from __future__ import annotations
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from enum import StrEnum
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 from partstream.codec.checks import TEXT, check_fields, dataclass, field, instance_of, optional
+from partstream.codec.json_codec import loads_or_none
 from partstream.errors import LanguageModelError
 from partstream.lm.messages import ChatMessage, RequestOptions, Tool
-from partstream.lm.parts import FinishReason, ResponsePart, TextPart, ThinkingPart, Usage
+from partstream.lm.parts import (
+    DataPart,
+    FinishReason,
+    ResponsePart,
+    TextPart,
+    ThinkingPart,
+    UnifiedFinishReason,
+    Usage,
+    is_mark,
+)
 from partstream.settings.kinds import Choice
 
 
@@ -72,6 +82,15 @@ class Finish:
     def __post_init__(self) -> None:
         check_fields(self, _FINISH)
 
+    def fact(self, name: str) -> Any:
+        """The first of the provider's facts with this name; None for none."""
+        facts = (one.get(name) for one in self.provider_metadata.values() if isinstance(one, Mapping))
+        return next((one for one in facts if one is not None), None)
+
+
+SERVICE_TIER: Final = "serviceTier"
+"""The provider's fact of the service tier that answered, but for the usual one."""
+
 
 @dataclass(frozen=True, slots=True)
 class Unmapped:
@@ -94,6 +113,83 @@ class Unmapped:
 
 StreamOutput: TypeAlias = ResponsePart | Unmapped | Finish
 """An output of an adapter."""
+
+
+# ---- What an output says ----
+
+
+class Facts:
+    """The names of what outputs say beside texts, thinking and calls (:func:`facts_of`), by groups."""
+
+    COUNTS: Final = tuple(f"usage.{name}_tokens" for name in ("input", "output", "cached", "reasoning", "cache_write"))
+    MOST: Final = frozenset(
+        {"thinking.state", "finish_reason.filter", "citation.url", "citation.title", "logprobs", *COUNTS}
+    )
+    """What four of five wires say."""
+    FILES: Final = frozenset({"image", "audio", "video", "application", "text", "file"})
+    SOURCES: Final = frozenset({"citation", "citation.sourceId"})
+    """Sources without an address, and the ids of those with one."""
+    PLACES: Final = frozenset({"citation.startIndex", "citation.endIndex", "citation.citedText"})
+
+
+class AllBut(frozenset[str]):
+    """The names of all facts but these: what a wire says that passes on what it does not know."""
+
+    def __contains__(self, name: object) -> bool:
+        return not super().__contains__(name)
+
+
+def facts_of(output: StreamOutput) -> Iterator[str]:
+    """Names what an output says beside texts, thinking and calls, which not every wire has a place for.
+
+    `thinking.state` is what a server wants back, `citation` a source without an address and `citation.title` a field of
+    one with an address, `image`, `audio` and such a file, `usage.cached_tokens` a count, `usage.half` that of one side
+    alone, `logprobs.bytes` those of a token that is no text, `finish_reason` a word of the server's own,
+    `finish_reason.filter` that a filter has ended it, `explanation` the server's sentence. Other names are those of the
+    provider's facts, such as `stopSequence`.
+    """
+    if isinstance(output, Finish):
+        yield from _facts_of_the_end(output)
+    elif isinstance(output, ThinkingPart):
+        yield from ("thinking.state",) if output.metadata else ()
+    elif isinstance(output, DataPart) and output.mime_type.endswith(_CITATION):
+        cited = loads_or_none(output.data)
+        source = cited if isinstance(cited, dict) and "url" in cited else {}
+        yield from (f"citation.{name}" for name in _OF_A_CITATION if name in source) if source else ("citation",)
+        if source.get("sourceId", source.get("url")) != source.get("url"):
+            yield "citation.sourceId"
+    elif isinstance(output, DataPart) and not is_mark(output.mime_type):
+        yield "file" if output.mime_type == "text/uri-list" else output.mime_type.partition("/")[0]
+
+
+def _facts_of_the_end(finish: Finish) -> Iterator[str]:
+    counted = [one for one in Facts.COUNTS if getattr(finish.usage, one.removeprefix("usage."), None) is not None]
+    yield from counted
+    if counted and not {*Facts.COUNTS[:2]} <= {*counted}:
+        yield "usage.half"
+    reason = finish.reason
+    if reason is not None and reason.unified is UnifiedFinishReason.CONTENT_FILTER:
+        yield "finish_reason.filter"
+    elif reason is not None and reason.unified is UnifiedFinishReason.OTHER and reason.raw:
+        yield "finish_reason"
+    if finish.explanation:
+        yield "explanation"
+    if finish.logprobs:
+        yield "logprobs"
+    tokens = (one for chosen in finish.logprobs for one in (chosen, *chosen.get("top_logprobs", ())))
+    if any(one["bytes"] != [*one["token"].encode("utf-8", "surrogatepass")] for one in tokens):
+        yield "logprobs.bytes"
+    for facts in finish.provider_metadata.values():
+        yield from (name for name in facts if name not in _OWN) if isinstance(facts, Mapping) else ()
+
+
+_CITATION: Final = "citation+json"
+_OF_A_CITATION: Final = ("url", "title", "filename", "mediaType", "startIndex", "endIndex", "citedText")
+_OWN: Final = frozenset({"createTime", "generationId", "routing", "cost"})
+"""The provider's facts that say nothing of the answer: its time, an id, and what the ledger has."""
+
+
+# ---- Options ----
 
 
 class ThinkingMode(Choice):

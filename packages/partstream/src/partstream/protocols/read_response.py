@@ -29,7 +29,7 @@ from zlib import crc32
 from partstream.codec.checks import Places, find_unread
 from partstream.codec.json_codec import is_json, loads_or_none
 from partstream.errors import AdapterUsageError, LanguageModelError, TruncatedStreamError, UpstreamProtocolError
-from partstream.lm.outputs import EmitText, Finish, Outcome, StreamOptions, StreamOutput, Unmapped
+from partstream.lm.outputs import SERVICE_TIER, EmitText, Finish, Outcome, StreamOptions, StreamOutput, Unmapped
 from partstream.lm.parts import FinishReason, UnifiedFinishReason
 from partstream.protocols.serve import WireEvent
 
@@ -694,6 +694,12 @@ class OpenTexts:
 
 STOP_SEQUENCE: Final = "stopSequence"
 """The field of :attr:`partstream.lm.outputs.Finish.provider_metadata` for the text at which the model stopped."""
+
+
+def tier(said: JSONObject) -> dict[str, str]:
+    """The fact of the service tier that answered, as an object names it; empty for the usual one."""
+    word = identifier(said, "service_tier")
+    return {} if word is None or word in _NOTHING else {SERVICE_TIER: word}
 
 
 def applied_edits(provider_metadata: Mapping[str, Any]) -> tuple[str, ...]:

@@ -18,24 +18,22 @@ paths and finds the name in them again.
 
 from __future__ import annotations
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 from urllib.parse import quote, unquote
 
 from partstream.codec.checks import dataclass, field
-from partstream.codec.json_codec import dumps, loads_or_none
+from partstream.codec.json_codec import dumps
 from partstream.errors import AdapterUsageError
-from partstream.lm.outputs import Finish, InboundRequest, Outcome, Reply, StreamOutput
+from partstream.lm.outputs import SERVICE_TIER, Finish, InboundRequest, Outcome, Reply, StreamOutput, facts_of
 from partstream.lm.parts import (
     DataPart,
     RawCallPart,
     TextPart,
     ThinkingPart,
     ToolCallPart,
-    UnifiedFinishReason,
-    is_mark,
 )
 from partstream.protocols.failures import FailedReply, RefusedRequestError, ServedFailure, plain_reply
 
@@ -129,8 +127,8 @@ class ResponseWriter(ABC):
         further: Further endpoints where a model answers.
         greeting: What servers of this wire say at their address, which its clients look for; "" for nothing.
         adopts_the_first: Whether :meth:`adopt` needs only the first event of another server.
-        says: What the wire has a place for beside texts, thinking and calls, by the names of :func:`facts_of`; None
-            for a wire whose losses are not named.
+        says: What it has a place for beside texts, thinking and calls, see :func:`partstream.lm.outputs.facts_of`.
+        tiers: Its words for the service tier that answered, but for the usual one.
         dropped: The names of what the outputs so far said and the wire has no place for.
     """
 
@@ -146,7 +144,8 @@ class ResponseWriter(ABC):
     state: ServedState | None = None
     further: tuple[FurtherEndpoint, ...] = ()
     greeting: str = ""
-    says: frozenset[str] | None = None
+    says: Container[str]
+    tiers: frozenset[str] = frozenset()
 
     def __init__(self, asked: InboundRequest, reply: Reply) -> None:
         self.dropped: dict[str, None] = {}
@@ -172,7 +171,7 @@ class ResponseWriter(ABC):
         begun = () if self._is_begun else self._begin(output) or ()
         self._is_begun = True
         said: Events = None
-        if self.says is not None and not isinstance(output, TextPart):
+        if not isinstance(output, TextPart):
             self.dropped |= dict.fromkeys(name for name in facts_of(output) if name not in self.says)
         match output:
             case TextPart():
@@ -195,6 +194,13 @@ class ResponseWriter(ABC):
         """
         self._is_begun = True
         self._adopt(event)
+
+    def _tier(self, finish: Finish, name: str = "service_tier") -> dict[str, str]:
+        """The field for the service tier that answered; none for the usual one, and for one without a word."""
+        word = str(finish.fact(SERVICE_TIER)).lower()
+        if word == "standard" or word in self.tiers:
+            self.dropped.pop(SERVICE_TIER, None)
+        return {name: word} if word in self.tiers else {}
 
     # What a protocol adds. A method returns the events of its output, or keeps them for `_take`.
 
@@ -256,62 +262,6 @@ class ResponseWriter(ABC):
 
 Events: TypeAlias = "Sequence[WireEvent] | None"
 """What a method of a :class:`ResponseWriter` returns; None for none."""
-
-
-def facts_of(output: StreamOutput) -> Iterator[str]:
-    """Names what an output says beside texts, thinking and calls, which not every wire has a place for.
-
-    `thinking.state` is what a server wants back, `citation` a source without an address and `citation.title` a field of
-    one with an address, `image`, `audio` and such a file, `usage.cached_tokens` a count, `usage.half` that of one side
-    alone, `logprobs.bytes` those of a token that is no text, `finish_reason` a word of the server's own,
-    `finish_reason.filter` that a filter has ended it, `explanation` the server's sentence. Other names are those of the
-    provider's facts, such as `stopSequence`.
-    """
-    if isinstance(output, Finish):
-        yield from _facts_of_the_end(output)
-    elif isinstance(output, ThinkingPart):
-        yield from ("thinking.state",) if output.metadata else ()
-    elif isinstance(output, DataPart) and output.mime_type.endswith(_CITATION):
-        cited = loads_or_none(output.data)
-        source = cited if isinstance(cited, dict) and "url" in cited else {}
-        yield from (f"citation.{name}" for name in _OF_A_CITATION if name in source) if source else ("citation",)
-        if source.get("sourceId", source.get("url")) != source.get("url"):
-            yield "citation.sourceId"
-    elif isinstance(output, DataPart) and not is_mark(output.mime_type):
-        yield "file" if output.mime_type == "text/uri-list" else output.mime_type.partition("/")[0]
-
-
-def _facts_of_the_end(finish: Finish) -> Iterator[str]:
-    counted = [one for one in COUNTS if getattr(finish.usage, one.removeprefix("usage."), None) is not None]
-    yield from counted
-    if counted and not {*COUNTS[:2]} <= {*counted}:
-        yield "usage.half"
-    reason = finish.reason
-    if reason is not None and reason.unified is UnifiedFinishReason.CONTENT_FILTER:
-        yield "finish_reason.filter"
-    elif reason is not None and reason.unified is UnifiedFinishReason.OTHER and reason.raw:
-        yield "finish_reason"
-    if finish.explanation:
-        yield "explanation"
-    if finish.logprobs:
-        yield "logprobs"
-    tokens = (one for chosen in finish.logprobs for one in (chosen, *chosen.get("top_logprobs", ())))
-    if any(one["bytes"] != [*one["token"].encode("utf-8", "surrogatepass")] for one in tokens):
-        yield "logprobs.bytes"
-    for facts in finish.provider_metadata.values():
-        yield from (name for name in facts if name not in _OWN) if isinstance(facts, Mapping) else ()
-
-
-_CITATION: Final = "citation+json"
-_OF_A_CITATION: Final = ("url", "title", "filename", "mediaType", "startIndex", "endIndex", "citedText")
-COUNTS: Final = tuple(f"usage.{name}_tokens" for name in ("input", "output", "cached", "reasoning", "cache_write"))
-"""The names of the counts."""
-SAID_BY_MOST: Final = frozenset(
-    {"thinking.state", "finish_reason.filter", "citation.url", "citation.title", "logprobs", *COUNTS}
-)
-"""What four of five wires say."""
-_OWN: Final = frozenset({"createTime", "generationId", "routing", "cost"})
-"""The provider's facts that say nothing of the answer: its time, an id, and what the ledger has."""
 
 
 @dataclass(frozen=True, slots=True)

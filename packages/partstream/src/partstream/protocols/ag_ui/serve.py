@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from partstream.errors import InvalidRequestError, UpstreamError
 from partstream.lm.messages import ChatMessage, RequestOptions
-from partstream.lm.outputs import Finish, InboundRequest, Outcome, Repeated, Reply, StreamOutput
+from partstream.lm.outputs import Facts, Finish, InboundRequest, Outcome, Repeated, Reply, StreamOutput
 from partstream.lm.parts import DataPart, MessagePart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 from partstream.protocols import read_request
 from partstream.protocols.ag_ui import read_response as wire
@@ -200,6 +200,7 @@ class AGUIWriter(ResponseWriter):
     """One run."""
 
     drops_thinking_state = True
+    says = frozenset({"thinking.state", "finish_reason.filter", "usage.half", *Facts.COUNTS})
     documents = MODEL_DOCUMENTS
     base_paths = ("/ag-ui",)
 

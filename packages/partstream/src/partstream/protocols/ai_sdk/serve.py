@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from abc import abstractmethod
 from base64 import b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import Any, ClassVar, Final, NamedTuple, TypeAlias
 
 from partstream.codec.json_codec import dumps
@@ -18,7 +18,7 @@ from partstream.conversation.citations import CITATION_MIME_TYPE, read_citation
 from partstream.conversation.media import data_url, is_address
 from partstream.conversation.provider_state import ITEMS, PLACE
 from partstream.errors import AdapterUsageError
-from partstream.lm.outputs import Finish, InboundRequest, Reply, StreamOutput
+from partstream.lm.outputs import AllBut, Facts, Finish, InboundRequest, Reply, StreamOutput
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, Usage, is_mark
 from partstream.protocols.ai_sdk import write_line
 from partstream.protocols.ai_sdk.blocks import SIGNING_PROVIDER, data_chunk
@@ -154,6 +154,9 @@ class ChunkWriter(ResponseWriter):
         input_is_text: Whether the arguments of a whole call are JSON text.
     """
 
+    says: Container[str] = AllBut(
+        {"logprobs", "logprobs.bytes", "explanation", "citation.filename", "citation.mediaType"}
+    )
     piece_field: ClassVar[str] = "delta"
     input_is_text: ClassVar[bool] = False
 
@@ -354,6 +357,9 @@ def known(**fields: object) -> Chunk:
 # ---- The streams ----
 
 
+_SAID: Final = Facts.MOST - {"logprobs"} | {"usage.half"} | Facts.PLACES | Facts.FILES | Facts.SOURCES
+
+
 class DataStreamWriter(ChunkWriter):
     """The data stream of version 4: lines of a code and a JSON value.
 
@@ -362,6 +368,7 @@ class DataStreamWriter(ChunkWriter):
 
     content_type = "text/plain; charset=utf-8"
     frame = staticmethod(write_line)
+    says = _SAID - {*Facts.COUNTS[2:]}
 
     def _begin(self, _output: StreamOutput) -> list[Chunk]:
         return [{"type": "step-start", "messageId": f"msg-{self._reply.identity}"}]
@@ -374,12 +381,14 @@ class DataStreamWriter(ChunkWriter):
 
     def close_chunks(self, _kind: str, _block_id: str, said: Metadata, _cited: Sequence[Chunk]) -> list[Chunk]:  # noqa: D102
         own = dict(said.get(SIGNING_PROVIDER, {}))
+        self.dropped |= {"thinking.state": None} if said.keys() - {SIGNING_PROVIDER} else {}
         signature, data = identifier(own, ("signature",)), identifier(own, ("redactedData",))
         if data is not None:
             return [{"type": "redacted-reasoning", "data": data}]
         return [] if signature is None else [{"type": "reasoning-signature", "signature": signature}]
 
     def summary_chunks(self, _block_id: str, _text: str, _said: Metadata) -> list[Chunk]:  # noqa: D102
+        self.dropped["thinking.state"] = None
         return []
 
     def call_chunks(self, part: ToolCallPart, pieces: Sequence[str], _said: Metadata) -> list[Chunk]:  # noqa: D102
@@ -445,6 +454,7 @@ class UIStreamWriter(ChunkWriter):
     """
 
     end_of_stream = b"data: [DONE]\n\n"
+    says = _SAID
 
     def call_chunks(self, part: ToolCallPart, pieces: Sequence[str], said: Metadata) -> list[Chunk]:  # noqa: D102
         call = {"toolCallId": part.call_id, "toolName": part.name}

@@ -513,7 +513,7 @@ class MessagesStream(base.EventReader):
             "content.citations": "type url title source file_id document_index document_title cited_text",
             "context_management": "applied_edits",
             "usage": "input_tokens cache_creation_input_tokens cache_read_input_tokens output_tokens"
-            " output_tokens_details",
+            " output_tokens_details service_tier",
             "usage.output_tokens_details": "thinking_tokens",
         }
     )
@@ -524,6 +524,7 @@ class MessagesStream(base.EventReader):
     def __init__(self, options: StreamOptions) -> None:
         super().__init__(options)
         self.ending = False
+        self._tier: dict[str, str] = {}
         self._message = Message(options)
         self._response_id: str | None = None  # of several messages after pauses, the last
         self._model: str | None = None
@@ -611,6 +612,7 @@ class MessagesStream(base.EventReader):
             "container": _renamed(self._container) or None,
             base.STOP_SEQUENCE: self._stop.sequence,
             "stopDetails": _renamed(self._stop.details) or None,
+            **self._tier,
         }
         known = {name: fact for name, fact in facts.items() if fact is not None}
         metadata = {"anthropic": known} if known else {}
@@ -647,6 +649,7 @@ class MessagesStream(base.EventReader):
         self._usage.begin()
         self._stop = StopReason()
         self._stop.say(message)
+        self._tier = base.tier(mapping(message, "usage"))
         self._usage.say(message.get("usage"))
         self._message.whole(objects(message, "content"), outputs)
         self.ending = self._stop.word is not None

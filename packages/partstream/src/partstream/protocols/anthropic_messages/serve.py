@@ -29,7 +29,7 @@ from partstream.conversation.citations import Citation, read_citation
 from partstream.conversation.provider_state import ITEMS, PLACE, AnswerPlace, open_state, usable_items
 from partstream.errors import InvalidRequestError
 from partstream.lm.messages import ChatMessage, Role, Tool, ToolMode
-from partstream.lm.outputs import Finish, InboundRequest, Outcome, Repeated, Reply, StreamOutput
+from partstream.lm.outputs import Facts, Finish, InboundRequest, Outcome, Repeated, Reply, StreamOutput
 from partstream.lm.parts import (
     INVALID_JSON,
     DataPart,
@@ -59,7 +59,6 @@ from partstream.protocols.options import NO_EFFORT, effort_of
 from partstream.protocols.read_response import STOP_SEQUENCE
 from partstream.protocols.serve import (
     MODEL,
-    SAID_BY_MOST,
     ForwardingRules,
     RequestReader,
     ResponseWriter,
@@ -824,7 +823,8 @@ class MessagesResponseWriter(ResponseWriter):
     )
     request_id_header = "request-id"
     aliases = (PREFIX,)
-    says = SAID_BY_MOST - {"logprobs"} | {"citation.citedText", "container", "usage.half"}
+    says = Facts.MOST - {"logprobs"} | {"citation.citedText", "container", "usage.half"}
+    tiers = frozenset({"batch", "priority"})
 
     def __init__(self, asked: InboundRequest, reply: Reply) -> None:
         super().__init__(asked, reply)
@@ -929,13 +929,15 @@ class MessagesResponseWriter(ResponseWriter):
         delta: dict[str, Any] = {"stop_reason": word, "stop_sequence": matched if word == _MATCHED else None}
         if self._blocks.container is not None:
             delta["container"] = dict(self._blocks.container)
-        return {"type": "message_delta", "delta": delta, "usage": usage_at_end(finish.usage)}
+        # A stream has told it at its beginning, where nothing of the upstream's was known.
+        tier = {} if self._asked.stream else self._tier(finish)
+        return {"type": "message_delta", "delta": delta, "usage": usage_at_end(finish.usage) | tier}
 
     def _matched(self, finish: Finish) -> str | None:
         """The sequence of the request at which the model stopped, where its server says it in its own words."""
         wanted = self._asked.body.get("stop_sequences") or ()
-        said = (one.get(STOP_SEQUENCE) for one in finish.provider_metadata.values() if isinstance(one, Mapping))
-        return next((one for one in said if one is not None and one in wanted), None)
+        said = finish.fact(STOP_SEQUENCE)
+        return said if said in wanted else None
 
 
 _OF_BLOCKS: Final[Mapping[str, Mapping[str, Any]]] = {_TEXT: {"citations": None}}

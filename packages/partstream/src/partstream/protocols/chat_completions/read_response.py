@@ -134,6 +134,7 @@ class ChatCompletionsStream(base.ChoicesReader):
         super().__init__(options, _said)
         self.ending = False
         self._provider: str | None = None
+        self._tier: dict[str, str] = {}
         self._thinking: Thinking | None = None
         self._calls: ToolCalls | None = None
         self._said = EmittedPrefix()
@@ -177,6 +178,8 @@ class ChatCompletionsStream(base.ChoicesReader):
         self._model = self._model or identifier(chunk, "model")
         if "provider" in chunk:
             self._provider = self._provider or identifier(chunk, "provider")
+        if "service_tier" in chunk:
+            self._tier = base.tier(chunk) or self._tier
         if "x_groq" in chunk:
             self._read_usage(mapping(chunk, "x_groq").get("usage"))
         if "usage" in chunk:
@@ -270,7 +273,7 @@ class ChatCompletionsStream(base.ChoicesReader):
         counted = ((as_amount(_at(self._usage, path), MOST_DOLLARS * part), part) for path, part in _COSTS)
         cost = next((amount / part for amount, part in counted if amount is not None), None)
         facts = {"provider": self._provider, "nativeFinishReason": self._native_word, "cost": cost}
-        facts[base.STOP_SEQUENCE] = self._matched
+        facts |= {base.STOP_SEQUENCE: self._matched, **self._tier}
         known = {name: fact for name, fact in facts.items() if fact is not None}
         metadata = {"chatCompletions": known} if known else {}
         return Finish(outcome, reason, self.usage, self._response_id, self._model, error, metadata)
@@ -630,7 +633,7 @@ _OF_USAGE: Final = (
 ChatCompletionsStream.reads = places(
     {
         "": "id object created model provider choices usage x_groq citations search_results error base_resp"
-        " system_fingerprint obfuscation",
+        " service_tier system_fingerprint obfuscation",
         "choices": "index delta message text logprobs finish_reason native_finish_reason stop_reason matched_stop error"
         " usage=usage",
         "choices.logprobs": "content",

@@ -37,7 +37,7 @@ from partstream.conversation.provider_state import MESSAGE_FIELD as ITEM_TYPE
 from partstream.conversation.tool_forms import FUNCTION, TEXT, call_of
 from partstream.errors import InvalidRequestError, UnsupportedParameterError
 from partstream.lm.messages import ChatMessage, Role, ToolMode
-from partstream.lm.outputs import Finish, InboundRequest, Outcome, Repeated, Reply, StreamOutput, ToolForm
+from partstream.lm.outputs import Facts, Finish, InboundRequest, Outcome, Repeated, Reply, StreamOutput, ToolForm
 from partstream.lm.parts import (
     DataPart,
     RefusalPart,
@@ -63,7 +63,6 @@ from partstream.protocols.failures import common_reply, said_in_stream
 from partstream.protocols.model_documents import MODEL_DOCUMENTS
 from partstream.protocols.options import NO_EFFORT
 from partstream.protocols.serve import (
-    SAID_BY_MOST,
     ForwardingRules,
     RequestReader,
     ResponseWriter,
@@ -434,8 +433,8 @@ class ChatCompletionsWriter(ResponseWriter):
     documents = MODEL_DOCUMENTS
     adopts_the_first = True
     drops_thinking_state = True  # the official types have no field for it
-    says = SAID_BY_MOST | {"image", "file", "logprobs.bytes", "citation.startIndex", "citation.endIndex"}
-    says |= {"citation.citedText"}
+    says = Facts.MOST | {"image", "file", "logprobs.bytes"} | Facts.PLACES
+    tiers = frozenset({"flex", "priority", "scale"})
     failed = staticmethod(common_reply)
 
     def __init__(self, asked: InboundRequest, reply: Reply) -> None:
@@ -484,7 +483,7 @@ class ChatCompletionsWriter(ResponseWriter):
                 message.add(choice["delta"])
                 word = choice["finish_reason"] or word
                 logprobs = choice.get("logprobs") or logprobs
-        head = {name: last[name] for name in ("id", "created", "model")}
+        head = {name: last[name] for name in ("id", "created", "model", "service_tier") if name in last}
         choice = {"index": 0, "message": message.written(), "logprobs": logprobs, "finish_reason": word}
         told = {} if usage is None else {"usage": usage}
         return 200, {**head, "object": "chat.completion", "choices": [choice], **told}
@@ -532,6 +531,7 @@ class ChatCompletionsWriter(ResponseWriter):
 
     def _finish(self, finish: Finish) -> Sequence[WireEvent]:
         """The chunks with the finish reason, or the error without one, and the usage if it is known."""
+        self._head |= self._tier(finish)
         usage = written_usage(finish.usage) if self._tells_usage else None
         own = [{**self._head, "choices": [], "usage": usage}] if usage is not None and self._own_usage else []
         beside = {} if usage is None or self._own_usage else {"usage": usage}

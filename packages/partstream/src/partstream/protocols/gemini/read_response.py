@@ -70,12 +70,12 @@ class ShownText(RecentText):
     """The visible text of a response: the model's own, and blocks between it.
 
     Args:
-        keeps_all: Whether places in the text will be looked for, so that all of it is kept.
+        mode: How sources are rendered: as data, places in the text are looked for, so that all of it is kept.
     """
 
-    def __init__(self, *, keeps_all: bool) -> None:
+    def __init__(self, mode: CitationMode) -> None:
         super().__init__()
-        self._keeps_all = keeps_all
+        self._keeps_all = mode is CitationMode.DATA
         self._runs: list[tuple[bool, list[str]]] = []
         self._map: _Map | None = None
 
@@ -389,7 +389,7 @@ class GeminiResponseReader(base.ChoicesReader):
         self._options = options
         self._calls = ToolCalls()
         self._carried = CarriedItems(options.thinking, state.ITEM_TYPE, "signature")
-        self._said = ShownText(keeps_all=options.citations is CitationMode.DATA)
+        self._said = ShownText(options.citations)
         self._sources = Sources(options.citations)
         self._files = 0
         self._usage = ReportedUsage()

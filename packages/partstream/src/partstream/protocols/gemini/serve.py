@@ -23,13 +23,13 @@ from urllib.parse import parse_qs
 
 from partstream.codec.checks import places
 from partstream.codec.json_codec import dumps
-from partstream.conversation.citations import read_citation
+from partstream.conversation.citations import SaidBytes, read_citation
 from partstream.conversation.media import address_part, is_address
 from partstream.conversation.provider_state import ITEMS, PLACE, AnswerPlace
 from partstream.conversation.tool_forms import FUNCTION, hosted_kind
 from partstream.errors import InvalidRequestError, UnsupportedParameterError
 from partstream.lm.messages import ChatMessage, Tool, ToolMode
-from partstream.lm.outputs import Finish, InboundRequest, Outcome, Repeated, Reply
+from partstream.lm.outputs import SERVICE_TIER, Facts, Finish, InboundRequest, Outcome, Repeated, Reply
 from partstream.lm.parts import (
     DataPart,
     MessagePart,
@@ -142,10 +142,6 @@ class GeminiRequestReader(RequestReader):
 
 
 READ_REQUEST: Final = GeminiRequestReader()
-
-_FILES: Final = frozenset({"image", "audio", "video", "application", "text", "file"})
-"""The kinds of files that a part may hold."""
-
 
 _OF_FILES: Final = "videoMetadata mediaResolution"
 """What a part says about its file."""
@@ -518,7 +514,8 @@ class GeminiResponseWriter(ResponseWriter):
 
     adopts_the_first = True
     base_paths = ("/v1beta", "/v1")
-    says = serve.SAID_BY_MOST - {serve.COUNTS[-1]} | {"citation.citedText", "usage.half", *_FILES}
+    says = Facts.MOST - {Facts.COUNTS[-1]} | {"usage.half"} | Facts.FILES | Facts.PLACES
+    tiers = frozenset({"flex", "priority"})
     documents = (
         ServedDocument("GET", "/models", _list, _is_meant),
         ServedDocument("GET", _ONE, _one, _is_meant),
@@ -536,13 +533,16 @@ class GeminiResponseWriter(ResponseWriter):
         self._thinking_state = state.WrittenState()
         self._hides_thoughts = asked.asks_to_think is not None and not _shows_thoughts(asked.body)
         self._sources: list[WireEvent] = []
+        self._places: list[WireEvent] = []
+        self._said = SaidBytes()
 
     def repeated(self, part: TextPart | ThinkingPart) -> Repeated | None:
         """See :class:`partstream.lm.outputs.FastPathWriter`."""
         if isinstance(part, ThinkingPart) and self._hides_thoughts:
             return None
-        beside = {"thought": True} if isinstance(part, ThinkingPart) else {}
-        return Repeated(lambda text, _number: self._chunk({"text": text, **beside}))
+        if isinstance(part, ThinkingPart):
+            return Repeated(lambda text, _number: self._chunk({"text": text, "thought": True}))
+        return Repeated(lambda text, _number: self._chunk({"text": self._said.add(text)}))
 
     @staticmethod
     def frame(event: WireEvent) -> bytes:
@@ -583,7 +583,7 @@ class GeminiResponseWriter(ResponseWriter):
 
     def _text(self, part: TextPart) -> None:
         if part.value:
-            self._say({"text": part.value})
+            self._say({"text": self._said.add(part.value)})
 
     def _thinking(self, part: ThinkingPart) -> None:
         for entry in filter(None, () if self._hides_thoughts else part.entries or (part.value,)):
@@ -605,18 +605,24 @@ class GeminiResponseWriter(ResponseWriter):
         if source is not None and source.url is not None:
             said = {"uri": source.url, "title": source.title, "text": source.cited_text}
             kept = {name: value for name, value in said.items() if value}
+            if place := self._said.place(source):
+                segment = dict(zip(("startIndex", "endIndex", "text"), place, strict=True))
+                self._places.append({"segment": segment, "groundingChunkIndices": [len(self._sources)]})
+            elif source.start is not None:
+                self.dropped["citation.startIndex"] = None
             self._sources.append({"retrievedContext" if source.cited_text else "web": kept})
         elif (written := file_part(part)) is not None:
             self._say(written)
 
     def _finish(self, finish: Finish) -> None:
-        counts = named_counts(finish.usage, COUNTS)
-        usage = {} if counts is None else {"usageMetadata": counts}
+        counts = {**(named_counts(finish.usage, COUNTS) or {}), **self._tier(finish, SERVICE_TIER)}
+        usage = {"usageMetadata": counts} if counts else {}
         if finish.outcome in {Outcome.FAILED, Outcome.TRUNCATED}:
             self._kept += [{**usage, **self._head}] if usage else []
             self._kept.append(errors.error_event(finish.error))
             return
-        grounding = {"groundingMetadata": {"groundingChunks": self._sources}} if self._sources else {}
+        supports = {"groundingSupports": self._places} if self._places else {}
+        grounding = {"groundingMetadata": {"groundingChunks": self._sources, **supports}} if self._sources else {}
         word = finish_word(finish.outcome, finish.reason)
         if finish.reason is not None and word == finish.reason.raw:
             self.dropped.pop("finish_reason", None)

@@ -30,9 +30,9 @@ from partstream.protocols import read_response as base
 from partstream.protocols.calls import Calls, CompleteCall, later_pieces
 from partstream.protocols.errors import holds_error
 from partstream.protocols.files import inline_file
-from partstream.protocols.gemini.read_response import ReportedUsage, named_file
+from partstream.protocols.gemini.read_response import ReportedUsage, ShownText, named_file
 from partstream.protocols.gemini_interactions.errors import ERRORS, SIGNATURE
-from partstream.protocols.read_response import JSONObject, RecentText, identifier, index, mapping, objects, rows, text
+from partstream.protocols.read_response import JSONObject, identifier, index, mapping, objects, rows, text
 
 ITEM_TYPE: Final = "interaction-step"
 STEP: Final = "step"
@@ -124,7 +124,7 @@ class InteractionsResponseReader(base.EventReader):
         self._options = options
         self._open: dict[int | None, _Step] = {}
         self._carried = CarriedItems(options.thinking, ITEM_TYPE, "step")
-        self._said = RecentText()
+        self._said = ShownText(options.citations)
         self._citations = Citations(options.citations)
         self._calls = Calls()
         self._bare: tuple[_Step, CompleteCall] | None = None  # the last step, if it is a call without arguments
@@ -212,7 +212,7 @@ class InteractionsResponseReader(base.EventReader):
         self._add(step, delta, outputs)
         match text(delta, "type") if len(delta) <= _FIELDS_OF_A_DELTA else "":
             case "text":
-                return base.emit_into(self._said, text_part)
+                return self._show
             case "thought_summary":
                 return partial(self._show_summary, step)
             case "arguments_delta":
@@ -294,10 +294,13 @@ class InteractionsResponseReader(base.EventReader):
 
     def _text(self, step: _Step, delta: JSONObject, outputs: _Outputs) -> None:
         if value := text(delta, "text"):
-            self._said.add(value)
-            outputs.append(text_part(value))
+            self._show(value, outputs)
         if "annotations" in delta:
             self._annotations(step, delta, outputs)
+
+    def _show(self, value: str, outputs: _Outputs) -> None:
+        self._said.show(value, is_said=True)
+        outputs.append(text_part(value))
 
     def _summary(self, step: _Step, delta: JSONObject, outputs: _Outputs) -> None:
         if value := text(mapping(delta, "content"), "text"):
@@ -319,7 +322,10 @@ class InteractionsResponseReader(base.EventReader):
         for cited in objects(delta, "annotations"):
             url = identifier(cited, "url") or identifier(cited, "document_uri")
             title = identifier(cited, "title") or identifier(cited, "file_name") or identifier(cited, "name")
-            citation = Citation(url, title, f"annotation:{text(cited, 'type') or 'unknown'}", cited)
+            where = self._said.place(index(cited, "start_index") or 0, index(cited, "end_index") or 0, "")
+            start, end = where or (None, None)
+            name = f"annotation:{text(cited, 'type') or 'unknown'}"
+            citation = Citation(url, title, name, cited, start=start, end=end)
             outputs += self._citations.render(citation, self._said, url or title)
 
     def _file(self, _step: _Step, delta: JSONObject, outputs: _Outputs) -> None:

@@ -20,11 +20,11 @@ from itertools import groupby
 from typing import Any, Final
 
 from partstream.codec.json_codec import dumps, loads
-from partstream.conversation.citations import read_citation
+from partstream.conversation.citations import SaidBytes, read_citation
 from partstream.conversation.media import address_part
 from partstream.errors import InvalidRequestError, UnsupportedParameterError
 from partstream.lm.messages import ChatMessage, Tool, ToolMode
-from partstream.lm.outputs import Finish, InboundRequest, Outcome, Repeated, Reply, StreamOutput
+from partstream.lm.outputs import Facts, Finish, InboundRequest, Outcome, Repeated, Reply, StreamOutput
 from partstream.lm.parts import DataPart, MessagePart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, is_mark
 from partstream.protocols import read_request
 from partstream.protocols.gemini.provider_state import WrittenState, usable_signature
@@ -235,6 +235,9 @@ class InteractionsResponseWriter(ResponseWriter):
     """Writes one response of a server of Interactions."""
 
     base_paths = ("/v1beta", "/v1")
+    says = Facts.MOST - {"logprobs", "finish_reason.filter", Facts.COUNTS[-1]} | Facts.FILES
+    says |= Facts.PLACES - {"citation.citedText"}
+    tiers = frozenset({"flex", "priority"})
     end_of_stream = b"event: done\ndata: [DONE]\n\n"
 
     def __init__(self, asked: InboundRequest, reply: Reply) -> None:
@@ -247,6 +250,7 @@ class InteractionsResponseWriter(ResponseWriter):
         self._open = ""  # the type of the step that is open
         self._index = 0
         self._has_calls = False
+        self._said = SaidBytes()
 
     def _adopt(self, event: WireEvent) -> None:
         match event:
@@ -267,7 +271,7 @@ class InteractionsResponseWriter(ResponseWriter):
         """See :class:`partstream.lm.outputs.FastPathWriter`."""
         index = self._index
         if isinstance(part, TextPart) and self._open == "model_output":
-            return Repeated(lambda text, _number: _delta(index, _said(text)))
+            return Repeated(lambda text, _number: _delta(index, _said(self._said.add(text))))
         if isinstance(part, ThinkingPart) and self._open == "thought":
             return Repeated(lambda text, _number: _delta(index, _thought(text)))
         return None
@@ -315,7 +319,7 @@ class InteractionsResponseWriter(ResponseWriter):
 
     def _text(self, part: TextPart) -> None:
         if part.value:
-            self._say("model_output", _said(part.value))
+            self._say("model_output", _said(self._said.add(part.value)))
 
     def _thinking(self, part: ThinkingPart) -> None:
         if part.value:
@@ -340,7 +344,12 @@ class InteractionsResponseWriter(ResponseWriter):
     def _data(self, part: DataPart) -> None:
         source = read_citation(part)
         if source is not None and source.url is not None:
-            cited = {"type": "url_citation", "url": source.url, **({"title": source.title} if source.title else {})}
+            cited: WireEvent = {"type": "url_citation", "url": source.url}
+            cited |= {"title": source.title} if source.title else {}
+            if place := self._said.place(source):
+                cited |= {"start_index": place[0], "end_index": place[1]}
+            elif source.start is not None:
+                self.dropped["citation.startIndex"] = None
             self._say("model_output", {"type": "text_annotation_delta", "annotations": [cited]})
         elif (content := file_content(part)) is not None:
             self._say("model_output", content)
@@ -355,8 +364,8 @@ class InteractionsResponseWriter(ResponseWriter):
             self._kept.append(errors.error_event(finish.error))
             return
         status = status_of(finish.outcome, has_calls=self._has_calls)
-        times = {"created": self._created, "updated": self._created}
-        self._add("interaction.completed", interaction={**self._head, "status": status, **usage, **times})
+        about = {**usage, **self._tier(finish), "created": self._created, "updated": self._created}
+        self._add("interaction.completed", interaction={**self._head, "status": status, **about})
 
 
 COUNTS: Final = (

@@ -363,10 +363,10 @@ class OpenResponsesStream(base.EventReader):
         self._calls.emit_bare(outputs)
 
     def _make_finish(self, outcome: Outcome, reason: FinishReason | None, error: LanguageModelError | None) -> Finish:
-        compacted = {"openresponses": {"contextManagement": {"appliedEdits": [{"type": "compaction"}]}}}
-        about = compacted if self._response and self._compacted else {}
-        said = usage(self._response)
-        return Finish(outcome, reason, said, self._response_id, self._model, error, about)
+        compacted = {"contextManagement": {"appliedEdits": [{"type": "compaction"}]}} if self._compacted else {}
+        facts = {**compacted, **base.tier(self._response)} if self._response else {}
+        about = {"openresponses": facts} if facts else {}
+        return Finish(outcome, reason, usage(self._response), self._response_id, self._model, error, about)
 
     def _unknown(self, event: Mapping[str, Any], outputs: Outputs) -> None:
         if not self.finished:
@@ -777,7 +777,7 @@ OpenResponsesStream.reads = places(
         " background conversation frequency_penalty instructions max_output_tokens max_tool_calls metadata moderation"
         " parallel_tool_calls presence_penalty previous_response_id prompt prompt_cache_key prompt_cache_retention"
         " prompt_cache_options reasoning safety_identifier store temperature tool_choice tools top_logprobs top_p"
-        " truncation user",
+        " truncation user service_tier",
         "output[message]": "type id role status content",
         "output[reasoning]": "type id status content summary=output[].content[] encrypted_content",
         "output[function_call]": "type id call_id name arguments status",

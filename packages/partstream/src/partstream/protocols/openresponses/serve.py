@@ -38,7 +38,7 @@ from partstream.conversation.provider_state import (
 from partstream.conversation.tool_forms import call_of
 from partstream.errors import AdapterUsageError, InvalidRequestError, LanguageModelError
 from partstream.lm.messages import ChatMessage, RequestOptions, Role
-from partstream.lm.outputs import Finish, InboundRequest, Outcome, Repeated, Reply, StreamOutput
+from partstream.lm.outputs import Facts, Finish, InboundRequest, Outcome, Repeated, Reply, StreamOutput
 from partstream.lm.parts import DataPart, RefusalPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, Usage
 from partstream.protocols import read_request
 from partstream.protocols.failures import RefusedRequestError, common_reply, said_in_stream
@@ -59,7 +59,6 @@ from partstream.protocols.openresponses.output_items import (
 )
 from partstream.protocols.options import NO_EFFORT
 from partstream.protocols.serve import (
-    SAID_BY_MOST,
     ForwardingRules,
     FurtherEndpoint,
     RequestReader,
@@ -520,7 +519,8 @@ class OpenResponsesWriter(ResponseWriter):
 
     end_of_stream = b"data: [DONE]\n\n"
     stopped = Outcome.INCOMPLETE
-    says = SAID_BY_MOST | {"logprobs.bytes", "citation.startIndex", "citation.endIndex"}
+    says = Facts.MOST | {"logprobs.bytes", "citation.startIndex", "citation.endIndex"}
+    tiers = frozenset({"flex", "priority", "scale"})
     state = stored.STATE
     documents: tuple[ServedDocument, ...] = (
         *MODEL_DOCUMENTS,
@@ -664,7 +664,7 @@ class OpenResponsesWriter(ResponseWriter):
         elif finish.logprobs:  # the message of the tokens is over
             self.dropped["logprobs"] = None
         self._name(finish)
-        self._response |= {"output": self._events.done, "usage": written_usage(finish)}
+        self._response |= {"output": self._events.done, "usage": written_usage(finish), **self._tier(finish)}
         if finish.outcome is Outcome.COMPLETED:
             status = "completed"
             self._close()
