@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from partstream import ChatMessage, RequestOptions, Tool, ToolMode
-from partstream.conversation.preparation import ASKED_IN, RequestSettings, prepare
+from partstream.conversation.preparation import ASKED_IN, ASKS_TO_THINK, ModelCapabilities, RequestSettings, prepare
 from partstream.conversation.provider_state import Origin
 from partstream.lm.outputs import InboundRequest
 from partstream.protocols.protocol import PROTOCOLS
@@ -258,6 +258,39 @@ def test_a_window_that_no_field_takes_is_named() -> None:
         assert corner is not None
         prepared = prepare(Origin("", "m"), (ChatMessage.user("Hi"),), options, SETTINGS)
         assert [name for note in corner().notes(prepared.whole) for name in note.dropped] == dropped
+
+
+THINKERS: dict[str, tuple[str, dict[str, Any], bool, dict[str, Any], list[str]]] = {
+    "a model that thinks gives its summary": (
+        RESPONSES, {ASKS_TO_THINK: True}, True, {"reasoning": {"summary": "auto"}}, [],
+    ),
+    "one of which that is not known may refuse the field": (RESPONSES, {ASKS_TO_THINK: True}, False, {}, []),
+    "one that does not think": ("ollama", {ASKS_TO_THINK: True}, False, {}, ["thinking"]),
+    "one that does not think, by an effort": ("ollama", {"reasoning_effort": "high"}, False, {}, ["thinking"]),
+    "one that does not think, and need not": ("ollama", {"reasoning_effort": "none"}, False, {}, []),
+    "one that thinks": ("ollama", {ASKS_TO_THINK: True}, True, {"think": True}, []),
+    "a budget that leaves it open": (
+        MESSAGES, {"thinkingConfig": {"thinkingBudget": -1}, ASKS_TO_THINK: True}, True, {"type": "enabled"}, [],
+    ),
+}  # fmt: skip
+
+
+@one_test_for(("wire", "said", "thinks", "sent", "dropped"), THINKERS.values(), ids=THINKERS)
+def test_a_client_that_wants_thinking_gets_it_or_reads_that_there_is_none(wire, said, thinks, sent, dropped):
+    options = {
+        ASKED_IN: GEMINI,
+        **{ASKS_TO_THINK if name == "asksToThink" else name: one for name, one in said.items()},
+    }
+    corner = PROTOCOLS[wire].write_request
+    assert corner is not None
+    settings = RequestSettings(capabilities=ModelCapabilities(reasoning=thinks or None))
+    asked = RequestOptions((), ToolMode.AUTO, options)
+    prepared = prepare(Origin("", "claude-sonnet-4-5"), (ChatMessage.user("Hi"),), asked, settings)
+    body = corner().write(prepared.whole).body
+    about = body.get("thinking") or {name: body[name] for name in ("reasoning", "think") if name in body}
+    assert sent.items() <= about.items()
+    assert bool(about) is bool(sent)
+    assert [name for note in corner().notes(prepared.whole) for name in note.dropped] == dropped
 
 
 OLLAMA, INTERACTIONS = "ollama", "gemini-interactions"

@@ -243,14 +243,19 @@ class OptionRules(NamedTuple):
         request: ChatRequest,
         takes: frozenset[Option] = frozenset(),
         files: Callable[[Attachment], bool] = lambda _file: True,
+        *,
+        thinks: bool = True,
     ) -> tuple[Note, ...]:
         """The note for the owner of a request about what has no place on this wire; none where all has one. `files`
-        says which files the server takes: words replace the others."""
+        says which files the server takes, words replace the others, and `thinks` whether the model can think."""
         lost = sorted(self.of(request, takes).lost)
         if request.asked_in not in {"", self.wire}:  # what a client says outside of its options
             names = bool(request.instructions_name) or any(turn.name for turn in request.turns)
             lost += ["messages[].name"] if names and not self.names_speakers else []
             lost += ["tool_choice"] if request.tool_mode is ToolMode.REQUIRED and not self.demands_calls else []
+            effort = self.of(request, takes).effort or request.reasoning_effort
+            wants = request.asks_to_think if effort is None else effort != NO_EFFORT
+            lost += ["thinking"] if wants and not thinks else []
             lost += ["options.num_ctx"] if request.context_size and not request.settings.context_size_field else []
             in_words = {one.media_type for one in attachments(request.turns) if not files(one)}
             lost += [f"content[] ({kind} in words)" for kind in sorted(in_words)]
@@ -343,7 +348,7 @@ def _asked(
             yield name, option, value if len(value) <= _LONGEST_USER else short_digest(value, 16)
         # A client with a number of tokens for thinking has an effort in words too.
         elif option not in {Option.LOGPROBS, Option.TOP_LOGPROBS, Option.THINKING_TOKENS} or (
-            value and (option is not Option.THINKING_TOKENS or option in rules.places)
+            value and value != -1 and (option is not Option.THINKING_TOKENS or option in rules.places)
         ):
             yield name, option, value
 

@@ -438,13 +438,18 @@ class AskedTools:
             raise UnsupportedParameterError(where, repr(word[:80]), f"a function, or a tool of {known}")
         self.hosted[place] = self.hosted[place]._replace(is_demanded=True)
 
-    def kept(self, mode: ToolMode | None, names: set[str] | None = None) -> tuple[tuple[Tool, ...], ToolMode]:
-        """The functions of these names, None for all, and whether the model must call one; no mode allows no tool."""
+    def kept(
+        self, mode: ToolMode | None, names: set[str] | None = None, where: str = "tool_choice"
+    ) -> tuple[tuple[Tool, ...], ToolMode]:
+        """The functions of these names, None for all, and whether the model must call one; no mode allows no tool.
+        A demand for a call is refused where there is nothing to call; `where` names it."""
         if mode is None:
             self.hosted.clear()
             self.idle = tuple(self.tools.values())
             return (), ToolMode.AUTO
         tools = tuple(tool for name, tool in self.tools.items() if names is None or name in names)
+        if mode is ToolMode.REQUIRED and not tools and not self.hosted:
+            raise InvalidRequestError(where, "a call that is required", "a tool that can be called")
         return tools, mode if tools else ToolMode.AUTO
 
     def choose(

@@ -67,10 +67,16 @@ def of_google(schema: Mapping[str, Any]) -> Schema:
     kind, may_be_null = named.get("type"), named.pop("nullable", None) is True
     if isinstance(kind, str):
         named["type"] = [kind.lower(), "null"] if may_be_null else kind.lower()
+    for name in _COUNTED & named.keys():  # numbers of 64 bits are texts in Google's JSON
+        if isinstance(said := named[name], str) and said.isdecimal():
+            named[name] = int(said)
     for name, null in (("anyOf", {"type": "null"}), ("enum", None)):
         if may_be_null and isinstance(named.get(name), list) and null not in named[name]:
             named[name] = [*named[name], null]
     return with_inner_schemas(named, of_google)
+
+
+_COUNTED: Final = {f"{bound}{of}" for bound in ("min", "max") for of in ("Items", "Length", "Properties")}
 
 
 def with_parts(schema: Schema) -> Schema:

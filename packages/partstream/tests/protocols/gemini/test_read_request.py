@@ -174,7 +174,7 @@ def test_a_schema_of_the_package_google_genai_is_the_format_of_the_answer_in_the
             "max_age": {"type": "INTEGER", "nullable": True},
             "either": {"any_of": [{"type": "INTEGER"}, {"type": "STRING"}], "nullable": True},
             "word": {"type": "STRING", "enum": ["a"], "nullable": True},
-            "tags": {"type": "ARRAY", "items": {"type": "STRING"}, "min_items": 1},
+            "tags": {"type": "ARRAY", "items": {"type": "STRING"}, "min_items": 1, "maxItems": "9"},
         },
     }
     wanted = {"response_mime_type": "application/json", "response_schema": schema}
@@ -186,16 +186,15 @@ def test_a_schema_of_the_package_google_genai_is_the_format_of_the_answer_in_the
             "max_age": {"type": ["integer", "null"]},
             "either": {"anyOf": [{"type": "integer"}, {"type": "string"}, {"type": "null"}]},
             "word": {"type": ["string", "null"], "enum": ["a", None]},
-            "tags": {"type": "array", "items": {"type": "string"}, "minItems": 1},
+            "tags": {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": 9},
         },
     }
 
 
 def test_options_go_on_and_the_level_of_thinking_is_the_effort() -> None:
     thinking = {"thinkingLevel": "HIGH", "includeThoughts": True}
-    asked = ask(
-        user("Hi"), generationConfig={"temperature": 0.5, "topK": None, "thinkingConfig": thinking}, cachedContent="c"
-    )
+    config = {"temperature": 0.5, "topK": None, "candidateCount": 1, "thinkingConfig": thinking}
+    asked = ask(user("Hi"), generationConfig=config, cachedContent="c")
     assert asked.options.model_options == {"temperature": 0.5, "cachedContent": "c"}
     assert asked.options.model_configuration == {"reasoningEffort": "high"}
     budget = ask(user("Hi"), generationConfig={"thinkingConfig": {"thinkingBudget": 5}})

@@ -160,7 +160,7 @@ def test_a_summary_of_the_conversation_goes_the_way_of_reasoning():
         ({"type": "allowed_tools", "tools": [_function("a")]}, ["a"], ToolMode.AUTO),
         ({"type": "allowed_tools", "mode": "required", "tools": [_function("a")]}, ["a"], ToolMode.REQUIRED),
         ({"type": "allowed_tools", "mode": "none", "tools": [_function("a")]}, [], ToolMode.AUTO),
-        ({"type": "allowed_tools", "mode": "required", "tools": []}, [], ToolMode.AUTO),
+        ({"type": "allowed_tools", "mode": "auto", "tools": []}, [], ToolMode.AUTO),
     ],
 )
 def test_the_tool_choice_decides_which_tools_are_left(choice, names, mode):
@@ -267,6 +267,8 @@ def test_what_is_unknown_is_counted_and_fails_nothing():
         ({"tools": [{"type": "function", "name": "n", "description": 3}]}, "tools[0].description"),
         ({"tool_choice": 3}, "tool_choice"),
         ({"tool_choice": "any"}, "tool_choice"),
+        ({"tool_choice": "required"}, "tool_choice"),
+        ({"tool_choice": {"type": "allowed_tools", "tools": [], "mode": "required"}}, "tool_choice"),
         ({"tool_choice": {"type": "function"}}, "tool_choice.name"),
         ({"tool_choice": {"type": "allowed_tools", "tools": 3}}, "tool_choice.tools"),
         ({"tool_choice": {"type": "allowed_tools", "tools": [], "mode": 3}}, "tool_choice.mode"),

@@ -172,8 +172,8 @@ def _read_generation(body: Mapping[str, Any]) -> tuple[str | None, dict[str, Any
     """The reasoning effort, and the other fields of `generationConfig`."""
     where = "generationConfig"
     config = {name: value for name, value in object_of(body, where).items() if value is not None}
-    if config.get("candidateCount", 1) != 1:
-        raise UnsupportedParameterError(f"{where}.candidateCount", f"{config['candidateCount']!r:.60}", "1")
+    if (count := config.pop("candidateCount", 1)) != 1:
+        raise UnsupportedParameterError(f"{where}.candidateCount", f"{count!r:.60}", "1")
     thinking = object_of(config, "thinkingConfig", where)
     effort = optional_text(thinking, "thinkingLevel", f"{where}.thinkingConfig").lower()
     kept = {name: value for name, value in thinking.items() if name not in {"thinkingLevel", "includeThoughts"}}
@@ -438,7 +438,7 @@ def chosen_tools(tools: AskedTools, mode: str, allowed: Any, where: str) -> tupl
     if mode.lower() not in _MODES:
         raise InvalidRequestError(where, described(mode), "auto, any, validated or none")
     names = {name for own in allowed or () for name in tools.called(str(own), where)}
-    return tools.kept(_MODES[mode.lower()], names or None)
+    return tools.kept(_MODES[mode.lower()], names or None, "toolConfig.functionCallingConfig.mode")
 
 
 # ---- Documents (docs/wires/gemini.md#models-and-counting) ----

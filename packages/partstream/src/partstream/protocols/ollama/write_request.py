@@ -91,7 +91,8 @@ class OllamaRequests(RequestWriter):
         return WireRequest(self.path, with_extra_fields(body | {_NESTED: options}, extra))
 
     def notes(self, request: ChatRequest) -> tuple[conversation.Note, ...]:  # noqa: D102
-        return models.OPTIONS.notes(request, files=lambda one: one.kind is MediaKind.IMAGE)
+        thinks = bool(request.settings.capabilities.reasoning)
+        return models.OPTIONS.notes(request, files=lambda one: one.kind is MediaKind.IMAGE, thinks=thinks)
 
     def conversation_rules(self, _settings: RequestSettings, model_id: str) -> ConversationRules:  # noqa: D102
         ids = conversation.CallIdRule(conversation.IdForm(256))

@@ -224,6 +224,8 @@ def _chosen(request: ChatRequest, own: OpenResponsesSettings) -> dict[str, Any]:
         chosen["reasoning"] = {"effort": effort}
         if effort != "none":
             chosen["reasoning"]["summary"] = "auto"  # without it, servers send no visible reasoning
+    elif request.asks_to_think and settings.capabilities.reasoning:
+        chosen["reasoning"] = {"summary": "auto"}
     if request.cache_key is not None:
         chosen["prompt_cache_key"] = request.cache_key
     if settings.max_output_tokens is not None:
