@@ -3,12 +3,13 @@
 from __future__ import annotations
 import json
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from partstream.server.application import app
-from partstream.server.clients import Caller
+from partstream.server.clients import Caller, local_program
 from partstream.server.settings import ServingSettings
 from partstream.server.stored_answers import SQLiteAnswers
 from partstream_devtools.testing.faults import End, EndKind, Head, Send, Stall, Step, document
@@ -190,5 +191,16 @@ def test_elsewhere_the_field_is_refused_by_name(vendor: Any, settings: dict[str,
             reply = await create(app(provider, ServingSettings(**settings)))
             assert (reply.status, reply.json["error"]["param"]) == (400, "background")
             assert not requests
+
+    run(test())
+
+
+def test_the_programs_of_one_machine_are_one_caller(tmp_path: Path) -> None:
+    async def test() -> None:
+        local = partial(local_program, allow=lambda _origin: False)
+        async with serving(tmp_path, document(200, QUEUED), authenticate=local) as (application, _):
+            here = {"host": "127.0.0.1:9000"}
+            assert (await ask(application, "/v1/responses", BODY, headers=here)).body == QUEUED
+            assert (await ask(application, AT, headers=here)).body == QUEUED
 
     run(test())
