@@ -4,7 +4,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.conversation.citations import CITATION_MIME_TYPE, Citation
+from partstream.conversation.citations import CITATION_MIME_TYPE, Citation, annotation_of
 from partstream.conversation.media import URI_LIST, read_media
 from partstream.conversation.turns import joined_texts
 from partstream.lm.outputs import Outcome, ToolForm
@@ -22,7 +22,6 @@ from partstream.protocols.chat_completions.read_response import read_usage
 from partstream.protocols.chat_completions.serve import (
     WrittenCalls,
     WrittenState,
-    annotation_of,
     finish_word,
     picture_address,
     written_usage,
@@ -89,14 +88,15 @@ def _sources(form: ResponseForm) -> ResponseForm:
             parts.append(part)
         elif source.url not in cited:
             cited.add(source.url)
-            parts.append(DataPart.json(_read_again(annotation_of(source, length)).payload, CITATION_MIME_TYPE))
+            said = {**annotation_of(source, length), "content": source.cited_text}
+            parts.append(DataPart.json(_read_again(said).payload, CITATION_MIME_TYPE))
     return replace(form, parts=tuple(parts))
 
 
 def _read_again(annotation: Mapping[str, Any]) -> Citation:
-    said = annotation["url_citation"]
-    place = (said["start_index"], said["end_index"])
-    return Citation(said["url"], said["title"] or None, "", annotation, None, None, None, *place, said.get("content"))
+    place = (annotation["start_index"], annotation["end_index"])
+    url, title = annotation["url"], annotation["title"] or None
+    return Citation(url, title, "", annotation, None, None, None, *place, annotation["content"])
 
 
 def _state(form: ResponseForm) -> ResponseForm:

@@ -90,6 +90,7 @@ __all__ = [
     "each_part_of_a_request",
     "each_part_of_a_response",
     "each_run_of_users",
+    "place_of",
     "request_form",
     "response_form",
     "source_with_address",
@@ -340,6 +341,13 @@ def source_with_address(part: ResponsePart) -> Citation | None:
     """The source that a part names, if it has an address; None for every other part."""
     source = read_citation(part) if isinstance(part, DataPart) else None
     return None if source is None or source.url is None else source
+
+
+def place_of(source: Citation, before: Iterable[object]) -> tuple[int | None, int | None]:
+    """The place of a source in the text of the parts before it; none where it is not in it."""
+    said = "".join(part.value for part in before if isinstance(part, TextPart))
+    words = "" if source.start is None else said[source.start : source.end]
+    return (source.start, source.start + len(words)) if source.start is not None and words else (None, None)
 
 
 def _as_broken(form: ResponseForm) -> ResponseForm:

@@ -41,6 +41,7 @@ from unsupported.common import (
     ResponseForm,
     Unsupported,
     each_part_of_a_request,
+    place_of,
     source_with_address,
 )
 
@@ -61,7 +62,8 @@ def _files(form: ResponseForm) -> ResponseForm:
 
 
 def _sources(form: ResponseForm) -> ResponseForm:
-    """Puts each source once behind everything else, by its address, with its title and the words that are cited."""
+    """Puts each source once behind everything else, by its address, with its title, its place in the text before it
+    and the words that are cited."""
     said: list[ResponsePart] = []
     sources: dict[str, ResponsePart] = {}
     for part in form.parts:
@@ -69,7 +71,8 @@ def _sources(form: ResponseForm) -> ResponseForm:
         if source is None:
             said.append(part)
         elif source.url is not None and source.url not in sources:
-            kept = Citation(source.url, source.title or None, "", {}, cited_text=source.cited_text)
+            place = place_of(source, said)
+            kept = Citation(source.url, source.title or None, "", {}, None, None, None, *place, source.cited_text)
             sources[source.url] = DataPart.json(kept.payload, CITATION_MIME_TYPE)
     return replace(form, parts=(*said, *sources.values()))
 
@@ -131,8 +134,8 @@ _RESPONSE: Final = (
     FILES,
     ResponseFeature(
         "sources",
-        "Sources stand behind the whole answer, once for each address, without the place that they belong to: their "
-        "address, their title and the words that are cited are kept.",
+        "Sources stand behind the whole answer, once for each address: their address, their title, the words that are "
+        "cited and a place in the text before them are kept.",
         _sources,
     ),
     TRUNCATION,

@@ -28,6 +28,7 @@ from unsupported.common import (
     ResponseFeature,
     ResponseForm,
     Unsupported,
+    place_of,
     source_with_address,
 )
 from unsupported.gemini import EFFORT, FAILED_RESULTS, FILES, FILES_OF_RESULTS, SCHEMAS, options_of
@@ -48,7 +49,8 @@ def _sources(form: ResponseForm) -> ResponseForm:
             parts.append(part)
         elif source.url not in seen:
             seen.add(source.url)
-            parts.append(DataPart.json(Citation(source.url, source.title or None, "", {}).payload, CITATION_MIME_TYPE))
+            kept = Citation(source.url, source.title or None, "", {}, None, None, None, *place_of(source, parts))
+            parts.append(DataPart.json(kept.payload, CITATION_MIME_TYPE))
     return replace(form, parts=tuple(parts))
 
 
@@ -83,8 +85,8 @@ _RESPONSE: Final = (
     FILES,
     ResponseFeature(
         "sources",
-        "A source has its address and its title, once for each address; the place and the words that it belongs to are "
-        "left out.",
+        "A source has its address, its title and a place in the text before it, once for each address; the words that "
+        "are cited are left out.",
         _sources,
     ),
     TRUNCATION,

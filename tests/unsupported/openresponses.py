@@ -5,13 +5,13 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.conversation.citations import CITATION_MIME_TYPE
+from partstream.conversation.citations import CITATION_MIME_TYPE, annotation_of
 from partstream.conversation.provider_state import ITEMS
 from partstream.lm.outputs import Outcome
 from partstream.lm.parts import DataPart, FinishReason, TextPart, ThinkingPart, ToolCallPart, UnifiedFinishReason
 from partstream.protocols.failures import said_in_stream
 from partstream.protocols.openresponses.errors import INCOMPLETE_REASONS, incomplete_reason
-from partstream.protocols.openresponses.output_items import annotation_of, source_of
+from partstream.protocols.openresponses.output_items import source_of
 from partstream.protocols.openresponses.read_response import citation_of
 from partstream.protocols.openresponses.write_request import OPTIONS
 from partstream.protocols.options import chosen_options

@@ -88,6 +88,17 @@ def read_citation(part: DataPart) -> Citation | None:
     return None if citation.payload is None else citation
 
 
+def annotation_of(source: Citation, length: int) -> dict[str, Any]:
+    """A citation in OpenAI's words; without a position, it follows the text, which has `length` characters so far."""
+    return {
+        "type": "url_citation",
+        "url": source.url,
+        "title": source.title or "",
+        "start_index": length if source.start is None else source.start,
+        "end_index": length if source.end is None else source.end,
+    }
+
+
 class SaidBytes:
     """The text of an answer, for places in it as Google's wires count: in bytes of UTF-8."""
 
@@ -97,10 +108,10 @@ class SaidBytes:
         self._pieces: list[str] = []
         self._room = _MOST_PLACES
 
-    def add(self, piece: str) -> str:
-        """Adds the next piece, and returns it."""
+    def add(self, piece: str) -> int:
+        """Adds the next piece; returns 0, see :attr:`partstream.lm.outputs.Repeated.note`."""
         self._pieces.append(piece)
-        return piece
+        return 0
 
     def place(self, citation: Citation) -> tuple[int, int, str] | None:
         """The first byte of what a citation is about, the byte after it, and the words; None for a citation without a

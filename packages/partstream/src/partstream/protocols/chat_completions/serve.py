@@ -30,7 +30,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.codec.checks import places
-from partstream.conversation.citations import Citation, read_citation
+from partstream.conversation.citations import annotation_of, read_citation
 from partstream.conversation.media import MediaKind, address_part, data_url, is_address, read_media
 from partstream.conversation.provider_state import FIELD, ITEMS, usable_items
 from partstream.conversation.provider_state import MESSAGE_FIELD as ITEM_TYPE
@@ -520,7 +520,10 @@ class ChatCompletionsWriter(ResponseWriter):
         """Writes sources and pictures; other data has no place among the chunks."""
         source = read_citation(part)
         if source is not None and source.url is not None:
-            entry = {"index": self._annotations, **annotation_of(source, self._length)}
+            cited = annotation_of(source, self._length)
+            # `content` is OpenRouter's (docs/wires/chat-completions.md#citations).
+            said = {"content": source.cited_text} if source.cited_text else {}
+            entry = {"index": self._annotations, "type": cited.pop("type"), "url_citation": cited | said}
             self._annotations += 1
             return (self._chunk({"annotations": [entry]}),)
         if not (address := picture_address(part)):
@@ -566,19 +569,6 @@ def finish_word(outcome: Outcome, reason: FinishReason | None, *, called: bool) 
     if outcome is Outcome.INCOMPLETE:
         return word or "length"
     return "tool_calls" if called else word or "stop"
-
-
-def annotation_of(source: Citation, length: int) -> dict[str, Any]:
-    """A source as an annotation; without a position, it follows the text, which has `length` characters so far."""
-    cited = {
-        "url": source.url,
-        "title": source.title or "",
-        "start_index": length if source.start is None else source.start,
-        "end_index": length if source.end is None else source.end,
-    }
-    if source.cited_text:
-        cited["content"] = source.cited_text  # OpenRouter's field (docs/wires/chat-completions.md#citations)
-    return {"type": "url_citation", "url_citation": cited}
 
 
 def picture_address(part: DataPart) -> str:

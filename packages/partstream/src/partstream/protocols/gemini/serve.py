@@ -542,7 +542,7 @@ class GeminiResponseWriter(ResponseWriter):
             return None
         if isinstance(part, ThinkingPart):
             return Repeated(lambda text, _number: self._chunk({"text": text, "thought": True}))
-        return Repeated(lambda text, _number: self._chunk({"text": self._said.add(text)}))
+        return Repeated(lambda text, _number: self._chunk({"text": text}), self._said.add)
 
     @staticmethod
     def frame(event: WireEvent) -> bytes:
@@ -583,7 +583,8 @@ class GeminiResponseWriter(ResponseWriter):
 
     def _text(self, part: TextPart) -> None:
         if part.value:
-            self._say({"text": self._said.add(part.value)})
+            self._said.add(part.value)
+            self._say({"text": part.value})
 
     def _thinking(self, part: ThinkingPart) -> None:
         for entry in filter(None, () if self._hides_thoughts else part.entries or (part.value,)):

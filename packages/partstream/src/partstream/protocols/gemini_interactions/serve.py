@@ -271,7 +271,7 @@ class InteractionsResponseWriter(ResponseWriter):
         """See :class:`partstream.lm.outputs.FastPathWriter`."""
         index = self._index
         if isinstance(part, TextPart) and self._open == "model_output":
-            return Repeated(lambda text, _number: _delta(index, _said(self._said.add(text))))
+            return Repeated(lambda text, _number: _delta(index, _said(text)), self._said.add)
         if isinstance(part, ThinkingPart) and self._open == "thought":
             return Repeated(lambda text, _number: _delta(index, _thought(text)))
         return None
@@ -319,7 +319,8 @@ class InteractionsResponseWriter(ResponseWriter):
 
     def _text(self, part: TextPart) -> None:
         if part.value:
-            self._say("model_output", _said(self._said.add(part.value)))
+            self._said.add(part.value)
+            self._say("model_output", _said(part.value))
 
     def _thinking(self, part: ThinkingPart) -> None:
         if part.value:

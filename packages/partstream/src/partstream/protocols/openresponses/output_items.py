@@ -14,14 +14,13 @@ from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from partstream.conversation.citations import Citation, read_citation
+from partstream.conversation.citations import Citation, annotation_of, read_citation
 from partstream.conversation.tool_forms import TEXT
 from partstream.lm.outputs import Finish, InboundRequest, Repeated, ToolForm
 from partstream.protocols.serve import pieces_of
 
 if TYPE_CHECKING:
     from partstream.lm.parts import DataPart, ToolCallPart
-    from partstream.protocols.read_response import JSONObject
 
 
 _OWN: Final = "_partstream"
@@ -186,17 +185,6 @@ def source_of(part: DataPart) -> Citation | None:
     """The citation that a data part names, if its source has an address."""
     citation = read_citation(part)
     return None if citation is None or citation.url is None else citation
-
-
-def annotation_of(source: Citation, length: int) -> JSONObject:
-    """A citation as an annotation; without a position, it follows the text, which has `length` characters so far."""
-    return {
-        "type": "url_citation",  # the only kind that the schema has
-        "url": source.url,
-        "title": source.title or "",
-        "start_index": length if source.start is None else source.start,
-        "end_index": length if source.end is None else source.end,
-    }
 
 
 class _Channel(NamedTuple):
