@@ -81,7 +81,7 @@ class ResponsesRequestReader(RequestReader):
     socket = stored.SOCKET
     forwarding = ForwardingRules(
         frozenset({"openai-beta", "openai-organization", "openai-project", "idempotency-key", "x-client-request-id"})
-        # Of Codex, what chooses features and the server with the cache; not what it says of the workspace.
+        # Of Codex, what chooses features and the server with the cache; no description of the workspace.
         | {"originator", "session-id", "thread-id", "x-codex-beta-features", "x-codex-turn-state"},
         output_limits=(("max_output_tokens",),),
         new_limit=("max_output_tokens",),
