@@ -184,7 +184,7 @@ _BUDGET_FIELDS: Final[tuple[tuple[tuple[str, ...], Callable[[Any], bool], str], 
         "a time with its offset, such as 2026-11-24T00:00:00+01:00",
     ),
 )
-"""The fields of a budget, what each has to be, and what an error says of it."""
+"""The fields of a budget, what each has to be, and its words in an error."""
 
 
 # ---- What is left, in words ----
