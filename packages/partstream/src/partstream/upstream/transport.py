@@ -133,7 +133,7 @@ class Transport:
             CredentialError: The key cannot be had.
             UpstreamError: It says nothing, or breaks off.
         """
-        key, now = await self._http.key(), asyncio.get_running_loop().time
+        key, now = await self._http.credentials.get(), asyncio.get_running_loop().time
         deadlines = Deadlines(self._timeouts, now())
         with closing(LimitedWaits(deadlines)) as waits:
             async with aclosing(await self._send(request, key, waits)) as answer:
