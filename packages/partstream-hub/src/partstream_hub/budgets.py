@@ -51,7 +51,8 @@ from partstream.codec.checks import dataclass, replace
 from partstream.lm.cancellation import Disposable, EventEmitter
 from partstream_hub.amounts import BudgetSpentError, BudgetsUnreachableError, Need, ReservationEndedError
 from partstream_hub.store import values
-from partstream_hub.store.values import Batch, Charge, Drop, Extend, Granted, Refused, Reserve, Settle
+from partstream_hub.store.rows import Batch, BatchResult, Drop, Extend, Granted, Refused, Reserve, Settle
+from partstream_hub.store.values import Charge
 
 if TYPE_CHECKING:
     from partstream_hub.directory import BudgetRule, Directory
@@ -402,7 +403,7 @@ class HubWorker:
         extends: Sequence[_Extending],
     ) -> None:
         """In the thread: one transaction."""
-        result: values.BatchResult | values.StoreError
+        result: BatchResult | values.StoreError
         try:
             result = self._used(lambda store: store.carry_out(self.name, batch))
         except values.StoreError as error:
@@ -416,7 +417,7 @@ class HubWorker:
     def _carried_out(
         self,
         batch: Batch,
-        result: values.BatchResult | values.StoreError,
+        result: BatchResult | values.StoreError,
         reserves: Sequence[_Reserving],
         extends: Sequence[_Extending],
     ) -> None:

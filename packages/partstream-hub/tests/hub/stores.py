@@ -17,17 +17,9 @@ from interop.servers.postgres import NoPostgresError, PostgresServer, shared_ser
 from partstream_hub.amounts import Need
 from partstream_hub.directory import BudgetRule
 from partstream_hub.store.opening import opened_engine
+from partstream_hub.store.rows import Batch, Granted, Reserve, Settle
 from partstream_hub.store.store import HubStore
-from partstream_hub.store.values import (
-    AnswerContent,
-    Batch,
-    Charge,
-    Engine,
-    Granted,
-    LedgerRow,
-    Reserve,
-    Settle,
-)
+from partstream_hub.store.values import AnswerContent, Charge, Engine, LedgerRow
 
 KINDS = ("sqlite", "postgres")
 

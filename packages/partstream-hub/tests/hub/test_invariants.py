@@ -11,8 +11,9 @@ from hub.overshoots import note_overshoots, overshoots
 from hub.stores import HubDatabase, reserve, row, settle
 from partstream_hub.amounts import Need
 from partstream_hub.directory import BudgetRule, BudgetUnit, Owner, OwnerKind, Period, Put, Team
+from partstream_hub.store.rows import Batch, Drop, Extend, Granted, Reserve, Settle
 from partstream_hub.store.store import HubStore
-from partstream_hub.store.values import Batch, Charge, Drop, Extend, Granted, Reserve, Settle
+from partstream_hub.store.values import Charge
 
 OWNERS = (Owner(OwnerKind.TEAM, "core"), Owner(OwnerKind.TEAM, "web"), Owner(OwnerKind.TEAM, "data"))
 WORKERS = ("w1", "w2", "w3")

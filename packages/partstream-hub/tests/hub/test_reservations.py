@@ -7,8 +7,9 @@ import pytest
 from hub.stores import HubDatabase, reserve, row, settle
 from partstream_hub.amounts import Need
 from partstream_hub.directory import BudgetRule, BudgetUnit, Owner, OwnerKind, Period
+from partstream_hub.store.rows import Batch, Drop, Extend, Granted, Refused, Reserve, Settle
 from partstream_hub.store.store import HubStore
-from partstream_hub.store.values import Batch, Charge, Drop, Extend, Granted, Refused, Reserve, Settle, Window
+from partstream_hub.store.values import Charge, Window
 
 RULE = BudgetRule(Owner(OwnerKind.TEAM, "core"), BudgetUnit.MONEY, Period.TOTAL, 1_000)
 OTHER = replace(RULE, owner=Owner(OwnerKind.PERSON, "ana"))

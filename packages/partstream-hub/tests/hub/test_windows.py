@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hub.stores import HubDatabase, reserve, row
 from partstream_hub.amounts import Need, span_at
 from partstream_hub.directory import BudgetRule, BudgetUnit, Owner, OwnerKind, Period
-from partstream_hub.store.values import Batch, Reserve
+from partstream_hub.store.rows import Batch, Reserve
 from rows import one_test_for
 
 ZONES = (

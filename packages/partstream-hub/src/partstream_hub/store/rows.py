@@ -12,30 +12,24 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from partstream.codec.checks import LAST_TIME, MOST_SECONDS, MOST_TOKENS, as_amount, as_count
 from partstream.codec.json_codec import dumps, loads
 from partstream_hub import directory
-from partstream_hub.amounts import span_at
+from partstream_hub.amounts import Need, span_at
 from partstream_hub.store.values import (
-    BatchResult,
     Change,
     Charge,
     DirectoryChangedError,
     DirectoryConflictError,
     DirectoryRecord,
-    Drop,
-    Extend,
-    Granted,
     LearnedBatch,
     LearnedRow,
     LedgerRow,
     Pulse,
     Query,
-    Refused,
-    Settle,
     Window,
     content_text,
     name_text,
@@ -43,7 +37,7 @@ from partstream_hub.store.values import (
 )
 
 if TYPE_CHECKING:
-    from partstream_hub.store.values import Batch, JoinCode, Reserve, Transaction
+    from partstream_hub.store.values import AnswerContent, JoinCode, Transaction
 
 # ---- Windows ----
 
@@ -342,6 +336,77 @@ LOST: Final = "lost"
 _LOST_FIELDS: Final = (
     "answer_id", "time", "key_id", "person", "team", "model", "provider", "upstream_model", "client", "session", "wire",
 )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Reserve:
+    """An answer that begins, and what it needs.
+
+    Attributes:
+        row: The row that is entered, charged with all that is reserved, if the worker dies before the end.
+        is_whole: Whether nothing is reserved where not all is free; else an answer is content with `least`.
+    """
+
+    row: LedgerRow
+    needs: Sequence[Need]
+    is_whole: bool = False
+
+
+class Granted(NamedTuple):
+    """What is reserved, by the id of the rule, and in which windows."""
+
+    windows: Mapping[str, int]
+    amounts: Mapping[str, int]
+
+
+class Refused(NamedTuple):
+    """The need that a window does not cover, and how the window is."""
+
+    need: Need
+    window: Window
+
+
+class Extend(NamedTuple):
+    """More, or with a minus less, for an answer that runs, by the number of the window."""
+
+    answer_id: str
+    amounts: Mapping[int, int]
+
+
+class Settle(NamedTuple):
+    """The end of an answer: its row for the ledger, what is kept of it, and the windows in which it has reserved."""
+
+    row: LedgerRow
+    content: AnswerContent | None = None
+    windows: Collection[int] = ()
+
+
+class Drop(NamedTuple):
+    """The end of an answer for which no provider was asked."""
+
+    answer_id: str
+    windows: Collection[int] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What a worker has to do, in one transaction: what has ended goes first, then what runs, then what begins.
+
+    Attributes:
+        windows: The windows that the worker knows, by the id of the rule; one may be over.
+    """
+
+    ended: Sequence[Settle | Drop]
+    extends: Sequence[Extend] = ()
+    reserves: Sequence[Reserve] = ()
+    windows: Mapping[str, int] = field(default_factory=dict)
+
+
+class BatchResult(NamedTuple):
+    """What became of a batch, in its order; `extended` says which answers got more."""
+
+    extended: Sequence[bool]
+    reserved: Sequence[Granted | Refused]
 
 
 class IncompleteBatchError(Exception):

@@ -336,7 +336,7 @@ class HubStore:
         """
         return self._engine.run(lambda work: tables.open_windows(work, rules), values.Access.WRITE_DURABLY)
 
-    def carry_out(self, worker: str, batch: values.Batch) -> values.BatchResult:
+    def carry_out(self, worker: str, batch: tables.Batch) -> tables.BatchResult:
         """Ends answers, extends those that run, and begins new ones, in this order and in one transaction.
 
         * What an answer had reserved is released, its row enters the ledger, and what it took is spent, each exactly

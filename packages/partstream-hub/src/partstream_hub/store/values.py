@@ -7,15 +7,12 @@ for each parameter, and no value is ever a part of one.
 """
 
 from __future__ import annotations
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from partstream.codec.checks import dataclass, field, storable_text
 from partstream.errors import CallerError, PartstreamError, to_install
-
-if TYPE_CHECKING:
-    from partstream_hub.amounts import Need
 
 # ---- Values ----
 
@@ -56,77 +53,6 @@ class Charge(NamedTuple):
 
     window: int
     amount: int
-
-
-@dataclass(frozen=True, slots=True)
-class Reserve:
-    """An answer that begins, and what it needs.
-
-    Attributes:
-        row: The row that is entered, charged with all that is reserved, if the worker dies before the end.
-        is_whole: Whether nothing is reserved where not all is free; else an answer is content with `least`.
-    """
-
-    row: LedgerRow
-    needs: Sequence[Need]
-    is_whole: bool = False
-
-
-class Granted(NamedTuple):
-    """What is reserved, by the id of the rule, and in which windows."""
-
-    windows: Mapping[str, int]
-    amounts: Mapping[str, int]
-
-
-class Refused(NamedTuple):
-    """The need that a window does not cover, and how the window is."""
-
-    need: Need
-    window: Window
-
-
-class Extend(NamedTuple):
-    """More, or with a minus less, for an answer that runs, by the number of the window."""
-
-    answer_id: str
-    amounts: Mapping[int, int]
-
-
-class Settle(NamedTuple):
-    """The end of an answer: its row for the ledger, what is kept of it, and the windows in which it has reserved."""
-
-    row: LedgerRow
-    content: AnswerContent | None = None
-    windows: Collection[int] = ()
-
-
-class Drop(NamedTuple):
-    """The end of an answer for which no provider was asked."""
-
-    answer_id: str
-    windows: Collection[int] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """What a worker has to do, in one transaction: what has ended goes first, then what runs, then what begins.
-
-    Attributes:
-        windows: The windows that the worker knows, by the id of the rule; one may be over.
-    """
-
-    ended: Sequence[Settle | Drop]
-    extends: Sequence[Extend] = ()
-    reserves: Sequence[Reserve] = ()
-    windows: Mapping[str, int] = field(default_factory=dict)
-
-
-class BatchResult(NamedTuple):
-    """What became of a batch, in its order; `extended` says which answers got more."""
-
-    extended: Sequence[bool]
-    reserved: Sequence[Granted | Refused]
 
 
 class Pulse(NamedTuple):

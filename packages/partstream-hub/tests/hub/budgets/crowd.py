@@ -10,8 +10,9 @@ from pathlib import Path
 from partstream_hub.amounts import BudgetError, BudgetSpentError, Need
 from partstream_hub.budgets import HubWorker, Reservation, WorkerSettings
 from partstream_hub.directory import BudgetRule, BudgetUnit, Owner, OwnerKind, Period
+from partstream_hub.store.rows import Settle
 from partstream_hub.store.store import HubStore
-from partstream_hub.store.values import LedgerRow, Settle
+from partstream_hub.store.values import LedgerRow
 
 QUICK = WorkerSettings(
     heartbeat_seconds=0.05, wait_seconds=5.0, silent_seconds=5.0, batch_seconds=0.02, stop_seconds=10.0
