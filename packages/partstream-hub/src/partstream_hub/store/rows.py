@@ -432,12 +432,13 @@ def carry_out(work: Transaction, worker: str, batch: Batch, also: Collection[int
     rules = {need.rule.id: need.rule for one in batch.reserves for need in one.needs}
     numbers = {number for one in batch.ended for number in one.windows}.union(also)
     numbers |= {number for one in batch.extends for number in one.amounts} | {known[rule] for rule in rules}
-    windows = _end(work, worker, batch.ended, changes, numbers)
     running: dict[str, dict[int, int]] = {}
-    if batch.extends:
-        ids = sorted({one.answer_id for one in batch.extends})
+    ended = {one.row.answer_id if isinstance(one, Settle) else one.answer_id for one in batch.ended}
+    ids = sorted(ended | {one.answer_id for one in batch.extends})
+    if batch.extends or len(ids) > 1:  # reservations are locked before windows, and in one order
         rows = work.locked(_RUNNING.format(places=places(len(ids))), ids)
-        running = {answer_id: _amounts(text) for answer_id, text in rows}
+        running = {answer_id: _amounts(text) for answer_id, text in rows if answer_id not in ended}
+    windows = _end(work, worker, batch.ended, changes, numbers)
     now = work.now() if rules else 0.0
     if over := [rule for rule in rules.values() if not _is_open(windows.get(known[rule.id]), now)]:
         raise IncompleteBatchError(over)
