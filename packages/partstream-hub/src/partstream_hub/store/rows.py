@@ -337,7 +337,7 @@ _LOST_ROWS: Final = (
 )
 _REMOVE_ROWS: Final = "DELETE FROM hub_ledger WHERE answer_id IN ({places})"
 _OF_WORKER: Final = "SELECT answer_id, amounts, money, lost FROM hub_reservations WHERE worker = ? ORDER BY answer_id"
-_RELEASE_WORKER: Final = "DELETE FROM hub_reservations WHERE worker = ?"
+_REMOVE_RESERVATIONS: Final = "DELETE FROM hub_reservations WHERE answer_id IN ({places})"
 
 LOST: Final = "lost"
 """The outcome of an answer whose worker died before its end."""
@@ -626,7 +626,8 @@ def expire(work: Transaction, worker: str, seen_at: float | None = None) -> int:
             charges=tuple(Charge(*one) for one in sorted(amounts.items())),
         )
         lost[answer_id] = Settle(row)
-    work.run(_RELEASE_WORKER, (worker,))
+    # Only those that were read: the worker may have begun another one meanwhile.
+    work.run(_REMOVE_RESERVATIONS.format(places=places(len(lost))), sorted(lost))
     _enter(work, worker, lost, changes)
     locked_windows(work, changes.reserved)
     changes.write(work)
