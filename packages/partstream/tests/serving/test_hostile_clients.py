@@ -117,6 +117,18 @@ REFUSED = {
         request(b"POST " + CHAT, KEY, b"Transfer-Encoding: chunked, gzip", body=CHUNKS + SMUGGLED),
         400,
     ),
+    "an unknown encoding before chunks": (
+        request(b"POST " + CHAT, KEY, b"Transfer-Encoding: gzip, chunked", body=CHUNKS + SMUGGLED),
+        501,
+    ),
+    "an unknown encoding and chunks": (
+        request(b"POST " + CHAT, KEY, b"Transfer-Encoding: foo", CHUNKED, body=CHUNKS + SMUGGLED),
+        501,
+    ),
+    "an empty encoding before chunks": (
+        request(b"POST " + CHAT, KEY, b"Transfer-Encoding: ,chunked", body=CHUNKS + SMUGGLED),
+        501,
+    ),
     "a blank before the colon": (request(b"POST " + CHAT, KEY, b"Transfer-Encoding : chunked", body=CHUNKS), 400),
     "two lengths": (request(b"POST " + CHAT, KEY, LENGTH, b"Content-Length: 3", body=BODY + SMUGGLED), 400),
     "a length with a sign": (request(b"POST " + CHAT, KEY, b"Content-Length: +3", body=b"abc" + SMUGGLED), 400),

@@ -35,6 +35,12 @@ def test_a_program_and_a_page_of_this_machine_may_ask(headers):
         {"host": "127.0.0.1", "origin": "http://127.0.0.1@evil.example"},
         {"host": "127.0.0.1@evil.example"},
         {"host": "127.0.0.1, evil.example"},
+        {"host": "127.0.0.1#evil.example"},
+        {"host": "127.0.0.1?evil.example"},
+        {"host": "127.0.0.1/evil.example"},
+        {"host": "127.0.0.1:80:evil.example"},
+        {"host": "127.0.0.1", "origin": "http://127.0.0.1#evil.example"},
+        {"host": "127.0.0.1", "origin": "ftp://127.0.0.1"},
     ],
 )
 def test_a_page_of_a_site_may_not_even_under_a_name_that_leads_here(headers):

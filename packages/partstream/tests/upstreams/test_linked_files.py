@@ -169,6 +169,11 @@ def test_an_address_with_a_user_is_never_asked(address: str) -> None:
         ("::ffff:10.0.0.1", False),
         ("64:ff9b::7f00:1", False),
         ("2002:7f00:1::", False),
+        ("::7f00:1", False),
+        ("::ffff:0:7f00:1", False),
+        ("fec0::1", False),
+        ("2400:cb00::5efe:7f00:1", False),
+        ("2400:cb00::200:5efe:7f00:1", False),
     ],
 )
 def test_only_addresses_of_the_public_internet_are_public(address: str, public: bool) -> None:

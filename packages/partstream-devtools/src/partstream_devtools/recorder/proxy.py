@@ -25,7 +25,7 @@ from partstream.codec.checks import dataclass, field
 from partstream.codec.json_codec import dumps
 from partstream.errors import PartstreamError, UpstreamConnectionError
 from partstream.server.loopback import BREAK_OFF, Host, LoopbackLimits
-from partstream.upstream.endpoint import is_loopback, url_on_host, without_query
+from partstream.upstream.endpoint import is_on_loopback, url_on_host, without_query
 from partstream.upstream.http import connection_error, find_proxy, make_transport
 from partstream.upstream.http_connection import AnswerBody, DirectTransport
 from partstream_devtools.bundles.exchange import HowEnded
@@ -57,12 +57,12 @@ class Refusal:
 def refusal_of(target: str, headers: Mapping[str, str]) -> Refusal | None:
     """Why a request is refused, by its target without the query and its fields in lower case; None to forward it."""
     host = headers.get("host", "")
-    if not _is_this_machine(f"//{host}"):
+    if not is_on_loopback(f"//{host}"):
         return Refusal(
             403, f"got the host {host!r}, expected 127.0.0.1 or localhost: it listens for this machine alone"
         )
     origin = headers.get("origin", "")
-    if origin.partition("://")[0].lower() in _PAGES and not _is_this_machine(origin):
+    if origin.partition("://")[0].lower() in _PAGES and not is_on_loopback(origin):
         return Refusal(403, f"got a request of the page {origin!r}, expected none of a page from another machine")
     if origin.lower() in _NAMELESS and headers.get("sec-fetch-site", "").lower() in _OF_ANOTHER_PAGE:
         return Refusal(403, "got a request of a page that does not say which it is, expected one of a program")
@@ -80,13 +80,6 @@ def refusal_of(target: str, headers: Mapping[str, str]) -> Refusal | None:
 def refusal_body(message: str) -> bytes:
     """The body of a reply that the proxy makes itself, in the form in which most clients look for an error."""
     return dumps({"error": {"type": "partstream_record", "message": f"partstream record: {message}"}})
-
-
-def _is_this_machine(url: str) -> bool:
-    try:
-        return is_loopback(urlsplit(url).hostname or "")
-    except ValueError:
-        return False
 
 
 # ---- Header fields ----

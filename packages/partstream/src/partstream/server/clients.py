@@ -22,7 +22,6 @@ from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
-from urllib.parse import urlsplit
 
 from partstream.codec.checks import dataclass, field
 from partstream.codec.json_codec import JSONDecodeError, loads
@@ -31,7 +30,7 @@ from partstream.errors import CallerError
 from partstream.lm.messages import Role
 from partstream.lm.parts import TextPart
 from partstream.protocols.protocol import KeyKind
-from partstream.upstream.endpoint import Secret, is_loopback
+from partstream.upstream.endpoint import Secret, is_on_loopback
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -234,15 +233,8 @@ def local_program(headers: Mapping[str, str], allow: Callable[[str], bool] = lam
         allow: Whether the owner allows the pages of a further origin.
     """
     origin = headers.get("origin")
-    is_of_a_site = origin is not None and not (_is_local(origin) or allow(origin))
-    return None if is_of_a_site or not _is_local(f"//{headers.get('host', '')}") else _LOCAL
-
-
-def _is_local(url: str) -> bool:
-    try:
-        return is_loopback(urlsplit(url).hostname or "")
-    except ValueError:
-        return False
+    is_of_a_site = origin is not None and not (is_on_loopback(origin) or allow(origin))
+    return None if is_of_a_site or not is_on_loopback(f"//{headers.get('host', '')}") else _LOCAL
 
 
 # ---- Clients ----

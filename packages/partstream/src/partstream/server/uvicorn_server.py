@@ -209,6 +209,7 @@ _SENTENCES: Final = {
     HTTPStatus.BAD_REQUEST: "The request is not valid HTTP/1.1.",
     HTTPStatus.REQUEST_TIMEOUT: "The request took too long to arrive.",
     HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE: "The head of the request is too large.",
+    HTTPStatus.NOT_IMPLEMENTED: "The transfer coding is unknown: expected chunked.",
     HTTPStatus.SERVICE_UNAVAILABLE: "The server has as many connections as it takes.",
 }
 """The reply to a client whose request never reaches the application, by status."""
@@ -396,8 +397,12 @@ class BoundedConnection(HttpToolsProtocol):
         if len(self.pipeline) >= self._limits.waiting_requests:
             raise _RefusedHeadError
         is_old = self.parser.get_http_version() != "1.1"
-        if is_old and any(name == b"transfer-encoding" for name, _ in self.headers):
+        codings = [value.strip().lower() for name, value in self.headers if name == b"transfer-encoding"]
+        if codings and is_old:
             raise _RefusedHeadError  # RFC 9112 section 6.1: its length is not to be trusted
+        if codings and codings != [b"chunked"]:
+            self._refused = HTTPStatus.NOT_IMPLEMENTED  # what another coding packs is not read
+            raise _RefusedHeadError
         self._is_in_head, self._body_bytes = False, 0
         self._clock.start(self._limits.slow_body_seconds)
         super().on_headers_complete()

@@ -162,6 +162,9 @@ _HOST: Final = re.compile(
     r"(?:localhost|\[[0-9a-fA-F:.]+\]|[\w-]+(?:\.[\w-]+)+|[\w-]+(?=:\d))(?::\d{1,5})?(?:/[\w./-]*)?", re.ASCII
 )
 """A host with a dot or a port, and a path."""
+_ORIGIN: Final = re.compile(
+    r"(?:https?:)?//(?P<host>\[[0-9a-f:.]+\]|[a-z0-9.-]+)(?::\d{1,5})?", re.ASCII | re.IGNORECASE
+)
 
 
 def is_loopback(host: str) -> bool:
@@ -172,6 +175,15 @@ def is_loopback(host: str) -> bool:
         return ip_address(host).is_loopback
     except ValueError:  # a name
         return False
+
+
+def is_on_loopback(url: str) -> bool:
+    """Tells whether a URL of a host alone, such as an origin, or `//` and a header `host`, is certainly this machine.
+
+    Anything after the host and its port is wrong there: where one program ends a host, another may go on.
+    """
+    found = _ORIGIN.fullmatch(url)
+    return found is not None and is_loopback(found["host"].strip("[]").lower())
 
 
 def url_meant_by(text: str) -> str | None:

@@ -31,8 +31,16 @@ _logger = logging.getLogger("partstream.upstreams")
 _PORTS: Final = {"http": 80, "https": 443}
 _MOST_REDIRECTS: Final = 3
 
-_INSIDE_OF_IPV6: Final = tuple(map(ip_network, ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "2001::/32")))
-"""Networks whose addresses hold an IPv4 address that a gateway may lead to: RFC 6052, RFC 8215, RFC 3056, RFC 4380."""
+_INSIDE_OF_IPV6: Final = tuple(
+    map(
+        ip_network,
+        ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "2001::/32", "::/96", "::ffff:0:0:0/96", "fec0::/10"),
+    )
+)
+"""Networks whose addresses hold an IPv4 address that a gateway may lead to: RFC 6052, RFC 8215, RFC 3056, RFC 4380,
+RFC 4291 section 2.5.5.1, RFC 2765; and those of a site (RFC 3879)."""
+_ISATAP: Final = (0x00005EFE, 0x02005EFE)
+"""What comes before the IPv4 address in an address of ISATAP (RFC 5214 section 6.1)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +60,7 @@ def is_public(address: IPv4Address | IPv6Address) -> bool:
     if isinstance(address, IPv6Address):
         if address.ipv4_mapped is not None:
             return is_public(address.ipv4_mapped)
-        if any(address in network for network in _INSIDE_OF_IPV6):
+        if (int(address) >> 32) & 0xFFFFFFFF in _ISATAP or any(address in network for network in _INSIDE_OF_IPV6):
             return False
     return address.is_global and not address.is_multicast
 
