@@ -59,7 +59,7 @@ async def _upstream(said: list[Iterable[Step]]) -> AsyncIterator[tuple[str, list
 
 def _asking(wire: str, direction: str, whole: Any) -> tuple[str, dict[str, Any], str]:
     """The path, the body and the query of a request."""
-    path = PROTOCOLS[wire].write_response().base_paths[0] + WIRES[wire].path
+    path = PROTOCOLS[wire].base_paths[0] + WIRES[wire].path
     body = dict(whole if direction == "request" else WIRES[wire].request.body)
     if wire == "gemini":
         return (

@@ -23,10 +23,15 @@ def test_every_protocol_that_can_be_asked_and_can_answer_is_served():
     assert BASE_PATHS.keys() == served
 
 
+def test_a_protocol_is_asked_at_the_path_of_its_own_requests_and_has_it_without_loading_their_writer():
+    for protocol in {one.protocol.name: one.protocol for one in ENDPOINTS.values()}.values():
+        assert protocol.write_request().path in protocol.paths
+
+
 def test_a_protocol_of_another_package_is_served_at_its_own_path_and_takes_no_other_away():
     own = PROTOCOLS[DEFAULT_PROTOCOL]
     moved = type("Moved", (type(own.write_request()),), {"path": "/elsewhere"})
-    elsewhere = replace(own, name="elsewhere", write_request=moved)
+    elsewhere = replace(own, name="elsewhere", write_request=moved, paths=())
     served = endpoints_of([own, elsewhere, replace(own, name="the same place"), PROTOCOLS["ai-sdk"]])
     assert {path: one.protocol.name for path, one in served.items()} == {
         DEFAULT_PATH: DEFAULT_PROTOCOL,

@@ -355,6 +355,4 @@ def test_signatures_ids_and_order_come_back_through_two_servers(client: str, bet
 
 
 def _base_path(protocol: str) -> str:
-    writes = PROTOCOLS[protocol].write_response
-    assert writes is not None
-    return writes().base_paths[0]
+    return PROTOCOLS[protocol].base_paths[0]

@@ -25,8 +25,8 @@ def _protocol(name: str, path: str, *documents: ServedDocument, paths: tuple[str
         OWN,
         name=name,
         write_request=lambda: _with(OWN.write_request(), path=path),
-        read_request=lambda: _with(OWN.read_request(), paths=paths),
         write_response=lambda: _with(OWN.write_response(), documents=documents),
+        paths=paths,
     )
 
 
@@ -53,7 +53,8 @@ SECOND = _protocol(
 
 ELSEWHERE = replace(
     _protocol("elsewhere", "/chat"),
-    write_response=lambda: _with(OWN.write_response(), base_paths=("/own",), documents=()),
+    write_response=lambda: _with(OWN.write_response(), documents=()),
+    base_paths=("/own",),
 )
 
 

@@ -26,8 +26,7 @@ class Wire:
 
     @property
     def base_path(self) -> str:
-        assert self.protocol.write_response is not None
-        return self.protocol.write_response().base_paths[0]
+        return self.protocol.base_paths[0]
 
     def request(
         self, model: str, text: str = "Hi", *, stream: bool = True, options: RequestOptions | None = None

@@ -5,7 +5,6 @@ module loads the wires; the values of :mod:`partstream_devtools.bundles.exchange
 """
 
 from __future__ import annotations
-from collections.abc import Iterator
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Final
 
@@ -129,7 +128,7 @@ def protocol_asked(exchange: RecordedExchange) -> Protocol | None:
     if exchange.request is None:
         return None
     path = exchange.request.path
-    fitting = [row for row in PROTOCOLS.values() if any(base_path_of(one, path) is not None for one in _patterns(row))]
+    fitting = [row for row in PROTOCOLS.values() if any(base_path_of(one, path) is not None for one in row.patterns)]
     return fitting[0] if len(fitting) == 1 else None
 
 
@@ -140,13 +139,6 @@ def base_path_of(pattern: str, path: str) -> str | None:
     before = pattern.partition(MODEL)[0]
     place = path.find(before) if MODEL in pattern else len(path) - len(pattern)
     return path[:place] if place >= 0 and fits_path(pattern, path[place:]) else None
-
-
-def _patterns(row: Protocol) -> Iterator[str]:
-    if row.read_request is not None:
-        yield from row.read_request().paths
-    if row.write_request is not None:
-        yield row.write_request().path
 
 
 def _row(name: str | None, path: str) -> Protocol | None:
@@ -171,8 +163,7 @@ def asked_of(request: RecordedRequest, row: Protocol) -> InboundRequest | None:
     if not isinstance(body, dict):
         return None
     corner = row.read_request()
-    patterns = corner.paths or (() if row.write_request is None else (row.write_request().path,))
-    for pattern in patterns:
+    for pattern in row.patterns:
         base_path = base_path_of(pattern, request.path)
         if base_path is None:
             continue

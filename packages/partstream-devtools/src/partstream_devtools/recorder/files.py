@@ -163,8 +163,8 @@ def _patterns() -> tuple[tuple[str, str], ...]:
         (base_path + pattern, protocol.name)
         for protocol in known.values()
         if protocol.write_request and protocol.read_request and protocol.write_response
-        for base_path in protocol.write_response().base_paths
-        for pattern in protocol.read_request().paths or (protocol.write_request().path,)
+        for base_path in protocol.base_paths
+        for pattern in protocol.patterns
     )
 
 

@@ -412,6 +412,12 @@ class Protocol:
         title: What a person reads who chooses a protocol; empty for its name.
         says: Which servers speak it, as a phrase.
         spoken_at: Loads the known servers that speak it; None where none is known.
+        paths: The patterns of the paths below the base path where a server of ours is asked, each with `{model}` where
+            the path names the model; without any, :attr:`RequestWriter.path`, which has to be loaded for that.
+        base_paths: The paths of the base URLs of clients, the usual one first.
+        request_id_header: The response header in which clients look for the id of their request.
+        aliases: Prefixes with which clients may name every model, such as `maker/`.
+        greeting: What servers say at their address, which clients look for; "" for nothing.
     """
 
     name: str
@@ -428,6 +434,16 @@ class Protocol:
     title: str = ""
     says: str = ""
     spoken_at: Callable[[], tuple[ServerProtocol, ...]] | None = None
+    paths: tuple[str, ...] = ()
+    base_paths: tuple[str, ...] = ("/v1",)
+    request_id_header: str = "x-request-id"
+    aliases: tuple[str, ...] = ()
+    greeting: str = ""
+
+    @property
+    def patterns(self) -> tuple[str, ...]:
+        """The patterns of the paths where a server is asked; none for a stream without requests."""
+        return self.paths or (() if self.write_request is None else (self.write_request().path,))
 
     @property
     def shown_title(self) -> str:

@@ -1,6 +1,6 @@
 """What a protocol offers to a server: readers of requests, writers of responses, and what belongs to them.
 
-A server names no wire. It takes a :class:`WireRequest` at one of the paths of :class:`RequestReader`, reads it,
+A server names no wire. It takes a :class:`WireRequest` at one of the paths of a protocol, reads it,
 and writes each output of the provider with the writer of :class:`ResponseWriter`, whose :class:`StreamForm` says
 how events become bytes. Beside responses, a wire may have
 
@@ -74,14 +74,11 @@ class RequestReader(ABC):
     """Reads the requests of clients of one protocol. It has no state.
 
     Attributes:
-        paths: The patterns of the paths below the base path where it is asked, each with `{model}` where the path names
-            the model; without any, :attr:`partstream.protocols.protocol.RequestWriter.path`.
         socket: The WebSocket at the same paths; None for a wire without one.
         forwarding: What of a request goes on to an upstream of the same wire; None where requests are translated. The
             response writer has :meth:`ResponseWriter.adopt` then.
     """
 
-    paths: tuple[str, ...] = ()
     socket: type[SocketConversation] | None = None
     forwarding: ForwardingRules | None = None
 
@@ -117,15 +114,11 @@ class ResponseWriter(ABC):
 
     Attributes:
         documents: What a server has beside its answers, such as the list of models.
-        base_paths: The paths of the base URLs of clients, the usual one first.
-        request_id_header: The response header in which clients of this wire look for the id of their request.
-        aliases: Prefixes with which clients of this wire may name every model, such as `maker/`.
         stopped: The outcome with which an answer ends that the server stops, as when it is shut down.
         drops_thinking_state: Whether the official clients of this wire have no field for the opaque state of thinking,
             or the wire has none: a server remembers it for them.
         state: What a server remembers of its answers; None for a wire whose requests say everything themselves.
         further: Further endpoints where a model answers.
-        greeting: What servers of this wire say at their address, which its clients look for; "" for nothing.
         adopts_the_first: Whether :meth:`adopt` needs only the first event of another server.
         says: What it has a place for beside texts, thinking and calls, see :func:`partstream.lm.outputs.facts_of`.
         tiers: Its words for the service tier that answered, but for the usual one.
@@ -136,14 +129,10 @@ class ResponseWriter(ABC):
     content_type: str = _EVENT_STREAM
     end_of_stream: bytes = b""
     documents: tuple[ServedDocument, ...] = ()
-    base_paths: tuple[str, ...] = ("/v1",)
-    request_id_header: str = "x-request-id"
-    aliases: tuple[str, ...] = ()
     stopped: Outcome = Outcome.FAILED
     drops_thinking_state: bool = False
     state: ServedState | None = None
     further: tuple[FurtherEndpoint, ...] = ()
-    greeting: str = ""
     says: Container[str]
     tiers: frozenset[str] = frozenset()
 

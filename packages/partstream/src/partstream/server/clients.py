@@ -20,7 +20,7 @@ import re
 import secrets
 from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from partstream.codec.checks import dataclass, field
@@ -82,23 +82,31 @@ def key_places(endpoints: Iterable[Endpoint]) -> tuple[KeyPlace, ...]:
 
 
 class TokenAuthenticator:
-    """Knows one caller by one key in any of the places, which is compared in constant time."""
+    """Knows one caller by one key in any of the places of some endpoints, which is compared in constant time."""
 
     _CALLER: Final = Caller("token")
 
-    def __init__(self, token: Secret, places: Iterable[KeyPlace]) -> None:
+    def __init__(self, token: Secret, endpoints: Iterable[Endpoint]) -> None:
         self._expected = token.reveal().encode()
-        self._places = tuple(places)
+        self._endpoints = endpoints
+
+    @cached_property
+    def _places(self) -> tuple[KeyPlace, ...]:
+        """All places; loads all writers of requests, which few servers need: most clients use those of every wire."""
+        return key_places(self._endpoints)
 
     def __call__(self, headers: Mapping[str, str]) -> Caller | None:
         """The caller, if one of the headers holds the key."""
+        return self._CALLER if self._has_key(headers, _EVERYWHERE) or self._has_key(headers, self._places) else None
+
+    def _has_key(self, headers: Mapping[str, str], places: Iterable[KeyPlace]) -> bool:
         is_known = False
-        for header, scheme in self._places:
+        for header, scheme in places:
             if (value := headers.get(header)) is not None:
                 said, _, key = value.strip().rpartition(" ")
                 if said.strip().lower() == scheme and key:
                     is_known |= hmac.compare_digest(key.encode(errors="surrogatepass"), self._expected)
-        return self._CALLER if is_known else None
+        return is_known
 
 
 NOBODY: Final = Caller("")

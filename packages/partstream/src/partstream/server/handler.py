@@ -50,7 +50,7 @@ from partstream.protocols.failures import FailedReply, FailureKind, ServedFailur
 from partstream.protocols.serve import Effect, id_in_path
 from partstream.runtime.progress import AnswerExcerpt, CheckedProgress, failing_place
 from partstream.server import replies, requests
-from partstream.server.clients import NOBODY, Caller, TokenAuthenticator, client_of, key_places, nobody_in_particular
+from partstream.server.clients import NOBODY, Caller, TokenAuthenticator, client_of, nobody_in_particular
 from partstream.server.dropped import UNSAID_HEADER, DroppedFields, DroppedLog
 from partstream.server.forwarding import ForwardedReply, ForwardingCase, counted_as_it_came, kept_request, offer
 from partstream.server.models import (
@@ -129,6 +129,7 @@ class ServerState:
         rules: How it differs from others.
 
     Attributes:
+        protocols: The protocols by name that have a path.
         base_paths: The path of a client's base URL for each protocol; the first, where it has several.
         memory: What it remembers of its responses.
         thinking: The state of thinking that clients of some wires cannot return; None before there is any.
@@ -150,14 +151,15 @@ class ServerState:
         rules: ServerOverrides,
     ) -> None:
         endpoints = requests.endpoints_of(protocols)
-        writers = [one.writes for one in endpoints.values()]
+        self.protocols = {one.protocol.name: one.protocol for one in endpoints.values()}
+        served = self.protocols.values()
         self.settings = settings
         self.rules = rules
         self.routes = requests.Routes(endpoints, pages)
         self.base_paths: dict[str, str] = {}
         for one in endpoints.values():
             self.base_paths.setdefault(one.protocol.name, one.base_path)
-        aliases = (alias for one in writers for alias in one.aliases)
+        aliases = (alias for one in served for alias in one.aliases)
         self.catalogue = ModelCatalogue(providers, aliases, settings.models_seconds)
         self.memory = AnswerMemory(settings.store, installation_secret(settings.state_folder))
         self.thinking: ThinkingMemory | None = None
@@ -165,7 +167,7 @@ class ServerState:
         self.origins = AllowedOrigins(settings.allow_origins) if settings.allow_origins else None
         self._authenticate = settings.authenticate or nobody_in_particular
         if settings.authenticate is None and settings.token is not None:
-            self._authenticate = TokenAuthenticator(settings.token, key_places(endpoints.values()))
+            self._authenticate = TokenAuthenticator(settings.token, endpoints.values())
         self._finished: EventEmitter[AnswerObservation] = EventEmitter()
         self.requests = 0
         self.is_draining = False
@@ -173,7 +175,7 @@ class ServerState:
         self.lifetimes = Lifetimes()
         self.start_trace: StartTrace | None = None
         self.taps: TapSource | None = None
-        self._id_headers = tuple(dict.fromkeys(("x-request-id", *(one.request_id_header for one in writers))))
+        self._id_headers = tuple(dict.fromkeys(("x-request-id", *(one.request_id_header for one in served))))
         self._answers: set[Callable[[], object]] = set()
         self._idle = asyncio.Event()
         self._idle.set()

@@ -18,6 +18,7 @@ import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import nullcontext
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 from urllib.parse import quote
 
@@ -31,7 +32,7 @@ from partstream.protocols.serve import WireRequest, fits_path, literal_size, nam
 
 if TYPE_CHECKING:
     from partstream.lm.outputs import InboundRequest
-    from partstream.protocols.serve import RequestReader, ResponseWriter, ServedDocument, StoredRoute
+    from partstream.protocols.serve import FurtherEndpoint, RequestReader, ResponseWriter, ServedDocument, StoredRoute
 
 # ---- Heads ----
 
@@ -399,20 +400,36 @@ class RequestBody:
 # ---- Routes ----
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Endpoint:
     """A path where models answer, with its protocol.
 
-    The pattern is below the path of a client's base URL, with `{model}` where it names the model. `asks` is the request
-    writer, which has the header of the key, `reads` the request reader, and `writes` the response writer.
+    The pattern is below the path of a client's base URL, with `{model}` where it names the model. `further` is what
+    answers another kind of request there.
     """
 
     protocol: Protocol
     base_path: str
     pattern: str
-    asks: RequestWriter
-    reads: RequestReader
-    writes: type[ResponseWriter]
+    further: FurtherEndpoint | None = None
+
+    @cached_property
+    def asks(self) -> RequestWriter:
+        """The request writer, which has the header of the key."""
+        assert self.protocol.write_request is not None  # noqa: S101 - for the types
+        return self.protocol.write_request()
+
+    @cached_property
+    def reads(self) -> RequestReader:
+        """The request reader; loaded when it is first needed, as most wires of a server have no client."""
+        assert self.protocol.read_request is not None  # noqa: S101 - for the types
+        return self.protocol.read_request() if self.further is None else self.further.reads
+
+    @cached_property
+    def writes(self) -> type[ResponseWriter]:
+        """The response writer; loaded when it is first needed."""
+        assert self.protocol.write_response is not None  # noqa: S101 - for the types
+        return self.protocol.write_response() if self.further is None else self.further.writes
 
     @property
     def path(self) -> str:
@@ -438,11 +455,10 @@ def endpoints_of(protocols: Iterable[Protocol]) -> dict[str, Endpoint]:
     """
     endpoints: dict[str, Endpoint] = {}
     for protocol in protocols:
-        asks, reads, writes = protocol.write_request, protocol.read_request, protocol.write_response
-        if asks is not None and reads is not None and writes is not None:
-            for base_path in writes().base_paths:
-                for pattern in reads().paths or (asks().path,):
-                    endpoint = Endpoint(protocol, base_path, pattern, asks(), reads(), writes())
+        if None not in {protocol.write_request, protocol.read_request, protocol.write_response}:
+            for base_path in protocol.base_paths:
+                for pattern in protocol.patterns:
+                    endpoint = Endpoint(protocol, base_path, pattern)
                     endpoints.setdefault(endpoint.path, endpoint)
     return endpoints
 
@@ -505,18 +521,23 @@ class Routes:
     def __init__(self, endpoints: Mapping[str, Endpoint], others: Iterable[str] = ()) -> None:
         self._endpoints = tuple(endpoints.values())
         self._others = tuple(others)
-        self._routes = tuple(_routes(self._endpoints))
-        # Most requests are for a path that names nothing: found at once, and not by trying all patterns.
-        self._fixed: dict[str, list[Route]] = {}
+        # Most requests are for a path where models answer and that names nothing: found at once, by what is loaded.
+        self._answering = {
+            one.path: Route("POST", one.path, one) for one in self._endpoints if not names_something(one.path)
+        }
+
+    @cached_property
+    def _routes(self) -> tuple[Route, ...]:
+        """All routes; loads all protocols."""
+        return tuple(_routes(self._endpoints))
+
+    @cached_property
+    def _fixed(self) -> Mapping[str, Sequence[Route]]:
+        fixed: dict[str, list[Route]] = {}
         for one in self._routes:
             if not names_something(one.path):
-                self._fixed.setdefault(one.path, []).append(one)
-        self._sole: dict[tuple[str, str], Route] = {}  # of those, the route that alone answers a method at its path
-        for path, there in self._fixed.items():
-            methods = [one.method for one in there]
-            self._sole |= {(one.method, path): one for one in there if methods.count(one.method) == 1}
-        self._answering = {one.path: one for one in reversed(self._endpoints) if not names_something(one.path)}
-        self._patterns = tuple(one for one in self._routes if names_something(one.path))
+                fixed.setdefault(one.path, []).append(one)
+        return fixed
 
     def __iter__(self) -> Iterator[Route]:
         """All routes, protocol by protocol: responses first, then documents."""
@@ -531,8 +552,8 @@ class Routes:
         Raises:
             NoRouteError: Nothing is there, or nothing for this method.
         """
-        if (sole := self._sole.get((method, path))) is not None:
-            return sole
+        if method == "POST" and (answering := self._answering.get(path)) is not None:
+            return answering
         fitting = self._at(path)
         if not fitting:
             from difflib import get_close_matches  # noqa: PLC0415 - for this error alone
@@ -544,16 +565,18 @@ class Routes:
             raise NoRouteError(f"got path {shown}, expected {', '.join(alike)}")
         closest = max(literal_size(one.path) for one in fitting)
         there = [one for one in fitting if literal_size(one.path) == closest]
-        answering = [one for one in there if one.method == method]
-        if not answering:
+        taking = [one for one in there if one.method == method]
+        if not taking:
             allowed = tuple(dict.fromkeys(one.method for one in there))
             raise NoRouteError(f"got method {method} at {path[:_LONGEST_PATH]}, expected {', '.join(allowed)}", allowed)
-        meant = [one for one in answering if one.is_meant(headers)]
-        return min(meant or answering, key=lambda one: one.is_for_everybody)
+        meant = [one for one in taking if one.is_meant(headers)]
+        return min(meant or taking, key=lambda one: one.is_for_everybody)
 
-    def _at(self, path: str) -> list[Route]:
+    def _at(self, path: str) -> Sequence[Route]:
         """All routes of a path; those of this very path come before every pattern that fits it."""
-        return self._fixed.get(path) or [one for one in self._patterns if fits_path(one.path, path)]
+        return self._fixed.get(path) or [
+            one for one in self._routes if names_something(one.path) and fits_path(one.path, path)
+        ]
 
     def socket_at(self, path: str) -> Endpoint:
         """The endpoint that takes WebSockets at a path.
@@ -561,10 +584,10 @@ class Routes:
         Raises:
             NoRouteError: None is there.
         """
-        there = [one for one in self._endpoints if one.reads.socket is not None]
-        found = next((one for one in there if fits_path(one.path, path)), None)
+        there = (one for one in self._endpoints if fits_path(one.path, path))
+        found = next((one for one in there if one.reads.socket is not None), None)
         if found is None:
-            known = ", ".join(one.path for one in there) or "none"
+            known = ", ".join(one.path for one in self._endpoints if one.reads.socket is not None) or "none"
             raise NoRouteError(f"got a WebSocket at path {path}, expected it at {known}")
         return found
 
@@ -573,7 +596,7 @@ class Routes:
         with or without it, and with or without a slash at the end. A path that has a route in none of these forms
         stays.
         """
-        if path in self._fixed:
+        if path in self._answering or path in self._fixed:
             return path
         bare = path.rstrip("/")
         tried = (bare, bare.removeprefix(_USUAL_BASE), _USUAL_BASE + bare)
@@ -582,7 +605,7 @@ class Routes:
     def nearest(self, path: str) -> Endpoint:
         """The endpoint whose protocol words an error at a path: the one there, one beside it, or the first."""
         if path in self._answering:
-            return self._answering[path]
+            return self._answering[path].endpoint
         there = [one for one in self._endpoints if fits_path(one.path, path)]
         if there:
             return max(there, key=lambda one: literal_size(one.path))
@@ -598,7 +621,7 @@ def _routes(endpoints: Iterable[Endpoint]) -> Iterator[Route]:
         for document in endpoint.writes.documents:
             yield Route(document.method, endpoint.base_path + document.path, endpoint, document)
         for further in endpoint.writes.further:
-            there = replace(endpoint, pattern=further.path, reads=further.reads, writes=further.writes)
+            there = replace(endpoint, pattern=further.path, further=further)
             yield Route("POST", there.path, there)
         for stored in () if endpoint.writes.state is None else endpoint.writes.state.routes:
             yield Route(stored.method, endpoint.base_path + stored.path, endpoint, stored=stored)

@@ -5,6 +5,8 @@ from typing import Final
 
 from partstream.protocols.protocol import Protocol, loaded
 
+OF_MODEL: Final = "/{model}"
+
 PROTOCOL: Final = Protocol(
     name="ag-ui",
     read_response=loaded("partstream.protocols.ag_ui.read_response", "AGUIReader"),
@@ -14,4 +16,6 @@ PROTOCOL: Final = Protocol(
     write_response=loaded("partstream.protocols.ag_ui.serve", "AGUIWriter"),
     title="AG-UI",
     says="An agent of pydantic-ai, LangGraph, ADK, CrewAI, Mastra or another framework, at its own address",
+    paths=(OF_MODEL, ""),
+    base_paths=("/ag-ui",),
 )

@@ -21,6 +21,7 @@ from partstream.lm.messages import ChatMessage, RequestOptions
 from partstream.lm.outputs import Facts, Finish, InboundRequest, Outcome, Repeated, Reply, StreamOutput
 from partstream.lm.parts import DataPart, MessagePart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 from partstream.protocols import read_request
+from partstream.protocols.ag_ui import OF_MODEL
 from partstream.protocols.ag_ui import read_response as wire
 from partstream.protocols.ag_ui.write_request import EFFORT, PROTOCOL_VERSION, chosen_options, digest_of
 from partstream.protocols.failures import STATUSES, FailedReply, ServedFailure, retry_headers, sentence_of
@@ -139,13 +140,8 @@ _READERS: Final[dict[str, Callable[[_Reader, Mapping[str, Any], str], None]]] = 
 }
 
 
-_OF_MODEL: Final = "/{model}"
-
-
 class AGUIRequests(RequestReader):
     """Reads the requests of frontends."""
-
-    paths = (_OF_MODEL, "")
 
     def read(self, request: WireRequest) -> InboundRequest:  # noqa: D102
         body, accept = request.body, request.headers.get("accept", "")
@@ -163,7 +159,7 @@ class AGUIRequests(RequestReader):
         if forwarded and not isinstance(forwarded, dict):
             unmapped["forwardedProps"] = forwarded
         return InboundRequest(
-            model=model_in_path(_OF_MODEL, request.path)
+            model=model_in_path(OF_MODEL, request.path)
             or read_request.optional_text(fields, wire.MODEL, "forwardedProps"),
             messages=messages if context is None else (context, *messages),
             options=RequestOptions(
@@ -202,7 +198,6 @@ class AGUIWriter(ResponseWriter):
     drops_thinking_state = True
     says = frozenset({"thinking.state", "finish_reason.filter", "usage.half", *Facts.COUNTS})
     documents = MODEL_DOCUMENTS
-    base_paths = ("/ag-ui",)
 
     def __init__(self, asked: InboundRequest, reply: Reply) -> None:
         super().__init__(asked, reply)

@@ -5,6 +5,9 @@ from typing import Final
 
 from partstream.protocols.protocol import Protocol, ServerProtocol, loaded
 
+OF_BASE_PATHS: Final = {"/v3/ai": 3, "/v1/ai": 2, "/v4/ai": 4}
+"""The version of the specification, by the base path of each major version of the published client."""
+
 PROTOCOL: Final = Protocol(
     name="ai-gateway",
     read_response=loaded("partstream.protocols.ai_sdk.read_response", "ProviderStreamReader"),
@@ -16,6 +19,8 @@ PROTOCOL: Final = Protocol(
     title="Vercel AI Gateway",
     says="Base URL https://ai-gateway.vercel.sh/v4/ai, or a server like it",
     spoken_at=loaded("partstream.protocols.ai_gateway", "SPOKEN_AT"),
+    paths=("/language-model",),
+    base_paths=tuple(OF_BASE_PATHS),
 )
 
 _SOURCE: Final = (

@@ -40,6 +40,7 @@ from partstream.lm.parts import (
     tool_call_part,
     unchecked_part,
 )
+from partstream.protocols.ai_gateway import OF_BASE_PATHS
 from partstream.protocols.ai_gateway import models as gateway
 from partstream.protocols.ai_sdk.blocks import file_part
 from partstream.protocols.ai_sdk.errors import Chunk, error_value, is_summary, take_metadata
@@ -572,12 +573,9 @@ def _choose(
 
 # ---- The list of models for the published client ----
 
-_VERSIONS: Final = {"/v3/ai": 3, "/v1/ai": 2, "/v4/ai": 4}
-"""The version of the specification, by the base path of each major version of the published client."""
-
 
 def _configuration(request: WireRequest, models: Sequence[ServedModel], _tokens: int) -> tuple[int, dict[str, Any]]:
-    version = f"v{_VERSIONS.get(request.base_path, gateway.LATEST)}"
+    version = f"v{OF_BASE_PATHS.get(request.base_path, gateway.LATEST)}"
     entries = [
         {
             "id": model.id,
@@ -604,7 +602,6 @@ class GatewayWriter(ChunkWriter):
     """One answer. The finish part ends the stream; the published client takes `[DONE]` and does not need it."""
 
     documents = (ServedDocument("GET", "/config", _configuration),)
-    base_paths = tuple(_VERSIONS)
     input_is_text = True
 
     def __init__(self, asked: InboundRequest, reply: Reply) -> None:

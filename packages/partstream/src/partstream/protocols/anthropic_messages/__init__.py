@@ -9,6 +9,10 @@ from typing import Final
 
 from partstream.protocols.protocol import ENDED_BY_DONE, JSON_LINES, LENIENT_SSE, Protocol, ServerProtocol, loaded
 
+PREFIX: Final = "anthropic/"
+"""Claude Code shows only models whose ids begin with `claude` or `anthropic`: each other model is listed a second time,
+under this prefix and its id, and may be asked for by that name."""
+
 # Only proxies send `[DONE]`, after `message_stop` or in its place (docs/wires/anthropic-messages.md#events).
 PROTOCOL: Final = Protocol(
     name="anthropic-messages",
@@ -23,6 +27,9 @@ PROTOCOL: Final = Protocol(
     has_chunks=True,
     title="Anthropic Messages",
     says="Servers with `/messages`, such as Anthropic, Ollama, vLLM or llama.cpp",
+    paths=("/messages",),
+    request_id_header="request-id",
+    aliases=(PREFIX,),
 )
 
 

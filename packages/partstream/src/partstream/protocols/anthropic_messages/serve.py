@@ -42,6 +42,7 @@ from partstream.lm.parts import (
     tool_call_part,
 )
 from partstream.protocols import read_request, serve
+from partstream.protocols.anthropic_messages import PREFIX
 from partstream.protocols.anthropic_messages.errors import error_document, error_event, failed_reply, status_of
 from partstream.protocols.anthropic_messages.provider_state import (
     UNSIGNED,
@@ -780,10 +781,6 @@ def usage_at_end(usage: Usage | None) -> dict[str, Any]:
 
 # ---- Documents ----
 
-PREFIX: Final = "anthropic/"
-"""Claude Code shows only models whose ids begin with `claude` or `anthropic`: each other model is listed a second time,
-under this prefix and its id, and may be asked for by that name."""
-
 _SHOWN: Final = ("claude", "anthropic")
 _PAGE: Final = 1000
 """The most that a page may have: a client that names no number gets all models."""
@@ -821,8 +818,6 @@ class MessagesResponseWriter(ResponseWriter):
         ServedDocument("GET", f"/models/{MODEL}", _MODELS.one, _is_meant),
         ServedDocument("POST", "/messages/count_tokens", _count, counts=_counted),
     )
-    request_id_header = "request-id"
-    aliases = (PREFIX,)
     says = Facts.MOST - {"logprobs"} | {"citation.citedText", "container", "usage.half"}
     tiers = frozenset({"batch", "priority"})
 

@@ -21,6 +21,7 @@ PROTOCOL: Final = Protocol(
     title="Chat Completions",
     spoken_at=loaded("partstream.protocols.chat_completions", "SPOKEN_AT"),
     says="Servers with `/chat/completions`: most model servers",
+    paths=("/chat/completions",),
 )
 
 

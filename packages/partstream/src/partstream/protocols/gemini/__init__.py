@@ -5,6 +5,11 @@ from typing import Final
 
 from partstream.protocols.protocol import JSON_LINES, LENIENT_SSE, Protocol, ServerProtocol, loaded
 
+STREAM: Final = "streamGenerateContent"
+_FOLDERS: Final = ("/models/", "/publishers/google/models/")
+"""The paths of models: on the Gemini API, and on Vertex in express mode (docs/wires/gemini.md#framing)."""
+PATHS: Final = tuple(f"{folder}{{model}}:{method}" for method in (STREAM, "generateContent") for folder in _FOLDERS)
+
 # Events are `data:` lines alone; without `alt=sse` they are the elements of one JSON array. Nothing marks the end: a
 # finish reason or a refused prompt shows the adapter that the answer is complete (docs/wires/gemini.md#framing).
 PROTOCOL: Final = Protocol(
@@ -20,6 +25,8 @@ PROTOCOL: Final = Protocol(
     title="Gemini",
     spoken_at=loaded("partstream.protocols.gemini", "SPOKEN_AT"),
     says="Google's own servers: the Gemini API and Vertex",
+    paths=PATHS,
+    base_paths=("/v1beta", "/v1"),
 )
 
 # Sources: docs/wires/gemini.md and the documentation of Google.

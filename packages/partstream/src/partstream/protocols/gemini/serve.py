@@ -42,7 +42,7 @@ from partstream.lm.parts import (
 )
 from partstream.protocols import read_request, serve
 from partstream.protocols.failures import RefusedRequestError
-from partstream.protocols.gemini import errors, models
+from partstream.protocols.gemini import PATHS, STREAM, errors, models
 from partstream.protocols.gemini import provider_state as state
 from partstream.protocols.gemini.provider_state import SIGNATURE, usable_signature
 from partstream.protocols.gemini.read_response import FILTERS
@@ -92,11 +92,6 @@ def list_of(fields: Mapping[str, Any], name: str, where: str = "") -> list[dict[
 
 # ---- Requests ----
 
-_STREAM: Final = "streamGenerateContent"
-_FOLDERS: Final = ("/models/", "/publishers/google/models/")
-"""The paths of models: on the Gemini API, and on Vertex in express mode (docs/wires/gemini.md#framing)."""
-_PATHS: Final = tuple(f"{folder}{MODEL}:{method}" for method in (_STREAM, "generateContent") for folder in _FOLDERS)
-
 ARRAY: Final = "array"
 """The :attr:`InboundRequest.dialect` of a client that wants a stream and no events: it gets an array."""
 
@@ -107,7 +102,6 @@ _READ: Final = frozenset({"contents", "systemInstruction", "tools", "toolConfig"
 class GeminiRequestReader(RequestReader):
     """Reads requests of `generateContent` and `streamGenerateContent`."""
 
-    paths = _PATHS
     forwarding = serve.ForwardingRules(
         query=frozenset({"alt"}),
         output_limits=tuple(
@@ -129,8 +123,8 @@ class GeminiRequestReader(RequestReader):
         chosen = _read_tools(body, tools)
         read_request.count_unread(body, _FIELDS, counts, camel_case)
         effort, options = _read_generation(body)
-        named = (serve.model_in_path(pattern, request.path) for pattern in _PATHS)
-        is_stream = request.path.endswith(f":{_STREAM}")
+        named = (serve.model_in_path(pattern, request.path) for pattern in PATHS)
+        is_stream = request.path.endswith(f":{STREAM}")
         is_events = parse_qs(request.query).get("alt") == ["sse"]
         return tools.asked(
             *(body, messages, chosen, options, effort, _READ, {"store": False}),
@@ -481,7 +475,7 @@ def _entry(model: ServedModel) -> WireEvent:
         "displayName": model.name,
         "inputTokenLimit": model.max_input_tokens,
         "outputTokenLimit": model.max_output_tokens,
-        "supportedGenerationMethods": ["generateContent", _STREAM, "countTokens"],
+        "supportedGenerationMethods": ["generateContent", STREAM, "countTokens"],
         "thinking": model.thinking,
     }
 
@@ -513,7 +507,6 @@ class GeminiResponseWriter(ResponseWriter):
     """Writes one response of a Gemini server."""
 
     adopts_the_first = True
-    base_paths = ("/v1beta", "/v1")
     says = Facts.MOST - {Facts.COUNTS[-1]} | {"usage.half"} | Facts.FILES | Facts.PLACES
     tiers = frozenset({"flex", "priority"})
     documents = (

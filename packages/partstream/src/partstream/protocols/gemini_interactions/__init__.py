@@ -18,6 +18,8 @@ PROTOCOL: Final = Protocol(
     title="Google Interactions",
     spoken_at=loaded("partstream.protocols.gemini_interactions", "SPOKEN_AT"),
     says="The Gemini API, beside its older `generateContent`",
+    paths=("/interactions",),
+    base_paths=("/v1beta", "/v1"),
 )
 
 # The documentation and the official types were read, and recorded streams; no server was asked.

@@ -234,7 +234,6 @@ _CONTENTS: Final[Mapping[str, Callable[[Mapping[str, Any], str, Counts], Any]]] 
 class InteractionsResponseWriter(ResponseWriter):
     """Writes one response of a server of Interactions."""
 
-    base_paths = ("/v1beta", "/v1")
     says = Facts.MOST - {"logprobs", "finish_reason.filter", Facts.COUNTS[-1]} | Facts.FILES
     says |= Facts.PLACES - {"citation.citedText"}
     tiers = frozenset({"flex", "priority"})

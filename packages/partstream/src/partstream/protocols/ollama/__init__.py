@@ -18,6 +18,9 @@ PROTOCOL: Final = Protocol(
     title="Ollama",
     spoken_at=loaded("partstream.protocols.ollama", "SPOKEN_AT"),
     says="Ollama's native `/api/chat`",
+    paths=("/chat",),
+    base_paths=("/api",),
+    greeting="Ollama is running",  # clients compare the whole text (docs/wires/ollama.md#the-probe)
 )
 
 

@@ -249,8 +249,6 @@ class OllamaWriter(ResponseWriter):
     """One response of Ollama; see :class:`partstream.protocols.serve.ResponseWriter`."""
 
     content_type = "application/x-ndjson"
-    base_paths = ("/api",)
-    greeting = "Ollama is running"  # clients compare the whole text (docs/wires/ollama.md#the-probe)
     adopts_the_first = True
     drops_thinking_state = True
     # A server remembers the state of thinking.

@@ -17,6 +17,7 @@ PROTOCOL: Final = Protocol(
     title="OpenResponses",
     says="Servers with `/responses`, such as OpenAI, LM Studio, Ollama or vLLM",
     spoken_at=loaded("partstream.protocols.openresponses", "SPOKEN_AT"),
+    paths=("/responses",),
 )
 
 # The known servers: name, base URL, source, and, where it is not complete, rank and what is missing. See

@@ -1,7 +1,7 @@
 """The page at the address of a server: its wires, its models, and how a client is set up.
 
 Programs probe this address too: clients of one wire look for the words that its servers say there
-(:attr:`partstream.protocols.serve.ResponseWriter.greeting`). A request that does not ask for HTML gets these words.
+(:attr:`partstream.protocols.protocol.Protocol.greeting`). A request that does not ask for HTML gets these words.
 
 The page needs no key, because a browser has no place for one: without a key it names no model. It repeats nothing of
 the request; the address that it shows comes from the browser.
@@ -40,8 +40,7 @@ _HEADERS: Final = (
 
 def front_page(state: ServerState) -> OwnerHandler:
     """Answers with the page, or with the words that programs look for; for everybody."""
-    greetings = (one.endpoint.writes.greeting for one in state.routes)
-    greeting = next(filter(None, greetings), _TITLE).encode()
+    greeting = next(filter(None, (one.greeting for one in state.protocols.values())), _TITLE).encode()
 
     async def show(request: OwnerRequest, _nobody: Caller) -> OwnerReply:
         if "text/html" not in request.headers.get("accept", ""):
@@ -50,8 +49,7 @@ def front_page(state: ServerState) -> OwnerHandler:
             models = tuple(await state.models_of(state.authenticated(request.headers)))
         except RequestFailedError:  # a stranger, who reads the page all the same
             models = None
-        wires = {one.endpoint.protocol.name: one.endpoint.protocol.shown_title for one in state.routes}
-        shown = ((wires[name], path) for name, path in state.base_paths.items())
+        shown = ((state.protocols[name].shown_title, path) for name, path in state.base_paths.items())
         pages = ((path, methods.get("GET")) for path, methods in state.owner_routes.items())
         html = front_html(shown, models, ((path, one.title) for path, one in pages if one is not None and one.title))
         return OwnerReply(html.encode(), "text/html; charset=utf-8", headers=_HEADERS)
