@@ -167,13 +167,14 @@ def test_a_module_of_the_core_imports_nothing_that_does_io() -> None:
     assert_none(offence for path in core for offence in _impure_imports(path))
 
 
-def _loaded(modules: list[str], *flags: str) -> set[str]:
-    """What importing the modules adds to a fresh interpreter."""
+def _loaded(modules: list[str], *flags: str, then: str = "") -> set[str]:
+    """What importing the modules, and what is done then, adds to a fresh interpreter."""
     lines = [
         "import sys",
         f"sys.path.insert(0, {str(PACKAGE.parent)!r})",
         "before = set(sys.modules)",
         *(f"import {module}" for module in modules),
+        then,
         "print(*sorted(set(sys.modules) - before))",
     ]
     command = [sys.executable, *flags, "-c", "\n".join(lines)]
@@ -209,6 +210,19 @@ def test_a_start_loads_nothing_that_it_does_not_need(module: str) -> None:
     assert module in loaded
     early = {name for name in loaded if any(f"{name}.".startswith(f"{late}.") for late in LATE[module])}
     assert_none(f"{module} loads {name}" for name in sorted(early))
+
+
+def test_a_server_that_nobody_asks_loads_no_wire() -> None:
+    modules = [f"partstream.server.{name}" for name in ("application", "demo_provider", "settings", "telemetry")]
+    statements = (
+        "server = partstream.server",
+        "key = partstream.upstream.endpoint.Secret('0123456789abcdef')",
+        "server.application.app(server.demo_provider.DemoProvider(), server.settings.ServingSettings(token=key))",
+        "server.telemetry.ServingMetrics(lambda: 0)",
+    )
+    loaded = _loaded(modules, then="; ".join(statements))
+    writing = {f"{one.rpartition('.')[0]}.write_request" for one in OF_WIRES}
+    assert_none(f"a server loads {one}" for one in sorted(loaded & (OF_WIRES | writing | {"prometheus_client"})))
 
 
 def test_classes_of_fields_are_made_when_they_are_used() -> None:

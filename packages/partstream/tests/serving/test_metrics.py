@@ -37,6 +37,14 @@ def _metrics(*answers: Any, open_answers: int = 0) -> ServingMetrics:
     return metrics
 
 
+@pytest.mark.parametrize("number", [1, 499, 500, 501])
+def test_answers_before_the_first_one_who_asks_are_counted(number):
+    metrics = _metrics(*[an_answer()] * number)
+    assert _counts(metrics, "partstream_answers_total") == number
+    metrics.observe(an_answer())
+    assert _counts(metrics, "partstream_answers_total") == number + 1
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
     [

@@ -12,7 +12,7 @@ histogram with labels takes 1.4 us). No record holds a word of a prompt or a res
   queue, and a thread writes all that wait in one transaction. Rows are only added; the oldest go when the table is full
   or they are older than :data:`MOST_DAYS` days.
 * Metrics have Prometheus' text form, for `GET /metrics`. Their package `prometheus_client`, of the extra `serve`, is
-  imported with the first :class:`ServingMetrics`. Each server has a registry of its own, so that several in one process
+  imported when somebody asks for the first time. Each server has a registry of its own, so that several in one process
   do not add up.
 """
 
@@ -383,8 +383,44 @@ _OTHER_FIELD: Final = "other"
 _FIELD: Final = re.compile(r"[A-Za-z_][\w-]{0,39}(?![\w-])", re.ASCII)
 
 
+_MOST_UNCOUNTED: Final = 500
+"""How many answers wait for the first one who asks for the metrics."""
+
+
 class ServingMetrics:
-    """The metrics of one server; `open_answers` returns the number of responses that run now."""
+    """The metrics of one server; `open_answers` returns the number of responses that run now.
+
+    Answers wait until somebody asks for the metrics, or until they are many: a start does not load Prometheus' package.
+    """
+
+    def __init__(self, open_answers: Callable[[], int]) -> None:
+        self._open_answers = open_answers
+        self._waiting: deque[AnswerObservation] = deque(maxlen=_MOST_UNCOUNTED)
+        self._made: _Series | None = None
+
+    def observe(self, answer: AnswerObservation) -> None:
+        """Counts an answer that is over."""
+        if self._made is not None:
+            self._made.add(answer)
+            return
+        self._waiting.append(answer)
+        if len(self._waiting) == _MOST_UNCOUNTED:
+            self._series()
+
+    def page(self, accept: str = "") -> tuple[str, bytes]:
+        """The content type and the body of `GET /metrics`; Prometheus asks for OpenMetrics in the header `accept`."""
+        return self._series().page(accept)
+
+    def _series(self) -> _Series:
+        if self._made is None:
+            self._made = _Series(self._open_answers)
+            while self._waiting:
+                self._made.add(self._waiting.popleft())
+        return self._made
+
+
+class _Series:
+    """The series of a server, in a registry of its own."""
 
     def __init__(self, open_answers: Callable[[], int]) -> None:
         from prometheus_client import (  # noqa: PLC0415 - an extra
@@ -437,8 +473,7 @@ class ServingMetrics:
         version.labels(__version__).set(1)
         ProcessCollector(registry=self.registry)
 
-    def observe(self, answer: AnswerObservation) -> None:
-        """Counts an answer that is over."""
+    def add(self, answer: AnswerObservation) -> None:
         provider, model = (answer.provider, answer.model) if answer.provider else (OURSELVES, _NO_MODEL)
         of_answer, error = (OPERATION, provider, model), error_of(answer)
         for measure, histogram in self._measures:
@@ -478,8 +513,7 @@ class ServingMetrics:
             self._dropped_fields.add(field)
         return field if field in self._dropped_fields else _OTHER_FIELD
 
-    def page(self, accept: str = "") -> tuple[str, bytes]:
-        """The content type and the body of `GET /metrics`; Prometheus asks for OpenMetrics in the header `accept`."""
+    def page(self, accept: str) -> tuple[str, bytes]:
         from prometheus_client.exposition import choose_encoder  # noqa: PLC0415 - an extra
 
         encode, content_type = choose_encoder(accept)
