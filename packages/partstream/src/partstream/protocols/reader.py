@@ -561,7 +561,8 @@ class DeltaLearner:
 def _values(field: str | int, varying: tuple[str, ...], counts: tuple[str, ...]) -> re.Pattern[bytes]:
     """Finds the values of some fields. No field is found in a string: its quotation marks follow backslashes there."""
     names = "|".join(re.escape(str(one)) for one in (field, *varying, *counts)).encode()
-    return re.compile(rb'(?<!\\)"(%b)"\s*+:\s*+%b' % (names, _VALUE), re.DOTALL)
+    # The quotation mark first: for one literal `re` searches fast, and tries any other beginning at each byte.
+    return re.compile(rb'"(?<!\\")(%b)"\s*+:\s*+%b' % (names, _VALUE), re.DOTALL)
 
 
 def _text_at(event: Any, place: Iterable[str | int]) -> str:

@@ -88,7 +88,8 @@ class ChatRequestReader(RequestReader):
 
     forwarding = ForwardingRules(
         frozenset({"openai-beta", "openai-organization", "openai-project", "idempotency-key", "x-client-request-id"}),
-        tells_usage=lambda frame: bool(_NO_CHOICES.search(frame) and _USAGE.search(frame)),
+        # The first test is the fastest: nearly no chunk has the field, and each is asked about.
+        tells_usage=lambda frame: b'"usage"' in frame and bool(_NO_CHOICES.search(frame) and _USAGE.search(frame)),
         output_limits=(("max_completion_tokens",), ("max_tokens",)),  # some servers refuse the one, some the other
         answers=("n",),
     )
