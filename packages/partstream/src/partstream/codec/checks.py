@@ -324,10 +324,11 @@ def unusable_counts(reported: Mapping[str, object]) -> tuple[str, ...]:
 def _find_unusable(reported: Mapping[str, object], prefix: str, found: list[str], depth: int) -> None:
     for name, value in reported.items():
         path = f"{prefix}{name}"
-        if isinstance(value, Mapping) and depth < _MOST_DEPTH:
+        if isinstance(value, int | float):  # nearly always; whether something is a mapping takes longer to find out
+            if "token" in path.lower() and as_count(value) is None:
+                found.append(f"{path:.80}: {_shown(value)}")
+        elif isinstance(value, Mapping) and depth < _MOST_DEPTH:
             _find_unusable(value, f"{path}.", found, depth + 1)
-        elif isinstance(value, int | float) and "token" in path.lower() and as_count(value) is None:
-            found.append(f"{path:.80}: {_shown(value)}")
         if len(found) >= _MOST_FOUND:
             return
 

@@ -11,6 +11,7 @@ import re
 from base64 import b64decode, b64encode
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
 from string import ascii_letters, ascii_lowercase, ascii_uppercase, digits
 from typing import Any, Final, NamedTuple, NoReturn, Self
 
@@ -282,6 +283,7 @@ class _Wanted(NamedTuple):
                     yield from (*_found(form, lower), *_found_cut(form, lower))
 
 
+@lru_cache(maxsize=256)  # each answer that is captured has the same few headers
 def names_a_secret(name: str) -> bool:
     """Whether the name of a header or of a query field announces a secret; other fields may hold one too."""
     return _NAMES_OF_SECRETS.search(name) is not None

@@ -57,7 +57,9 @@ _HIDDEN: Final = re.compile(
 
 def visible(text: str) -> str:
     """The text with such characters as `\\uXXXX`; a text in JSON keeps its meaning. Tabs and line ends stay."""
-    return _HIDDEN.sub(_escaped, text)
+    plain = text.replace("\n", "")
+    is_plain = plain.isascii() and plain.isprintable()  # as nearly all; the pattern is tried at each character
+    return text if is_plain else _HIDDEN.sub(_escaped, text)
 
 
 def visible_record(text: str) -> str:
