@@ -51,6 +51,7 @@ def test_any_key_is_hidden_in_any_form_wherever_it_stands(key: str, before: str,
     redacted = Redactor([key]).redact(text)
     assert FORMS[name](key) not in redacted
     assert "***" in redacted
+    assert Redactor([key]).may_find({before: (after, [text])})
 
 
 @given(key=KEYS, name=st.sampled_from(sorted(FORMS)))

@@ -234,6 +234,23 @@ class Redactor:
             return type(value)([self.redact_values(item, names=names) for item in value])
         return value
 
+    def may_find(self, value: Any) -> bool:
+        """Whether the beginning of a secret is in a text of a JSON value, or in a name: one search for all of them."""
+        if not self._secrets:
+            return False
+        texts: list[str] = []
+        left = [value]
+        while left:
+            one = left.pop()
+            if isinstance(one, str):
+                texts.append(one)
+            elif isinstance(one, dict | list | tuple):
+                left += one
+                left += one.values() if isinstance(one, dict) else ()
+        text = "\n".join(texts)  # no escape goes over a line end, so that each text is decoded as if it were alone
+        views = (text, *(view.text for view in decoded_views(text)))
+        return any(self._wanted_at(level).may_be_in(view) for level, view in enumerate(views))
+
     def _spans(self, text: str) -> Iterator[_Span]:
         """The places of secrets in the text."""
         yield from self._wanted_at(0).spans(text)
@@ -265,22 +282,24 @@ class _Wanted(NamedTuple):
             tuple(form for secret in long for form in (secret.hex(), _in_small_letters(secret))),
         )
 
+    def may_be_in(self, text: str) -> bool:
+        """Whether a view holds the beginning of a secret, whole or cut off, as nearly none does."""
+        forms = [(self.plain, text)]
+        if self.base64:
+            forms += [(self.base64, text.translate(_BASE64URL_TO_BASE64)), (self.lower, text.translate(_TO_LOWER))]
+        return any([form[:_SHORTEST_ENCODED] in view for wanted, view in forms for form in wanted])  # noqa: C419
+
     def spans(self, text: str) -> Iterator[_Span]:
         """The places of the secrets in a view."""
-        # Nearly no text holds even the beginning of a secret, whole or cut off.
+        if not self.may_be_in(text):
+            return
         for secret in self.plain:
-            if secret[:_SHORTEST_ENCODED] in text:
-                yield from _found(secret, text)
-                yield from _found_cut(secret, text)
-        if self.base64:
-            normal = text.translate(_BASE64URL_TO_BASE64)
-            for form in self.base64:
-                if form[:_SHORTEST_ENCODED] in normal:
-                    yield from _whole_runs(text, (*_found(form, normal), *_found_cut(form, normal)))
-            lower = text.translate(_TO_LOWER)
-            for form in self.lower:
-                if form[:_SHORTEST_ENCODED] in lower:
-                    yield from (*_found(form, lower), *_found_cut(form, lower))
+            yield from (*_found(secret, text), *_found_cut(secret, text))
+        normal, lower = text.translate(_BASE64URL_TO_BASE64), text.translate(_TO_LOWER)
+        for form in self.base64:
+            yield from _whole_runs(text, (*_found(form, normal), *_found_cut(form, normal)))
+        for form in self.lower:
+            yield from (*_found(form, lower), *_found_cut(form, lower))
 
 
 @lru_cache(maxsize=256)  # each answer that is captured has the same few headers

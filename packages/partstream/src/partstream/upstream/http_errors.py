@@ -325,6 +325,10 @@ def _without_quoted(text: Any, quoted: dict[str, str], redactor: Redactor) -> An
 
 def _redacted_finish(finish: Finish, redactor: Redactor) -> Finish:
     reason, usage = finish.reason, finish.usage
+    words = None if reason is None else reason.raw, None if usage is None else usage.raw
+    more = finish.provider_metadata, finish.edits, finish.explanation, finish.dropped
+    if finish.error is None and not redactor.may_find((finish.response_id, finish.model, *more, *words)):
+        return finish  # nearly always
     redacted: dict[str, Any] = {
         "response_id": redactor.redact_values(finish.response_id),
         "model": redactor.redact_values(finish.model),
@@ -339,7 +343,7 @@ def _redacted_finish(finish: Finish, redactor: Redactor) -> Finish:
     if usage is not None and (report := redactor.redact_values(usage.raw, names=True)) != usage.raw:
         redacted["usage"] = replace(usage, raw=report)
     changed = {name: value for name, value in redacted.items() if value != getattr(finish, name)}
-    return replace(finish, **changed) if changed else finish  # nearly always the same
+    return replace(finish, **changed) if changed else finish
 
 
 _REDACTED: Final[Mapping[type, Callable[[Any, Redactor], StreamOutput]]] = {
