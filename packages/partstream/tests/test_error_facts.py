@@ -1,4 +1,4 @@
-"""What a log says of a failed request beside its message."""
+"""The log names facts of a failed request beside its message."""
 
 from partstream.errors import (
     ContextLengthExceededError,

@@ -23,6 +23,7 @@ PAGES = {
 }
 OF_OTHERS = {
     "--before": "python -m benchmarks",
+    "--bundled": "codex",
     "--cross-validate": "tools/fit_estimator.py",
     "--install-extension": "code",
     "--interface": "granian",

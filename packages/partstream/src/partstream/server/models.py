@@ -286,7 +286,7 @@ class KeepingProvider(Protocol):
     def forward_kept(
         self, model: LanguageModelChatInformation, asked: WireRequest
     ) -> AbstractAsyncContextManager[KeptReply]:
-        """What the upstream says of an answer that it keeps, given the client's request."""
+        """The upstream's account of an answer that it keeps, given the client's request."""
         ...
 
 

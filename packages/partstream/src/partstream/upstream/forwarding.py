@@ -361,7 +361,7 @@ class Passage(Protocol):
 
 
 class KeptReply(NamedTuple):
-    """What an upstream says of an answer that it keeps: the status, the headers that the client gets, and the bytes as
+    """An upstream's account of an answer that it keeps: the status, the headers that the client gets, and the bytes as
     they come, without secrets."""
 
     status: int

@@ -171,7 +171,7 @@ class GatewayProvider(LanguageModelChatProvider):
 
     @asynccontextmanager
     async def forward_kept(self, model: LanguageModelChatInformation, asked: WireRequest) -> AsyncGenerator[KeptReply]:
-        """What the upstream says of an answer that it keeps, see :class:`partstream.server.models.KeepingProvider`."""
+        """The upstream's account of an answer that it keeps, see :class:`partstream.server.models.KeepingProvider`."""
         async with (await self._upstream.spoken()).sender.forward_kept(model, asked) as reply:
             yield reply
 

@@ -127,7 +127,7 @@ class Transport:
 
     @asynccontextmanager
     async def kept(self, request: OutboundHTTPRequest) -> AsyncGenerator[KeptReply]:
-        """What the upstream says of an answer that it keeps.
+        """The upstream's account of an answer that it keeps.
 
         Raises:
             CredentialError: The key cannot be had.
