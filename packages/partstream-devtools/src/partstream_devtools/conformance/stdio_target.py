@@ -32,13 +32,7 @@ from partstream.lm.provider import (
 )
 from partstream.vscode.methods import PROTOCOL_VERSION, encode_part
 from partstream.vscode.rpc import Connection, ErrorCode, Notification, Response, encode_frame
-from partstream_devtools.conformance.driver import (
-    Provocation,
-    Session,
-    TargetDescription,
-    UnusableTargetError,
-    playing,
-)
+from partstream_devtools.conformance.driver import Provocation, Session, TargetDescription, UnusableTargetError, playing
 from partstream_devtools.testing.upstream import ReplayUpstream
 
 # ---- The provider ----

@@ -14,16 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
-from partstream.codec.checks import (
-    LAST_TIME,
-    MOST_SECONDS,
-    MOST_TOKENS,
-    as_amount,
-    as_count,
-    dataclass,
-    field,
-    replace,
-)
+from partstream.codec.checks import LAST_TIME, MOST_SECONDS, MOST_TOKENS, as_amount, as_count, dataclass, field, replace
 from partstream.codec.json_codec import dumps, loads
 from partstream_hub import directory
 from partstream_hub.amounts import Need, span_at

@@ -28,13 +28,7 @@ from partstream.codec.checks import dataclass, field
 from partstream.codec.json_codec import dumps
 from partstream.errors import AdapterUsageError
 from partstream.lm.outputs import SERVICE_TIER, Finish, InboundRequest, Outcome, Reply, StreamOutput, facts_of
-from partstream.lm.parts import (
-    DataPart,
-    RawCallPart,
-    TextPart,
-    ThinkingPart,
-    ToolCallPart,
-)
+from partstream.lm.parts import DataPart, RawCallPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.failures import FailedReply, RefusedRequestError, ServedFailure, plain_reply
 
 

@@ -39,13 +39,7 @@ from partstream.errors import PartstreamError, UnknownModelError, UnsupportedPar
 from partstream.lm.cancellation import CancellationTokenSource, Disposable, EventEmitter
 from partstream.lm.messages import RequestOptions
 from partstream.lm.outputs import Finish, InboundRequest, Outcome, Reply
-from partstream.lm.parts import (
-    FinishReason,
-    RawCallPart,
-    ResponsePart,
-    UnifiedFinishReason,
-    Usage,
-)
+from partstream.lm.parts import FinishReason, RawCallPart, ResponsePart, UnifiedFinishReason, Usage
 from partstream.protocols.failures import FailedReply, FailureKind, ServedFailure, UnknownReferenceError
 from partstream.protocols.serve import Effect, id_in_path
 from partstream.runtime.progress import AnswerExcerpt, CheckedProgress, failing_place

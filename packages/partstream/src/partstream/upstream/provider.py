@@ -23,11 +23,7 @@ import httpx2
 from partstream.codec.checks import replace
 from partstream.codec.json_codec import dumps
 from partstream.conversation.preparation import UNKNOWN_CAPABILITIES, ModelCapabilities
-from partstream.errors import (
-    LanguageModelError,
-    UpstreamError,
-    with_facts,
-)
+from partstream.errors import LanguageModelError, UpstreamError, with_facts
 from partstream.lm.cancellation import CancellationToken, EventEmitter
 from partstream.lm.messages import ChatMessage, RequestOptions
 from partstream.lm.outputs import ErrorMode, error_text

@@ -54,13 +54,7 @@ from partstream.protocols.errors import ErrorKind, Overflow
 from partstream.protocols.protocol import PROTOCOLS, CountEndpoint, RequestWriter, asking
 from partstream.settings.known_servers import KnownServer, server_at
 from partstream.tokens import CountSource, TokenCount
-from partstream.tokens.accounting import (
-    LIMIT_SECONDS,
-    RequestEstimate,
-    TokenAccounting,
-    size_of_message,
-    size_of_tools,
-)
+from partstream.tokens.accounting import LIMIT_SECONDS, RequestEstimate, TokenAccounting, size_of_message, size_of_tools
 from partstream.upstream.attempts import MOST_PAUSES, Attempts, Sending
 from partstream.upstream.context import report_dropped
 from partstream.upstream.forwarding import Obstacle, PassingProgress, obstacle_at

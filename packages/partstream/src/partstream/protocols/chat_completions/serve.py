@@ -62,14 +62,7 @@ from partstream.protocols.chat_completions.provider_state import (
 from partstream.protocols.failures import common_reply, said_in_stream
 from partstream.protocols.model_documents import MODEL_DOCUMENTS
 from partstream.protocols.options import NO_EFFORT
-from partstream.protocols.serve import (
-    ForwardingRules,
-    RequestReader,
-    ResponseWriter,
-    WireEvent,
-    WireRequest,
-    pieces_of,
-)
+from partstream.protocols.serve import ForwardingRules, RequestReader, ResponseWriter, WireEvent, WireRequest, pieces_of
 
 if TYPE_CHECKING:
     from partstream.lm.parts import FinishReason, MessagePart, ToolResultContent, Usage
