@@ -1,6 +1,7 @@
 """Clients that attack a server: nothing is answered without the key, smuggled or broken, and nothing is given away."""
 
 import json
+import socket
 
 import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
@@ -105,6 +106,14 @@ def test_no_other_way_leads_to_what_the_key_guards(server, line):
     assert len(answer) < 20_000
 
 
+SOCKET = b"/v1/responses"
+UPGRADE = (
+    b"Upgrade: websocket",
+    b"Connection: Upgrade",
+    b"Sec-WebSocket-Version: 13",
+    b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
+)
+
 REFUSED = {
     "a length and chunks": (request(b"POST " + CHAT, KEY, LENGTH, CHUNKED, body=CHUNKS + SMUGGLED), 400),
     "chunks and a length": (request(b"POST " + CHAT, KEY, CHUNKED, b"Content-Length: 5", body=CHUNKS + SMUGGLED), 400),
@@ -138,6 +147,17 @@ REFUSED = {
         request(b"POST " + CHAT, KEY, CHUNKED, body=b"9c40\r\n%s\r\n" % (b" " * 40_000) * 3 + b"0\r\n\r\n"),
         413,
     ),
+    "a socket by POST": (request(b"POST " + SOCKET, KEY, *UPGRADE), 400),
+    "a socket with a body": (request(b"GET " + SOCKET, KEY, *UPGRADE, LENGTH, body=BODY), 400),
+    "a socket of HTTP/1.0": (
+        request(b"GET " + SOCKET, KEY, *UPGRADE).replace(b"HTTP/1.1", b"HTTP/1.0", 1),
+        400,
+    ),
+    "a socket with 200 headers": (
+        request(b"GET " + SOCKET, KEY, *UPGRADE, *(b"X-%d: a" % number for number in range(200))),
+        431,
+    ),
+    "a socket with a long header": (request(b"GET " + SOCKET, KEY, *UPGRADE, b"X: " + b"a" * 20_000), 431),
     "a carriage return in a header": (request(b"POST " + CHAT, KEY, LENGTH, b"X: a\rb", body=BODY), 400),
     "a null in a header": (request(b"POST " + CHAT, KEY, LENGTH, b"X: a\0b", body=BODY), 400),
     "20,000 headers": (request(b"GET /", *(b"X-%d: a" % number for number in range(20_000))), 431),
@@ -269,4 +289,20 @@ def test_a_frame_that_is_too_large_closes_its_socket_alone(server):
         with pytest.raises(ConnectionClosed) as closed:
             client.recv(SECONDS)
     assert closed.value.rcvd.code == 1009
+    assert _is_well(server)
+
+
+def test_pings_of_a_client_that_does_not_read_are_not_answered(server):
+    with socket.socket() as own:
+        own.settimeout(SECONDS)
+        own.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        own.connect(("127.0.0.1", server.port))
+        own.sendall(request(b"GET " + SOCKET, KEY, *UPGRADE))
+        assert own.recv(12) == b"HTTP/1.1 101"
+        ping = b"\x89\xfd\0\0\0\0" + b"a" * 125
+        own.sendall(ping * 100_000 + b"\x88\x80\0\0\0\0")
+        answered = 0
+        while piece := own.recv(1 << 20):
+            answered += len(piece)
+    assert answered < 8_000_000, "the rest would have waited in the memory of the server"
     assert _is_well(server)

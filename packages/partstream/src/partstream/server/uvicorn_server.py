@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, MutableMapping, Sequence
 from contextlib import contextmanager, suppress
-from functools import partial
+from functools import cache, partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -188,10 +188,25 @@ class HttpServer:
 
 
 def _socket_protocol(**options: Any) -> asyncio.Protocol:
-    """The protocol of a WebSocket; imported with the first one, because that takes a tenth of the start."""
+    """The protocol of a WebSocket."""
+    return _socket_class()(**options)
+
+
+@cache
+def _socket_class() -> type[asyncio.Protocol]:
+    """The class of it, imported with the first socket, because that takes a tenth of the start."""
     from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol  # noqa: PLC0415
 
-    return WebSocketsSansIOProtocol(**options)
+    class BoundedSocket(WebSocketsSansIOProtocol):
+        """Answers no ping while the client does not read: the answers would fill the memory."""
+
+        def handle_ping(self) -> None:
+            if self.writable.is_set():
+                super().handle_ping()
+            else:
+                self.conn.data_to_send()
+
+    return BoundedSocket
 
 
 async def _first(task: asyncio.Task[None], other: Any) -> None:
@@ -205,6 +220,10 @@ async def _first(task: asyncio.Task[None], other: Any) -> None:
 
 # ---- Connections ----
 
+_OF_BODIES: Final = (b"content-length", b"transfer-encoding")
+_MOST_SOCKET_FIELDS: Final = 120
+_LONGEST_SOCKET_FIELD: Final = 8000
+"""What the package `websockets` takes of a head: 128 fields, and 8,192 bytes of a line."""
 _SENTENCES: Final = {
     HTTPStatus.BAD_REQUEST: "The request is not valid HTTP/1.1.",
     HTTPStatus.REQUEST_TIMEOUT: "The request took too long to arrive.",
@@ -377,9 +396,17 @@ class BoundedConnection(HttpToolsProtocol):
         self._clock.end_read()
 
     def handle_websocket_upgrade(self) -> None:
-        """Hands the connection to the WebSocket protocol."""
+        """Hands the connection to the WebSocket protocol, which waits without an end for what it cannot read."""
         self._clock.stop()
-        super().handle_websocket_upgrade()
+        has_body = any(name in _OF_BODIES and value.strip() != b"0" for name, value in self.headers)
+        if self.scope["method"] != "GET" or self.parser.get_http_version() != "1.1" or has_body:
+            self._refuse(HTTPStatus.BAD_REQUEST)  # RFC 6455 section 4.1
+        elif len(self.headers) > _MOST_SOCKET_FIELDS or any(
+            len(name) + len(value) > _LONGEST_SOCKET_FIELD for name, value in [*self.headers, (b"", self.url)]
+        ):
+            self._refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
+        else:
+            super().handle_websocket_upgrade()
 
     def on_message_begin(self) -> None:
         """Begins a head."""
