@@ -496,52 +496,29 @@ BUILT_IN_PROTOCOLS: Final = tuple(_MODULES)
 """The names of our own protocols."""
 
 _OTHER_NAMES: Final[Mapping[str, str]] = {
-    "responses": "openresponses",
-    "openai-responses": "openresponses",
-    "openai": "chat-completions",
-    "chat": "chat-completions",
-    "completions": "chat-completions",
-    "openai-chat": "chat-completions",
-    "anthropic": "anthropic-messages",
-    "claude": "anthropic-messages",
-    "messages": "anthropic-messages",
-    "google": "gemini",
-    "interactions": "gemini-interactions",
-    "vercel": "ai-sdk",
-    "text": "ai-sdk-text",
-    "agui": "ag-ui",
+    other: name
+    for name, others in (
+        ("openresponses", ("responses", "openai-responses")),
+        ("chat-completions", ("openai", "chat", "completions", "openai-chat")),
+        ("anthropic-messages", ("anthropic", "claude", "messages")),
+        ("gemini", ("google",)),
+        ("gemini-interactions", ("interactions",)),
+        ("ai-sdk", ("vercel",)),
+        ("ai-sdk-text", ("text",)),
+        ("ag-ui", ("agui",)),
+    )
+    for other in others
 }
 """What people call protocols, such as the servers that speak them."""
 
 ProtocolName: TypeAlias = Literal[
     "auto",
-    "openresponses",
-    "responses",
-    "openai-responses",
-    "chat-completions",
-    "openai",
-    "chat",
-    "completions",
-    "openai-chat",
-    "anthropic-messages",
-    "anthropic",
-    "claude",
-    "messages",
-    "gemini",
-    "google",
-    "gemini-interactions",
-    "interactions",
-    "ollama",
-    "ai-sdk",
-    "vercel",
-    "ai-sdk-ui",
-    "ai-sdk-data",
-    "ai-sdk-text",
-    "text",
-    "ai-gateway",
-    "ag-ui",
-    "agui",
-]
+    "openresponses", "responses", "openai-responses",
+    "chat-completions", "openai", "chat", "completions", "openai-chat",
+    "anthropic-messages", "anthropic", "claude", "messages",
+    "gemini", "google", "gemini-interactions", "interactions", "ollama",
+    "ai-sdk", "vercel", "ai-sdk-ui", "ai-sdk-data", "ai-sdk-text", "text", "ai-gateway", "ag-ui", "agui",
+]  # fmt: skip
 """What a protocol is called: its name, one of its other names, or `auto` for the one that the bytes show. The protocol
 of an installed package is given as :data:`PROTOCOLS` has it, `PROTOCOLS["its-name"]`."""
 

@@ -32,11 +32,39 @@ PROTOCOL: Final = Protocol(
     aliases=(PREFIX,),
 )
 
-
-def _in_part(server: str, base_url: str, reason: str, section: str = "servers") -> ServerProtocol:
-    source = f"docs/wires/anthropic-messages.md#{section}"
-    return ServerProtocol(server, base_url, is_complete=False, reason=reason, source=source)
-
+# Where not everything gets through: server, base URL, what is missing, section of docs/wires/anthropic-messages.md.
+_IN_PART: Final = (
+    ("openrouter", "https://openrouter.ai/api/v1",
+     "models of other makers are translated, and their thinking comes without a signature",
+     "servers"),
+    ("ollama", "http://localhost:11434/v1",
+     "a prompt that is too long is cut without a word, and files do not get through",
+     "requests-that-are-too-long"),
+    ("lm-studio", "http://localhost:1234/v1",
+     "files do not get through",
+     "servers"),
+    ("llama.cpp", "http://localhost:8080/v1",
+     "a call is whole only at the end of the answer",
+     "deviations-of-servers"),
+    ("vllm", "http://localhost:8000/v1",
+     "why an answer ended is not always said, and what came from the cache never is",
+     "usage"),
+    ("deepseek", "https://api.deepseek.com/anthropic/v1",
+     "the names of models are mapped, and images do not get through",
+     "servers"),
+    ("moonshot", "https://api.moonshot.ai/anthropic/v1",
+     "thinking comes without a signature, and files do not get through",
+     "servers"),
+    ("zhipu", "https://api.z.ai/api/anthropic/v1",
+     "thinking comes with a signature of its own kind, and files do not get through",
+     "servers"),
+    ("minimax", "https://api.minimax.io/anthropic/v1",
+     "some models cannot stop thinking, and files do not get through",
+     "servers"),
+    ("litellm", "http://localhost:4000/v1",
+     "models of other makers are translated, with blocks in the wrong order",
+     "deviations-of-servers"),
+)  # fmt: skip
 
 SPOKEN_AT: Final = (
     ServerProtocol(
@@ -44,54 +72,10 @@ SPOKEN_AT: Final = (
         "https://api.anthropic.com/v1",
         source="docs/wires/anthropic-messages.md; platform.claude.com/docs, Messages API; recordings anthropic-*",
     ),
-    _in_part(
-        "openrouter",
-        "https://openrouter.ai/api/v1",
-        "models of other makers are translated, and their thinking comes without a signature",
-    ),
-    _in_part(
-        "ollama",
-        "http://localhost:11434/v1",
-        "a prompt that is too long is cut without a word, and files do not get through",
-        "requests-that-are-too-long",
-    ),
-    _in_part("lm-studio", "http://localhost:1234/v1", "files do not get through"),
-    _in_part(
-        "llama.cpp",
-        "http://localhost:8080/v1",
-        "a call is whole only at the end of the answer",
-        "deviations-of-servers",
-    ),
-    _in_part(
-        "vllm",
-        "http://localhost:8000/v1",
-        "why an answer ended is not always said, and what came from the cache never is",
-        "usage",
-    ),
-    _in_part(
-        "deepseek",
-        "https://api.deepseek.com/anthropic/v1",
-        "the names of models are mapped, and images do not get through",
-    ),
-    _in_part(
-        "moonshot",
-        "https://api.moonshot.ai/anthropic/v1",
-        "thinking comes without a signature, and files do not get through",
-    ),
-    _in_part(
-        "zhipu",
-        "https://api.z.ai/api/anthropic/v1",
-        "thinking comes with a signature of its own kind, and files do not get through",
-    ),
-    _in_part(
-        "minimax",
-        "https://api.minimax.io/anthropic/v1",
-        "some models cannot stop thinking, and files do not get through",
-    ),
-    _in_part(
-        "litellm",
-        "http://localhost:4000/v1",
-        "models of other makers are translated, with blocks in the wrong order",
-        "deviations-of-servers",
+    *(
+        ServerProtocol(
+            server, url, is_complete=False, reason=reason, source=f"docs/wires/anthropic-messages.md#{section}"
+        )
+        for server, url, reason, section in _IN_PART
     ),
 )
