@@ -24,7 +24,7 @@ import os
 import socket
 import ssl
 import sys
-from collections.abc import Awaitable, Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import aclosing, contextmanager
 from contextvars import ContextVar
 from functools import cached_property, lru_cache
@@ -70,6 +70,7 @@ class UpstreamHTTP:
     Attributes:
         credentials: The source of its key.
         seals: Whether the upstream has said that it seals state, so that it opens it again.
+        base_path: The path of the base URL, without a slash at its end.
     """
 
     def __init__(self, configuration: GatewayConfiguration, connections: Connections | None = None) -> None:
@@ -89,11 +90,7 @@ class UpstreamHTTP:
         self._connections = Connections(configuration) if connections is None else connections
         self._owns_connections = connections is None
         self._last: tuple[tuple[object, ...], OutboundHead] | None = None
-
-    @property
-    def base_path(self) -> str:
-        """The path of the base URL, without a slash at its end."""
-        return urlsplit(self._configuration.base_url).path.rstrip("/")
+        self.base_path = urlsplit(configuration.base_url).path.rstrip("/")
 
     @property
     def document_headers(self) -> Mapping[str, str]:
@@ -128,7 +125,7 @@ class UpstreamHTTP:
         head, content = self._head(request, key), request.content or b""
         exchange, has_head = None, False
         if capture is not None:
-            exchange = begin_exchange(capture, head, content, {name.lower() for name in request.own_headers})
+            exchange = head.begin_exchange(capture, content)
         _logger.debug("%s %s: sending %d bytes", request.method, request.path, len(content))
         failure: errors.UpstreamError | None = None
         try:
@@ -175,7 +172,8 @@ class UpstreamHTTP:
             headers = {name: value for name, value in asked.headers.items() if name != "content-length"}
         else:
             headers = {"host": place.host, **self._connections.headers, **headers}
-        head = OutboundHead(request.method, place, headers, sent, self._secrets, self._keys)
+        own = frozenset(name.lower() for name in request.own_headers)
+        head = OutboundHead(request.method, place, headers, sent, self._secrets, self._keys, own)
         if is_usual:
             self._last = of, head
         return head
@@ -251,6 +249,7 @@ class OutboundHead:
         sent: Those of them that may hold a secret.
         secrets: Other texts that the upstream is sent and that may be secret.
         keys: Every key that the upstream was sent so far: it may repeat one from before.
+        own: The names of the headers that were set for this request, in lower case: any may hold a secret.
     """
 
     method: str
@@ -259,6 +258,7 @@ class OutboundHead:
     sent: Mapping[str, str]
     secrets: frozenset[str] = frozenset()
     keys: frozenset[str] = frozenset()
+    own: frozenset[str] = frozenset()
 
     @cached_property
     def raw(self) -> list[tuple[bytes, bytes]]:
@@ -284,10 +284,34 @@ class OutboundHead:
         named = {name: value for name, value in self.sent.items() if names_a_secret(name)}
         return endpoint.redactor_of(named, [*endpoint.secrets_in_url(self.place.url), *self.keys])
 
-    def headers_with(self, content: bytes) -> Mapping[str, str]:
-        """All headers of a request with this body."""
-        has_length = content or self.method in _WITH_BODY
-        return {**self.headers, "content-length": str(len(content))} if has_length else self.headers
+    def length_of(self, content: bytes) -> Mapping[str, str]:
+        """The header with the length of a body; nothing where the request says none."""
+        return {"content-length": str(len(content))} if content or self.method in _WITH_BODY else {}
+
+    @cached_property
+    def _captured(self) -> CapturedRequest:
+        """What a capture keeps of the request without its body."""
+        secrets, url = self.secrets | self.keys, self.place.parsed
+        headers = [
+            (name, HIDDEN if name.lower() in self.own or value in secrets else value)
+            for name, value in self.headers.items()
+        ]
+        query = query_without_secrets(url.query.decode(errors="replace"))
+        return CapturedRequest(self.method, url.path, query, without_secrets_by_name(headers), b"")
+
+    def begin_exchange(self, open_exchange: OpenExchange, content: bytes) -> ExchangeTap:
+        """Begins the capture of an exchange.
+
+        In the bodies, as in a list of models, only what is a secret by its name is hidden: people write of the words
+        that other headers hold.
+
+        Args:
+            open_exchange: Begins the capture.
+            content: The body of the request.
+        """
+        of = self._captured
+        kept = CapturedRequest(of.method, of.path, of.query, (*of.headers, *self.length_of(content).items()), content)
+        return open_exchange(kept, lambda: self.redactor_of_lists)
 
 
 @dataclass(frozen=True, slots=True)
@@ -553,16 +577,16 @@ class Connections:
                 head.method,
                 place.parsed,
                 content=content or None,
-                headers=head.headers_with(content),
+                headers={**head.headers, **head.length_of(content)},
                 extensions={"timeout": client.timeout.as_dict(), **({} if exchange is None else _steps_of(exchange))},
             )
             with redacted_log(lambda: head.redactor):
                 return await client.send(asked, stream=True)
         plain, headers = head.plain, head.raw
-        if content or head.method in _WITH_BODY:
-            length = b"%d" % len(content)
-            plain = None if plain is None else b"%bcontent-length: %b\r\n" % (plain, length)
-            headers = [*headers, (b"content-length", length)]
+        for name, length in head.length_of(content).items():
+            line = name.encode(), length.encode()
+            plain = None if plain is None else b"%b%b: %b\r\n" % (plain, *line)
+            headers = [*headers, line]
         steps = () if exchange is None else (exchange.sending, exchange.was_sent)
         asked_plainly = PlainRequest(head.method, place.parsed.raw_path, headers, content, *steps)
         written = None if plain is None else b"%b\r\n%b" % (plain, content)
@@ -675,31 +699,6 @@ OpenExchange: TypeAlias = "Callable[[CapturedRequest, Callable[[], Redactor]], E
 """Begins the capture of an exchange with its request, and with what makes the redactor of its response."""
 
 _OF_PACKED_BODIES: Final = frozenset({"content-encoding", "content-length"})
-
-
-def begin_exchange(
-    open_exchange: OpenExchange, head: OutboundHead, content: bytes, own_headers: Container[str]
-) -> ExchangeTap:
-    """Begins the capture of an exchange.
-
-    In the bodies, as in a list of models, only what is a secret by its name is hidden: people write of the words that
-    other headers hold.
-
-    Args:
-        open_exchange: Begins the capture.
-        head: The head of the request.
-        content: Its body.
-        own_headers: The names of headers that were set for this request, in lower case: any may hold a secret.
-    """
-    secrets = head.secrets | head.keys
-    headers = [
-        (name, HIDDEN if name.lower() in own_headers or value in secrets else value)
-        for name, value in head.headers_with(content).items()
-    ]
-    url = head.place.parsed
-    query = query_without_secrets(url.query.decode(errors="replace"))
-    kept = CapturedRequest(head.method, url.path, query, without_secrets_by_name(headers), content)
-    return open_exchange(kept, lambda: head.redactor_of_lists)
 
 
 def _steps_of(exchange: ExchangeTap) -> dict[str, Any]:
