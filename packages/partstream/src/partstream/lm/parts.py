@@ -56,6 +56,9 @@ class Audience(IntEnum):
     EXTENSION = 2
 
 
+_encode_in_ascii: Final = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
+"""Made once: `json.dumps` makes an encoder for every call."""
+
 _RARE_FIELDS: Final[Mapping[str, object]] = {"audience": None, "entries": ()}
 """The defaults of fields that most parts lack: neither the `repr` nor the JSON of a part shows them."""
 
@@ -259,7 +262,7 @@ class DataPart(_ShortRepr):
             TypeError: `value` holds a value that JSON cannot represent, such as an infinite number.
         """
         try:
-            document = json.dumps(value, separators=(",", ":"), allow_nan=False)
+            document = _encode_in_ascii(value)
         except (ValueError, RecursionError) as error:
             raise TypeError(f"got a value that JSON cannot represent: {error}") from error
         return cls(document.encode(), mime_type)

@@ -145,7 +145,7 @@ def loaded(module: str, name: str) -> Callable[[], Any]:
 
     Which class the object is of, mypy cannot know; a test checks it for every protocol of this project.
     """
-    return lambda: getattr(import_module(module), name)
+    return cache(lambda: getattr(import_module(module), name))  # each answer calls some
 
 
 Authorizer: TypeAlias = "Callable[[str, KeyKind], Mapping[str, str]]"
