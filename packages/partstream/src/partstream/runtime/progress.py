@@ -9,9 +9,9 @@ there on. Every command and every host uses them for a bug of a provider, so tha
 
 from __future__ import annotations
 import sys
-from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Iterator
 from itertools import groupby
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from partstream.codec.checks import dataclass, narrow
 from partstream.errors import ContractViolationError, PartstreamError
@@ -155,6 +155,8 @@ class CheckedProgress:
         on_violation: Called with each violation, on the provider's own stack.
 
     Attributes:
+        drain: Waits until the consumer has caught up; returns at once if it keeps up. It is the consumer's own, because
+            providers wait after each part.
         said_finish: How the provider reported that its answer ended; None while it has not.
         passage: The way of the answer's own bytes, if `progress` has one.
         violation: The first broken MUST in strict mode. It is kept because a provider that catches every error must
@@ -175,12 +177,12 @@ class CheckedProgress:
     __slots__ = (
         "_check",
         "_checker",
-        "_draining",
         "_ended",
         "_finishing",
         "_generator",
         "_report",
         "_waiting",
+        "drain",
         "passage",
         "said_finish",
         "violation",
@@ -200,7 +202,8 @@ class CheckedProgress:
         self._report = progress.report
         passing = narrow(progress, PassingProgress)
         self.passage = None if passing is None else passing.passage
-        self._draining = narrow(progress, DrainingProgress)
+        draining = narrow(progress, DrainingProgress)
+        self.drain: Callable[[], Coroutine[Any, Any, None]] = _keep_up if draining is None else draining.drain
         self._finishing = narrow(progress, FinishingProgress)
         self._waiting = narrow(progress, WaitingProgress)
         self._generator: AsyncGenerator[object, None] | None = None
@@ -220,11 +223,6 @@ class CheckedProgress:
             raise
         if checked is not None and self.violation is None:
             self._report(checked)
-
-    async def drain(self) -> None:
-        """Waits until the consumer has caught up; returns at once if it keeps up."""
-        if self._draining is not None:
-            await self._draining.drain()
 
     def wait(self, reason: str, seconds: float, /) -> None:
         """Takes the reason why the response does not begin yet."""
@@ -285,6 +283,10 @@ class CheckedProgress:
                 return CodePlace(frame.f_code.co_filename, frame.f_lineno)
             frame = frame.f_back
         return suspended_at(self._generator)
+
+
+async def _keep_up() -> None:
+    """Waits for a consumer that nothing is known of: not at all."""
 
 
 def outermost_foreign_line(frame: FrameType) -> CodePlace | None:
