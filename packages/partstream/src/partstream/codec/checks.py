@@ -530,7 +530,8 @@ def find_unread(
         shown = inner if path is not inner or not inner else f"{at}{name}[]" if is_list else f"{at}{name}"
         for one in value if is_list else (value,):
             if one.__class__ is dict:
-                typed = f"{path}[{DATE.sub('', str(one.get('type') or ''))}]"
+                kind = one.get("type")
+                typed = f"{path}[{DATE.sub('', str(kind))}]" if kind else f"{path}[]"
                 where = typed if typed in read else path
                 if where in read:
                     said = one if spelled is None else spelled(one)

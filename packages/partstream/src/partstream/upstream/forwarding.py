@@ -401,7 +401,7 @@ def returned_headers(headers: Mapping[str, str], redactor: Redactor) -> dict[str
     lowered = ((name.lower(), value) for name, value in headers.items())
     named = ((_REQUEST_IDS.get(name, name), value) for name, value in lowered)
     kept = {name: value for name, value in named if name in _RETURNED or name.startswith(_LIMITS)}
-    return {name: redactor.redact(value) for name, value in kept.items()}
+    return {name: redactor.redact(value) for name, value in kept.items()} if redactor.may_find(kept) else kept
 
 
 # ---- Looking on ----

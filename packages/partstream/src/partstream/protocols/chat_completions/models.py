@@ -11,7 +11,7 @@ from base64 import b64encode
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from enum import StrEnum
-from functools import partial
+from functools import cache, partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn, TypeAlias
 
@@ -597,6 +597,11 @@ OWN_SETTINGS: Final = OwnSettings(
 )
 
 
+@cache
+def _rows_of(server: str | None) -> tuple[ModelQuirks, ...]:
+    return tuple(row for row in MODEL_QUIRKS if row.server == server)
+
+
 def quirks_of(own: ChatCompletionsSettings, model_id: str) -> Quirks:
     """What the server of a model takes: what is known of it, and over that what a person set."""
     changes: dict[str, Any] = {}
@@ -611,7 +616,7 @@ def quirks_of(own: ChatCompletionsSettings, model_id: str) -> Quirks:
     if own.cache_control is not CacheControl.AUTO:
         changes["cache_marks"] = CacheMarks.ALL if own.cache_control is CacheControl.ON else CacheMarks.NONE
     quirks = SERVER_QUIRKS.get(own.server or "", Quirks())
-    for row in MODEL_QUIRKS:
-        if row.server == own.server and row.models.match(model_id):
+    for row in _rows_of(own.server):
+        if row.models.match(model_id):
             quirks = replace(quirks, **row.changes)
     return replace(quirks, **changes) if changes else quirks
