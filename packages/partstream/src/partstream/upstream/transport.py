@@ -453,7 +453,8 @@ class LimitedWaits:
         """
         deadline = self.deadlines.next
         if self._timer is None or deadline < self._set_for:
-            self._set(deadline)
+            # Early: deadlines come nearer with the first event and with the end, and most answers end before.
+            self._set(min(deadline, self._loop.time() + _LAST_WORDS))
         self._is_waiting = True
         try:
             return await result
