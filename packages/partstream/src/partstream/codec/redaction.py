@@ -239,14 +239,14 @@ class Redactor:
         if not self._secrets:
             return False
         texts: list[str] = []
-        left = [value]
-        while left:
-            one = left.pop()
+        values = [value]
+        for one in values:  # which grow
             if isinstance(one, str):
                 texts.append(one)
-            elif isinstance(one, dict | list | tuple):
-                left += one
-                left += one.values() if isinstance(one, dict) else ()
+            elif isinstance(one, dict):
+                values += (*one, *one.values())
+            elif isinstance(one, (list, tuple)):
+                values += one
         text = "\n".join(texts)  # no escape goes over a line end, so that each text is decoded as if it were alone
         views = (text, *(view.text for view in decoded_views(text)))
         return any(self._wanted_at(level).may_be_in(view) for level, view in enumerate(views))
