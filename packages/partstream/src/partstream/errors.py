@@ -33,13 +33,7 @@ Errors of a single room (of settings, keys, recordings, scenarios, ...) derive f
         ├── DuplicateVendorError            two providers were registered under one vendor
         └── ProviderStuckError              a provider ignored its token and its cancellation
 
-The values of `code` are VS Code's (`vscode.LanguageModelError`): `NotFound`, `NoPermissions`, `Blocked`, and
-`Unspecified` for the rest. The upstream's own codes and messages are fields of the subclasses of
-:class:`UpstreamError`.
-
 The message is one sentence for a person. A log adds the status, the codes and the server's words (:func:`with_facts`).
-Partstream is on no package index, and its name there is free for others. So no message names it to an installer:
-:func:`to_install` names the packages of an extra.
 """
 
 from __future__ import annotations
@@ -707,6 +701,9 @@ PACKAGES: Final = {
 
 
 def to_install(*extras: str) -> str:
-    """The command that installs the packages of some extras beside a Partstream that is there already."""
+    """The command that installs the packages of some extras beside a Partstream that is there already.
+
+    Partstream is on no package index, and its name there is free for others: so the packages are named, not the extra.
+    """
     packages = dict.fromkeys(package for extra in extras for package in PACKAGES[extra])
     return " ".join(["pip install", *(f"'{package}'" for package in packages)])

@@ -9,9 +9,8 @@ fields of the body. `RefusedFields` remembers what each model refused.
 
 `AttemptReport` reports one attempt: parts as they arrive, then the marker for the next request, then the usage, which
 consumers take for the last part. `RequestTokens` holds the estimate, and learns from the end of the answer or from a
-refusal. An upstream's own count is asked for only if a setting wants it; no answer depends on it. The cost of an answer
-is the one that the upstream reports, else its tokens by list prices. `ForwardingProgress` passes the parts of all
-attempts to the host, and the end once.
+refusal. The cost of an answer is the one that the upstream reports, else its tokens by list prices.
+`ForwardingProgress` passes the parts of all attempts to the host, and the end once.
 """
 
 from __future__ import annotations

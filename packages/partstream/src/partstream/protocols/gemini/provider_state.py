@@ -20,9 +20,8 @@ forms::
 A call without a signature whose id was made here has no item. The checksum is that of the text
 (:func:`partstream.protocols.read_response.checksum`): an edited text is not the one that was signed.
 
-:func:`with_dummies` is for missing signatures:
-Gemini 3 and later refuse a call of the current turn without one (docs/wires/gemini.md#unsigned-calls). A signature is
-missing where another model made the call, or a host has lost it; steps of finished turns are not checked.
+:func:`with_dummies` is for missing signatures: another model made the call, or a host has lost it. Gemini 3 and later
+refuse such a call of the current turn (docs/wires/gemini.md#unsigned-calls).
 
 :class:`WrittenState` is the way back, in a response that is written. What a server of this wire gave is where it was,
 as far as a stream can still say it: on its call, or on an empty text. All other state, and who gave it, is sealed into
