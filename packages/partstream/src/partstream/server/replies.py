@@ -255,8 +255,7 @@ class ReplyProgress:
     ) -> None:
         self.passage: Passage | None = reply.passage
         self._take = reply.take
-        for follow in followers:
-            self._take = _both(self._take, follow)
+        self._followers = tuple(followers)
         self.drain = sink.drain  # waits while the client is slow
         self._on_failure = on_failure
         self._loop = asyncio.get_running_loop()
@@ -286,6 +285,8 @@ class ReplyProgress:
         if self.first_part_at is None:
             self.first_part_at = self._loop.time()
         self._take(part)
+        for follow in self._followers:
+            follow(part)
         self._keep(part)
 
     def _report_later(self, part: ResponsePart) -> None:
@@ -304,16 +305,6 @@ class ReplyProgress:
 
     def finish(self, finish: Finish, /) -> None:
         """Takes the end; :attr:`partstream.runtime.progress.CheckedProgress.said_finish` keeps it."""
-
-
-def _both(
-    first: Callable[[ResponsePart], object], second: Callable[[ResponsePart], object]
-) -> Callable[[ResponsePart], None]:
-    def take(part: ResponsePart) -> None:
-        first(part)
-        second(part)
-
-    return take
 
 
 def _usage_in(said: Mapping[str, Any]) -> Usage | None:
