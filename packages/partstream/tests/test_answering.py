@@ -103,23 +103,3 @@ def test_a_token_that_was_cancelled_before_starts_nothing():
         assert not answer.started.is_set()
 
     run(test)
-
-
-@pytest.mark.parametrize("waits", [False, True])
-def test_an_answer_that_cancels_its_own_token_is_cancelled_where_it_waits_next_and_never_after_its_end(waits):
-    async def test():
-        source, said = CancellationTokenSource(), []
-
-        async def answer():
-            source.cancel()
-            said.append("cancelled")
-            if waits:
-                await asyncio.Event().wait()
-
-        await run_until_cancelled(answer(), source.token)
-        await asyncio.sleep(0)
-        said.append("after it")
-        assert said == ["cancelled", "after it"]
-        assert asyncio.current_task().cancelling() == 0
-
-    run(test)

@@ -252,40 +252,35 @@ async def run_to_the_last_report(answer: Awaitable[object]) -> None:
 
 
 async def run_until_cancelled(answer: Coroutine[object, object, None], token: CancellationToken) -> None:
-    """Runs `answer` in the running task. Cancelling `token` cancels it, and this function then returns normally.
+    """Runs `answer` as a task. Cancelling `token` cancels the task, and this function then returns normally.
 
     Raises:
-        asyncio.CancelledError: The task was cancelled, not the token.
+        asyncio.CancelledError: The calling task was cancelled, not the token.
         BaseException: Any error of the answer, except a LanguageModelError after a cancellation: no caller waits for
             it then.
     """
-    if token.is_cancellation_requested:
-        answer.close()
-        return
-    loop, task = asyncio.get_running_loop(), asyncio.current_task()
-    assert task is not None  # noqa: S101 - a coroutine runs in a task
-    before, is_cancelled = task.cancelling(), False
-    later: asyncio.Handle | None = None
+    waiting = asyncio.current_task()
 
-    def cancel() -> None:
-        nonlocal is_cancelled, later
-        if asyncio.current_task(loop) is task:  # the answer itself, which may end before it waits again
-            later = loop.call_soon(cancel)
-        else:
-            is_cancelled = task.cancel()
-
-    subscription = token.on_cancellation_requested(cancel)
-    try:
-        await answer
-    except asyncio.CancelledError:
-        if not is_cancelled or task.cancelling() > before + 1:
+    async def run() -> BaseException | None:
+        # Returns the error: a task that raises SystemExit or KeyboardInterrupt ends the event loop.
+        try:
+            await answer
+        except asyncio.CancelledError:
             raise
-    except LanguageModelError:
-        if not token.is_cancellation_requested:
+        except BaseException as error:
+            return error
+        return None
+
+    task = asyncio.create_task(run(), name=None if waiting is None else waiting.get_name())
+    task.add_done_callback(lambda _: answer.close())  # for a task that was cancelled before its first step
+    subscription = token.on_cancellation_requested(task.cancel)
+    try:
+        error = await task
+        if error is not None and not (isinstance(error, LanguageModelError) and token.is_cancellation_requested):
+            raise error
+    except asyncio.CancelledError:
+        if not token.is_cancellation_requested or (waiting is not None and waiting.cancelling()):
             raise
     finally:
         subscription.dispose()
-        if later is not None:
-            later.cancel()
-        if is_cancelled:
-            task.uncancel()
+        task.cancel()
