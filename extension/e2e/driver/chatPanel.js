@@ -8,6 +8,7 @@ import { bound, patience, until } from "./wait.js";
 const PANEL = ".interactive-session";
 const RESPONSE = ".interactive-item-container.interactive-response";
 const ANSWER = `${PANEL} ${RESPONSE}`;
+const QUESTION = `${PANEL} .interactive-request`;
 const ROW = `${PANEL} .monaco-list-row`;
 const STOP = `${PANEL} .chat-input-toolbars .codicon-stop-circle, ${PANEL} .chat-input-toolbars .codicon-debug-stop`;
 const LOADING = `${PANEL} .chat-response-loading`;
@@ -230,6 +231,11 @@ export class ChatPanel {
       limit,
       describe: () => this.text(),
     });
+  }
+
+  /** Waits until the chat shows a question that a person has asked. */
+  async showsQuestion(text, limit = ANSWER_LIMIT) {
+    await this.#page.locator(QUESTION, { hasText: text }).first().waitFor({ timeout: bound(limit) });
   }
 
   /** Opens the row of completed steps and the thinking in it, as far as the last answer has them closed. */
