@@ -75,7 +75,7 @@ $(call checked,test,PART,$(PARTS))
 #: PART=python|extension|smoke runs one part of that; TESTS="packages/partstream/tests/cli" chooses tests of Python
 #: PART=fuzz|versions|contract|pythons|newcomer runs what is in no lane
 #: SECONDS=60 is for fuzz, STREAMS=20000 for versions, ONLY="3.11-oldest" for pythons
-test: ## Run the fast tests, in about six minutes: Python, the extension, a dozen checks in a real VS Code
+test: ## Run the fast tests, in about five minutes: Python, the extension, a dozen checks in a real VS Code
 	@if [ -n "$(PART)" ]; then exec $(MAKE) --no-print-directory test-$(PART); fi; \
 	start=$$(date +%s); $(MAKE) --no-print-directory python-installed && \
 	$(MAKE) --no-print-directory --jobs=2 test-python test-editor LANE=fast IS_INSTALLED=1 && \
