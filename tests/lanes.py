@@ -112,7 +112,7 @@ _SLOW: Mapping[str, tuple[str, ...]] = {
     "stops and starts a database": (
         "packages/partstream-hub/tests/hub/budgets/test_database_away.py",
         "packages/partstream-hub/tests/cli/test_serve_hub.py::test_a_worker_whose_database_is_away_starts_answers_nobody_and_ends_well",
-        "packages/partstream-hub/tests/hub/test_hub_app.py::test_keys_are_verified_and_answers_given_while_the_database_is_away",
+        "packages/partstream-hub/tests/hub/test_hub_app.py::test_keys_are_verified_and_answers_without_a_budget_given_while_the_database_is_away",
         "packages/partstream-hub/tests/hub/test_unreachable.py",
     ),
     "serves many clients at once": ("packages/partstream/tests/serving/test_load.py",),

@@ -77,9 +77,9 @@ class _Http:
 
 
 def _begun(open_exchange: Callable[..., Any], response: httpx2.Response) -> Any:
-    from partstream.upstream.http import begin_exchange, take_head  # noqa: PLC0415 - a checkout may have none
+    from partstream.upstream.http import take_head  # noqa: PLC0415 - a checkout may have none
 
-    exchange = begin_exchange(open_exchange, _HEAD, b"{}", ())
+    exchange = _HEAD.begin_exchange(open_exchange, b"{}")
     take_head(exchange, response)
     return exchange
 

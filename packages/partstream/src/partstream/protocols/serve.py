@@ -27,7 +27,7 @@ from urllib.parse import quote, unquote
 from partstream.codec.checks import dataclass, field
 from partstream.codec.json_codec import dumps
 from partstream.errors import AdapterUsageError
-from partstream.lm.outputs import SERVICE_TIER, Finish, InboundRequest, Outcome, Reply, StreamOutput, facts_of
+from partstream.lm.outputs import SERVICE_TIER, AllBut, Finish, InboundRequest, Outcome, Reply, StreamOutput, facts_of
 from partstream.lm.parts import DataPart, RawCallPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.failures import FailedReply, RefusedRequestError, ServedFailure, plain_reply
 
@@ -114,7 +114,7 @@ class ResponseWriter(ABC):
         state: What a server remembers of its answers; None for a wire whose requests say everything themselves.
         further: Further endpoints where a model answers.
         adopts_the_first: Whether :meth:`adopt` needs only the first event of another server.
-        says: What it has a place for beside texts, thinking and calls, see :func:`partstream.lm.outputs.facts_of`.
+        says: What it has a place for beside texts, thinking and calls, see :func:`partstream.lm.outputs.facts_of`; all.
         tiers: Its words for the service tier that answered, but for the usual one.
         dropped: The names of what the outputs so far said and the wire has no place for.
     """
@@ -127,7 +127,7 @@ class ResponseWriter(ABC):
     drops_thinking_state: bool = False
     state: ServedState | None = None
     further: tuple[FurtherEndpoint, ...] = ()
-    says: Container[str]
+    says: Container[str] = AllBut()
     tiers: frozenset[str] = frozenset()
 
     def __init__(self, asked: InboundRequest, reply: Reply) -> None:
