@@ -84,7 +84,7 @@ PACKED_GROUPS = ("partstream.agents", "partstream.sidecar")
 """The groups of entry points that the sidecar looks up. It starts no command, and pytest in a provider's process would
 look for a plugin that is not there."""
 
-SHOWN_VERSIONS = 3
+SHOWN_VERSIONS = 4
 """The newest versions whose changes VS Code shows."""
 
 ENTRY_POINTS = "entry_points.txt"

@@ -1,4 +1,5 @@
-"""Pictures of windows and pages as WebP, without a loss: letters stay sharp, and a lossy one is no smaller."""
+"""Pictures of windows and pages as WebP, of 256 colours and without a further loss: letters stay sharp, and a picture
+of a window with more colours looks the same and is a tenth to a quarter larger."""
 
 from __future__ import annotations
 from io import BytesIO
@@ -11,6 +12,8 @@ if TYPE_CHECKING:
 
 __all__ = ["film_as_webp", "picture_as_webp"]
 
+_COLOURS: Final = 256
+
 _ENCODING: Final = {"lossless": True, "quality": 100, "method": 6}
 """The most effort that the encoder takes: pictures are made seldom and read often."""
 
@@ -18,7 +21,8 @@ _ENCODING: Final = {"lossless": True, "quality": 100, "method": 6}
 def picture_as_webp(png: bytes) -> bytes:
     """A picture as WebP."""
     written = BytesIO()
-    _opened(png).save(written, "WEBP", **_ENCODING)
+    few = _opened(png).convert("RGB").quantize(_COLOURS, dither=Image.Dither.NONE)
+    few.convert("RGB").save(written, "WEBP", **_ENCODING)
     return written.getvalue()
 
 
