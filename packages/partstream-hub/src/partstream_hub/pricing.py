@@ -289,10 +289,11 @@ class AnswerMeter:
         top_up: Reserves that many more; whether that was possible, or None while it is not known yet.
         trusted: Until so many tokens were counted, the upstream is taken to keep its limit, which is reserved: a count
             by estimate must not cut an honest answer off before it reports its end. Beyond that it plainly keeps none,
-            and all that was counted has to be reserved. None for nothing beyond what is reserved.
+            and all that was counted has to be reserved; it may say as much again while the database has not answered,
+            because it may be faster. None for nothing beyond what is reserved.
     """
 
-    __slots__ = ("_asked", "_count", "_left", "_owed", "_step", "_texts", "_tokens", "_top_up")
+    __slots__ = ("_asked", "_count", "_left", "_owed", "_step", "_texts", "_tokens", "_top_up", "_unanswered")
 
     def __init__(
         self,
@@ -304,6 +305,7 @@ class AnswerMeter:
     ) -> None:
         self._tokens = tokens if trusted is None else max(tokens, trusted)
         self._owed = self._tokens - tokens
+        self._unanswered = trusted or 0
         self._step = step
         self._left = self._until_look()
         self._top_up = top_up
@@ -335,7 +337,10 @@ class AnswerMeter:
         if self._asked or 0 < self._tokens <= self._step:
             self._ask(self._step)
         while self._tokens <= 0:
-            if not self._ask(self._step * (1 - self._tokens // self._step)):
+            is_reserved = self._ask(self._step * (1 - self._tokens // self._step))
+            if is_reserved is None and -self._tokens < self._unanswered:
+                break  # each part is looked at until the database has answered
+            if not is_reserved:
                 return BUDGET_SPENT
         self._left = self._until_look()
         return None

@@ -308,6 +308,21 @@ def test_an_answer_asks_for_more_before_it_needs_it_and_goes_on_if_that_comes_in
 
 
 @pytest.mark.parametrize(
+    ("answered", "taken"), [(True, 30), (False, 13), (None, 20)], ids=["reserved", "spent", "not answered"]
+)
+def test_a_trusted_upstream_that_is_faster_than_the_database_may_say_as_much_again(answered: bool | None, taken: int):
+    asked: list[int] = []
+
+    def top_up(count: int) -> bool | None:
+        asked.append(count)
+        return None if len(asked) < 9 else answered
+
+    meter = AnswerMeter(10, 5, top_up, words, trusted=10)
+    seen = [meter.reported(TextPart("word ")) for _ in range(taken)]
+    assert seen == [None] * (taken - 1) + [None if answered else BUDGET_SPENT]
+
+
+@pytest.mark.parametrize(
     ("part", "size"),
     [
         (TextPart("one two three"), 3),
