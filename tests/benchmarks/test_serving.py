@@ -166,7 +166,11 @@ def test_the_page_has_a_row_for_each_who_took_part() -> None:
     assert made.count("| added to the first word, same wire / floor |") == 1
 
 
-@pytest.mark.parametrize("missing", [{FLOOR.name}, {one.name for one in PEERS}, {FLOOR.name, "partstream"}], ids=str)
+@pytest.mark.parametrize(
+    "missing",
+    [{FLOOR.name}, {one.name for one in PEERS}, {FLOOR.name, "partstream"}],
+    ids=["the floor", "the peers", "the floor and serve"],
+)
 def test_a_run_without_everybody_has_the_goals_that_it_can_tell(missing: set[str]) -> None:
     results = json.loads(RESULTS.read_text(encoding="utf-8"))
     all_goals = {row[0] for row in grids(results)[0].rows}
