@@ -114,7 +114,8 @@ class ResponseWriter(ABC):
         state: What a server remembers of its answers; None for a wire whose requests say everything themselves.
         further: Further endpoints where a model answers.
         adopts_the_first: Whether :meth:`adopt` needs only the first event of another server.
-        says: What it has a place for beside texts, thinking and calls, see :func:`partstream.lm.outputs.facts_of`; all.
+        says: What it has a place for beside texts, thinking and calls, see :func:`partstream.lm.outputs.facts_of`;
+            everything by default, so that a writer of an installed package names no losses that it does not have.
         tiers: Its words for the service tier that answered, but for the usual one.
         dropped: The names of what the outputs so far said and the wire has no place for.
     """
