@@ -19,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import tomllib
 import zipfile
 from base64 import urlsafe_b64encode
 from configparser import ConfigParser
@@ -26,6 +27,7 @@ from email.parser import HeaderParser
 from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -133,6 +135,30 @@ def version_of_source(root: Path) -> str:
     if not found:
         raise BuildError(f'{VERSION_SOURCE}: no line __version__ = "..."')
     return found[1]
+
+
+PLACEHOLDER = "OWNER"
+"""The owner of a repository that nobody has published yet."""
+
+
+def repository_of(root: Path) -> str | None:
+    """The address of the repository as `[tool.partstream]` of `pyproject.toml` states it, the one place that is edited.
+
+    Args:
+        root: The folder of the project.
+
+    Returns:
+        The address; None if nobody has published the project yet.
+    """
+    stated: str = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["partstream"][
+        "repository"
+    ]
+    return None if owner_of(stated) == PLACEHOLDER else stated.removesuffix("/")
+
+
+def owner_of(repository: str) -> str:
+    """The owner in the address of a repository."""
+    return urlsplit(repository).path.strip("/").partition("/")[0]
 
 
 def _set_extension_version(version: str) -> None:

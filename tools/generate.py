@@ -27,9 +27,9 @@ from hub_pages import hub_performance_page, hub_proof_page
 from inspector_page import inspector_page
 from install_page import install_page
 from matrix_page import matrix_page
-from package_versions import package_files
 from preset_types import preset_types
 from project_examples import project_examples
+from project_files import project_files
 from provider_template_types import provider_template_types
 from pythons_table import releasing_page
 from ray_page import ray_page
@@ -66,7 +66,7 @@ GENERATORS: Mapping[str, Callable[[], str]] = {
     "docs/install.md": install_page,
     "extension/package.json": extension_manifest,
     "extension/package.nls.json": extension_texts,
-    **package_files(),
+    **project_files(),
     "docs/matrix.md": matrix_page,
     "docs/ray.md": ray_page,
     "docs/releasing.md": releasing_page,

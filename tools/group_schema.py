@@ -9,6 +9,8 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from project_files import with_addresses
+
 from partstream.config.table import SETTINGS
 from partstream.settings.row import Nesting, SettingSource
 
@@ -31,11 +33,11 @@ _LISTS_OF_SCHEMAS: Final = frozenset({"allOf", "anyOf"})
 
 
 def extension_manifest() -> str:
-    """The whole of `extension/package.json`, as it is but for the schema of a group."""
+    """The whole of `extension/package.json`, as it is but for the schema of a group and the project's addresses."""
     manifest = _read("package.json")
     provider = manifest["contributes"]["languageModelChatProviders"][0]
     provider["configuration"] = _keyed(_configuration(_rows()), _GROUP, {})
-    return _written(manifest)
+    return _written(with_addresses(manifest, _EXTENSION.parent))
 
 
 def extension_texts() -> str:

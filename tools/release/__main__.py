@@ -18,7 +18,14 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from interop.servers.environments import PACKAGES
-from tools.build_vsix import BUNDLED, BuildError, source_date_epoch, version_of_source
+from tools.build_vsix import (
+    BUNDLED,
+    PLACEHOLDER,
+    BuildError,
+    repository_of,
+    source_date_epoch,
+    version_of_source,
+)
 from tools.release.bill import bill_of_materials, packages_of_npm
 from tools.release.building import ROOT, BuildFailedError, build, differences
 from tools.release.comparing import sha256
@@ -75,6 +82,7 @@ def check(say: Callable[[str], object]) -> list[str]:
 
     artifacts: list[Path] = []
     part("the version in all places", lambda: _versions(say))
+    part("the address of the repository", _address)
     part("two builds of each artifact", lambda: _built_twice(artifacts, say))
     part("the contents", lambda: _contents(artifacts))
     part("the licences", lambda: _licences(say))
@@ -96,6 +104,15 @@ def _versions(say: Callable[[str], object]) -> list[str]:
     for place, version in places.items():
         say(f"  {version:10} {place}")
     return faults_of_versions(places)
+
+
+def _address() -> list[str]:
+    """The fault that nobody has said where the project is published: its packages would name no place for reports."""
+    fault = (
+        f"pyproject.toml: repository of [tool.partstream] has the owner {PLACEHOLDER}; write the address of the"
+        " published repository, and run tools/generate.py"
+    )
+    return [fault] if repository_of(ROOT) is None else []
 
 
 def _built_twice(artifacts: list[Path], say: Callable[[str], object]) -> list[str]:
