@@ -50,6 +50,7 @@ class Judgement:
     Attributes:
         checker: What has judged it.
         details: The first violations of each broken rule, as sentences, by the id of the rule.
+        first: The index of the part that broke a rule first, by the id of the rule; None where only the end shows it.
         finish: How the stream ended.
         parts: The number of parts by class.
         unmapped: The number of events without a part by type.
@@ -57,6 +58,7 @@ class Judgement:
 
     checker: ContractChecker
     details: dict[str, list[str]]
+    first: dict[str, int | None]
     finish: Finish
     parts: Counter[str] = field(default_factory=Counter)
     unmapped: Counter[str] = field(default_factory=Counter)
@@ -105,8 +107,10 @@ def judge(recording: recordings.Recording, protocol: str | None, tools: Iterable
     """
     options = StreamOptions(call_id_prefix=GATEWAY_CALL_ID_PREFIX)
     details: dict[str, list[str]] = {}
+    first: dict[str, int | None] = {}
 
     def add(violation: Violation) -> None:
+        first.setdefault(violation.rule.id, violation.index)
         kept = details.setdefault(violation.rule.id, [])
         if len(kept) < _MAX_DETAILS:
             place = "at the end" if violation.index is None else f"part {violation.index}"
@@ -132,7 +136,7 @@ def judge(recording: recordings.Recording, protocol: str | None, tools: Iterable
             checker.check(output)
     if finish is None:
         raise AssertionError("every stream ends with a Finish")
-    return Judgement(checker, details, finish, parts, unmapped)
+    return Judgement(checker, details, first, finish, parts, unmapped)
 
 
 # ---- The command ----
@@ -298,6 +302,7 @@ def _as_json(file: str, judgement: Judgement) -> dict[str, Any]:
                 "verdict": judgement.verdict(rule),
                 "needs": judgement.missing(rule) if judgement.verdict(rule) is RuleVerdict.NOT_JUDGED else None,
                 "count": judgement.count(rule),
+                "first_part": judgement.first.get(rule.id),
                 "details": judgement.details.get(rule.id, []),
             }
             for rule in RULES.values()
