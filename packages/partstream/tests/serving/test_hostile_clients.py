@@ -1,7 +1,9 @@
 """Clients that attack a server: nothing is answered without the key, smuggled or broken, and nothing is given away."""
 
 import json
+import os
 import socket
+from pathlib import Path
 
 import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
@@ -113,6 +115,7 @@ UPGRADE = (
     b"Sec-WebSocket-Version: 13",
     b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
 )
+UNKNOWN = b"Sec-WebSocket-Version: 99"
 
 REFUSED = {
     "a length and chunks": (request(b"POST " + CHAT, KEY, LENGTH, CHUNKED, body=CHUNKS + SMUGGLED), 400),
@@ -122,6 +125,17 @@ REFUSED = {
         400,
     ),
     "chunks twice": (request(b"POST " + CHAT, KEY, CHUNKED, CHUNKED, body=CHUNKS + SMUGGLED), 400),
+    "chunks and identity": (request(b"POST " + CHAT, KEY, CHUNKED + b", identity", body=CHUNKS + SMUGGLED), 400),
+    "a coding that looks like chunks": (
+        request(b"POST " + CHAT, KEY, b"Transfer-Encoding: xchunked", body=CHUNKS + SMUGGLED),
+        501,
+    ),
+    "a quoted coding": (request(b"POST " + CHAT, KEY, b'Transfer-Encoding: "chunked"', body=CHUNKS + SMUGGLED), 501),
+    "a coding behind a vertical tab": (
+        request(b"POST " + CHAT, KEY, b"Transfer-Encoding: \x0bchunked", body=CHUNKS + SMUGGLED),
+        400,
+    ),
+    "a coding with a parameter": (request(b"POST " + CHAT, KEY, CHUNKED + b";q=1", body=CHUNKS + SMUGGLED), 501),
     "another encoding": (
         request(b"POST " + CHAT, KEY, b"Transfer-Encoding: chunked, gzip", body=CHUNKS + SMUGGLED),
         400,
@@ -140,12 +154,29 @@ REFUSED = {
     ),
     "a blank before the colon": (request(b"POST " + CHAT, KEY, b"Transfer-Encoding : chunked", body=CHUNKS), 400),
     "two lengths": (request(b"POST " + CHAT, KEY, LENGTH, b"Content-Length: 3", body=BODY + SMUGGLED), 400),
+    "the same length twice": (request(b"POST " + CHAT, KEY, LENGTH, LENGTH, body=BODY + SMUGGLED), 400),
+    "a list of lengths": (
+        request(b"POST " + CHAT, KEY, LENGTH + b", %d" % len(BODY), body=BODY + SMUGGLED),
+        400,
+    ),
+    "a negative length": (request(b"POST " + CHAT, KEY, b"Content-Length: -1", body=BODY + SMUGGLED), 400),
+    "a hexadecimal length": (request(b"POST " + CHAT, KEY, b"Content-Length: 0x10", body=BODY + SMUGGLED), 400),
     "a length with a sign": (request(b"POST " + CHAT, KEY, b"Content-Length: +3", body=b"abc" + SMUGGLED), 400),
     "a length of 5,000 digits": (request(b"POST " + CHAT, KEY, b"Content-Length: " + b"9" * 5000), 400),
     "a length that no memory has": (request(b"POST " + CHAT, KEY, b"Content-Length: 9999999999999"), 413),
     "chunks that are too many": (
         request(b"POST " + CHAT, KEY, CHUNKED, body=b"9c40\r\n%s\r\n" % (b" " * 40_000) * 3 + b"0\r\n\r\n"),
         413,
+    ),
+    "a chunk size without end": (request(b"POST " + CHAT, KEY, CHUNKED, body=b"f" * 17 + b"\r\n" + BODY), 400),
+    "a negative chunk size": (request(b"POST " + CHAT, KEY, CHUNKED, body=b"-1\r\n" + BODY), 400),
+    "chunks of line feeds alone": (
+        request(b"POST " + CHAT, KEY, CHUNKED, body=CHUNKS.replace(b"\r\n", b"\n") + SMUGGLED),
+        400,
+    ),
+    "a chunk without its line end": (
+        request(b"POST " + CHAT, KEY, CHUNKED, body=b"%x\r\n%sXX0\r\n\r\n" % (len(BODY), BODY) + SMUGGLED),
+        400,
     ),
     "a socket by POST": (request(b"POST " + SOCKET, KEY, *UPGRADE), 400),
     "a socket with a body": (request(b"GET " + SOCKET, KEY, *UPGRADE, LENGTH, body=BODY), 400),
@@ -158,9 +189,13 @@ REFUSED = {
         431,
     ),
     "a socket with a long header": (request(b"GET " + SOCKET, KEY, *UPGRADE, b"X: " + b"a" * 20_000), 431),
+    "a socket without a handshake": (request(b"GET " + SOCKET, KEY, *UPGRADE[:3]), 400),
+    "a socket of another version": (request(b"GET " + SOCKET, KEY, *UPGRADE[:2], UNKNOWN, UPGRADE[3]), 400),
     "a carriage return in a header": (request(b"POST " + CHAT, KEY, LENGTH, b"X: a\rb", body=BODY), 400),
     "a null in a header": (request(b"POST " + CHAT, KEY, LENGTH, b"X: a\0b", body=BODY), 400),
     "20,000 headers": (request(b"GET /", *(b"X-%d: a" % number for number in range(20_000))), 431),
+    "a header of 70 kB": (request(b"GET /", b"X: " + b"a" * 70_000), 431),
+    "a method of 100 kB": (request(b"A" * 100_000 + b" /"), 400),
     "HTTP/2 by its preface": (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400),
     "TLS": (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"a" * 200 + b"\r\n\r\n", 400),
     "a tunnel": (request(b"CONNECT evil:443"), 400),
@@ -174,6 +209,34 @@ def test_it_is_refused_and_nothing_behind_it_is_read(server, data, status):
     assert status_of(answer) == status
     assert answer.count(b"HTTP/1.1 ") == 1
     assert server.provider.events == []
+    assert _is_well(server)
+
+
+ONCE = {
+    "a chunk extension of 200 kB": request(
+        b"POST " + CHAT, KEY, CHUNKED, body=CHUNKS.replace(b"\r\n", b";" + b"a" * 200_000 + b"\r\n", 1)
+    ),
+    "a trailer of 200 kB": request(
+        b"POST " + CHAT, KEY, CHUNKED, body=CHUNKS[:-2] + b"X: " + b"a" * 200_000 + b"\r\n\r\n"
+    ),
+    "20,000 trailers": request(b"POST " + CHAT, KEY, CHUNKED, body=CHUNKS[:-2] + b"X: a\r\n" * 20_000 + b"\r\n"),
+    "1,000 headers": request(b"POST " + CHAT, KEY, LENGTH, *(b"X-%d: a" % number for number in range(1000)), body=BODY),
+    "HTTP/0.9": b"GET /v1/models\r\n\r\n",
+    "an upgrade to h2c": request(
+        b"POST " + CHAT, KEY, LENGTH, b"Connection: Upgrade, HTTP2-Settings", b"Upgrade: h2c", body=BODY
+    ),
+    "an absolute address": request(b"POST http://evil.example" + CHAT, KEY, LENGTH, body=BODY),
+    "two hosts": request(b"POST " + CHAT, b"Host: evil.example", KEY, LENGTH, body=BODY),
+}
+
+
+@pytest.mark.parametrize("data", ONCE.values(), ids=ONCE)
+def test_what_may_be_odd_is_answered_once(server, data):
+    server.provider.forget()
+    answer = server.exchange(data)
+    assert status_of(answer) in {200, 400, 401, 431}
+    assert answer.count(b"HTTP/1.1 ") == 1
+    assert len(server.provider.events) <= 2
     assert _is_well(server)
 
 
@@ -306,3 +369,85 @@ def test_pings_of_a_client_that_does_not_read_are_not_answered(server):
             answered += len(piece)
     assert answered < 8_000_000, "the rest would have waited in the memory of the server"
     assert _is_well(server)
+
+
+def _frame(first, payload=b"", *, length=None, masked=True):
+    """A frame of a client, masked with zeros; its length may be a lie."""
+    size = len(payload) if length is None else length
+    short, width = (size, 0) if size < 126 else (126, 2) if size < 1 << 16 else (127, 8)
+    mask = b"\0" * 4 if masked else b""
+    return (
+        bytes([first, short | (0x80 if masked else 0)])
+        + (size.to_bytes(width, "big") if width else b"")
+        + mask
+        + payload
+    )
+
+
+BROKEN_FRAMES = {
+    "packed": (_frame(0xC1, b"\xca\x48\xcd\xc9\xc9\x07\x00"), {1002}),
+    "unmasked": (_frame(0x81, b"{}", masked=False), {1002}),
+    "an unknown opcode": (_frame(0x83, b"{}"), {1002}),
+    "a ping of 126 bytes": (_frame(0x89, b"a" * 126), {1002}),
+    "a close of one byte": (_frame(0x88, b"a"), {1002}),
+    "a close with a code of no use": (_frame(0x88, b"\x03\xed"), {1002}),
+    "2^62 bytes": (_frame(0x81, length=1 << 62), {1002, 1009}),
+    "2^63 bytes": (_frame(0x81, length=1 << 63), {1002, 1009}),
+    "no UTF-8": (_frame(0x81, b"\xff\xfe"), {1007}),
+    "a text within a text": (_frame(0x01, b"{") + _frame(0x81, b"{}"), {1002}),
+    "a continuation of nothing": (_frame(0x80, b"{}"), {1002}),
+}
+
+
+def _upgraded(server):
+    own = socket.create_connection(("127.0.0.1", server.port), SECONDS)
+    own.sendall(request(b"GET " + SOCKET, KEY, *UPGRADE, b"Sec-WebSocket-Extensions: permessage-deflate"))
+    head = b""
+    while not head.endswith(b"\r\n\r\n"):
+        head += own.recv(1)
+    assert head.startswith(b"HTTP/1.1 101")
+    assert b"permessage-deflate" not in head, "packed messages would have to be unpacked within a limit"
+    return own
+
+
+@pytest.mark.parametrize(("frames", "codes"), BROKEN_FRAMES.values(), ids=BROKEN_FRAMES)
+def test_a_broken_frame_closes_its_socket_alone(server, frames, codes):
+    with _upgraded(server) as own:
+        own.sendall(frames)
+        said = b""
+        while piece := own.recv(1 << 16):
+            said += piece
+    assert said[:1] == b"\x88", "a close, and nothing before it"
+    assert int.from_bytes(said[2:4], "big") in codes
+    assert _is_well(server)
+
+
+def test_empty_fragments_take_no_memory(server):
+    with _upgraded(server) as own:
+        own.sendall(_frame(0x01) + _frame(0x00) * 10_000)
+        before = _memory()
+        own.sendall(_frame(0x00) * 90_000 + _frame(0x80, b"{}"))
+        answered = own.recv(1 << 16)
+    assert answered[:1] == b"\x81", "the message is read when it is whole"
+    assert _memory() - before < 20_000_000
+    assert _is_well(server)
+
+
+def test_sockets_that_come_and_go_leave_nothing(server):
+    def some():
+        for _ in range(20):
+            with _socket(server, Authorization=f"Bearer {TOKEN}") as client:
+                client.send('{"type":"response.create","model":"m","input":"Hi"}')
+                client.recv(SECONDS)
+
+    some()
+    before = _memory()
+    some()
+    assert _memory() - before < 4_000_000
+    assert _is_well(server)
+
+
+def _memory():
+    """The bytes of this process, in which the server runs too."""
+    pages = Path("/proc/self/statm")
+    return int(pages.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") if pages.exists() else 0

@@ -337,7 +337,7 @@ def _input_items(request: serve.WireRequest, chain: Sequence[serve.StoredAnswer]
     if after := query.get("after", [""])[-1]:
         places = [place for place, item in enumerate(items) if item["id"] == after]
         if not places:
-            raise RefusedRequestError(f"Item with id '{after}' not found.", "after", status=404)
+            raise RefusedRequestError(f"Item with id '{after[:200]}' not found.", "after", status=404)
         start = places[0] + 1
     page = items[start : start + limit]
     return {
@@ -430,13 +430,13 @@ class _StoredResponses(serve.ServedState):
             if _is_reference(item):
                 items[place] = earlier.items.get(item["id"])
                 if items[place] is None:
-                    said = f"Item with id '{item['id']}' not found."
+                    said = f"Item with id '{item['id'][:200]}' not found."
                     raise UnknownReferenceError(said, f"input[{place}].id", status=404)
         own = replace(request, body={**request.body, "input": items})
         previous = optional_text(request.body, "previous_response_id")
         if previous:
             if not earlier.chain:
-                said = f"Previous response with id '{previous}' not found."
+                said = f"Previous response with id '{previous[:200]}' not found."
                 raise UnknownReferenceError(said, "previous_response_id", "previous_response_not_found")
             before = _uncompacted(_said(earlier.chain))
             _refuse_lonely_outputs(items, before)
@@ -470,11 +470,13 @@ class _StoredResponses(serve.ServedState):
         return replace(answer, previous_id=None, request={"input": [*_said(chain), *input_list(answer.request)]})
 
     def unknown(self, answer_id: str) -> RefusedRequestError:
-        return RefusedRequestError(f"Response with id '{answer_id}' not found.", "response_id", "not_found", status=404)
+        return RefusedRequestError(
+            f"Response with id '{answer_id[:200]}' not found.", "response_id", "not_found", status=404
+        )
 
     def unstreamed(self, answer_id: str) -> RefusedRequestError:
         why = "it was not asked for as one, or is too long to be kept"
-        return RefusedRequestError(f"Response with id '{answer_id}' has no stream: {why}.", "stream")
+        return RefusedRequestError(f"Response with id '{answer_id[:200]}' has no stream: {why}.", "stream")
 
 
 def _with_state(body: Mapping[str, Any]) -> dict[str, Any]:
