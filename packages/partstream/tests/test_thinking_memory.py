@@ -93,6 +93,16 @@ def test_the_oldest_goes_where_there_is_no_room() -> None:
     assert len(memory) == 3
 
 
+def test_whoever_keeps_much_makes_room_for_it_himself() -> None:
+    memory = ThinkingMemory(most_bytes=9000)
+    for caller in ("ana", "ben"):
+        memory.of(caller).remember([TextPart("first")], {"origin": "o", "state": "x" * 900})
+    for number in range(30):
+        memory.of("zoe").remember([TextPart(f"{number}")], {"origin": "o", "state": "x" * 900})
+    assert [bool(restored(memory, TextPart("first"), caller=one)) for one in ("ana", "ben")] == [True, True]
+    assert [bool(restored(memory, TextPart(one), caller="zoe")) for one in ("0", "29")] == [False, True]
+
+
 @pytest.mark.parametrize("state", [{"origin": "o", "state": "x" * 4000}, {"origin": "o", "state": {1}}])
 def test_what_is_too_large_or_no_json_is_not_kept(state: dict[str, Any]) -> None:
     memory = ThinkingMemory(most_bytes=3000)

@@ -172,19 +172,21 @@ def test_a_count_is_admitted_as_such_and_took_nothing():
     assert refused.status == 404
 
 
-def test_a_turn_of_a_socket_is_admitted_and_a_warm_up_is_not():
+def test_a_turn_of_a_socket_is_admitted_and_a_warm_up_as_a_request_that_takes_nothing():
     async def run():
         doorkeeper = Doorkeeper()
         socket = await Socket(server(doorkeeper), "/v1/responses").opened()
         await socket.turn(model="parrot", input="Hi", generate=False)
-        assert doorkeeper.requests == []
+        assert [one.is_count for one in doorkeeper.requests] == [True]
+        assert not doorkeeper.ended.was_asked
         events = await socket.turn(model="parrot", input="Hi")
         assert events[-1]["type"] == "response.completed"
         doorkeeper.refusal = RequestFailedError(ServedFailure(FailureKind.SPENT_BUDGET, "Nothing is left."))
-        refused = await socket.turn(model="parrot", input="Hi")
-        assert (refused[-1]["type"], refused[-1]["status"]) == ("error", 429)
+        for generate in (True, False):
+            refused = await socket.turn(model="parrot", input="Hi", generate=generate)
+            assert (refused[-1]["type"], refused[-1]["status"]) == ("error", 429)
         await socket.close()
-        assert doorkeeper.ended.was_asked
+        assert [one.ended[0].was_asked for one in doorkeeper.permits] == [False, True]
 
     asyncio.run(run())
 

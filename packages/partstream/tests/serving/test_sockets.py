@@ -108,6 +108,20 @@ def test_a_conversation_is_announced_without_asking_the_model() -> None:
     assert said(continued) == "system: Be terse. | user: a"
 
 
+@pytest.mark.parametrize("store", [{}, {"store": True}])
+def test_an_announcement_is_remembered_by_its_socket_and_by_no_store(tmp_path: Path, store: dict[str, Any]) -> None:
+    kept = SQLiteAnswers(tmp_path / "answers.sqlite")
+
+    async def use(socket: Socket, application: ServingApp) -> None:
+        announced = (await socket.turn(input="the rules", generate=False, **store))[-1]["response"]
+        continued = (await socket.turn(input="a", previous_response_id=announced["id"]))[-1]["response"]
+        found = [(await ask(application, f"{PATH}/{one['id']}", method="GET")).status for one in (announced, continued)]
+        assert (announced["store"], found, text(continued)) == (False, [404, 200], "user: the rules | user: a")
+        await kept.close()
+
+    talk(use, echo, store=kept)
+
+
 def test_requests_are_answered_in_order_and_never_mixed() -> None:
     async def use(socket: Socket, _: ServingApp) -> Any:
         for number in range(3):

@@ -1,10 +1,12 @@
 """Stored answers: kept by their owner's name for a bounded time and size, and found after a restart."""
 
 import asyncio
+import os
 import sqlite3
 import stat
 from collections.abc import Callable, Coroutine
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -134,6 +136,47 @@ def test_large_answers_never_make_the_file_much_larger_than_it_may_be(tmp_path: 
 
     assert run(path, use, most_bytes=1_000_000) == [False, True]
     assert path.stat().st_size < 1_500_000
+
+
+TAKES_ROOM: dict[str, tuple[StoredAnswer, list[str]]] = {
+    "a large request": (StoredAnswer("", None, {"input": "x" * 40_000}, {}), []),
+    "a large response": (StoredAnswer("", None, {}, {"output": "x" * 40_000}), []),
+    "a long stream": (StoredAnswer("", None, {}, {}, tuple(os.urandom(100).hex().encode() for _ in range(300))), []),
+    "many items": (StoredAnswer("", None, {}, {}), [f"item-{number}" for number in range(1000)]),
+}
+
+
+@pytest.mark.parametrize("name", TAKES_ROOM)
+def test_who_fills_the_file_loses_his_own_answers_and_nobody_elses(tmp_path: Path, name: str) -> None:
+    large, items = TAKES_ROOM[name]
+
+    async def use(store: SQLiteAnswers) -> Any:
+        await store.save("ana", answer("r1"), ["i1"])
+        await store.save("ben", StoredAnswer("r1", None, {"input": "x" * 200_000}, {}), ["i1"])
+        for number in range(60):
+            await store.save("zoe", replace(large, id=f"r{number}"), [f"{number}-{one}" for one in items])
+        return [
+            [bool(await store.chain(owner, "r1")) for owner in ("ana", "ben", "zoe")],
+            len(await store.answers_with("ana", ["i1"])),
+            bool(await store.chain("zoe", "r59")),
+        ]
+
+    assert run(tmp_path / "a", use, most_bytes=1_000_000) == [[True, True, False], 1, True]
+
+
+@pytest.mark.parametrize(
+    "ask", [lambda store, owner: store.chain(owner, "r1"), lambda store, owner: store.save(owner, answer("r1"), ())]
+)
+def test_who_asks_for_much_waits_for_himself(tmp_path: Path, ask: Callable[[SQLiteAnswers, str], Any]) -> None:
+    async def use(store: SQLiteAnswers) -> int:
+        many = [asyncio.ensure_future(ask(store, "zoe")) for _ in range(300)]
+        await asyncio.sleep(0)
+        await ask(store, "ana")
+        done = sum(one.done() for one in many)
+        await asyncio.gather(*many)
+        return done
+
+    assert run(tmp_path / "a", use) <= 4
 
 
 def test_an_id_that_is_no_text_of_unicode_leads_to_nothing(tmp_path: Path) -> None:

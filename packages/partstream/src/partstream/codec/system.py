@@ -1,4 +1,4 @@
-"""Where the user's system wants files to be, how they are replaced, and how SQLite keeps them.
+"""Where the user's system wants files to be, how they are replaced, how SQLite keeps them; and memory that owners share.
 
 The only module of this room that touches the system. It creates and opens no folder by itself.
 """
@@ -7,10 +7,11 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
     import sqlite3
@@ -120,3 +121,52 @@ def use_write_ahead_log(connection: sqlite3.Connection, seconds: float) -> None:
             time.sleep(_PAUSE)
         else:
             return
+
+
+# ---- Memory that several owners share ----
+
+Value = TypeVar("Value")
+
+
+class SharedRoom(Generic[Value]):
+    """Values of several owners within one bound. Room is made by the owner who has the most, with his oldest value: who
+    has no more than an equal share loses nothing, whatever others keep.
+
+    Args:
+        most: The most that all values may have together, in the unit of their sizes.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._kept: dict[Hashable, OrderedDict[Hashable, tuple[Value, int]]] = {}
+        self._sizes: dict[Hashable, int] = {}
+
+    def keep(self, owner: Hashable, key: Hashable, value: Value, size: int = 1) -> None:
+        """Keeps a value in place of an older one with its key; one that is larger than the room is not kept."""
+        self.forget(owner, key)
+        if size > self._most:
+            return
+        self._kept.setdefault(owner, OrderedDict())[key] = value, size
+        self._sizes[owner] = self._sizes.get(owner, 0) + size
+        while sum(self._sizes.values()) > self._most:
+            largest = max(self._sizes, key=lambda one: (self._sizes[one], one == owner))
+            self.forget(largest, next(iter(self._kept[largest])))
+
+    def find(self, owner: Hashable, key: Hashable) -> Value | None:
+        """A value of an owner, or None; it counts as new again."""
+        values = self._kept.get(owner, {})
+        if key not in values:
+            return None
+        self._kept[owner].move_to_end(key)
+        return values[key][0]
+
+    def forget(self, owner: Hashable, key: Hashable) -> None:
+        """Forgets a value, if it is kept."""
+        values = self._kept.get(owner, {})
+        if key in values:
+            self._sizes[owner] -= values.pop(key)[1]
+            if not values:
+                del self._kept[owner], self._sizes[owner]
+
+    def __len__(self) -> int:
+        return sum(map(len, self._kept.values()))

@@ -30,7 +30,6 @@ import hmac
 import json
 import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from enum import Flag, auto
@@ -39,6 +38,7 @@ from typing import Any, Final, NamedTuple
 
 from partstream.codec.checks import dataclass, field
 from partstream.codec.json_codec import JSONDecodeError, dumps, is_json, loads
+from partstream.codec.system import SharedRoom
 from partstream.conversation.turns import Attachment, Call, Piece, Reasoning, Text, short_digest
 from partstream.errors import CallerError
 from partstream.lm.messages import ChatMessage, Role
@@ -361,36 +361,14 @@ _MOST_OF_ONE: Final = 1024 * 1024
 
 
 class ThinkingMemory:
-    """The state of the last responses of all callers, in at most `most_bytes` of JSON."""
+    """The state of the last responses of all callers, in at most `most_bytes` of JSON, of which each has a share."""
 
     def __init__(self, most_bytes: int = _MOST_BYTES) -> None:
-        self._most_bytes = most_bytes
-        self._bytes = 0
-        self._kept: OrderedDict[bytes, tuple[Mapping[str, Any], int]] = OrderedDict()
+        self._kept: SharedRoom[Mapping[str, Any]] = SharedRoom(most_bytes)
 
     def of(self, caller: str) -> CallersMemory:
         """The memory of one caller."""
-        return CallersMemory(self, caller)
-
-    def keep(self, key: bytes, state: Mapping[str, Any]) -> None:
-        """Keeps the metadata of thinking; drops the oldest to make room."""
-        size = len(dumps(state)) if is_json(state) else _MOST_OF_ONE + 1
-        if size > min(_MOST_OF_ONE, self._most_bytes):
-            return
-        _, before = self._kept.pop(key, (None, 0))
-        self._kept[key] = (state, size)
-        self._bytes += size - before
-        while self._bytes > self._most_bytes:
-            _, (_, dropped) = self._kept.popitem(last=False)
-            self._bytes -= dropped
-
-    def find(self, key: bytes) -> Mapping[str, Any] | None:
-        """The kept metadata of thinking, or None; it counts as new again."""
-        found = self._kept.get(key)
-        if found is None:
-            return None
-        self._kept.move_to_end(key)
-        return found[0]
+        return CallersMemory(self._kept, caller)
 
     def __len__(self) -> int:
         return len(self._kept)
@@ -399,7 +377,7 @@ class ThinkingMemory:
 class CallersMemory:
     """The state of one caller's responses, which no other caller finds."""
 
-    def __init__(self, memory: ThinkingMemory, caller: str) -> None:
+    def __init__(self, memory: SharedRoom[Mapping[str, Any]], caller: str) -> None:
         self._memory = memory
         self._caller = caller
 
@@ -409,7 +387,9 @@ class CallersMemory:
         Only a text or a call makes a response recognizable.
         """
         if any(isinstance(one, ToolCallPart) or (isinstance(one, TextPart) and one.value.strip()) for one in answer):
-            self._memory.keep(_key(self._caller, answer), state)
+            size = len(dumps(state)) if is_json(state) else _MOST_OF_ONE + 1
+            if size <= _MOST_OF_ONE:
+                self._memory.keep(self._caller, _key(answer), state, size)
 
     def restored(self, messages: Sequence[ChatMessage]) -> tuple[ChatMessage, ...]:
         """The conversation with the state of those responses that came back without it."""
@@ -421,17 +401,17 @@ class CallersMemory:
         thinking = (one for one in message.content if isinstance(one, ThinkingPart))
         if any((one.metadata or {}).keys() - {ITEMS} for one in thinking):
             return message  # thinking came back with more than its shown text
-        state = self._memory.find(_key(self._caller, message.content))
+        state = self._memory.find(self._caller, _key(message.content))
         if state is None:
             return message
         return replace(message, content=(ThinkingPart("", None, dict(state)), *message.content))
 
 
-def _key(caller: str, content: Sequence[MessagePart]) -> bytes:
+def _key(content: Sequence[MessagePart]) -> bytes:
     """The digest of the parts that every client returns: the text without surrounding white space, and the calls."""
     text = "".join(one.value for one in content if isinstance(one, TextPart)).strip()
     calls = [[one.call_id, one.name, dict(one.input)] for one in content if isinstance(one, ToolCallPart)]
-    said = json.dumps([caller, text, calls], sort_keys=True, default=repr)
+    said = json.dumps([text, calls], sort_keys=True, default=repr)
     return sha256(said.encode(errors="surrogatepass")).digest()
 
 

@@ -590,7 +590,7 @@ class RequestHandler:
             PartstreamError: The request is refused; nothing was delivered.
         """
         endpoint, state = self.endpoint, self._state
-        remembered, refusal = await self._remembered(wire)
+        remembered, refusal = await self._remembered(wire, generates=generates)
         self.earlier = remembered.earlier
         reading = requests.reading_of(endpoint.reads.read, remembered.asks, remembered.own)
         asked = self._asked = reading.asked
@@ -606,14 +606,14 @@ class RequestHandler:
             self._offer(case)
         if refusal is not None and self._settings.admission is not None and not reading.is_whole:
             raise refusal  # nothing is admitted that was not read
-        if self._settings.admission is not None and generates:
-            case = await self._admitted(case, size=len(body or dumps(wire.body)))
+        if self._settings.admission is not None:  # an announcement takes no tokens, but is a request
+            case = await self._admitted(case, is_count=not generates, size=len(body or dumps(wire.body)))
         try:
             await self._run(case, generates=generates)
         finally:
             self._settle()
 
-    async def _remembered(self, wire: WireRequest) -> tuple[Remembered, PartstreamError | None]:
+    async def _remembered(self, wire: WireRequest, *, generates: bool) -> tuple[Remembered, PartstreamError | None]:
         """The request with what it refers to; where that is not known here and the upstream may know it, as it came,
         with the reason to refuse it elsewhere.
 
@@ -624,7 +624,8 @@ class RequestHandler:
         if state is None:
             return Remembered(wire, wire), None
         try:
-            return await self._state.memory.remembered(state, wire, self.caller.name, self.recall), None
+            memory, recall = self._state.memory, self.recall
+            return await memory.remembered(state, wire, self.caller.name, recall, generates=generates), None
         except (UnsupportedParameterError, UnknownReferenceError) as error:
             where = error.where if isinstance(error, UnsupportedParameterError) else error.param or ""
             # Callers who share a key refer to nothing that its upstream keeps; and what an answer takes whose end comes

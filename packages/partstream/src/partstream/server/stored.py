@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from partstream.codec.checks import dataclass, field, replace
 from partstream.codec.json_codec import loads
+from partstream.codec.system import SharedRoom
 from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.protocols.serve import (
     AnswerRecord,
@@ -90,14 +91,14 @@ class AnswerMemory:
         store: The store; None to keep no response.
         secret: What the server signs with.
         running: The responses that run and will be stored, by their owner and id.
-        elsewhere: The models whose upstreams keep a response, by its owner and id.
+        elsewhere: The models whose upstreams keep a response, by its owner and id; each owner has a share.
     """
 
     def __init__(self, store: SQLiteAnswers | None, secret: bytes) -> None:
         self.store = store
         self.secret = secret
         self.running: dict[tuple[str, str], RecordingReplySink] = {}
-        self.elsewhere: dict[tuple[str, str], str] = {}
+        self.elsewhere: SharedRoom[str] = SharedRoom(_MOST_ELSEWHERE)
 
     async def remembered(
         self,
@@ -105,6 +106,8 @@ class AnswerMemory:
         request: WireRequest,
         owner: str,
         recall: Callable[[RequestReferences], ResolvedReferences] | None = None,
+        *,
+        generates: bool = True,
     ) -> Remembered:
         """A request with what it refers to.
 
@@ -113,6 +116,8 @@ class AnswerMemory:
             request: The request as it came.
             owner: The caller, whose responses alone are found.
             recall: What a socket itself remembers, which comes first.
+            generates: Whether a model answers. Otherwise the client only announces its conversation to its socket,
+                which alone remembers it: what takes no answer must not fill the store.
 
         Raises:
             RequestFailedError: The store cannot be asked.
@@ -126,7 +131,7 @@ class AnswerMemory:
         is_local = bool(earlier.chain)
         if self.store is not None:
             earlier = await self._found(self.store, state, wanted, earlier, owner)
-        is_kept = state.keeps(request) and self.store is not None
+        is_kept = generates and state.keeps(request) and self.store is not None
         joined = state.join(request if is_kept else state.unkept(request), earlier, self.secret)
         return Remembered(joined.asks, joined.own, earlier, is_kept, is_local)
 
@@ -154,7 +159,7 @@ class AnswerMemory:
 
     async def chain(self, owner: str, answer_id: str) -> Sequence[StoredAnswer]:
         """A response after those that it continues, or one that runs by itself; empty if it is not known."""
-        running, model_id = self.running.get((owner, answer_id)), self.elsewhere.get((owner, answer_id))
+        running, model_id = self.running.get((owner, answer_id)), self.elsewhere.find(owner, answer_id)
         if model_id is not None:
             return (StoredAnswer(answer_id, None, {_KEPT_BY: model_id}, {}),)
         if running is not None:
@@ -164,7 +169,7 @@ class AnswerMemory:
 
     async def forget(self, owner: str, answer_id: str) -> None:
         """Deletes a response, or the note of who keeps it."""
-        self.elsewhere.pop((owner, answer_id), None)
+        self.elsewhere.forget(owner, answer_id)
         if self.store is not None:
             await asked_of_store(self.store.delete(owner, answer_id))
 
@@ -174,9 +179,7 @@ class AnswerMemory:
         """A sink that notes the model whose upstream alone keeps the response."""
 
         def begin(answer_id: str) -> None:
-            if len(self.elsewhere) >= _MOST_ELSEWHERE:
-                del self.elsewhere[next(iter(self.elsewhere))]
-            self.elsewhere[owner, answer_id] = model_id
+            self.elsewhere.keep(owner, answer_id, model_id)
 
         async def note(answer: StoredAnswer | None) -> None:
             if answer is not None:

@@ -3,7 +3,10 @@
 A row is written once and never changed; the responses of a conversation are a chain of rows. A row belongs to the
 caller whose request it answers, and no other caller finds it. Several processes on one machine may share a file. Each
 public method is a job of one of two threads, a writer and a reader: readers of a file in WAL mode do not wait for the
-one writer. Old rows go at the start and after so many new ones; of a file that is too large, the oldest tenth goes.
+one writer. Old rows go at the start and after so many new ones.
+
+Owners share the file and the threads, and each has a share. Of a file that is too large, the owner who has the most
+loses his oldest tenth, until it is small enough. A thread has at most two jobs of one owner; his others wait outside.
 """
 
 from __future__ import annotations
@@ -13,9 +16,9 @@ import sqlite3
 import threading
 import time
 import zlib
-from collections.abc import Callable, Collection
+from collections.abc import AsyncIterator, Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -34,6 +37,9 @@ LARGEST_STORE: Final = 1024**3
 """In bytes."""
 
 _MOST_WAITING: Final = 1024
+"""Jobs of one owner."""
+_MOST_BEGUN: Final = 2
+"""Jobs of one owner at one thread: one that runs and one that follows it."""
 _LONGEST_CHAIN: Final = 10_000
 LARGEST_CHAIN: Final = 64 * 1024 * 1024
 """In bytes of JSON: more than any model takes."""
@@ -93,9 +99,21 @@ _LAST_AS_LONG: Final = "\n".join(
         "WHERE owner = :owner AND expires_at < :end AND id IN (SELECT id FROM chain)",
     )
 )
+_LARGEST_OWNER: Final = """
+SELECT owner FROM (
+    SELECT owner, length(request) + length(response) + ifnull(length(frames), 0) AS size FROM answers
+    UNION ALL SELECT owner, 2 * (length(owner) + length(id) + length(answer_id)) FROM items
+) GROUP BY owner ORDER BY sum(size) DESC LIMIT 1
+"""
 _DELETE_TENTH: Final = """
-DELETE FROM answers WHERE rowid IN
-(SELECT rowid FROM answers ORDER BY expires_at LIMIT (SELECT count(*) / 10 + 1 FROM answers))
+DELETE FROM answers WHERE rowid IN (
+    SELECT rowid FROM answers WHERE owner = :owner
+    ORDER BY expires_at LIMIT (SELECT count(*) / 10 + 1 FROM answers WHERE owner = :owner)
+)
+"""
+_DELETE_ITEMS: Final = """
+DELETE FROM items WHERE NOT EXISTS
+(SELECT 1 FROM answers WHERE answers.owner = items.owner AND answers.id = items.answer_id)
 """
 
 
@@ -105,7 +123,7 @@ class SQLiteAnswers:
     Args:
         path: The file; made if there is none, readable for its user alone.
         days: How long an answer is kept after the last one that continues it.
-        most_bytes: The size above which the oldest answers are deleted.
+        most_bytes: The size above which the oldest answers of the owner who has the most are deleted.
         now: The clock, in seconds since 1970.
         chain_bytes: The most bytes of JSON that one answer and those that it continues may have.
 
@@ -128,7 +146,7 @@ class SQLiteAnswers:
         self._chain_bytes = chain_bytes
         self._saved = 0
         self._grown = 0
-        self._waiting = 0
+        self._turns: dict[tuple[ThreadPoolExecutor, str], _Turns] = {}
         self._connections = threading.local()
         self._opened: list[sqlite3.Connection] = []
         self._writer = ThreadPoolExecutor(1, "partstream-answers-writer")
@@ -171,11 +189,12 @@ class SQLiteAnswers:
                     connection.execute(_LAST_AS_LONG, values)
             self._saved += 1
             self._grown += sum(len(one) for one in row if isinstance(one, bytes))
+            self._grown += sum(2 * len(text) for item in items for text in item)
             if self._saved >= _TIDY_EVERY or self._grown >= self._most_bytes // _TIDY_PART:
                 self._saved = self._grown = 0
                 self._tidy(connection)
 
-        await self._run(self._writer, save)
+        await self._run(self._writer, owner, save)
 
     async def chain(self, owner: str, answer_id: str) -> tuple[StoredAnswer, ...]:
         """An answer after those that it continues, the oldest first, without frames; empty if it is not known.
@@ -196,7 +215,7 @@ class SQLiteAnswers:
                 found.append(_answer(row))
             return tuple(found)
 
-        return await self._run(self._reader, chain)
+        return await self._run(self._reader, owner, chain)
 
     async def frames(self, owner: str, answer_id: str) -> tuple[bytes, ...] | None:
         """The frames of an answer; None if none are kept."""
@@ -210,7 +229,7 @@ class SQLiteAnswers:
                 return None
             return tuple(frame + b"\n\n" for frame in zlib.decompress(row[0]).split(b"\n\n")[:-1])
 
-        return await self._run(self._reader, frames)
+        return await self._run(self._reader, owner, frames)
 
     async def answers_with(self, owner: str, item_ids: Collection[str]) -> tuple[StoredAnswer, ...]:
         """The answers that have one of the items, without frames."""
@@ -237,7 +256,7 @@ class SQLiteAnswers:
                         found[row[0]] = _answer(row)
             return tuple(found.values())
 
-        return await self._run(self._reader, find)
+        return await self._run(self._reader, owner, find)
 
     async def delete(self, owner: str, answer_id: str) -> bool:
         """Deletes an answer; whether there was one."""
@@ -249,7 +268,7 @@ class SQLiteAnswers:
                 done = connection.execute("DELETE FROM answers WHERE owner = ? AND id = ?", key)
             return done.rowcount > 0
 
-        return await self._run(self._writer, delete)
+        return await self._run(self._writer, owner, delete)
 
     async def close(self) -> None:
         """Waits until everything is written; nothing can be kept or found after it."""
@@ -258,16 +277,27 @@ class SQLiteAnswers:
         while self._opened:
             self._opened.pop().close()
 
-    async def _run(self, executor: ThreadPoolExecutor, job: Callable[[sqlite3.Connection], T]) -> T:
-        if self._waiting >= _MOST_WAITING:
-            raise StoreFailedError(f"more than {_MOST_WAITING:,} answers are to be kept or found at once")
-        self._waiting += 1
+    async def _run(self, executor: ThreadPoolExecutor, owner: str, job: Callable[[sqlite3.Connection], T]) -> T:
         try:
-            return await asyncio.wrap_future(executor.submit(lambda: job(self._connection())))
+            async with self._turn(executor, owner):
+                return await asyncio.wrap_future(executor.submit(lambda: job(self._connection())))
         except sqlite3.Error as error:
             raise StoreFailedError(f"{self._path}: {error}") from error
+
+    @asynccontextmanager
+    async def _turn(self, executor: ThreadPoolExecutor, owner: str) -> AsyncIterator[None]:
+        """Waits until an owner may give a thread a further job."""
+        turns = self._turns.setdefault((executor, owner), _Turns())
+        if turns.count >= _MOST_WAITING:
+            raise StoreFailedError(f"more than {_MOST_WAITING:,} answers are to be kept or found at once")
+        turns.count += 1
+        try:
+            async with turns.begun:
+                yield
         finally:
-            self._waiting -= 1
+            turns.count -= 1
+            if not turns.count:
+                del self._turns[executor, owner]
 
     def _connection(self) -> sqlite3.Connection:
         """The connection of the running thread."""
@@ -278,18 +308,26 @@ class SQLiteAnswers:
         return connection
 
     def _tidy(self, connection: sqlite3.Connection) -> None:
-        """Deletes what is over, and while the file is too large a tenth of the rest, the oldest first."""
+        """Deletes what is over, and while the file is too large the oldest tenth of whoever has the most."""
         with _transaction(connection):
             connection.execute("DELETE FROM answers WHERE expires_at <= ?", (self._now(),))
             while True:
+                connection.execute(_DELETE_ITEMS)
                 names = ("page_count", "freelist_count", "page_size")
                 pages, free, size = (connection.execute(f"PRAGMA {name}").fetchone()[0] for name in names)
-                if (pages - free) * size <= self._most_bytes or not connection.execute(_DELETE_TENTH).rowcount:
+                if (pages - free) * size <= self._most_bytes:
                     break
-            connection.execute(
-                "DELETE FROM items WHERE NOT EXISTS"
-                " (SELECT 1 FROM answers WHERE answers.owner = items.owner AND answers.id = items.answer_id)"
-            )
+                owner = connection.execute(_LARGEST_OWNER).fetchone()
+                if owner is None or not connection.execute(_DELETE_TENTH, {"owner": owner[0]}).rowcount:
+                    break
+
+
+class _Turns:
+    """The jobs of one owner for one thread, and which of them it was given."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.begun = asyncio.Semaphore(_MOST_BEGUN)
 
 
 class _transaction:  # noqa: N801 - used as a function
