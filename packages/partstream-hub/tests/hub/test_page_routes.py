@@ -56,13 +56,17 @@ def test_a_further_reader_is_refused_while_many_wait_and_nobody_is_kept_from_the
             assert opening.wait(30)
             return store
 
-        settings = ServingSettings(authenticate=lambda _headers: Caller("nobody"))
+        settings = ServingSettings(authenticate=lambda headers: Caller(headers["x-api-key"]))
         app = ServingApp(Seller(), settings)
         page = HubPage(opened, most_waiting=3)
         page.add_to(app)
-        waiting = [call(app, CONTENT) for _ in range(3)]
-        await asyncio.sleep(0)
-        refused = await ask(app, CONTENT)
+        waiting = []
+        for name in ("zoe", "ana", "ben"):
+            waiting.append(call(app, CONTENT, headers={"x-api-key": name}))
+            await asyncio.sleep(0)
+            again = await ask(app, CONTENT, headers={"x-api-key": "zoe"})
+            assert again.status == 503, "one reader has a share alone"
+        refused = await ask(app, CONTENT, headers={"x-api-key": "eve"})
         assert (refused.status, "retry-after" in refused.headers) == (503, True)
         opening.set()
         assert [(await one.end()).status for one in waiting] == [403] * len(waiting)

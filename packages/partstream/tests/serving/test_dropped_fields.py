@@ -157,6 +157,8 @@ def test_clients_that_invent_names_do_not_fill_the_log(caplog):
     for number in range(1000):
         log.note([f"invented_{number}"], "req_1")
     assert 100 < len(_logged(caplog)) < 300
+    log.note(["what_another_sends"], "req_2", "ana")
+    assert "what_another_sends" in _logged(caplog)[-1]
 
 
 HOSTILE = {

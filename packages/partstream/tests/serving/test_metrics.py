@@ -171,3 +171,10 @@ def test_two_servers_of_a_process_count_apart() -> None:
 )
 def test_the_page_has_the_form_that_was_asked_for(accept: str, content_type: str) -> None:
     assert _metrics(an_answer()).page(accept)[0].startswith(content_type)
+
+
+def test_names_that_one_caller_invents_leave_room_for_those_of_others() -> None:
+    invented = [an_answer(caller="zoe", dropped=(f"invented_{number}",)) for number in range(500)]
+    metrics = _metrics(*invented, an_answer(caller="ana", dropped=("tools[].mcp",)))
+    fields = {dict(labels)["field"] for name, labels in _samples(metrics) if name == "partstream_dropped_fields_total"}
+    assert (len(fields), "tools" in fields, "other" in fields) == (66, True, True)

@@ -231,6 +231,15 @@ def test_a_field_is_tried_again_a_week_later() -> None:
     assert memory.of("other") == set()
 
 
+def test_values_that_people_invent_push_out_no_field() -> None:
+    memory = RefusedFields(clock=lambda: 1000.0)
+    memory.keep("m", frozenset({"store"}))
+    for number in range(500):
+        memory.keep("m", frozenset({f"effort={number}"}))
+    kept = memory.of("m")
+    assert ("store" in kept, "effort=499" in kept, len(kept)) == (True, True, 100)
+
+
 def test_what_was_refused_outlives_the_process_but_for_values(tmp_path: Path) -> None:
     now = 10 * 86_400.0
     names = frozenset({"store", 'user="me"'})

@@ -26,13 +26,14 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from urllib.parse import parse_qsl
 from zoneinfo import ZoneInfo
 
+from partstream.codec.system import SharedRoom
 from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.server.pages.document import ContentPolicy, Nonces, document, resource
 from partstream.server.requests import RequestFailedError
 from partstream.server.settings import OwnerHandler, OwnerReply, OwnerRequest
 from partstream_hub.page.document import PERIODS, content_html, frame_html
 from partstream_hub.store.values import StoreError, StoreUnreachableError
-from partstream_hub.usage import Reader, overview, reader_of
+from partstream_hub.usage import overview, reader_of
 
 if TYPE_CHECKING:
     from partstream.server.application import ServingApp
@@ -137,7 +138,8 @@ class HubPage:
 
     Args:
         open_store: Opens a connection to the database, for this page alone.
-        most_waiting: The most pages that are read or wait to be read, one after the other.
+        most_waiting: The most pages that are read or wait to be read, one after the other; a quarter of them for one
+            reader.
         slow_seconds: What took longer to read is kept for a while,
         rest: for as many times as long: however many look at the page, most of the time the database is left alone.
     """
@@ -157,8 +159,8 @@ class HubPage:
         self._store: HubStore | None = None
         self._directory: Directory | None = None
         self._thread = ThreadPoolExecutor(1, "hub-page")
-        self._waiting = 0
-        self._kept: dict[tuple[Reader, int, str], tuple[float, str]] = {}
+        self._waiting: list[str] = []  # by whom
+        self._kept: SharedRoom[tuple[float, str]] = SharedRoom(_MOST_KEPT)
 
     def add_to(self, app: ServingApp) -> None:
         """Puts the page up, and closes its connection when the application ends."""
@@ -178,9 +180,10 @@ class HubPage:
 
     async def _content(self, request: OwnerRequest, caller: Caller) -> OwnerReply:
         days, zone = _asked(request.query)
-        if self._waiting >= self._most_waiting:
+        share = max(1, self._most_waiting // 4)
+        if len(self._waiting) >= self._most_waiting or self._waiting.count(caller.name) >= share:
             raise _overloaded("too many people look at the page now", _RETRY_SECONDS)
-        self._waiting += 1
+        self._waiting.append(caller.name)
         try:
             html = await asyncio.get_running_loop().run_in_executor(self._thread, self._read, caller.name, days, zone)
         except StoreUnreachableError as error:
@@ -192,7 +195,7 @@ class HubPage:
             )
             raise RequestFailedError(failure) from error
         finally:
-            self._waiting -= 1
+            self._waiting.remove(caller.name)
         if html is None:
             raise RequestFailedError(ServedFailure(FailureKind.FORBIDDEN, "the page is for people of this hub"))
         return OwnerReply(html.encode(), _HTML, headers=(*_HEADERS, _NOTHING_RUNS))
@@ -208,16 +211,14 @@ class HubPage:
         reader = reader_of(directory, person)
         if reader is None:
             return None
-        until, html = self._kept.get((reader, days, zone.key), (0.0, ""))
+        until, html = self._kept.find(reader, (days, zone.key)) or (0.0, "")
         begins = time.monotonic()
         if begins < until:
             return html
         html = content_html(overview(self._store, directory, reader, days, zone, zone.key), zone, is_live=True)
         ends = time.monotonic()
         if ends - begins >= self._slow_seconds:
-            while len(self._kept) >= _MOST_KEPT:
-                del self._kept[next(iter(self._kept))]
-            self._kept[reader, days, zone.key] = ends + self._rest * (ends - begins), html
+            self._kept.keep(reader, (days, zone.key), (ends + self._rest * (ends - begins), html))
         return html
 
 

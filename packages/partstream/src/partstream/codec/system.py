@@ -1,4 +1,4 @@
-"""Where the user's system wants files to be, how they are replaced, how SQLite keeps them; and memory that owners share.
+"""Where the user's system wants files to be, how they are replaced, how SQLite keeps them; and shared memory.
 
 The only module of this room that touches the system. It creates and opens no folder by itself.
 """

@@ -17,6 +17,7 @@ kept. Clients and servers choose names, so everything here is bounded.
 from __future__ import annotations
 import logging
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable
 from itertools import islice
 from typing import Final
@@ -37,7 +38,7 @@ _LONGEST_NAME: Final = 80
 _MOST_KEPT: Final = 200
 """The most names of one request that are kept."""
 _MOST_SETS: Final = 200
-"""The most sets of names that a server logs; clients that invent names must not fill the log."""
+"""The most sets of names of one caller that a server logs; clients that invent names must not fill the log."""
 _PLACE: Final = re.compile(r"\[\d+\]")
 _SAFE: Final = " !#$&'()*+-./:;<=>?@[]^_{|}~"
 """The characters of a path in a header beside letters and digits; a comma would end it, and a line end the header."""
@@ -60,20 +61,23 @@ class DroppedLog:
 
     def __init__(self, header: str = DROPPED_HEADER) -> None:
         self.header = header
-        self._logged: set[frozenset[str]] = set()
+        self._logged: set[int] = set()  # what the sets hash to
+        self._sets_of: Counter[str] = Counter()
 
-    def note(self, names: Collection[str], request_id: str) -> None:
-        """Logs the names of a request, unless this set was logged before or too many were.
+    def note(self, names: Collection[str], request_id: str, caller: str = "") -> None:
+        """Logs the names of a request, unless this set was logged before, or too many of its caller were.
 
         Args:
             names: The names; one at least.
             request_id: The id of the request.
+            caller: The name of the caller, each of whom has a share of the log.
         """
-        key = frozenset(names)
-        if key in self._logged or len(self._logged) > _MOST_SETS:
+        key = hash(frozenset(names))
+        if key in self._logged or self._sets_of[caller] > _MOST_SETS:
             return
         self._logged.add(key)
-        if len(self._logged) > _MOST_SETS:
+        self._sets_of[caller] += 1
+        if self._sets_of[caller] > _MOST_SETS:
             _logger.warning("further fields like those are named in %s alone", self.header)
             return
         said = "fields of a request reach no model" if self.header == DROPPED_HEADER else _UNSAID
@@ -90,10 +94,12 @@ class DroppedFields:
         request_id: The id of the request.
         log: Where they are logged.
         is_strict: Whether the request is refused instead.
+        caller: The name of the caller.
     """
 
-    def __init__(self, request_id: str, log: DroppedLog, *, is_strict: bool = False) -> None:
+    def __init__(self, request_id: str, log: DroppedLog, *, is_strict: bool = False, caller: str = "") -> None:
         self._request_id = request_id
+        self._caller = caller
         self._log = log
         self._is_strict = is_strict
         self._paths: dict[str, str] = {}  # the first path of each name
@@ -120,7 +126,7 @@ class DroppedFields:
             expected = f"a request without it{f', and without {_listed(others)}' if others else ''}"
             raise UnsupportedParameterError(first, "a field that reaches no model", expected)
         if new:
-            self._log.note(tuple(new), self._request_id)
+            self._log.note(tuple(new), self._request_id, self._caller)
 
     def report(self, paths: Iterable[str]) -> None:
         """Adds those that the wire of an upstream has no place for.

@@ -730,13 +730,13 @@ class RequestHandler:
         """The fields of the request that reach no model."""
         if self._dropped is None:
             log, is_strict = self._state.dropped, self._settings.strict
-            self._dropped = DroppedFields(self._request.request_id, log, is_strict=is_strict)
+            self._dropped = DroppedFields(self._request.request_id, log, is_strict=is_strict, caller=self.caller.name)
         return self._dropped
 
     def _leave_unsaid(self, names: Collection[str]) -> None:
         """Notes what the client does not get of the answer."""
         if names:
-            self._unsaid = DroppedFields(self._request.request_id, self._state.unsaid)
+            self._unsaid = DroppedFields(self._request.request_id, self._state.unsaid, caller=self.caller.name)
             self._unsaid.add(names)
 
     def _begin_current(self) -> CurrentAnswer:

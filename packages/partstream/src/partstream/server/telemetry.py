@@ -377,8 +377,10 @@ def _parameters(answer: AnswerObservation) -> tuple[Any, ...]:
 _OF_ANSWER: Final = (Attribute.OPERATION, Attribute.PROVIDER, Attribute.MODEL)
 _NO_MODEL: Final = "unknown"
 """The label of a model that is not served: a name that a client invents must not become a series."""
-_MOST_FIELDS: Final = 64
+_MOST_FIELDS: Final = 256
 """The most names of fields that become series."""
+_MOST_FIELDS_OF_ONE: Final = 64
+"""The most of them that one caller is the first to send."""
 _OTHER_FIELD: Final = "other"
 _FIELD: Final = re.compile(r"[A-Za-z_][\w-]{0,39}(?![\w-])", re.ASCII)
 
@@ -465,7 +467,7 @@ class _Series:
             ["wire", "field"],
             registry=self.registry,
         )
-        self._dropped_fields: set[str] = set()
+        self._dropped_fields: dict[str, str] = {}  # by whom each was sent first
         self._found: dict[tuple[Any, tuple[str, ...]], Any] = {}
         is_open = Gauge("partstream_open_answers", "Answers that are being given now.", registry=self.registry)
         is_open.set_function(open_answers)
@@ -494,7 +496,7 @@ class _Series:
         if answer.client.retry:
             self._repeated.labels(client).inc()
         for names, counter in ((answer.dropped, self._dropped), (answer.unsaid, self._unsaid)):
-            for field in {self._label_of(name) for name in names}:
+            for field in {self._label_of(name, answer.caller) for name in names}:
                 counter.labels(answer.wire, field).inc()
 
     def _series(self, metric: Any, *labels: str) -> Any:
@@ -505,13 +507,16 @@ class _Series:
             series = self._found[key] = metric.labels(*labels)
         return series
 
-    def _label_of(self, name: str) -> str:
+    def _label_of(self, name: str, caller: str) -> str:
         """The field at the top of a path; `other` where clients invent more of them than there are series."""
         found = _FIELD.match(name)
         field = _OTHER_FIELD if found is None else found[0]
-        if len(self._dropped_fields) < _MOST_FIELDS:
-            self._dropped_fields.add(field)
-        return field if field in self._dropped_fields else _OTHER_FIELD
+        known = self._dropped_fields
+        if field not in known:
+            if len(known) >= _MOST_FIELDS or list(known.values()).count(caller) >= _MOST_FIELDS_OF_ONE:
+                return _OTHER_FIELD
+            known[field] = caller
+        return field
 
     def page(self, accept: str) -> tuple[str, bytes]:
         from prometheus_client.exposition import choose_encoder  # noqa: PLC0415 - an extra

@@ -676,7 +676,10 @@ class RefusedFields:
         learned = self._learned.setdefault(model_id, {})
         for name in new:
             if len(learned) >= _MOST_OF_A_MODEL:
-                del learned[min(learned, key=learned.__getitem__)]
+                values = [one for one in learned if "=" in one] or [*learned]  # people invent values, not fields
+                oldest = min(values, key=learned.__getitem__)
+                del learned[oldest]
+                self._said.discard((model_id, oldest))
             learned[name] = now
             self._said.add((model_id, name))
             if self._ledger is not None and "=" not in name:
