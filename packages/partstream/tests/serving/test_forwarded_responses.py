@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from partstream.conversation.provider_state import sign
+from partstream.protocols.openresponses.stored_responses import sealed_summary
 from partstream.server.application import ServingApp, app
 from partstream.server.clients import Caller
 from partstream.server.settings import ServingSettings
+from partstream.server.stored import AnswerMemory
 from partstream.server.stored_answers import SQLiteAnswers
 from partstream_devtools.testing.faults import End, Send, Stall, document
 from serving.asgi import Call, ask, call
@@ -129,7 +130,8 @@ def test_two_callers_have_no_key_of_idempotency_in_common(tmp_path: Path) -> Non
 
 def test_a_summary_that_this_server_has_signed_goes_on_opened(tmp_path: Path) -> None:
     async def use(application: ServingApp, requests: list[Any]) -> None:
-        sealed = sign({"summary": "They said hi."}, (tmp_path / "serve-signing-key").read_bytes().strip())
+        memory = AnswerMemory(None, (tmp_path / "serve-signing-key").read_bytes().strip())
+        sealed = sealed_summary("They said hi.", memory.secret_of("ann"), {"model": MODEL})
         item = {"type": "compaction", "id": "cmp_1", "encrypted_content": sealed}
         own = {"type": "compaction", "id": "cmp_2", "encrypted_content": "vendor=="}
         reply = await create(application, input=[item, own, {**HI, "phase": "x"}], store=False)

@@ -420,8 +420,9 @@ def test_a_summary_is_written_by_the_model_and_read_after_a_restart(tmp_path: Pa
     again = [*compacted.json["output"], {"role": "user", "content": "Go on."}]
     answered = serve(tmp_path, lambda one: create(one, input=again), echo).json
     assert "The person said:\n- Remember: slate." in text(answered)
-    other = serve(tmp_path / "other", lambda one: create(one, input=again), echo)
-    assert other.json["error"]["code"] == "invalid_encrypted_content"
+    for folder, user in ((tmp_path / "other", "ann"), (tmp_path, "bob")):
+        other = serve(folder, lambda one, user=user: create(one, user, input=again), echo)
+        assert other.json["error"]["code"] == "invalid_encrypted_content", user
 
 
 def test_a_summary_needs_a_model(tmp_path: Path) -> None:

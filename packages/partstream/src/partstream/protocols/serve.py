@@ -556,7 +556,7 @@ class ServedState(ABC):
 
     @abstractmethod
     def join(self, request: WireRequest, earlier: ResolvedReferences, secret: bytes) -> ResolvedRequest:
-        """A request with everything that it refers to, given what was found and the secret of the installation.
+        """A request with everything that it refers to, given what was found and the secret of its owner.
 
         Raises:
             RefusedRequestError: Something was not found, or this installation has not signed a sealed text.

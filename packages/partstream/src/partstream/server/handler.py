@@ -772,7 +772,7 @@ class RequestHandler:
             sink = self._recorded = state.memory.noted(
                 self._served_state, model.id, self.caller.name, sink, case.remembered.own, is_stream=asked.stream
             )
-        secret = state.memory.secret
+        secret = state.memory.secret_of(self.caller.name)
         identity = (
             Reply(request_id, int(self._time), secret=secret, raw_reasoning=settings.raw_reasoning)
             if state.rules.identify is None

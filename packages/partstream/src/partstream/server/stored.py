@@ -10,6 +10,7 @@ still runs.
 
 from __future__ import annotations
 import asyncio
+import hmac
 import logging
 import secrets
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
@@ -89,16 +90,19 @@ class AnswerMemory:
 
     Attributes:
         store: The store; None to keep no response.
-        secret: What the server signs with.
         running: The responses that run and will be stored, by their owner and id.
         elsewhere: The models whose upstreams keep a response, by its owner and id; each owner has a share.
     """
 
     def __init__(self, store: SQLiteAnswers | None, secret: bytes) -> None:
         self.store = store
-        self.secret = secret
+        self._secret = secret
         self.running: dict[tuple[str, str], RecordingReplySink] = {}
         self.elsewhere: SharedRoom[str] = SharedRoom(_MOST_ELSEWHERE)
+
+    def secret_of(self, owner: str) -> bytes:
+        """What the server signs with for an owner: what it has signed for another one is worth nothing to him."""
+        return hmac.digest(self._secret, owner.encode(errors="surrogatepass"), "sha256")
 
     async def remembered(
         self,
@@ -132,7 +136,7 @@ class AnswerMemory:
         if self.store is not None:
             earlier = await self._found(self.store, state, wanted, earlier, owner)
         is_kept = generates and state.keeps(request) and self.store is not None
-        joined = state.join(request if is_kept else state.unkept(request), earlier, self.secret)
+        joined = state.join(request if is_kept else state.unkept(request), earlier, self.secret_of(owner))
         return Remembered(joined.asks, joined.own, earlier, is_kept, is_local)
 
     async def _found(

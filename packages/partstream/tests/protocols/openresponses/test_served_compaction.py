@@ -1,15 +1,18 @@
 """Compaction: the model's summary, signed, in place of what it summarises, and accepted as input again."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from partstream.codec.json_codec import dumps
+from partstream.conversation.provider_state import sign
 from partstream.errors import InvalidRequestError
 from partstream.lm.outputs import Finish, Outcome, Reply, StreamOutput
 from partstream.lm.parts import DataPart, FinishReason, TextPart, ThinkingPart, UnifiedFinishReason, Usage
 from partstream.protocols.failures import RefusedRequestError
 from partstream.protocols.openresponses.serve import READ_REQUEST, OpenResponsesWriter
+from partstream.protocols.openresponses.stored_responses import sealed_summary
 from partstream.protocols.serve import ResolvedReferences, ServedState
 from protocols.openresponses.served import DONE, SECRET, call, message, output, request
 
@@ -17,6 +20,7 @@ from protocols.openresponses.served import DONE, SECRET, call, message, output, 
 assert OpenResponsesWriter.state is not None
 STATE: ServedState = OpenResponsesWriter.state
 
+MODEL = {"model": request(input=[]).body["model"]}
 CONVERSATION = [
     message("You are terse.", "developer"),
     message("What is the weather in Rome?"),
@@ -120,20 +124,26 @@ def test_an_image_of_a_kept_message_has_all_fields_of_an_item() -> None:
     assert reply["output"][0]["content"][1]["detail"] == "auto"
 
 
-@pytest.mark.parametrize("change", ["another secret", "another text", "no summary"])
-def test_a_summary_that_this_installation_has_not_signed_is_refused(change: str) -> None:
+NOT_OURS: dict[str, Callable[[str], str]] = {
+    "another last letter": lambda text: text[:-1] + ("A" if text[-1] != "A" else "B"),
+    "no summary": lambda _: "partstream-signed1.x.y",
+    "another secret": lambda _: sealed_summary("s", b"the secret of another one", MODEL),
+    "another model": lambda _: sealed_summary("s", SECRET, {"model": "another"}),
+    "no model": lambda _: sealed_summary("s", SECRET, {}),
+    "another purpose": lambda _: sign({"kind": "page", "summary": "s", **MODEL}, SECRET),
+    "no purpose": lambda _: sign({"summary": "s", **MODEL}, SECRET),
+    "no mapping": lambda _: sign(["summary"], SECRET),
+}
+
+
+@pytest.mark.parametrize("change", NOT_OURS)
+def test_a_summary_that_was_not_signed_for_its_request_is_refused(change: str) -> None:
     _, reply = compacted(CONVERSATION)
-    item = dict(reply["output"][-1])
-    secret = b"the secret of another one" if change == "another secret" else SECRET
-    if change == "another text":
-        item["encrypted_content"] = item["encrypted_content"][:-1] + (
-            "A" if item["encrypted_content"][-1] != "A" else "B"
-        )
-    elif change == "no summary":
-        item["encrypted_content"] = "partstream-signed1.x.y"
+    good = reply["output"][-1]
+    item = {**good, "encrypted_content": NOT_OURS[change](good["encrypted_content"])}
     with pytest.raises(RefusedRequestError) as caught:
-        STATE.join(request(input=[item]), ResolvedReferences(), secret)
-    assert (caught.value.param, caught.value.code) == ("input[0].encrypted_content", "invalid_encrypted_content")
+        STATE.join(request(input=[good, item]), ResolvedReferences(), SECRET)
+    assert (caught.value.param, caught.value.code) == ("input[1].encrypted_content", "invalid_encrypted_content")
 
 
 def test_a_summary_of_an_upstream_goes_through_as_it_is() -> None:

@@ -13,8 +13,8 @@ whole response. A client that wants no stream gets that response as a document.
 (:func:`opaque_text`, :mod:`partstream.conversation.provider_state`).
 
 **Compaction** (`/responses/compact`, or an input that ends with a trigger): the model writes a summary that replaces
-the conversation, in a `compaction` item. The client sends it back as input. Its text is signed with the secret of the
-installation: it can be read after a restart and by another worker, and clients cannot forge it.
+the conversation, in a `compaction` item. The client sends it back as input. Its text is signed for its
+caller and model: it can be read after a restart and by another worker, and clients cannot forge it.
 
 Source: OpenResponses specification 2026-04-24, `CreateResponseBody`, `ItemParam`.
 """
@@ -657,7 +657,7 @@ class OpenResponsesWriter(ResponseWriter):
         if self._compacts:
             summary, finish = _whole_summary(self._summary, finish)
             if finish.outcome is Outcome.COMPLETED:
-                state = stored.sealed_summary(summary, self._reply.secret)
+                state = stored.sealed_summary(summary, self._reply.secret, self._asked.body)
                 self._events.close(self._compaction, _compaction_item(state, self._compaction["item_id"]))
         if finish.logprobs and isinstance(self._open, Message) and not self._open.refuses:
             self._open.say_logprobs(finish.logprobs)

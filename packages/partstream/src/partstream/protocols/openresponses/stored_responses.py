@@ -44,16 +44,22 @@ SUMMARY: Final = "Summary of the conversation so far, in place of its messages:\
 """The beginning of a message that holds a summary."""
 
 
-def sealed_summary(summary: str, secret: bytes) -> str:
-    """A summary as the encrypted content of a compaction item, signed with the secret of the installation."""
-    return sign({"summary": summary}, secret)
+def sealed_summary(summary: str, secret: bytes, body: Mapping[str, Any]) -> str:
+    """A summary as the encrypted content of a compaction item: signed with the secret of its owner, it names what it is
+    and the model of the request."""
+    return sign({"kind": COMPACTION, "model": body.get("model"), "summary": summary}, secret)
 
 
-def open_compactions(items: Iterable[Any], secret: bytes) -> list[Any]:
-    """The items with each summary of this installation as a message that every model reads.
+def open_compactions(items: Iterable[Any], secret: bytes, body: Mapping[str, Any] | None = None) -> list[Any]:
+    """The items with each summary of this owner as a message that every model reads.
+
+    Args:
+        items: The items.
+        secret: The secret of the owner.
+        body: The request whose client sends the items; None for those of the store, where the model may change.
 
     Raises:
-        RefusedRequestError: A summary has another signature, or none.
+        RefusedRequestError: A summary has another signature, or none, or was made for another model.
     """
     opened: list[Any] = []
     for place, item in enumerate(items):
@@ -62,12 +68,17 @@ def open_compactions(items: Iterable[Any], secret: bytes) -> list[Any]:
             opened.append(item)  # also the summary of an upstream, which reads it itself
             continue
         try:
-            summary = open_signed(text, secret)["summary"]
-        except (WrongSignatureError, KeyError, TypeError) as error:
-            said = "The encrypted content of the compaction item could not be verified: this server has not written it."
-            where = f"input[{place}].encrypted_content"
-            raise RefusedRequestError(said, where, "invalid_encrypted_content") from error
-        opened.append({"type": "message", "role": "user", "content": f"{SUMMARY}{summary}"})
+            said = open_signed(text, secret)
+        except WrongSignatureError:
+            said = None
+        wanted = {} if body is None else {"model": body.get("model")}
+        if not isinstance(said, dict) or not said.items() >= ({"kind": COMPACTION} | wanted).items():
+            why = (
+                "The encrypted content of the compaction item could not be verified: this server has not written it "
+                "for this caller and this model."
+            )
+            raise RefusedRequestError(why, f"input[{place}].encrypted_content", "invalid_encrypted_content")
+        opened.append({"type": "message", "role": "user", "content": f"{SUMMARY}{said['summary']}"})
     return opened
 
 
@@ -433,15 +444,17 @@ class _StoredResponses(serve.ServedState):
                     said = f"Item with id '{item['id'][:200]}' not found."
                     raise UnknownReferenceError(said, f"input[{place}].id", status=404)
         own = replace(request, body={**request.body, "input": items})
-        previous = optional_text(request.body, "previous_response_id")
+        previous, before = optional_text(request.body, "previous_response_id"), list[Any]()
         if previous:
             if not earlier.chain:
                 said = f"Previous response with id '{previous[:200]}' not found."
                 raise UnknownReferenceError(said, "previous_response_id", "previous_response_not_found")
             before = _uncompacted(_said(earlier.chain))
             _refuse_lonely_outputs(items, before)
-            items = before + items
-        body = {**request.body, "input": open_compactions(items, secret)}
+        body = {
+            **request.body,
+            "input": open_compactions(before, secret) + open_compactions(items, secret, request.body),
+        }
         if self.keeps(request):
             body |= _with_state(request.body)
         return serve.ResolvedRequest(replace(request, body=body), own)
