@@ -7,6 +7,7 @@ requests and answers are deleted that are older than the policy of their team wa
 from __future__ import annotations
 import asyncio
 import logging
+import math
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import replace
@@ -19,10 +20,10 @@ from partstream.server.application import Providers, ServingApp, named_providers
 from partstream.server.clients import Caller, key_places
 from partstream.server.requests import RequestFailedError, endpoints_of
 from partstream.server.settings import OwnerReply, OwnerRequest
-from partstream_hub.admission import HubAdmission, RateGate, TooFast, budget_document, too_fast
+from partstream_hub.admission import HubAdmission, budget_document
 from partstream_hub.authentication import HubAuthenticator, code_digest, new_key
 from partstream_hub.budgets import HubWorker
-from partstream_hub.directory import Owner, OwnerKind, Policy, RateLimits
+from partstream_hub.directory import Policy
 from partstream_hub.hub import Hub, HubLife, HubSettings
 from partstream_hub.page.routes import HubPage
 from partstream_hub.policy import HubPolicy, loaded_policy
@@ -97,9 +98,10 @@ ME: Final = "/hub/v1/me"
 JOIN: Final = "/hub/v1/join"
 
 _NO_STORE: Final = ("cache-control", "no-store")
-_JOINING: Final = Owner(OwnerKind.TEAM, "joining")
-_JOINS: Final = RateLimits(requests_per_minute=120, concurrent_answers=4)
-"""How often strangers may try codes, each of which is asked of the database."""
+_LOOK_SECONDS: Final = 0.5
+"""How often the database is asked at most which codes there are."""
+_MOST_WAITING: Final = 64
+"""The most tries of unknown codes that wait for that."""
 _MOST_BYTES: Final = 4096
 _KNOWN_SECONDS: Final = 5.0
 """How long a new key waits until this worker knows it."""
@@ -109,7 +111,10 @@ class _HubRoutes:
     def __init__(self, application: ServingApp, hub: Hub) -> None:
         self._application = application
         self._hub = hub
-        self._gate = RateGate()
+        self._codes: set[bytes] = set()
+        self._looked_at = -math.inf
+        self._looking = asyncio.Lock()
+        self._waiting = 0
 
     async def me(self, _request: OwnerRequest, caller: Caller) -> OwnerReply:
         """Who asks, which models there are for him, and what is left of his budgets."""
@@ -132,21 +137,44 @@ class _HubRoutes:
         """A key for a code, which is worth nothing afterwards. Every code that gives none looks the same."""
         code = request.json().get("code")
         digest = code_digest(code) if isinstance(code, str) else None
-        if digest is None:
+        if digest is None or not await self._takes(digest):
             raise _no_code()
-        found = self._gate.enter([(_JOINING, _JOINS)], 0, 1, asyncio.get_running_loop().time())
-        if isinstance(found, TooFast):
-            raise too_fast(found, "again later")
-        try:
-            made = new_key()
-            key = await self._store(lambda store: store.join(digest, made.id, made.digest))
-        finally:
-            found.end(0)
+        made = new_key()
+        key = await self._store(lambda store: store.join(digest, made.id, made.digest))
         if key is None:
             raise _no_code()
         await self._until_known(key.id)
         said = {"key": made.secret.reveal(), "key_id": key.id, "person": key.person, "expires_at": key.expires_at}
         return OwnerReply.json(said, 200, _NO_STORE)
+
+    async def _takes(self, digest: bytes) -> bool:
+        """Whether there is a code now. It is forgotten by that: whoever tries it again waits for the next look.
+
+        All unknown codes together cost a look now and then, whoever tries them: no rate of strangers, which the person
+        with the right link would have to share with them, guards the database.
+
+        Raises:
+            RequestFailedError: The database cannot be asked, or many unknown codes wait to be looked for.
+        """
+        loop = asyncio.get_running_loop()
+        if digest not in self._codes:
+            if self._waiting >= _MOST_WAITING:
+                said = "many codes are being tried now; try again"
+                raise RequestFailedError(ServedFailure(FailureKind.OVERLOADED, said, retry_after=1.0))
+            came = loop.time()
+            self._waiting += 1
+            try:
+                async with self._looking:
+                    if self._looked_at <= came:
+                        await asyncio.sleep(self._looked_at + _LOOK_SECONDS - came)
+                        begins = loop.time()
+                        self._codes = await self._store(lambda store: store.join_codes())
+                        self._looked_at = begins
+            finally:
+                self._waiting -= 1
+        is_there = digest in self._codes
+        self._codes.discard(digest)
+        return is_there
 
     async def _until_known(self, key_id: str) -> None:
         """Waits until this worker knows a new key, and the others too: who gets a key uses it at once."""

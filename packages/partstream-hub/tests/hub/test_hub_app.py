@@ -28,12 +28,14 @@ from partstream_hub.directory import (
     RateLimits,
     RevokeKey,
 )
+from partstream_hub.store.store import HubStore
 from partstream_hub.store.values import JoinCode
 from serving.asgi import WAIT, Call, ask, call
 from serving.asgi_socket import Socket
 from serving.wires import WIRES, Wire
 
 if TYPE_CHECKING:
+    from collections.abc import Coroutine
     from pathlib import Path
 
 every_wire = pytest.mark.parametrize("wire", WIRES, ids=lambda wire: wire.name)
@@ -523,6 +525,57 @@ def test_a_code_gives_a_key_once(hub_database: HubDatabase, tmp_path: Path):
             wrong = [await ask(app, "/hub/v1/join", {"code": one}) for one in ("", "psj_" + "A" * 43, 7, None)]
             assert {one.status for one in (again, *wrong)} == {403}
             assert {one.body for one in wrong} == {again.body}
+
+    asyncio.run(run())
+
+
+def test_a_stranger_who_tries_codes_keeps_no_right_link_out_and_asks_the_database_seldom(
+    hub_database: HubDatabase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    asked: list[bytes | None] = []
+    join, look = HubStore.join, HubStore.join_codes
+    monkeypatch.setattr(
+        HubStore, "join", lambda self, digest, *more: (asked.append(digest), join(self, digest, *more))[1]
+    )
+    monkeypatch.setattr(HubStore, "join_codes", lambda self: (asked.append(None), look(self))[1])
+
+    async def run():
+        _, changes = person("ana")
+        async with hub(hub_database, changes, Seller(), tmp_path) as app:
+            store = hub_database.store()
+            tried = 0
+
+            def guess() -> Coroutine[Any, Any, Call]:
+                nonlocal tried
+                tried += 1
+                return ask(app, "/hub/v1/join", {"code": new_code().secret.reveal()})
+
+            for expected in (1, 2, 3):
+                code = new_code()
+                store.add_join_code(JoinCode(code.digest, "ana", store.time() + 60, "laptop"))
+                await asyncio.gather(*(guess() for _ in range(50)))
+                flood = [asyncio.create_task(guess()) for _ in range(300)]
+                await asyncio.sleep(0)
+                joined = await ask(app, "/hub/v1/join", {"code": code.secret.reveal()})
+                assert joined.status == 200
+                assert {one.status for one in await asyncio.gather(*flood)} <= {403, 503}
+                assert [one for one in asked if one is not None][expected - 1 :] == [code.digest]
+            assert (tried, asked.count(None) <= 7) == (1050, True)
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("many", [20])
+def test_of_many_who_use_one_code_at_once_one_gets_a_key(hub_database: HubDatabase, tmp_path: Path, many: int):
+    async def run():
+        _, changes = person("ana")
+        code = new_code()
+        async with hub(hub_database, changes, Seller(), tmp_path) as app:
+            store = hub_database.store()
+            store.add_join_code(JoinCode(code.digest, "ana", store.time() + 60, "laptop"))
+            asked = {"code": code.secret.reveal()}
+            said = await asyncio.gather(*(ask(app, "/hub/v1/join", asked) for _ in range(many)))
+            assert sorted(one.status for one in said) == [200, *[403] * (many - 1)]
 
     asyncio.run(run())
 

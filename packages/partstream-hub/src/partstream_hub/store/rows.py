@@ -681,6 +681,7 @@ _ADD: Final = (
     "INSERT INTO hub_join_codes (digest, person, expires_at, label, key_expires_at, key_models) "
     "VALUES (?, ?, ?, ?, ?, ?)"
 )
+CODES: Final = "SELECT digest FROM hub_join_codes WHERE expires_at > ?"
 _FORGET_OLD: Final = "DELETE FROM hub_join_codes WHERE expires_at <= ?"
 _TAKE: Final = (
     "DELETE FROM hub_join_codes WHERE digest = ? AND expires_at > ? RETURNING person, label, key_expires_at, key_models"

@@ -290,6 +290,12 @@ class HubStore:
         """
         self._engine.run(lambda work: tables.add_join_code(work, code))
 
+    def join_codes(self) -> set[bytes]:
+        """The digests of the codes that can be used now."""
+        return self._engine.run(
+            lambda work: {bytes(one) for (one,) in work.rows(tables.CODES, (work.now(),))}, values.Access.READ
+        )
+
     def join(self, code_digest: bytes, key_id: str, key_digest: bytes) -> Key | None:
         """Makes a key for a code, which is used up by that.
 
