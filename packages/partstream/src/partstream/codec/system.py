@@ -154,16 +154,16 @@ class SharedRoom(Generic[Value]):
 
     def find(self, owner: Hashable, key: Hashable) -> Value | None:
         """A value of an owner, or None; it counts as new again."""
-        values = self._kept.get(owner, {})
-        if key not in values:
+        values = self._kept.get(owner)
+        if values is None or key not in values:
             return None
-        self._kept[owner].move_to_end(key)
+        values.move_to_end(key)
         return values[key][0]
 
     def forget(self, owner: Hashable, key: Hashable) -> None:
         """Forgets a value, if it is kept."""
-        values = self._kept.get(owner, {})
-        if key in values:
+        values = self._kept.get(owner)
+        if values is not None and key in values:
             self._sizes[owner] -= values.pop(key)[1]
             if not values:
                 del self._kept[owner], self._sizes[owner]
