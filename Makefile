@@ -351,7 +351,7 @@ try-%: setup
 # ---- locks ----
 
 # All extras but `ray`, which is half a gigabyte: `make interop TRY=ray` installs it in an environment of its own.
-LOCKED_EXTRAS := conformance fast keyring postgres serve socks telemetry tokens
+LOCKED_EXTRAS := acp conformance fast keyring postgres serve socks telemetry tokens
 COMPILE = VIRTUAL_ENV=$(CURDIR)/$(VENV) $(CURDIR)/$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --upgrade
 # A lock holds what our packages need, without themselves.
 NOT_OURS := $(PACKAGES:%=--no-emit-package %)

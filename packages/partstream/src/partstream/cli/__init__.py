@@ -23,6 +23,7 @@ from partstream.plugins import MissingPackageError, PluginLoadError, added, find
 __all__ = ["COMMANDS", "loading", "main"]
 
 COMMANDS: Final = {
+    "acp": ("partstream-agents", "Answer an editor that speaks the Agent Client Protocol, such as Zed."),
     "add": ("partstream.cli.add", "Add a model server to your file, as a profile."),
     "chat": ("partstream.cli.chat", "Chat with a model on any server that speaks a known protocol."),
     "check": ("partstream-devtools", "Check a recorded stream against the contract."),

@@ -1,0 +1,129 @@
+"""The Agent Client Protocol both ways: our models as agents in editors, and agents of others as models.
+
+`partstream acp my_agent.py` answers an editor on standard input and output (:mod:`partstream_agents.acp.agent`). The
+protocol itself is the business of the official package `agent-client-protocol`, which is imported when it is used.
+
+Here is what both ways share: how messages go as lines of JSON over standard input and output, or over the pipes of a
+program. :class:`Lines` is a transport of the official package that is bounded: its own keeps a line of any length. A
+line that is no JSON object is left out and logged; a longer one than :data:`MOST_LINE` ends the connection, because
+what follows it cannot be told apart. Nothing else is written to where the lines go: what a person's code prints goes to
+standard error.
+"""
+
+from __future__ import annotations
+import asyncio
+import json
+import logging
+import os
+from collections.abc import Awaitable, Callable
+from importlib.util import find_spec
+from typing import Any, Final
+
+from partstream.errors import CallerError
+from partstream.vscode.rpc import Reader, claim_standard_streams
+
+__all__ = ["AcpMissingError", "Lines", "require_acp", "standard_lines"]
+
+
+class AcpMissingError(CallerError):
+    """The official package of the protocol is not installed."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(
+            f"{what} needs the package agent-client-protocol, which is not installed: "
+            "`pip install './packages/partstream-agents[acp]'` in a clone of the repository, or "
+            "`pip install 'agent-client-protocol>=0.12'`"
+        )
+
+
+def require_acp(what: str) -> None:
+    """Looks for the official package without importing it.
+
+    Args:
+        what: What needs it, for the error.
+
+    Raises:
+        AcpMissingError: It is not installed.
+    """
+    if find_spec("acp") is None:
+        raise AcpMissingError(what)
+
+
+# ---- Lines ----
+
+MOST_LINE: Final = 64 * 2**20
+"""The most bytes of a message: a prompt may hold several images."""
+
+_logger = logging.getLogger("partstream.acp")
+
+
+class Lines:
+    """One end of a connection; see `acp.connection.Transport`.
+
+    Args:
+        reader: Has the lines of the peer; made with the limit :data:`MOST_LINE`.
+        write: Writes bytes, and waits while the peer does not read.
+        peer: The name of the peer in the log.
+    """
+
+    def __init__(self, reader: asyncio.StreamReader, write: Callable[[bytes], Awaitable[None]], peer: str) -> None:
+        self._reader = reader
+        self._write = write
+        self._peer = peer
+        self._writing = asyncio.Lock()
+
+    async def send(self, message: dict[str, Any]) -> None:
+        """Writes a message as a line.
+
+        Raises:
+            ConnectionError: The peer has gone.
+        """
+        line = json.dumps(message, separators=(",", ":")).encode() + b"\n"
+        async with self._writing:
+            await self._write(line)
+
+    async def receive(self) -> dict[str, Any] | None:
+        """The next message; None at the end of the connection."""
+        while True:
+            try:
+                line = await self._reader.readuntil(b"\n")
+            except asyncio.IncompleteReadError as end:
+                line = end.partial
+                if not line:
+                    return None
+            except asyncio.LimitOverrunError:
+                _logger.warning("%s wrote a line of more than %d bytes: the connection ends", self._peer, MOST_LINE)
+                return None
+            except ConnectionError:
+                return None
+            if not line.strip():
+                continue
+            try:
+                message = json.loads(line)
+            except (ValueError, RecursionError):
+                message = None
+            if isinstance(message, dict):
+                return message
+            _logger.warning("%s wrote a line of %d bytes that is no message; it was left out", self._peer, len(line))
+
+    async def close(self) -> None:
+        """Does nothing: whoever opened the streams closes them."""
+
+
+def standard_lines() -> Lines:
+    """The lines on standard input and output, which nothing else can use from now on."""
+    reading, writing = claim_standard_streams()
+    loop = asyncio.get_running_loop()
+    reader = asyncio.StreamReader(limit=MOST_LINE)
+    Reader(reading, loop, reader.feed_data, reader.feed_eof).start()
+
+    def write_all(data: bytes) -> None:
+        rest = memoryview(data)
+        while rest:
+            rest = rest[os.write(writing, rest) :]
+
+    async def write(data: bytes) -> None:
+        # A thread: a pipe that nobody reads would hold up the whole event loop, and files are no pipes.
+        await asyncio.to_thread(write_all, data)
+
+    return Lines(reader, write, "the editor")
