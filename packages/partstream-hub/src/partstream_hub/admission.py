@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from partstream.lm.outputs import InboundRequest
     from partstream.server.clients import Caller
     from partstream.server.models import CataloguedModel
+    from partstream.tokens.files import FileBound
     from partstream_hub.budgets import Reservation
     from partstream_hub.directory import BudgetRule, Directory, RateLimits
     from partstream_hub.hub import DirectoryCaller, Hub
@@ -49,6 +50,8 @@ if TYPE_CHECKING:
 _TRUSTED_FACTOR: Final = 2
 _TRUSTED_TOKENS: Final = 64
 """How far the count of an answer may exceed its limit, by estimate, before its upstream plainly keeps none."""
+_LARGE: Final = 64 * 1024
+"""Bytes of files from which on they are read in a thread."""
 _STEP: Final = 256
 """The tokens of output that an answer reserves more at a time, where it has outrun its limit."""
 
@@ -124,12 +127,12 @@ class HubAdmission:
         of_money = next((rule for rule in rules if rule.unit is BudgetUnit.MONEY), None)
         if of_money is not None and price is None:
             raise unpriced(directory, model.id, of_money)
-        bound = self._bound(request, price)
+        bound = await self._bound(request, price)
         begun = begun_row(asking, request, self._hub.settings.clock())
         try:
             reservation, bound = await self._reserve(begun, rules, request, bound)
         except BudgetError as error:
-            raise self._refusal(error, directory) from error
+            raise self._refusal(error, directory, bound.files) from error
         try:
             asked, reported = _within(request, reservation, rules, bound)
         except BaseException:
@@ -155,18 +158,23 @@ class HubAdmission:
         return await worker.reserve(begun, bound.needs(rules)), bound
 
     @staticmethod
-    def _bound(request: AnswerRequest, price: pricing.ChargedPrice | None) -> pricing.RequestBound:
+    async def _bound(request: AnswerRequest, price: pricing.ChargedPrice | None) -> pricing.RequestBound:
         asked, information = request.asked, request.model.information
         wanted, most = pricing.asked_output(asked), information.max_output_tokens
         output = (most if wanted is None else min(wanted, most)) * request.answers
-        given = pricing.wide_bound(information.family, asked)
+        size = pricing.data_size(asked)
+        if size > _LARGE:
+            files = await asyncio.to_thread(pricing.bound_of_files, information.family, asked)
+        else:
+            files = pricing.bound_of_files(information.family, asked)
+        given = pricing.wide_bound(information.family, asked, files)
         if asked.unmapped or asked.dropped:  # it may go on as it came, with what was not read
-            given = max(given, request.size - pricing.data_size(asked))
-        return pricing.RequestBound(given, output, None if price is None else price.highest)
+            given = max(given, request.size - size + files.tokens)
+        return pricing.RequestBound(given, output, None if price is None else price.highest, files)
 
-    def _refusal(self, error: BudgetError, directory: Directory) -> RequestFailedError:
+    def _refusal(self, error: BudgetError, directory: Directory, files: FileBound) -> RequestFailedError:
         if isinstance(error, BudgetSpentError):
-            return RequestFailedError(_spent(error, self._contact(directory)))
+            return RequestFailedError(_spent(error, self._contact(directory), files))
         wait = error.retry_after if isinstance(error, BudgetsUnreachableError) else None
         return RequestFailedError(ServedFailure(FailureKind.OVERLOADED, str(error), retry_after=wait))
 
@@ -359,7 +367,7 @@ _MOST_ADMINS: Final = 3
 _EACH: Final = {Period.DAY: " a day", Period.WEEK: " a week", Period.MONTH: " a month", Period.TOTAL: " in all"}
 
 
-def _spent(error: BudgetSpentError, contact: str) -> ServedFailure:
+def _spent(error: BudgetSpentError, contact: str, files: FileBound) -> ServedFailure:
     rule, unit = error.rule, error.rule.unit
     reserved = f" and {amount_text(unit, error.reserved)} reserved by running answers" if error.reserved else ""
     left = max(0, error.limit - error.spent - error.reserved)
@@ -367,10 +375,11 @@ def _spent(error: BudgetSpentError, contact: str) -> ServedFailure:
     if error.resets_at is not None:
         at = datetime.fromtimestamp(error.resets_at, ZoneInfo(rule.time_zone))
         resets = f"it resets {at:%Y-%m-%d %H:%M} {rule.time_zone}"
+    of_files = f", because its files can take {files.tokens:,} tokens ({files.why})" if files.tokens else ""
     said = (
         f"the budget of {rule.owner} does not cover this request: {amount_text(unit, error.spent)} spent{reserved} of "
         f"{amount_text(unit, error.limit)}{_EACH[rule.period]}, {amount_text(unit, left)} left, and it needs at "
-        f"least {amount_text(unit, error.least)}; {resets}; for more, ask {contact}"
+        f"least {amount_text(unit, error.least)}{of_files}; {resets}; for more, ask {contact}"
     )
     document = budget_document(rule, error.limit, error.spent, error.reserved, error.resets_at)
     return ServedFailure(FailureKind.SPENT_BUDGET, said, fields={"budget": document})

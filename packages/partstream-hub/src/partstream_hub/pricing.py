@@ -6,13 +6,14 @@ estimate of what was sent and seen, and marked as one.
 
 Before an answer begins, its bound says what it can take at most. A token of text has at least one byte in every
 vocabulary that falls back on bytes, so the bytes of a request bound its input without a tokenizer; where a tokenizer of
-the model's own vocabulary is installed, its count with a margin is a closer bound. The output is bounded by the limit
+the model's own vocabulary is installed, its count with a margin is a closer bound. What files take at most is in
+:mod:`partstream.tokens.files`. The output is bounded by the limit
 that is sent, and an :class:`AnswerMeter` counts answers of upstreams that may keep no limit.
 """
 
 from __future__ import annotations
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import astuple, replace
 from decimal import ROUND_CEILING, Decimal
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -21,11 +22,21 @@ from partstream.codec.checks import MOST_DOLLARS, as_amount, as_count
 from partstream.codec.json_codec import dumps
 from partstream.conversation.media import MediaKind, read_media
 from partstream.lm.outputs import InboundRequest, Outcome
-from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, Usage, row_of_class
+from partstream.lm.parts import (
+    DataPart,
+    TextPart,
+    ThinkingPart,
+    ToolCallPart,
+    ToolResultPart,
+    Usage,
+    is_mark,
+    row_of_class,
+)
 from partstream.runtime.progress import thinking_text
 from partstream.server.settings import EndedAnswer, StopAnswer
 from partstream.tokens import MessageCounter
 from partstream.tokens.families import CountSource
+from partstream.tokens.files import FileBound, file_bound, most_input
 from partstream_hub.amounts import Need, nanodollars
 from partstream_hub.directory import MOST_AMOUNT, BudgetRule, BudgetUnit, Directory, ModelPrice
 
@@ -224,11 +235,13 @@ class RequestBound(NamedTuple):
 
     Attributes:
         price: The highest prices that may hold for it; None where no budget counts money.
+        files: What files take of the input, and why.
     """
 
     input_tokens: int
     output_tokens: int
     price: ModelPrice | None
+    files: FileBound = FileBound(0, "")
 
     def amount(self, rule: BudgetRule, output_tokens: int) -> int:
         """What the request takes of a budget at most, with this much output."""
@@ -370,31 +383,50 @@ _TOOLS: Final = 1024
 _TOOL: Final = 64
 """Tokens that servers add around a request, a message, all tools (a prompt of their own) and each tool."""
 _CALL: Final = 32
-_FACTOR: Final = 2
-"""By how much an image or a file may exceed its estimate."""
-_FILE: Final = 1024
+_FILE: Final = 64
+"""Tokens around a file, beside its name."""
 _MARGIN: Final = 1.05
 """What a server adds to the text that a tokenizer counts, beside the tokens above."""
 
 
-def wide_bound(family: str, asked: InboundRequest) -> int:
-    """The most tokens of a request by its bytes; takes microseconds."""
-    counter = MessageCounter(family)
-    total = _REQUEST + _around(asked)
+def wide_bound(family: str, asked: InboundRequest, files: FileBound | None = None) -> int:
+    """The most tokens of a request by its bytes; takes microseconds.
+
+    Args:
+        files: What :func:`bound_of_files` says of it, where that is known.
+    """
+    total = _REQUEST + _around(asked) + (files or bound_of_files(family, asked)).tokens
     for message in asked.messages:
-        for part in message.content:
-            total += row_of_class(_BOUNDS, part)(counter, part)
+        total += sum(row_of_class(_BOUNDS, part)(part) for part in message.content)
     for tool in asked.options.tools:
         schema = {} if tool.input_schema is None else tool.input_schema
         total += _length(tool.name) + _length(tool.description) + len(dumps(schema))
     return total + _of_format(asked)
 
 
+def bound_of_files(family: str, asked: InboundRequest) -> FileBound:
+    """The most tokens of all files of a request, and why the dearest takes as many. Reads large files whole."""
+    bounds = [FileBound(0, "")]
+    for part in _files_of(asked):
+        media = read_media(part)
+        if media.kind is not MediaKind.TEXT:
+            bounds.append(file_bound(family, media.media_type, None if media.url else part.data))
+    return FileBound(min(sum(one.tokens for one in bounds), most_input(family)), max(bounds).why)
+
+
 def data_size(asked: InboundRequest) -> int:
     """The bytes that the files of a request take in its body: four characters of base64 for three bytes."""
-    parts = (part for message in asked.messages for part in message.content)
-    results = (inner for part in parts for inner in (part.content if isinstance(part, ToolResultPart) else (part,)))
-    return sum(len(part.data) // 3 * 4 for part in results if isinstance(part, DataPart))
+    return sum(len(part.data) // 3 * 4 for part in _files_of(asked))
+
+
+def _files_of(asked: InboundRequest) -> Iterator[DataPart]:
+    parts = [part for message in asked.messages for part in message.content]
+    while parts:
+        part = parts.pop()
+        if isinstance(part, ToolResultPart):
+            parts += part.content
+        elif isinstance(part, DataPart) and not is_mark(part.mime_type):  # marks of the host are never sent
+            yield part
 
 
 def close_bound(family: str, asked: InboundRequest, counters: Counters) -> int | None:
@@ -426,31 +458,25 @@ def _length(text: str | bytes) -> int:
     return len(text.encode(errors="surrogatepass"))
 
 
-def _of_thinking(_counter: MessageCounter, part: ThinkingPart) -> int:
+def _of_thinking(part: ThinkingPart) -> int:
     text: Any = part.value
     return sum(map(_length, [text] if isinstance(text, str) else text)) + len(dumps(part.metadata or {}))
 
 
-def _of_result(counter: MessageCounter, part: ToolResultPart) -> int:
-    inner = sum(row_of_class(_BOUNDS, one)(counter, one) for one in part.content)
-    return _CALL + _length(part.call_id) + inner
-
-
-def _of_data(counter: MessageCounter, part: DataPart) -> int:
-    media = read_media(part)
-    if media.kind is MediaKind.TEXT:
-        return _length(media.text)
-    return _FACTOR * counter.count_part(part).tokens + _FILE
+def _of_data(part: DataPart) -> int:
+    return _FILE + _length(read_media(part).text) + len(read_media(part).url)
 
 
 _BOUNDS: Final[dict[type[MessagePart], Callable[..., int]]] = {
-    TextPart: lambda _, part: _length(part.value),
+    TextPart: lambda part: _length(part.value),
     ThinkingPart: _of_thinking,
-    ToolCallPart: lambda _, part: _CALL + _length(part.call_id) + _length(part.name) + len(dumps(part.input)),
-    ToolResultPart: _of_result,
+    ToolCallPart: lambda part: _CALL + _length(part.call_id) + _length(part.name) + len(dumps(part.input)),
+    ToolResultPart: lambda part: (
+        _CALL + _length(part.call_id) + sum(row_of_class(_BOUNDS, one)(one) for one in part.content)
+    ),
     DataPart: _of_data,
 }
-"""How the tokens of a part are bounded, by its class."""
+"""How the tokens of a part are bounded, by its class; those of files by :func:`bound_of_files`."""
 
 
 # ---- The limit of the output ----

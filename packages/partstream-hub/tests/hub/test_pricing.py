@@ -207,6 +207,33 @@ def test_a_close_bound_is_never_wider_than_the_bytes_and_never_below_the_count(t
     assert OneByte().count(text) <= close <= wide_bound("mine", asked)
 
 
+FILES = {
+    "a page six hundred times": (
+        b"%PDF-1.7 1 0 obj<</Pages 2 0 R>>endobj 2 0 obj<</Kids[" + b"3 0 R " * 600 + b"]>>endobj 3 0 obj<<>>endobj",
+        "application/pdf",
+        600 * 1500,
+    ),
+    "an encrypted document": (b"%PDF-1.7 1 0 obj<</Encrypt 2 0 R>>endobj", "application/pdf", 600 * 1500),
+    "a document behind an address": (b"https://files.example/a.pdf", "text/uri-list", 600 * 1500),
+    "sound behind an address": (b"https://files.example/a", "text/uri-list;type=audio/*", 600 * 1500),
+    "an hour of sound": (bytes(3_600_000), "audio/mpeg", 3600 * 32),
+    "a video": (bytes(1000), "video/mp4", 600 * 1500),
+    "an image behind an address": (b"https://files.example/a.png", "text/uri-list", 1568),
+    "unknown bytes": (b"\x00\x01" * 50_000, "application/octet-stream", 100_000),
+}
+
+
+@one_test_for("name", list(FILES))
+def test_the_bound_of_a_request_holds_for_its_files_also_within_results(name: str):
+    data, media_type, least = FILES[name]
+    part = DataPart(data, media_type)
+    for content in ([part], [ToolResultPart("c", [part])]):
+        asked = InboundRequest(
+            model="m", messages=(ChatMessage.user(content),), options=RequestOptions(), stream=True, body={}
+        )
+        assert wide_bound("claude", asked) >= least
+
+
 def test_there_is_no_close_bound_where_something_is_estimated():
     counters = Counters(())
     asked = InboundRequest("m", (ChatMessage.user("Hi"),), RequestOptions())

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partstream.tokens.families import IMAGE_COSTS, Dimensions, image_cost_of, read_dimensions
+from partstream.tokens.files import IMAGE_COSTS, Dimensions, image_cost_of, read_dimensions
 from rows import one_test_for
 
 

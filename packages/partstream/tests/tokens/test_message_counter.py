@@ -7,7 +7,8 @@ import pytest
 
 from partstream import ChatMessage, DataPart, TextPart, ThinkingPart, Tool, ToolCallPart, ToolResultPart
 from partstream.tokens import NO_TOKENS, Counters, CountSource, MessageCounter, TokenCount, estimate_text, vocabulary_of
-from partstream.tokens.families import estimate_file_tokens, overheads_of
+from partstream.tokens.families import overheads_of
+from partstream.tokens.files import estimate_file_tokens
 from rows import one_test_for
 
 PNG = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR" + struct.pack(">II", 1024, 1024)

@@ -30,7 +30,7 @@ from zlib import adler32
 from partstream.codec.json_codec import dumps, loads
 from partstream.conversation.media import MediaKind, read_media
 from partstream.lm import parts
-from partstream.tokens import families
+from partstream.tokens import families, files
 
 if TYPE_CHECKING:
     from partstream.lm.cancellation import Event
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from partstream.lm.provider import LanguageModelChatInformation
     from partstream.tokens.ledger import Ledger
 
-_UNREADABLE_IMAGE: Final = families.Dimensions(1024, 1024)
+_UNREADABLE_IMAGE: Final = files.Dimensions(1024, 1024)
 """The assumed size of an image whose header cannot be read."""
 
 _CHARACTERS_OF_HIDDEN_THINKING: Final = 4 / 3 * 4
@@ -62,7 +62,7 @@ class MessageCounter:
         self._counter_version = "" if counters is None else counters.version_of(family)
         self._vocabulary = families.vocabulary_of(family)
         self._overheads = families.overheads_of(family)
-        self._image_cost = families.image_cost_of(family)
+        self._image_cost = files.image_cost_of(family)
 
     @property
     def source(self) -> families.CountSource:
@@ -117,7 +117,7 @@ class MessageCounter:
 
     def count_image(self, data: bytes) -> families.TokenCount:
         """The tokens of an encoded image; always an estimate, because a provider may scale the image first."""
-        found = families.read_dimensions(data)
+        found = files.read_dimensions(data)
         return families.TokenCount(self._image_cost.tokens(found or _UNREADABLE_IMAGE), families.CountSource.ESTIMATED)
 
 
@@ -151,7 +151,7 @@ def _count_data(counter: MessageCounter, part: parts.DataPart) -> families.Token
         return counter.count_image(b"" if media.url else part.data)
     if media.url:
         return counter.count_text(media.url)
-    tokens = families.estimate_file_tokens(counter.family, media.media_type, part.data)
+    tokens = files.estimate_file_tokens(counter.family, media.media_type, part.data)
     return families.TokenCount(tokens, families.CountSource.ESTIMATED)
 
 
