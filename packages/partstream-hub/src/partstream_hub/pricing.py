@@ -33,7 +33,7 @@ from partstream.lm.parts import (
     row_of_class,
 )
 from partstream.runtime.progress import thinking_text
-from partstream.server.settings import EndedAnswer, StopAnswer
+from partstream.server.settings import EndedAnswer, HeldText, StopAnswer
 from partstream.tokens import MessageCounter
 from partstream.tokens.families import CountSource
 from partstream.tokens.files import FileBound, file_bound, most_input
@@ -177,7 +177,9 @@ def taken_by(ended: EndedAnswer, family: str, price: ChargedPrice | None) -> Ans
     if given is None:
         given = counter.count_request(ended.asked.messages, ended.asked.options.tools).tokens
     if written is None:
-        written = round(sum(counter.count_part(part).tokens for part in ended.answer().content) * ended.length)
+        said = ended.answer().content
+        written = round(sum(counter.count_part(part).tokens for part in said) * ended.length)
+        written += max(0, ended.held - sum(map(_size_before, said))) // _CHARACTERS
     estimated = Usage(given, written, given + written)
     return AnswerCharge(estimated, _cost(ended, estimated, price, is_estimated=True), True)
 
@@ -207,11 +209,18 @@ def _sum(rows: Iterable[UsageRow]) -> Usage | None:
 
 
 def _took_nothing(ended: EndedAnswer) -> bool:
-    """Whether the upstream refused the request, or could not be reached: that is not billed. One that was silent until
-    its time was over has read the prompt."""
+    """Whether the upstream refused the request, or could not be reached: that is not billed. One that has said anything
+    of an answer, or was silent until its time was over, has read the prompt."""
     observation = ended.observation
-    has_failed = observation.outcome is Outcome.FAILED
-    return has_failed and observation.first_part_after is None and observation.error != _TIMED_OUT
+    is_silent = observation.first_part_after is None and not ended.held
+    return observation.outcome is Outcome.FAILED and is_silent and observation.error != _TIMED_OUT
+
+
+def _size_before(part: MessagePart) -> int:
+    """How many characters of a part came before it was one, at most."""
+    if isinstance(part, ToolCallPart):
+        return len(dumps(part.input))
+    return len(dumps(part.metadata)) if isinstance(part, ThinkingPart) and part.metadata else 0
 
 
 def _cost(ended: EndedAnswer, usage: Usage, price: ChargedPrice | None, *, is_estimated: bool) -> int | None:
@@ -286,8 +295,9 @@ def shrunk(bound: RequestBound, reservation: Reservation, rules: Iterable[Budget
 
 BUDGET_SPENT: Final = StopAnswer("budget_spent")
 
-_SAFE_CHARACTERS: Final = 3
-"""Characters of a token of plain text at least, on average: until as many were written, nothing has to be counted."""
+_CHARACTERS: Final = 3
+"""Characters of a token of plain text at least, on average: until as many were written, nothing has to be counted. What
+is no part yet is not kept, and counts by them."""
 _BYTES_A_DATA_TOKEN: Final = 16
 """Bytes of an image or a file for one token."""
 
@@ -306,7 +316,7 @@ class AnswerMeter:
             because it may be faster. None for nothing beyond what is reserved.
     """
 
-    __slots__ = ("_asked", "_count", "_left", "_owed", "_step", "_texts", "_tokens", "_top_up", "_unanswered")
+    __slots__ = ("_asked", "_count", "_held", "_left", "_owed", "_step", "_texts", "_tokens", "_top_up", "_unanswered")
 
     def __init__(
         self,
@@ -324,22 +334,32 @@ class AnswerMeter:
         self._top_up = top_up
         self._count = count
         self._asked = 0
+        self._held = 0  # characters that were counted before they were a part
         self._texts: list[str] = []
 
-    def reported(self, part: ResponsePart) -> StopAnswer | None:
-        """Takes a part; says that the answer must end with it if nothing is left."""
+    def reported(self, part: ResponsePart | HeldText) -> StopAnswer | None:
+        """Takes a part, or what came before it was one; says that the answer must end with it if nothing is left."""
         if isinstance(part, TextPart):  # nearly all are
             text = part.value
         elif isinstance(part, ThinkingPart):
             text = thinking_text(part)
         elif isinstance(part, ToolCallPart):
-            text = part.name + bytes(dumps(part.input)).decode(errors="replace")
+            arguments = bytes(dumps(part.input)).decode(errors="replace")
+            known = min(self._held, len(arguments))
+            self._held -= known
+            text = part.name + arguments[known:]
+        elif isinstance(part, HeldText):
+            before = self._held // _CHARACTERS
+            self._held += part.characters
+            self._tokens -= self._held // _CHARACTERS - before
+            self._left -= part.characters
+            return None if self._left > 0 else self._look()
         else:
             self._tokens -= len(part.data) // _BYTES_A_DATA_TOKEN
             return self._look()
         self._texts.append(text)
         # Other letters than ASCII take a token each at most in the texts that there are.
-        self._left -= len(text) if text.isascii() else _SAFE_CHARACTERS * len(text)
+        self._left -= len(text) if text.isascii() else _CHARACTERS * len(text)
         return None if self._left > 0 else self._look()
 
     def _look(self) -> StopAnswer | None:
@@ -372,7 +392,7 @@ class AnswerMeter:
 
     def _until_look(self) -> int:
         """The characters until which nothing has to be counted nor asked for."""
-        return _SAFE_CHARACTERS * (self._tokens - self._step if self._tokens > self._step else self._tokens)
+        return _CHARACTERS * (self._tokens - self._step if self._tokens > self._step else self._tokens)
 
 
 # ---- The bound of the input ----

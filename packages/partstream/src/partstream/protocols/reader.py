@@ -69,6 +69,8 @@ class StreamReader:
     Attributes:
         started: Whether an event was read.
         ending: Whether the wire has said that the end is near: what still comes, comes at once.
+        held: How many characters of the answer gave no part when they came: of arguments, of signatures, of events that
+            are not known.
 
     Example:
         >>> from partstream import StreamReader
@@ -106,6 +108,7 @@ class StreamReader:
         reader = row.read_response()
         self.started = False
         self.ending = False
+        self.held = 0
         self._marked = False  # whether a mark has said so
         self._whole = False
         self._row = row
@@ -121,6 +124,7 @@ class StreamReader:
         self._decode = make_decoder()
         self._halves = Halves()
         self._learner = DeltaLearner(reader.deltas)
+        self._places = reader.deltas.places
         self._fast_path = _NO_FAST_PATH  # for the data of events like the last one
         self._read_chunk: _ReadText | None = None  # the same for chunks that are one such event
         self._emit_more = _NO_FAST_PATH[2]
@@ -155,6 +159,8 @@ class StreamReader:
                 outputs: list[StreamOutput] = []
                 self._emit_more(text, outputs)
                 self._unused = 0
+                if not outputs:
+                    self.held += len(text)
                 return outputs if self._head is None else self._explained(outputs)
         if self._finder is not None:
             # All bytes so far are read once the protocol is found.
@@ -272,8 +278,11 @@ class StreamReader:
         read, usual_name, emit = self._fast_path
         for name, data in events:
             if read is not None and name == usual_name and (text := read(data)):
+                before = len(outputs)
                 emit(text, outputs)
                 self._unused = 0
+                if len(outputs) == before:
+                    self.held += len(text)
                 continue
             try:
                 goes_on = self._read_event(name, data, outputs)
@@ -296,6 +305,15 @@ class StreamReader:
             self._leave_fast_path()
             self._count_halves(outputs)
         return goes_on
+
+    def _size_without_part(self, event: dict[str, Any], kind: object, size: int, *, is_unknown: bool) -> int:
+        """The characters of an event that gave no part: of a delta, its texts; of what is not known, a quarter of its
+        bytes, because most of them may be names. Other events that are known repeat what was said, or say nothing."""
+        places = self._places.get(kind, ()) if isinstance(kind, str) else ()
+        texts = [event[field] for field in dict.fromkeys(place[0] for place in places) if field in event]
+        if texts and not is_unknown:
+            return _size_of_texts(texts)
+        return size // 4 if is_unknown or "" in self._places else 0
 
     def _read_whole_event(self, name: bytes, data: bytes, outputs: list[StreamOutput]) -> bool:  # noqa: C901 - in order
         self._leave_fast_path()
@@ -323,8 +341,10 @@ class StreamReader:
             if name and tag not in event:  # a server-sent event may name its kind in its own field alone
                 event[tag] = name.decode(errors="replace")
             kind = event.get(tag)
-        stream = self._stream
+        stream, before = self._stream, len(outputs)
         stream.feed_into(event, outputs)
+        if len(outputs) == before or type(outputs[-1]) is Unmapped:
+            self.held += self._size_without_part(event, kind, len(data), is_unknown=len(outputs) > before)
         if self._ending_stream is not None:
             self.ending = self._marked or self._ending_stream.ending
         if not stream.finished and self._unused < _MOST_UNUSED:
@@ -427,6 +447,20 @@ class _Hole(NamedTuple):
 
     before: bytes
     letters: bytes = b""
+
+
+def _size_of_texts(value: object) -> int:
+    """The characters of all texts within a JSON value."""
+    size, rest = 0, [value]
+    while rest:
+        one = rest.pop()
+        if isinstance(one, str):
+            size += len(one)
+        elif isinstance(one, dict):
+            rest += one.values()
+        elif isinstance(one, list):
+            rest += one
+    return size
 
 
 class DeltaLearner:

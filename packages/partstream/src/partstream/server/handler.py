@@ -64,6 +64,7 @@ from partstream.server.settings import (
     AnswerRequest,
     CurrentAnswer,
     EndedAnswer,
+    HeldText,
     Lifetimes,
     OwnerRequest,
     OwnerRoute,
@@ -78,7 +79,7 @@ from partstream.server.stored import (
     stored_reply,
 )
 from partstream.tokens.records import USAGE_ROWS, UsageRow
-from partstream.upstream.context import CAPTURE, DROPPED, AnswerTap, run_until_cancelled
+from partstream.upstream.context import CAPTURE, DROPPED, RECEIVED, AnswerTap, run_until_cancelled
 from partstream.upstream.forwarding import SEALING_HEADER, value_at
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ if TYPE_CHECKING:
         StoredRoute,
         WireRequest,
     )
-    from partstream.server.settings import AnswerTrace, Permit, ServerOverrides, ServingSettings, StartTrace
+    from partstream.server.settings import AnswerTrace, Permit, Reported, ServerOverrides, ServingSettings, StartTrace
     from partstream.upstream.context import TapSource
     from partstream.upstream.forwarding import RawRequest
 
@@ -349,6 +350,8 @@ class RequestHandler:
     _is_over = False  # the end of the response is written, or its client has left
     _was_asked = False  # the provider
     _is_usage_counted = False
+    _held = 0  # characters that came before they were a part, or never became one
+    _reported: Reported | None = None
     _origin_headers: tuple[tuple[str, str], ...] = ()
     _asked: InboundRequest | None = None
     _model: CataloguedModel | None = None
@@ -835,17 +838,22 @@ class RequestHandler:
         """What looks at each part after it is written."""
         if self._capture is not None:
             yield self._capture.part
-        reported = None if self._permit is None else self._permit.reported
-        if reported is None:
-            return
+        self._reported = None if self._permit is None else self._permit.reported
+        if self._reported is not None:
+            yield self._look
 
-        def look(part: ResponsePart) -> None:
-            if (stop := reported(part)) is not None:  # as one that has reached its longest length
-                reason = FinishReason(UnifiedFinishReason.LENGTH, stop.reason)
-                usage = None if self._progress is None else self._progress.usage
-                self._end_early(Finish(Outcome.INCOMPLETE, reason, usage))
+    def _look(self, part: ResponsePart | HeldText) -> None:
+        """Ends the response where the permit says so, as one that has reached its longest length."""
+        if self._reported is not None and (stop := self._reported(part)) is not None:
+            reason = FinishReason(UnifiedFinishReason.LENGTH, stop.reason)
+            usage = None if self._progress is None else self._progress.usage
+            self._end_early(Finish(Outcome.INCOMPLETE, reason, usage))
 
-        yield look
+    def _take_held(self, characters: int) -> None:
+        """Takes what an upstream has said before it is a part."""
+        self._held += characters
+        if not self._is_over:
+            self._look(HeldText(characters))
 
     async def _pump(self, *, generates: bool) -> None:
         """Starts the provider, and hands the bytes to the client until the reply is over."""
@@ -895,6 +903,7 @@ class RequestHandler:
         CAPTURE.set(self._capture)
         DROPPED.set(None if self._current is None else self._current.report_dropped)
         USAGE_ROWS.set(self._usage_rows)
+        RECEIVED.set(None if self._permit is None else self._take_held)
         try:
             with nullcontext() if self._trace is None else self._trace.calling(model.provider_name, model.id):
                 try:
@@ -1144,4 +1153,7 @@ class RequestHandler:
         progress = self._progress
         kept = AnswerExcerpt() if progress is None else progress.kept
         usage, rows = (None if progress is None else progress.usage), tuple(self._usage_rows)
-        settled(permit, EndedAnswer(observation, asked, self._was_asked, usage, rows, kept.message, kept.length))
+        settled(
+            permit,
+            EndedAnswer(observation, asked, self._was_asked, usage, rows, kept.message, kept.length, self._held),
+        )

@@ -15,7 +15,7 @@ import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextvars import ContextVar
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias
 
 from partstream.codec.checks import BOOLEAN, Expectation, check_fields, dataclass, field, instance_of, optional
 from partstream.codec.json_codec import dumps
@@ -295,6 +295,13 @@ class StopAnswer:
     reason: str
 
 
+class HeldText(NamedTuple):
+    """Some characters of a response that have come and are no part yet: of the arguments of a call, of a signature, of
+    an event that is not known."""
+
+    characters: int
+
+
 @dataclass(frozen=True, slots=True)
 class EndedAnswer:
     """A response that was admitted, once it is over.
@@ -307,6 +314,7 @@ class EndedAnswer:
         kept: What the upstreams that the provider asked have entered into the ledger.
         answer: Makes the message of the parts that were reported; of a long response its beginning.
         length: The ratio of the length of all parts to that of `answer`.
+        held: How many characters came before they were a part, or never became one.
     """
 
     observation: AnswerObservation
@@ -316,11 +324,12 @@ class EndedAnswer:
     kept: tuple[UsageRow, ...]
     answer: Callable[[], ChatMessage]
     length: float
+    held: int = 0
 
 
-Reported: TypeAlias = "Callable[[ResponsePart], StopAnswer | None]"
-"""Looks at a part that was written to the client; decides whether the response must end after it. Called for every part
-in the event loop, so it has to be quick and must not raise."""
+Reported: TypeAlias = "Callable[[ResponsePart | HeldText], StopAnswer | None]"
+"""Looks at a part that was written to the client, and at what came before it was one; decides whether the response must
+end after it. Called for each in the event loop, so it has to be quick and must not raise."""
 
 
 class Permit(Protocol):

@@ -166,6 +166,13 @@ def report_dropped(paths: Iterable[str]) -> None:
         take(paths)
 
 
+# ---- What comes before it is a part ----
+
+RECEIVED: Final[ContextVar[Callable[[int], object] | None]] = ContextVar("partstream_received", default=None)
+"""Takes the number of characters of an answer that have come and are no part yet, or never become one; a host that
+meters answers sets it in the task that asks."""
+
+
 # ---- Logs and attempts ----
 
 

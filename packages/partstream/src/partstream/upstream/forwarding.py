@@ -448,6 +448,11 @@ class LookingReader:
         self._is_document = False
         self._passes = True
 
+    @property
+    def held(self) -> int:
+        """How many characters of the answer gave no part when they came."""
+        return self._reader.held
+
     def responded(self, status: int, headers: Mapping[str, str], redactor: Redactor, *, fits: bool) -> None:
         """Takes the head of the answer, what removes the secrets of its request, and whether the client gets the bytes:
         some servers give a stream where a document was asked for, or the other way round."""

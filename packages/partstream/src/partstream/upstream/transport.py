@@ -46,7 +46,7 @@ from partstream.errors import (
 from partstream.lm.outputs import Finish, PausingStream, StreamOptions, StreamOutput, Unmapped
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.reader import ReadStep, StreamReader, Tap
-from partstream.upstream.context import TRACE, current_capture, is_traced
+from partstream.upstream.context import RECEIVED, TRACE, current_capture, is_traced
 from partstream.upstream.forwarding import EventBorders, KeptReply, LookingReader, RawRefusal, returned_headers
 from partstream.upstream.http import HTTPAnswer, OutboundHTTPRequest, UpstreamHTTP
 from partstream.upstream.http_errors import (
@@ -203,6 +203,7 @@ class Transport:
         """Reads a stream to its end, or to a pause."""
         now, next_piece = asyncio.get_running_loop().time, answer.next_piece()
         deadlines = waits.deadlines
+        take, tells_all = _telling(reader, take), exchange.passage is not None or RECEIVED.get() is not None
         outputs: list[StreamOutput] = []
         while not exchange.is_over(reader):
             failure: UpstreamError | None = None
@@ -221,8 +222,7 @@ class Transport:
                 deadlines.arrived(now(), events=reader.started, ending=reader.failing or reader.ending)
             else:
                 outputs = _ended(reader, answer.url)
-            is_told = outputs or exchange.passage is not None
-            if is_told and (waiting := take(redacted_outputs(outputs, answer))) is not None:
+            if (outputs or tells_all) and (waiting := take(redacted_outputs(outputs, answer))) is not None:
                 await waiting
                 deadlines.resumed(now())
         last = outputs[-1] if outputs else None
@@ -269,6 +269,22 @@ class Transport:
         except TimeoutError:
             failure = waits.deadlines.error()
         raise failure
+
+
+def _telling(reader: AnswerReader, take: Take) -> Take:
+    """The same, and a host that meters the answer hears before of what came with the outputs and is no part yet."""
+    if (take_held := RECEIVED.get()) is None:
+        return take
+    held = 0
+
+    def tell(outputs: list[StreamOutput]) -> Awaitable[object] | None:
+        nonlocal held
+        more, held = reader.held - held, reader.held
+        if more:
+            take_held(more)
+        return take(outputs)
+
+    return tell
 
 
 def _broken(reader: AnswerReader, error: UpstreamError) -> list[StreamOutput]:
@@ -556,6 +572,8 @@ async def _read_document(
         return outputs, None
     outputs += reader.end()
     finish = outputs[-1]
+    if (take_held := RECEIVED.get()) is not None and isinstance(finish, Finish) and finish.error is not None:
+        take_held(reader.held)
     # Nothing beside the error: no part, no tokens, no response id.
     is_bare = (
         isinstance(finish, Finish)
