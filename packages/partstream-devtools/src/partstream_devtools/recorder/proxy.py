@@ -25,7 +25,8 @@ from partstream.codec.checks import dataclass, field
 from partstream.codec.json_codec import dumps
 from partstream.errors import PartstreamError, UpstreamConnectionError
 from partstream.server.loopback import BREAK_OFF, Host, LoopbackLimits
-from partstream.upstream.endpoint import is_on_loopback, url_on_host, without_query
+from partstream.server.origins import page_refusal
+from partstream.upstream.endpoint import url_on_host, without_query
 from partstream.upstream.http import connection_error, find_proxy, make_transport
 from partstream.upstream.http_connection import AnswerBody, DirectTransport
 from partstream_devtools.bundles.exchange import HowEnded
@@ -38,11 +39,9 @@ if TYPE_CHECKING:
 
 # ---- Admission ----
 
-_PAGES: Final = frozenset({"http", "https"})
-"""Schemes of pages of the web; programs that are made like pages have schemes of their own."""
-_NAMELESS: Final = frozenset({"", "null"})
-"""Origins of a frame in a sandbox, and of pictures and links of a page: a browser says then that another page asks."""
-_OF_ANOTHER_PAGE: Final = frozenset({"cross-site", "same-site"})
+_PAGES: Final = frozenset({"http", "https", "null", ""})
+"""Schemes of pages of the web, and origins of frames in a sandbox; programs that are made like pages have schemes of
+their own."""
 _WEB_SOCKET: Final = "websocket"
 
 
@@ -56,16 +55,9 @@ class Refusal:
 
 def refusal_of(target: str, headers: Mapping[str, str]) -> Refusal | None:
     """Why a request is refused, by its target without the query and its fields in lower case; None to forward it."""
-    host = headers.get("host", "")
-    if not is_on_loopback(f"//{host}"):
-        return Refusal(
-            403, f"got the host {host!r}, expected 127.0.0.1 or localhost: it listens for this machine alone"
-        )
-    origin = headers.get("origin", "")
-    if origin.partition("://")[0].lower() in _PAGES and not is_on_loopback(origin):
-        return Refusal(403, f"got a request of the page {origin!r}, expected none of a page from another machine")
-    if origin.lower() in _NAMELESS and headers.get("sec-fetch-site", "").lower() in _OF_ANOTHER_PAGE:
-        return Refusal(403, "got a request of a page that does not say which it is, expected one of a program")
+    said = page_refusal(headers, lambda origin: origin.partition("://")[0].lower() not in _PAGES)
+    if said is not None:
+        return Refusal(403, said)
     if not target.startswith("/"):
         return Refusal(
             400,

@@ -25,7 +25,6 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from secrets import token_hex
 from typing import Any, Final, TypeAlias
-from urllib.parse import urlsplit
 
 from partstream.codec.checks import refuse, replace
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads
@@ -36,7 +35,7 @@ from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.protocols.protocol import Protocol, loadable_protocols
 from partstream.protocols.serve import ResolvedReferences, SocketConversation, SocketTurn
 from partstream.server import requests
-from partstream.server.clients import NOBODY, Caller
+from partstream.server.clients import Caller
 from partstream.server.handler import RequestHandler, ServerState
 from partstream.server.models import CataloguedModel
 from partstream.server.pages.front import FRONT, front_page
@@ -339,11 +338,6 @@ class SocketExchange:
         endpoint = self._state.routes.socket_at(request.path)
         self._state.check_room()
         caller = self._state.authenticated(request.headers)
-        origin, host = request.headers.get("origin"), request.headers.get("host", "")
-        if caller is NOBODY and origin is not None and urlsplit(origin).netloc != host:
-            # Any page in a browser can open a socket to this machine; only its origin tells it from a program.
-            said = f"got the origin {origin[:80]!r} of another page; a server without a key takes no sockets of those"
-            raise requests.RequestFailedError(ServedFailure(FailureKind.FORBIDDEN, said))
         return endpoint, caller
 
     async def _refuse(self, error: PartstreamError) -> None:

@@ -3,9 +3,8 @@
 The caller is found before the body is read. Every wire has a header for its key, and every server takes the two usual
 ones too, because clients differ (docs/wires/serving.md#keys-and-headers-of-messages). The key of a server on this
 machine is given by the user, or made once and kept in a file that its user alone can read; it is in no argument of a
-process, because other users of the machine can see those. A server without a key on loopback refuses pages of a
-browser: any site can send requests to loopback, and a site whose name leads to 127.0.0.1 can read the responses too.
-The headers `Origin` and `Host` show that, because no page can change them.
+process, because other users of the machine can see those. A server without a key refuses pages of a browser
+(:func:`partstream.server.origins.page_refusal`).
 
 The client is the program, with its session and turn, as coding agents and official packages name them. A table has the
 headers of each known client (docs/wires/serving.md#headers-of-coding-agents). Nothing else is read: metadata with
@@ -30,7 +29,8 @@ from partstream.errors import CallerError
 from partstream.lm.messages import Role
 from partstream.lm.parts import TextPart
 from partstream.protocols.protocol import KeyKind
-from partstream.upstream.endpoint import Secret, is_on_loopback
+from partstream.server.origins import page_refusal
+from partstream.upstream.endpoint import Secret
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -110,11 +110,7 @@ class TokenAuthenticator:
 
 
 NOBODY: Final = Caller("")
-
-
-def nobody_in_particular(_headers: Mapping[str, str]) -> Caller:
-    """The one caller of a server without a key."""
-    return NOBODY
+"""The one caller of an application without a key."""
 
 
 # ---- The token of this machine ----
@@ -240,9 +236,7 @@ def local_program(headers: Mapping[str, str], allow: Callable[[str], bool] = lam
         headers: The headers of the request, names in lower case.
         allow: Whether the owner allows the pages of a further origin.
     """
-    origin = headers.get("origin")
-    is_of_a_site = origin is not None and not (is_on_loopback(origin) or allow(origin))
-    return None if is_of_a_site or not is_on_loopback(f"//{headers.get('host', '')}") else _LOCAL
+    return _LOCAL if page_refusal(headers, allow) is None else None
 
 
 # ---- Clients ----

@@ -44,7 +44,7 @@ from partstream.protocols.failures import FailedReply, FailureKind, ServedFailur
 from partstream.protocols.serve import Effect, id_in_path
 from partstream.runtime.progress import AnswerExcerpt, CheckedProgress, failing_place
 from partstream.server import replies, requests
-from partstream.server.clients import NOBODY, Caller, TokenAuthenticator, client_of, nobody_in_particular
+from partstream.server.clients import NOBODY, Caller, TokenAuthenticator, client_of
 from partstream.server.dropped import UNSAID_HEADER, DroppedFields, DroppedLog
 from partstream.server.forwarding import ForwardedReply, ForwardingCase, counted_as_it_came, kept_request, offer
 from partstream.server.models import (
@@ -160,7 +160,7 @@ class ServerState:
         self.thinking: ThinkingMemory | None = None
         self.dropped, self.unsaid = DroppedLog(), DroppedLog(UNSAID_HEADER)
         self.origins = AllowedOrigins(settings.allow_origins) if settings.allow_origins else None
-        self._authenticate = settings.authenticate or nobody_in_particular
+        self._authenticate = settings.authenticate
         if settings.authenticate is None and settings.token is not None:
             self._authenticate = TokenAuthenticator(settings.token, endpoints.values())
         self._finished: EventEmitter[AnswerObservation] = EventEmitter()
@@ -194,8 +194,13 @@ class ServerState:
         """The caller, by the headers of a request.
 
         Raises:
-            RequestFailedError: No caller has such a key.
+            RequestFailedError: No caller has such a key; without one, a page of some site has sent the request.
         """
+        if self._authenticate is None:
+            refused = (self.origins or AllowedOrigins()).refusal(headers)
+            if refused is not None:
+                raise requests.RequestFailedError(ServedFailure(FailureKind.FORBIDDEN, refused))
+            return NOBODY
         caller = self._authenticate(headers)
         if caller is None:
             said = (

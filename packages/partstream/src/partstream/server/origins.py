@@ -1,12 +1,16 @@
-"""Which pages of browsers may read the replies of a server: CORS, off unless the owner names origins.
+"""Which pages of browsers may ask a server without a key, and which may read the replies of any: none unless the owner
+names origins.
 
 A browser sends the requests of any page to any server, and gives the page no reply unless the server allows its origin
 (Fetch, section 3.2, "CORS protocol"). For requests that a form could not send, it first asks with OPTIONS.
 
 CORS gives nobody a right to ask: a page needs the key like every client. So the key, and not the origin, guards what is
-asked; `Host` guards a server without a key against pages whose name leads to loopback
-(:func:`partstream.server.clients.local_program`). There are no cookies, so no reply allows credentials. The owner's own
-routes, such as the pages of a hub and `/metrics`, are for no page of others.
+asked. There are no cookies, so no reply allows credentials. The owner's own routes, such as the pages of a hub and
+`/metrics`, are for no page of others.
+
+Where no key is asked for, :func:`page_refusal` is the guard, over HTTP and for WebSockets: any site can send requests
+to loopback, and a site whose name leads to 127.0.0.1 can read the responses too. `Origin`, `Host` and `Sec-Fetch-Site`
+show that, because no page can change them.
 
 An allowed origin is one of these:
 
@@ -19,8 +23,11 @@ An allowed origin is one of these:
 
 from __future__ import annotations
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from ipaddress import ip_address
 from typing import Final
+
+from partstream.upstream.endpoint import is_on_loopback
 
 LOCAL: Final = "local"
 EVERY: Final = "*"
@@ -57,6 +64,51 @@ def is_allowable(pattern: str) -> bool:
     return found["host"] not in {"*", ""} or (found["scheme"] not in _OF_THE_NETWORK and found["port"] is None)
 
 
+# ---- Who may ask without a key ----
+
+_OF_ANOTHER_PAGE: Final = frozenset({"cross-site", "same-site"})
+"""What a browser says in `Sec-Fetch-Site` of pictures and links of a page, which have no origin (Fetch Metadata)."""
+_AUTHORITY: Final = re.compile(r"(?P<host>\[[0-9a-f:.]{2,60}\]|[a-z0-9._-]{1,255})(?::\d{1,5})?", re.IGNORECASE)
+
+
+def page_refusal(
+    headers: Mapping[str, str],
+    allow: Callable[[str], bool] = lambda _origin: False,
+    is_here: Callable[[str], bool] = lambda host: is_on_loopback(f"//{host}"),
+) -> str | None:
+    """Why a server without a key refuses a request, in words: a page of some site has sent it, or a name leads here
+    that is not this server's. None for a request of a program, or of a page of this machine.
+
+    Args:
+        headers: The headers of the request, names in lower case.
+        allow: Whether the owner allows the pages of a further origin.
+        is_here: Whether a value of `Host` is this server; by default, whether it is this machine.
+    """
+    host, origin = headers.get("host", ""), headers.get("origin")
+    if not is_here(host):
+        return f"got the host {host[:80]!r}, expected 127.0.0.1 or localhost, or a name that the server was told"
+    if origin is not None and not (is_on_loopback(origin) or allow(origin)):
+        return f"got a request of the page {origin[:80]!r}, expected one of a program or of a page that is allowed"
+    if origin is None and headers.get("sec-fetch-site", "").lower() in _OF_ANOTHER_PAGE and not allow("null"):
+        return "got a request of a page that does not say which it is, expected one of a program"
+    return None
+
+
+def _needs_no_name(host: str) -> bool:
+    """Whether no site can have a value of `Host` for its own: an address, a name without a dot, or none at all."""
+    found = _AUTHORITY.fullmatch(host)
+    if found is None:
+        return not host  # a browser always sends one
+    name = found["host"].strip("[]")
+    try:
+        return bool(ip_address(name))
+    except ValueError:
+        return "." not in name or name.lower().endswith(".localhost")
+
+
+# ---- Who may read replies ----
+
+
 class AllowedOrigins:
     """The origins whose pages may read replies.
 
@@ -86,6 +138,20 @@ class AllowedOrigins:
         scheme, host, port = found.group("scheme", "host", "port")
         return not self._allowed.isdisjoint({(scheme, host, port), (scheme, host, "*"), (scheme, "*", None)})
 
+    def refusal(self, asked: Mapping[str, str]) -> str | None:
+        """Why an application without a key refuses a request with these headers; see :func:`page_refusal`.
+
+        It does not know its own names: those of the allowed origins are, and what no site can have. A page of its own
+        is one whose origin has the name in `Host`.
+        """
+        own = {host for _, host, _ in self._allowed}
+
+        def is_here(host: str) -> bool:
+            found = _AUTHORITY.fullmatch(host)
+            return self._is_every or _needs_no_name(host) or (found is not None and found["host"].lower() in own)
+
+        return page_refusal(asked, lambda origin: self.allow(origin) or _is_at(origin, asked), is_here)
+
     def headers(self, asked: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
         """The headers of the reply to a request with these headers, names in lower case."""
         if self._is_every:
@@ -107,6 +173,11 @@ class AllowedOrigins:
             *((("access-control-allow-headers", headers),) if headers else ()),
             ("access-control-max-age", str(_SECONDS)),
         )
+
+
+def _is_at(origin: str, asked: Mapping[str, str]) -> bool:
+    """Whether an origin is that of the server that was asked."""
+    return origin.lower() in {f"{scheme}://{asked.get('host', '').lower()}" for scheme in _OF_THE_NETWORK}
 
 
 _EXPOSED: Final = ("access-control-expose-headers", "*")
