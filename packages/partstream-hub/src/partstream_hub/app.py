@@ -148,9 +148,9 @@ class _HubRoutes:
         return OwnerReply.json(said, 200, _NO_STORE)
 
     async def _takes(self, digest: bytes) -> bool:
-        """Whether there is a code now. It is forgotten by that: whoever tries it again waits for the next look.
+        """Whether there is a code now. It is forgotten by that: a second try of it waits for the next look.
 
-        All unknown codes together cost a look now and then, whoever tries them: no rate of strangers, which the person
+        All unknown codes together cost a look now and then: no rate of strangers, which the person
         with the right link would have to share with them, guards the database.
 
         Raises:

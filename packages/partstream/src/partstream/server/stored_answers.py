@@ -308,7 +308,7 @@ class SQLiteAnswers:
         return connection
 
     def _tidy(self, connection: sqlite3.Connection) -> None:
-        """Deletes what is over, and while the file is too large the oldest tenth of whoever has the most."""
+        """Deletes what is over, and while the file is too large the oldest tenth of the owner who has the most."""
         with _transaction(connection):
             connection.execute("DELETE FROM answers WHERE expires_at <= ?", (self._now(),))
             while True:
