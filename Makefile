@@ -32,6 +32,7 @@ TRY ?=
 WHAT ?=
 ONLY ?=
 ROUNDS ?=
+TARGET ?=
 # ONLY="a b" chooses rows of a table by their names.
 CHOSEN = $(foreach one,$(ONLY),--only "$(one)")
 
@@ -74,7 +75,8 @@ $(call checked,test,PART,$(PARTS))
 # checks wait for each other. What only slow tests need is installed by test-slow.
 #: PART=python|extension|smoke runs one part of that; TESTS="packages/partstream/tests/cli" chooses tests of Python
 #: PART=fuzz|versions|contract|pythons|newcomer runs what is in no lane
-#: SECONDS=60 is for fuzz, STREAMS=20000 for versions, ONLY="3.11-oldest" for pythons
+#: SECONDS=60 and TARGET=streams|bodies|sockets|files|settings are for fuzz, STREAMS=20000 for versions,
+#: ONLY="3.11-oldest" for pythons
 test: ## Run the fast tests, in about five minutes: Python, the extension, a dozen checks in a real VS Code
 	@if [ -n "$(PART)" ]; then exec $(MAKE) --no-print-directory test-$(PART); fi; \
 	start=$$(date +%s); $(MAKE) --no-print-directory python-installed && \
@@ -125,10 +127,11 @@ vscode-installed:
 test-extension: $(NODE_STAMP)
 	$(call part,tests of the extension,cd $(EXTENSION) && npm test --silent)
 
-# Damaged streams, read in every way; the last lines of a run say how to repeat a fault.
+# Damaged streams, read in every way, and damaged bodies, socket messages, files and settings; TARGET=bodies chooses. The
+# last lines of a run say how to repeat a fault.
 SECONDS ?= 60
 test-fuzz: setup
-	cd tests && $(CURDIR)/$(BIN)/python -m fuzzing --seconds $(SECONDS)
+	cd tests && $(CURDIR)/$(BIN)/python -m fuzzing --seconds $(SECONDS) $(if $(TARGET),--target $(TARGET))
 
 # This version and 0.14.0 read recordings and damaged streams, in a minute. Ends with an error if a difference is in no
 # row of tests/versions/improvements.py. The counts go into docs/differences.md.

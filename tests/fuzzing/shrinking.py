@@ -1,37 +1,40 @@
-"""Makes a stream that shows a fault as small as it gets: fewer events, then fewer bytes in each."""
+"""Makes an input that shows a fault as small as it gets: fewer pieces, then fewer bytes in each."""
 
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any
-
-from fuzzing.damage import Stream
+from typing import Any, TypeVar
 
 _MOST_TRIES = 2000
 
+Piecewise = TypeVar("Piecewise")
+"""An input with `pieces`."""
 
-def shrink(stream: Stream, is_faulty: Callable[[Stream], bool]) -> Stream:
-    """The smallest stream found that still shows the fault.
+
+def shrink(given: Piecewise, is_faulty: Callable[[Piecewise], bool], seconds: float = 600.0) -> Piecewise:
+    """The smallest input found that still shows the fault.
 
     Args:
-        stream: One that shows it.
-        is_faulty: Whether a stream shows it.
+        given: One that shows it.
+        is_faulty: Whether an input shows it.
+        seconds: How long is looked at most.
     """
-    tries = iter(range(_MOST_TRIES))
-    smaller: Stream | None = stream
+    tries, until = iter(range(_MOST_TRIES)), time.monotonic() + seconds
+    smaller: Piecewise | None = given
     while smaller is not None:
-        stream = smaller
-        candidates = (candidate for _, candidate in zip(tries, _smaller(stream), strict=False))
+        given = smaller
+        candidates = (one for _, one in zip(tries, _smaller(given), strict=False) if time.monotonic() < until)
         smaller = next((candidate for candidate in candidates if is_faulty(candidate)), None)
-    return stream
+    return given
 
 
-def _smaller(stream: Stream) -> Iterator[Stream]:
-    """The stream with something left out, much first."""
-    for pieces in _without_some(stream.pieces):
-        yield replace(stream, pieces=tuple(pieces))
-    for place, piece in enumerate(stream.pieces):
+def _smaller(given: Any) -> Iterator[Any]:
+    """The input with something left out, much first."""
+    for pieces in _without_some(given.pieces):
+        yield replace(given, pieces=tuple(pieces))
+    for place, piece in enumerate(given.pieces):
         for shorter in _without_some(piece):
-            yield replace(stream, pieces=(*stream.pieces[:place], shorter, *stream.pieces[place + 1 :]))
+            yield replace(given, pieces=(*given.pieces[:place], shorter, *given.pieces[place + 1 :]))
 
 
 def _without_some(whole: Any) -> Iterator[Any]:

@@ -142,3 +142,9 @@ def test_advice_follows_what_happened_without_two_marks_in_a_row() -> None:
     error = errors.UpstreamHTTPError(401, provider_message="Wrong key.", advice="is it whole?")
     assert str(error) == "the server answered HTTP 401: Wrong key; is it whole?"
     assert error.statement == "the server answered HTTP 401: Wrong key."
+
+
+def test_a_place_and_a_value_of_any_length_are_shortened_in_a_message():
+    error = errors.InvalidRequestError("input." + "k" * 10_000, "x" * 1_000_000, "a string")
+    assert len(str(error)) < 1100
+    assert str(error).endswith("..., expected a string")

@@ -25,7 +25,7 @@ from zoneinfo import ZoneInfo
 from partstream.codec.checks import dataclass
 from partstream.config.editing import written_name, written_value
 from partstream.errors import CallerError, UnexpectedValueError
-from partstream.settings.kinds import HIDDEN, KEY_IN_A_NAME, closest_name
+from partstream.settings.kinds import HIDDEN, KEY_IN_A_NAME, closest_name, shortened
 from partstream_hub.amounts import BudgetAmount, budget_text, nanodollars, parsed_budget
 from partstream_hub.directory import (
     MOST_AMOUNT,
@@ -158,7 +158,7 @@ def shown_value(value: Any) -> str:
         return f"a table with {', '.join(map(str, value))[:_SHOWN_CHARACTERS]}" if value else "an empty table"
     if isinstance(value, list):
         return "a list" if value else "an empty list"
-    return "nothing" if value is None else str(value)[:_SHOWN_CHARACTERS]
+    return shortened(value) if value is None or isinstance(value, int) else str(value)[:_SHOWN_CHARACTERS]
 
 
 def unknown_name(where: str, name: str, known: Iterable[str], what: str) -> ConfigurationFault:

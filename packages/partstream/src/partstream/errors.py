@@ -60,6 +60,14 @@ def _unpickled(kind: type[PartstreamError], arguments: tuple[object, ...]) -> Pa
     return kind.__new__(kind, *arguments)
 
 
+_MOST_SHOWN: Final = 500
+"""The most characters of a place and of a value in a message: both may be somebody else's, and of any length."""
+
+
+def _shortened(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[:most]}..."
+
+
 class UnexpectedValueError(PartstreamError):
     """A value is not one of those that are valid at its place: the base of the errors that name all three.
 
@@ -70,6 +78,7 @@ class UnexpectedValueError(PartstreamError):
     """
 
     def __init__(self, where: str, got: str, expected: str) -> None:
+        where, got = _shortened(where, _MOST_SHOWN), _shortened(got, _MOST_SHOWN)
         super().__init__(f"{where}: got {got}, expected {expected}")
         self.where = where
         self.got = got
@@ -197,7 +206,7 @@ class UnknownModelError(LanguageModelError):
     """
 
     def __init__(self, model_id: str, known: tuple[str, ...]) -> None:
-        shown = model_id if len(model_id) <= _LONGEST_ID else f"{model_id[:_LONGEST_ID]}..."
+        shown = _shortened(model_id, _LONGEST_ID)
         more = f" and {len(known) - _MOST_MODELS} more" if len(known) > _MOST_MODELS else ""
         have = ", ".join(known[:_MOST_MODELS]) or "none"
         got = f"unknown model {shown!r}" if model_id else "no model is named"

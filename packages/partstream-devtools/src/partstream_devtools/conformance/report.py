@@ -574,7 +574,7 @@ def read_baseline(path: Path) -> Baseline:
         value: Any = json.loads(data) if path.suffix == ".json" else tomllib.loads(data.decode())
     except OSError as error:
         raise BaselineError(str(path), error.strerror or str(error)) from error
-    except ValueError as error:  # of JSON, of TOML, of UTF-8
+    except (ValueError, RecursionError) as error:  # of JSON, of TOML, of UTF-8
         raise BaselineError(str(path), str(error)) from error
     if (
         not isinstance(value, dict)

@@ -181,23 +181,23 @@ class _Reader:
         raise self.wrong(at, "no value")
 
     def _object(self, at: int, depth: int) -> Node:
-        members: list[Member] = []
-        here = self.skip(at + 1)
+        members: dict[str, Member] = {}
+        here, has_comma = self.skip(at + 1), True
         while self._text[here : here + 1] != "}":
-            if members and members[-1].comma is None:
+            if not has_comma:
                 raise self.wrong(here, "no comma between two members")
             name = self._scalar(here)
             colon = self.skip(name.end)
             if not isinstance(name.value, str) or self._text[colon : colon + 1] != ":":
                 raise self.wrong(here, "a member without a name")
-            if any(one.name == name.value for one in members):
+            if name.value in members:
                 raise self.wrong(here, "a name that stands twice in an object")
             node, end = self.value(self.skip(colon + 1), depth + 1)
             here = self.skip(end)
             has_comma = self._text[here : here + 1] == ","
-            members.append(Member(name.value, name.start, node, here if has_comma else None))
+            members[name.value] = Member(name.value, name.start, node, here if has_comma else None)
             here = self.skip(here + 1) if has_comma else here
-        return Node(at, here + 1, {one.name: one.node.value for one in members}, members)
+        return Node(at, here + 1, {name: one.node.value for name, one in members.items()}, [*members.values()])
 
     def _array(self, at: int, depth: int) -> Node:
         values: list[Any] = []

@@ -195,7 +195,7 @@ class TomlFile:
 def _read(text: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:  # of TOML, and of a number with more digits than Python reads
         raise UnusableTextError(f"invalid TOML: {error}", "TOML 1.0 in UTF-8") from None
     except RecursionError:
         raise UnusableTextError("tables or lists nested too deeply", "fewer levels") from None
@@ -227,7 +227,7 @@ def _checked(text: str, splices: tuple[Splice, ...], wanted: dict[str, Any], wri
 def _makes(text: str, splices: tuple[Splice, ...], wanted: dict[str, Any]) -> bool:
     try:
         return tomllib.loads(applied(text, splices)) == wanted
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):
         return False
 
 

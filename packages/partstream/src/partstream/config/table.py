@@ -320,8 +320,8 @@ def read_document(path: Path, *, must_exist: bool) -> dict[str, Any]:
         raise kinds.ConfigurationError(str(path), f"more than {_MAX_BYTES} bytes", "a short file")
     try:
         return tomllib.loads(content.decode())
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        # The message of either names the place and shows nothing of the file but a single character.
+    except (ValueError, RecursionError) as error:  # of UTF-8, of TOML, of a number with more digits than Python reads
+        # The message of each names the place and shows nothing of the file but a single character.
         raise kinds.ConfigurationError(str(path), f"invalid TOML: {error}", "TOML 1.0 in UTF-8") from None
 
 

@@ -164,7 +164,10 @@ def shortened(value: Any) -> str:
     """A value that is not secret, shortened for errors."""
     if isinstance(value, str) and KEY_IN_A_NAME.search(value):
         return "what looks like a key"
-    return "nothing" if value is None else repr(value)[:_MOST_SHOWN]
+    try:
+        return "nothing" if value is None else repr(value)[:_MOST_SHOWN]
+    except ValueError:
+        return "a number of thousands of digits"
 
 
 def string(value: Any, where: str) -> str:
