@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from partstream.lm.inner_activity import InnerCall, InnerResult
     from partstream.runtime.client_events import ClientEvents, from_events, in_thread
     from partstream.runtime.client_failures import AgentFailedError, AgentSaidNothingError, FailureKind
+    from partstream_agents.acp.client import acp_agent
     from partstream_agents.adapter import (
         AgentAdapter,
         AgentFile,
@@ -74,6 +75,7 @@ __all__ = [
     "SubAgentText",
     "ToolActivity",
     "UnknownAgentError",
+    "acp_agent",
     "as_model",
     "find_adapter",
     "from_events",
@@ -84,6 +86,7 @@ _LAZY = dict.fromkeys(__all__, "partstream_agents.adapter") | {
     "ApprovalPolicy": "partstream_agents.answer",
     "ApproveFunction": "partstream_agents.answer",
     "AgentModel": "partstream_agents.agent_model",
+    "acp_agent": "partstream_agents.acp.client",
     "as_model": "partstream_agents.agent_model",
     "UnknownAgentError": "partstream_agents.detection",
     "find_adapter": "partstream_agents.detection",
@@ -109,4 +112,6 @@ def __getattr__(name: str) -> Any:
     module = _LAZY.get(name)
     if module is None:
         raise AttributeError(f"module 'partstream_agents' has no attribute {name!r}")
+    if name == "acp_agent":
+        import_module("partstream_agents.acp").require_acp(name)
     return getattr(import_module(module), name)

@@ -134,6 +134,15 @@ class InnerToolsAdapter(Protocol):
         ...
 
 
+@runtime_checkable
+class ClosableAdapter(Protocol):
+    """An adapter that keeps something open between requests, such as a program."""
+
+    async def aclose(self) -> None:
+        """Ends it; a later request opens it again."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class AgentPairing:
     """An agent with the adapter that runs it; what the hook `__partstream_model__` of an object may return."""

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Unpack
 
-from partstream.codec.checks import FILLED_TEXT, Expectation, check, described, optional
+from partstream.codec.checks import FILLED_TEXT, Expectation, check, described, narrow, optional
 from partstream.conversation.provider_state import Origin
 from partstream.conversation.turns import short_digest
 from partstream.lm import provider
@@ -24,7 +24,7 @@ from partstream.runtime.simple import OneModelProvider, check_keywords, checked_
 from partstream.tokens import estimate_tokens
 from partstream.tokens.records import note_usage
 from partstream.upstream.context import run_until_cancelled
-from partstream_agents.adapter import AgentPairing
+from partstream_agents.adapter import AgentPairing, ClosableAdapter
 from partstream_agents.answer import AUTO, AgentOptions, ApprovalPolicy, HostTools, ToolActivity, usage_row
 from partstream_agents.detection import HOOK, UnknownAgentError, as_factory, find_adapter, hook_of, is_factory
 from partstream_agents.run import AgentRun, AgentSpec, RunStates
@@ -77,6 +77,11 @@ class AgentModel(OneModelProvider):
         """Enters what all inner requests of an answer took together into a ledger, see
         :class:`~partstream.tokens.counting.LedgerUser`."""
         self._ledger = ledger
+
+    async def aclose(self) -> None:
+        """Ends what the adapter keeps open between requests."""
+        if (closable := narrow(self._asking.adapter, ClosableAdapter)) is not None:
+            await closable.aclose()
 
     async def provide_language_model_chat_response(
         self,

@@ -13,6 +13,7 @@ import asyncio
 import logging
 import os
 import re
+from base64 import b64decode
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from importlib.util import find_spec
@@ -22,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Final
 from acp import RequestError, helpers, schema
 
 from partstream.codec.checks import dataclass, field
+from partstream.codec.json_codec import dumps
 from partstream.codec.text import visible
 from partstream.lm.inner_activity import InnerCall, plain_value, shown_call
 from partstream.lm.messages import Tool
@@ -339,20 +341,19 @@ McpServer = schema.McpServerStdio | schema.HttpMcpServer | schema.SseMcpServer |
 _START_SECONDS: Final = 30.0
 _CALL_SECONDS: Final = 600.0
 _MOST_SERVERS: Final = 32
-_MOST_TOOLS: Final = 512
 _NOT_IN_NAMES: Final = re.compile(r"[^A-Za-z0-9_-]+")
 _LONGEST_NAME: Final = 64
 
 
 def has_mcp() -> bool:
-    """Whether the official SDK of the Model Context Protocol is installed, in a version that has a client."""
-    return find_spec("mcp") is not None and find_spec("mcp.client.client") is not None
+    """Whether the official SDK of the Model Context Protocol is installed."""
+    return find_spec("mcp") is not None
 
 
 class McpTools:
     """The tools of the MCP servers that the editor hands over with a session.
 
-    A server starts with the first prompt, and ends with the session. One that cannot be reached is left out and said.
+    The servers start with the first prompt, and end with the session. One that cannot be reached is left out and said.
 
     Attributes:
         left_out: The servers whose tools nobody can call, each with the reason.
@@ -362,117 +363,99 @@ class McpTools:
         self.left_out: dict[str, str] = {}
         self._servers = servers
         self._tools = tools
-        self._functions: dict[str, ToolFunction] | None = None
+        self._functions: list[ToolFunction] | None = None
         self._ended = asyncio.Event()
-        self._holding: list[asyncio.Task[None]] = []
+        self._holding: asyncio.Task[None] | None = None
 
     async def functions(self) -> list[ToolFunction]:
         """The tools; the servers start with the first call."""
         if self._functions is None:
-            self._functions = {}
-            await asyncio.gather(*(self._start(server) for server in self._servers[:_MOST_SERVERS]))
-            for server in self._servers[_MOST_SERVERS:]:
-                self.left_out[server.name] = f"more than {_MOST_SERVERS} servers"
-        return list(self._functions.values())
+            self._functions = []
+            if self._servers and has_mcp():
+                ready = asyncio.Event()
+                # A task of its own: the SDK's connections have to be left in the task that opened them.
+                self._holding = asyncio.create_task(self._hold(self._functions, ready), name="MCP servers")
+                await ready.wait()
+            elif self._servers:
+                self.left_out = dict.fromkeys((one.name for one in self._servers), "`pip install mcp` is missing")
+        return self._functions
 
     async def aclose(self) -> None:
         """Ends the servers."""
         self._ended.set()
-        if self._holding:
-            await asyncio.wait(self._holding, timeout=_RELEASE_SECONDS)
-        for task in self._holding:
-            task.cancel()
+        if self._holding is not None:
+            await asyncio.wait([self._holding], timeout=_RELEASE_SECONDS)
+            self._holding.cancel()
 
-    async def _start(self, server: McpServer) -> None:
-        if not has_mcp():
-            self.left_out[server.name] = "`pip install 'mcp>=2'` beside Partstream"
-            return
-        if isinstance(server, schema.AcpMcpServer):
-            self.left_out[server.name] = "it is reached through the editor, which this agent does not do"
-            return
-        ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        # A task of its own: the SDK's client has to be left in the task that entered it.
-        self._holding.append(asyncio.create_task(self._hold(server, ready), name=f"mcp {server.name}"))
-        try:
-            async with asyncio.timeout(_START_SECONDS):
-                await ready
-        except TimeoutError:
-            self.left_out[server.name] = f"no answer within {_START_SECONDS:g} s"
-            self._holding[-1].cancel()
+    async def _hold(self, functions: list[ToolFunction], ready: asyncio.Event) -> None:
+        """Keeps the servers open until the session ends."""
+        from mcp import ClientSessionGroup  # noqa: PLC0415 - takes half a second
 
-    async def _hold(self, server: Any, ready: asyncio.Future[None]) -> None:
-        """Keeps a server open until the session ends."""
-        from mcp import Client as McpClient  # noqa: PLC0415 - takes half a second
-        from mcp import StdioServerParameters  # noqa: PLC0415
-        from mcp.client.sse import sse_client  # noqa: PLC0415
-        from mcp.client.streamable_http import streamable_http_client  # noqa: PLC0415
-        from mcp.shared._httpx_utils import create_mcp_http_client  # noqa: PLC0415
+        taken: dict[str, str] = {}  # the names of tools with those that people know
+
+        def named(tool: str, _server: Any) -> str:
+            name = _NOT_IN_NAMES.sub("_", f"{server.name}_{tool}")[:_LONGEST_NAME]
+            while name in taken:
+                name = f"{name[: _LONGEST_NAME - 5]}_{token_hex(2)}"
+            taken[name] = f"{server.name}: {tool}"
+            return name
 
         try:
-            place: Any
-            if isinstance(server, schema.McpServerStdio):
-                environment = {one.name: one.value for one in server.env}
-                place = StdioServerParameters(
-                    command=server.command, args=server.args, env=environment, cwd=self._tools.folders[0]
-                )
-            else:
-                headers = {one.name: one.value for one in server.headers}
-                is_sse = isinstance(server, schema.SseMcpServer)
-                place = (
-                    sse_client(server.url, headers)
-                    if is_sse
-                    else streamable_http_client(server.url, http_client=create_mcp_http_client(headers))
-                )
-            async with McpClient(place) as client:
-                await self._list(server.name, client)
-                if not ready.done():
-                    ready.set_result(None)
+            async with ClientSessionGroup(component_name_hook=named) as group:
+                for server in self._servers[:_MOST_SERVERS]:
+                    try:
+                        async with asyncio.timeout(_START_SECONDS):
+                            await group.connect_to_server(self._place(server))
+                    except Exception as error:
+                        reason = error.exceptions[0] if isinstance(error, ExceptionGroup) else error
+                        self.left_out[server.name] = f"{type(reason).__name__}: {reason}"
+                for server in self._servers[_MOST_SERVERS:]:
+                    self.left_out[server.name] = f"more than {_MOST_SERVERS} servers"
+                for name, tool in group.tools.items():
+                    described = Tool(name, tool.description or tool.name, tool.model_dump(by_alias=True)["inputSchema"])
+                    functions.append(ToolFunction(described, self._caller(name, taken[name], group)))
+                ready.set()
                 await self._ended.wait()
-        except Exception as error:
-            reason = error.exceptions[0] if isinstance(error, ExceptionGroup) else error
-            self.left_out[server.name] = f"it failed with {type(reason).__name__}: {reason}"
-            _logger.warning("the MCP server %s failed: %s: %s", server.name, type(reason).__name__, reason)
+        except Exception:
+            _logger.exception("the MCP servers of a session failed")
         finally:
-            if not ready.done():
-                ready.set_result(None)
+            ready.set()
 
-    async def _list(self, server: str, client: Any) -> None:
-        functions: dict[str, ToolFunction] = {} if self._functions is None else self._functions
-        cursor = None
-        while len(functions) < _MOST_TOOLS:
-            listed = await client.list_tools(cursor=cursor)
-            for tool in listed.tools:
-                name = _NOT_IN_NAMES.sub("_", f"{server}_{tool.name}")[:_LONGEST_NAME]
-                while name in functions:
-                    name = f"{name[: _LONGEST_NAME - 5]}_{token_hex(2)}"
-                described = Tool(name, tool.description or tool.title or tool.name, tool.input_schema)
-                functions[name] = ToolFunction(described, self._caller(server, name, tool.name, client))
-            cursor = listed.next_cursor
-            if not cursor:
-                return
+    def _place(self, server: McpServer) -> Any:
+        from mcp import StdioServerParameters  # noqa: PLC0415 - as above
+        from mcp.client.session_group import SseServerParameters, StreamableHttpParameters  # noqa: PLC0415
 
-    def _caller(self, server: str, name: str, tool: str, client: Any) -> Callable[[Mapping[str, Any]], Awaitable[Any]]:
+        if isinstance(server, schema.AcpMcpServer):
+            raise ToolFailedError("it is reached through the editor, which this agent does not do")
+        if isinstance(server, schema.McpServerStdio):
+            environment = {one.name: one.value for one in server.env}
+            folder = self._tools.folders[0]
+            return StdioServerParameters(command=server.command, args=server.args, env=environment, cwd=folder)
+        headers = {one.name: one.value for one in server.headers}
+        is_sse = isinstance(server, schema.SseMcpServer)
+        return (SseServerParameters if is_sse else StreamableHttpParameters)(url=server.url, headers=headers)
+
+    def _caller(self, name: str, shown: str, group: Any) -> Callable[[Mapping[str, Any]], Awaitable[Any]]:
         async def call(given: Mapping[str, Any]) -> Any:
             async def work(_call_id: str) -> tuple[Any, Sequence[Any]]:
-                result = await client.call_tool(tool, dict(given), read_timeout_seconds=_CALL_SECONDS)
-                content = [_mcp_part(one) for one in result.content]
+                async with asyncio.timeout(_CALL_SECONDS):
+                    result = (await group.call_tool(name, dict(given))).model_dump(mode="json", by_alias=True)
+                content = [_mcp_part(one) for one in result["content"]]
                 text = "\n".join(part.value for part in content if isinstance(part, TextPart))
-                if result.is_error:
+                if result.get("isError"):
                     raise ToolFailedError(text or "the tool failed")
                 return tool_result_content(content or text), shown_result(text)
 
-            title = f"{server}: {shown_call(InnerCall('', tool, given))}"
+            title = shown_call(InnerCall("", shown, given))
             return await self._tools.run(_Step(title, "other", given, always=f"mcp {name}"), work)
 
         return call
 
 
-def _mcp_part(block: Any) -> TextPart | DataPart:
+def _mcp_part(block: Mapping[str, Any]) -> TextPart | DataPart:
     """A block of a result of an MCP server; one that is neither text nor image becomes its JSON."""
-    from base64 import b64decode  # noqa: PLC0415 - of images alone
-
-    if block.type == "text":
-        return TextPart(block.text)
-    if block.type == "image":
-        return DataPart(b64decode(block.data), block.mime_type)
-    return TextPart(block.model_dump_json(by_alias=True, exclude_none=True))
+    if block["type"] == "text":
+        return TextPart(block["text"])
+    if block["type"] == "image":
+        return DataPart(b64decode(block["data"]), block["mimeType"])
+    return TextPart(dumps(block).decode())
