@@ -4,6 +4,8 @@ import asyncio
 import gc
 import json
 import os
+import sys
+import tempfile
 import tomllib
 from pathlib import Path
 
@@ -11,7 +13,7 @@ import httpx2
 import pytest
 
 from commands import call, run
-from partstream.cli.client_settings import CLIENTS
+from partstream.cli.client_settings import CLIENTS, EDITORS
 from partstream_devtools.testing.upstream import ReplayUpstream
 from rows import one_test_for
 
@@ -138,7 +140,7 @@ def test_what_a_server_calls_its_model_runs_nothing_where_it_is_pasted(name: str
 def test_the_clients_are_listed():
     async def test() -> None:
         ended = await call("connect", "--list")
-        assert [line.split()[0] for line in ended.output.splitlines()] == [*CLIENTS]
+        assert [line.split()[0] for line in ended.output.splitlines()] == [*CLIENTS, *EDITORS]
         assert (await call("connect")).output == ended.output
 
     run(test())
@@ -217,3 +219,60 @@ async def _printed(script: str, path: str = os.environ["PATH"]) -> list[str]:
     output, _ = await process.communicate()
     assert process.returncode == 0
     return output.decode().splitlines()
+
+
+@one_test_for(
+    ("editor", "file", "key"),
+    [("zed", ".config/zed/settings.json", "agent_servers"), ("jetbrains", ".jetbrains/acp.json", "agent_servers")],
+)
+def test_an_editor_is_told_which_command_to_start_and_its_file_is_given_back(editor: str, file: str, key: str):
+    async def test() -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            home, path = {"HOME": folder, "PARTSTREAM_DATA": f"{folder}/data"}, Path(folder) / file
+            path.parent.mkdir(parents=True)
+            before = '{\n  // mine\n  "theme": "One",\n}\n'
+            path.write_text(before)
+            printed = await call("connect", editor, "--provider", "agents/mine.py:agent", **home)
+            assert path.read_text() == before
+            assert (await call("connect", editor, "--provider", "agents/mine.py:agent", "--write", **home)).code == 0
+            entry = json.loads(path.read_text().replace("// mine", "").replace("},\n}", "}\n}"))[key]["mine"]
+            assert [entry["command"], *entry["args"]] == [
+                sys.executable, "-m", "partstream", "acp", str(Path("agents/mine.py").absolute()) + ":agent",
+            ]  # fmt: skip
+            assert json.loads(printed.output.partition("\n")[2])[key]["mine"] == entry
+            await call("connect", editor, "--profile", "work", "--model", "m", "--write", **home)
+            assert '"--profile"' in path.read_text()
+            assert '"mine"' not in path.read_text()
+            assert (await call("connect", editor, "--undo", **home)).code == 0
+            assert path.read_text() == before
+
+    run(test())
+
+
+@one_test_for(
+    ("arguments", "says"),
+    [
+        (("zed",), "--provider FILE or --profile NAME"),
+        (("zed", "--provider", "a.py", "--profile", "b"), "expected one of them"),
+        (("neovim", "--profile", "b", "--write"), "has no file for these settings"),
+        (("codex", "--provider", "a.py"), "expected one of zed, jetbrains, neovim"),
+        (("jetbrain",), "perhaps jetbrains"),
+    ],
+)
+def test_what_is_wrong_for_an_editor_is_said(arguments: tuple[str, ...], says: str):
+    async def test() -> None:
+        ended = await call("connect", *arguments)
+        assert (ended.code, ended.output) == (2, "")
+        assert says in " ".join(ended.errors.split())
+
+    run(test())
+
+
+def test_neovim_gets_lua_and_programs_get_json():
+    async def test() -> None:
+        printed = await call("connect", "neovim", "--profile", 'a "b"')
+        assert 'acp_providers = { ["a \\"b\\""] = { command =' in printed.output
+        as_json = json.loads((await call("connect", "zed", "--profile", "work", "--json")).output)
+        assert as_json["command"][1:] == ["-m", "partstream", "acp", "--profile", "work"]
+
+    run(test())

@@ -155,7 +155,8 @@ class _Call:
         meta = next((one for one in (update.field_meta or {}).values() if isinstance(one, dict)), {})
         self.kind = update.kind or self.kind
         self.title = update.title or self.title
-        self.name = str(meta.get("toolName") or (self.kind if self.kind != "other" else self.name))
+        named = meta.get("toolName")  # as Claude Code says it, in some of the updates
+        self.name = str(named or (self.kind if self.name == "tool" and self.kind != "other" else self.name))
         self.arguments = update.raw_input or self.arguments
         self.content = update.content or self.content
 

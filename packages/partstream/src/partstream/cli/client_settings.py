@@ -845,6 +845,56 @@ CLIENTS: Final = MappingProxyType({client.name: client for client in (*AGENTS, *
 """The clients by name."""
 
 
+# ---- Editors that start `partstream acp` ----
+
+
+@dataclass(frozen=True, slots=True)
+class Editor:
+    """An editor that speaks the Agent Client Protocol. It starts our program by itself, so no server has to run.
+
+    Attributes:
+        settings: The settings for an agent of a name, and the words of its command.
+        notes: As of a :class:`Client`.
+    """
+
+    name: str
+    title: str
+    settings: Callable[[str, Sequence[str]], Settings]
+    notes: tuple[str, ...] = ()
+
+
+_ZED: Final = ClientSettingsFile(".config/zed", ("settings.json",))
+_JETBRAINS: Final = ClientSettingsFile(".jetbrains", ("acp.json",))
+
+
+def _agent_server(file: ClientSettingsFile, **more: str) -> Callable[[str, Sequence[str]], Settings]:
+    def settings(agent: str, words: Sequence[str]) -> Settings:
+        entry = {**more, "command": words[0], "args": [*words[1:]], "env": {}}
+        return Settings((FileSettings(file, JsonFile(), {("agent_servers", agent): entry}),))
+
+    return settings
+
+
+def _neovim(agent: str, words: Sequence[str]) -> Settings:
+    name, (program, *rest) = _quoted(agent), [json.dumps(word, ensure_ascii=False) for word in words]
+    entry = f"[{name}] = {{ command = {program}, args = {{ {', '.join(rest)} }} }}"
+    lines = ('require("avante").setup({', f"  provider = {name},", f"  acp_providers = {{ {entry} }},", "})")
+    return Settings(program=Program("Lua", "\n".join(lines) + "\n"))
+
+
+EDITORS: Final = MappingProxyType(
+    {
+        editor.name: editor
+        for editor in (
+            Editor("zed", "Zed", _agent_server(_ZED, type="custom"), ("It is in the menu of new threads.",)),
+            Editor("jetbrains", "JetBrains AI Assistant", _agent_server(_JETBRAINS)),
+            Editor("neovim", "Neovim with avante.nvim", _neovim),
+        )
+    }
+)
+"""The editors by name."""
+
+
 # ---- Writing and taking back ----
 
 _MOST_BYTES: Final = 4 * 1024 * 1024

@@ -10,8 +10,8 @@ import asyncio
 import os
 import shlex
 import sys
-from collections.abc import Sequence
-from contextlib import aclosing
+from collections.abc import Iterator, Sequence
+from contextlib import aclosing, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 
 import click
 
-from partstream.cli.client_settings import CLIENTS, Client, FileSettings, Server, Settings, TokenPlace
+from partstream.cli.client_settings import CLIENTS, EDITORS, Client, Editor, FileSettings, Server, Settings, TokenPlace
 from partstream.cli.console import Questions, make_console
 from partstream.cli.options import UnusableConfigurationError
 from partstream.cli.terminal import ExitCode
@@ -27,6 +27,7 @@ from partstream.codec.json_codec import dumps
 from partstream.codec.system import DATA
 from partstream.codec.text import visible
 from partstream.errors import CallerError, LanguageModelError, LanguageModelErrorCode
+from partstream.runtime.provider_files import default_name
 from partstream.server.clients import TOKEN_VARIABLE, given_token, machine_token_file
 from partstream.server.listening import DEFAULT_HOST, DEFAULT_PORT
 from partstream.settings.kinds import ConfigurationError, closest_name, shown_name
@@ -51,6 +52,8 @@ _RECORDS: Final = "client-settings"
     help=f"File that holds the server's token. Default: {TOKEN_VARIABLE} if it is set, else the file that the server "
     "keeps its token in.",
 )
+@click.option("--provider", "source", metavar="FILE", help="For an editor: the provider or agent that answers.")
+@click.option("--profile", metavar="NAME", help="For an editor: the profile whose models answer.")
 @click.option("--write", "writes", is_flag=True, help="Write the settings into the client's own file.")
 @click.option("--undo", "takes_back", is_flag=True, help="Take back what --write wrote.")
 @click.option("--list", "lists", is_flag=True, help="List the clients.")
@@ -62,32 +65,43 @@ def command(
     model_id: str | None,
     wire: str | None,
     token_file: Path | None,
+    source: str | None,
+    profile: str | None,
     writes: bool,
     takes_back: bool,
     lists: bool,
     as_json: bool,
 ) -> None:
-    """Tell a client to ask a server that `partstream serve` runs.
+    """Tell a client to ask a server that `partstream serve` runs, or an editor to start `partstream acp`.
 
     Prints the settings of CLIENT, and changes nothing. With --write, they go into the client's own file, where all else
     stays as it is; --undo takes them back. The token is in none of them: they say where it is kept. A server that runs
     is asked for its models; with --model, none has to run. The exit code is 0, 1 if a file cannot be changed, 2 for a
     wrong option, and 3 if no server answers.
     """
+    known = [*CLIENTS, *EDITORS]
     if lists or name is None:
-        width = max(map(len, CLIENTS))
+        width = max(map(len, known))
         for client in CLIENTS.values():
             click.echo(f"{client.name:<{width}}  {client.title}, over {', '.join(client.wires)}")
+        for editor in EDITORS.values():
+            click.echo(f"{editor.name:<{width}}  {editor.title}, with --provider or --profile")
+        return
+    if name in EDITORS:
+        with _explained():
+            _connect_editor(EDITORS[name], source, profile, model_id, writes, takes_back, as_json)
         return
     if name not in CLIENTS:
-        close = closest_name(name, CLIENTS)
+        close = closest_name(name, known)
         hint = f"; perhaps {close}" if close else ""
-        raise click.UsageError(f"CLIENT: got {shown_name(name)}, expected one of {', '.join(CLIENTS)}{hint}")
+        raise click.UsageError(f"CLIENT: got {shown_name(name)}, expected one of {', '.join(known)}{hint}")
+    if source is not None or profile is not None:
+        raise click.UsageError(f"--provider, --profile: got one for {name}, expected one of {', '.join(EDITORS)}")
     client = CLIENTS[name]
     chosen = _wire(client, wire)
-    try:
+    with _explained():
         if takes_back:
-            _take_back(client)
+            _take_back(client, client.settings(Server(_URL, "", _token(None)), client.wires[0]))
             return
         token = _token(token_file)
         server = _server(_root(url), model_id, token, token_file, may_ask_person=not as_json)
@@ -98,6 +112,13 @@ def command(
             click.echo(dumps(_as_json(client, server, settings)))
         else:
             _print(client, server, settings, chosen)
+
+
+@contextmanager
+def _explained() -> Iterator[None]:
+    """Ends the command with what a file or a setting has wrong."""
+    try:
+        yield
     except ConfigurationError as error:
         click.echo(f"{error.where}: got {error.got}, expected {error.expected}", err=True)
         sys.exit(ExitCode.FOUND)
@@ -261,13 +282,7 @@ def _as_json(client: Client, server: Server, settings: Settings) -> dict[str, An
 
 
 def _write(client: Client, server: Server, settings: Settings) -> None:
-    from partstream.cli.client_settings import write  # noqa: PLC0415 - printing does without it
-
-    if not settings.files:
-        said = f"{client.title} has no file for these settings; without --write they are printed"
-        raise click.UsageError(f"--write: {said}")
-    for outcome in write([(_path(one), one) for one in settings.files], _record(client)):
-        click.echo(f"{_shown(outcome.path)}: {outcome.done}")
+    _write_files(client, settings)
     if settings.environment and not settings.is_environment_enough:
         click.echo("\n".join(["", "# in the shell", *settings.exports()]))
     if client.run:
@@ -275,10 +290,61 @@ def _write(client: Client, server: Server, settings: Settings) -> None:
     _show_notes(client, server.token)
 
 
-def _take_back(client: Client) -> None:
+def _connect_editor(
+    editor: Editor,
+    source: str | None,
+    profile: str | None,
+    model_id: str | None,
+    writes: bool,
+    takes_back: bool,
+    as_json: bool,
+) -> None:
+    """Prints, writes or takes back the settings with which an editor starts `partstream acp`."""
+    if takes_back:
+        _take_back(editor, editor.settings("", [""]))
+        return
+    if (source is None) == (profile is None):
+        raise click.UsageError("--provider FILE or --profile NAME: expected one of them, for what answers")
+    what = ["--profile", profile or ""] if source is None else [_absolute(source)]
+    chosen = [] if model_id is None else ["--model", model_id]
+    # Editors that were not started in a shell know neither its PATH nor the active environment.
+    words = [sys.executable, "-m", "partstream", "acp", *what, *chosen]
+    settings = editor.settings(default_name(source) if source else profile or "", words)
+    if writes:
+        _write_files(editor, settings)
+    elif as_json:
+        files = [{"path": str(_path(one)), "text": one.shown()} for one in settings.files]
+        program = None if settings.program is None else asdict(settings.program)
+        click.echo(dumps({"client": editor.name, "command": words, "files": files, "program": program}))
+    else:
+        for one in settings.files:
+            click.echo(f"# {_shown(_path(one))} (--write puts it there)\n{one.shown()}", nl=False)
+        if settings.program is not None:
+            click.echo(f"# in {settings.program.language}\n{settings.program.text}", nl=False)
+    for note in editor.notes:
+        _note(f"Note: {note}")
+
+
+def _absolute(source: str) -> str:
+    """A source whose file is named from the root: an editor starts programs in any folder."""
+    file, colon, attribute = source.rpartition(":")
+    place, rest = (file, colon + attribute) if file.endswith(".py") else (source, "")
+    return f"{Path(place).expanduser().absolute()}{rest}" if place.endswith(".py") else source
+
+
+def _write_files(client: Client | Editor, settings: Settings) -> None:
+    from partstream.cli.client_settings import write  # noqa: PLC0415 - printing does without it
+
+    if not settings.files:
+        said = f"{client.title} has no file for these settings; without --write they are printed"
+        raise click.UsageError(f"--write: {said}")
+    for outcome in write([(_path(one), one) for one in settings.files], _record(client)):
+        click.echo(f"{_shown(outcome.path)}: {outcome.done}")
+
+
+def _take_back(client: Client | Editor, settings: Settings) -> None:
     from partstream.cli.client_settings import take_back  # noqa: PLC0415
 
-    settings = client.settings(Server(_URL, "", _token(None)), client.wires[0])
     outcomes = take_back([(_path(one), one) for one in settings.files], _record(client))
     for outcome in outcomes:
         click.echo(f"{_shown(outcome.path)}: {outcome.done}")
@@ -293,7 +359,7 @@ def _run(client: Client, server: Server) -> str:
     return shlex.join(word.format(model=server.model) for word in client.run)
 
 
-def _record(client: Client) -> Path:
+def _record(client: Client | Editor) -> Path:
     return DATA.path() / _RECORDS / f"{client.name}.json"
 
 
