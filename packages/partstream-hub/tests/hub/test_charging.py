@@ -9,7 +9,7 @@ import pytest
 from partstream import ChatMessage
 from partstream.lm.messages import RequestOptions
 from partstream.lm.outputs import InboundRequest, Outcome
-from partstream.lm.parts import Usage
+from partstream.lm.parts import TextPart, ThinkingPart, ToolCallPart, Usage
 from partstream.server.settings import AnswerObservation, EndedAnswer
 from partstream.tokens.records import UsageRow
 from partstream_hub.directory import DOLLAR, ModelPrice
@@ -87,6 +87,25 @@ def test_an_answer_whose_client_left_before_its_first_part_is_charged_for_the_re
 def test_what_an_upstream_refused_costs_nothing_and_what_it_read_in_silence_does(error: str, is_free: bool):
     taken = taken_by(ended(outcome=Outcome.FAILED, first_part_after=None, error=error), "f", LISTED)
     assert (taken.nanodollars == 0) is is_free
+
+
+@pytest.mark.parametrize(
+    ("said", "tokens"),
+    [
+        ((), 1000),
+        ((TextPart("seen " * 50),), 1050),
+        ((ToolCallPart("c", "f", {"a": "word " * 598}),), 605),
+        ((ThinkingPart("", "t", {"signature": "x" * 1478}),), 500),
+    ],
+    ids=["nothing else", "text", "a whole call", "a signature"],
+)
+def test_what_came_of_an_answer_that_failed_is_charged_also_where_it_became_no_part(said, tokens: int):
+    answer = ended(outcome=Outcome.FAILED, first_part_after=None, error="ToolArgumentsError")
+    answer = replace(answer, held=3000, answer=lambda: ChatMessage.assistant(said))
+    taken = taken_by(answer, "f", LISTED)
+    assert taken.is_estimated
+    assert taken.usage.output_tokens == pytest.approx(tokens, abs=30)
+    assert (taken.usage.input_tokens or 0) >= 90
 
 
 def test_a_bill_for_a_part_of_an_answer_that_was_cut_is_no_bill_for_all_that_was_seen():

@@ -15,6 +15,7 @@ from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, 
 from partstream.protocols.serve import WireRequest
 from partstream.runtime.translation import write_question
 from partstream.server.models import CataloguedModel
+from partstream.server.settings import HeldText
 from partstream.tokens import Counters, MessageCounter
 from partstream_hub.directory import (
     DOLLAR,
@@ -361,6 +362,23 @@ def test_a_trusted_upstream_that_is_faster_than_the_database_may_say_as_much_aga
 def test_all_that_a_model_says_is_counted(part, size: int):
     assert AnswerMeter(size, 1, lambda _: False, words).reported(part) is BUDGET_SPENT
     assert AnswerMeter(size + 1, 1, lambda _: False, words).reported(part) is None
+
+
+def test_what_comes_before_it_is_a_part_is_counted_once():
+    meter = AnswerMeter(100, 1, lambda _: False, lambda text: len(text) // 3)
+    assert [meter.reported(HeldText(30)) for _ in range(9)] == [None] * 9
+    assert meter.reported(ToolCallPart("c", "f", {"a": "x" * 261})) is None
+    assert meter.reported(HeldText(3)) is None
+    assert meter.reported(HeldText(30)) is BUDGET_SPENT
+
+
+@one_test_for("size", [1, 2, 3, 1000])
+def test_arguments_and_unknown_events_end_an_answer_as_text_does(size: int):
+    meter, said = AnswerMeter(100, 10, lambda _: False, words), 0
+    while meter.reported(HeldText(size)) is None:
+        said += size
+        assert said < 400
+    assert said + size >= 300
 
 
 def test_one_part_that_is_larger_than_a_step_takes_several():
