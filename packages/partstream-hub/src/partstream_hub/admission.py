@@ -14,6 +14,7 @@ A refusal says whose budget it is, how much is left, when it resets, and whom to
 
 from __future__ import annotations
 import asyncio
+import logging
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -44,6 +45,8 @@ if TYPE_CHECKING:
     from partstream_hub.directory import BudgetRule, Directory, RateLimits
     from partstream_hub.hub import DirectoryCaller, Hub
     from partstream_hub.policy import HubPolicy
+
+_logger = logging.getLogger("partstream.hub")
 
 # ---- Admission ----
 
@@ -140,7 +143,7 @@ class HubAdmission:
             raise
         family, is_kept = model.information.family, (_level(asking) is AuditLevel.CONTENT)
         on_end = None if self._policy is None else self._policy.at_end
-        permit = HubPermit(reservation, rules, rate, family, price, reported, is_kept, on_end)
+        permit = HubPermit(reservation, rules, rate, family, price, bound, reported, is_kept, on_end)
         return Admitted(asked, model, permit)
 
     async def _reserve(
@@ -433,6 +436,7 @@ class HubPermit:
         reservation: What is reserved of its budgets, with the row that it begins with.
         family: The family of the model, for estimates.
         price: What is charged for the model; None if it is unknown.
+        bound: What the request can take at most.
         reported: Looks at each part; None where the answer cannot take more than is reserved.
         is_content_kept: Whether the policy of the team has the request and the answer kept.
         on_end: Takes the row of the answer, after the charge; None for nothing.
@@ -443,6 +447,7 @@ class HubPermit:
     rate: RatePass
     family: str
     price: pricing.ChargedPrice | None
+    bound: pricing.RequestBound
     reported: Reported | None
     is_content_kept: bool
     on_end: Callable[[LedgerRow], object] | None
@@ -453,7 +458,15 @@ class HubPermit:
             self.rate.end(0)
             self.reservation.drop()
             return
-        taken = pricing.taken_by(ended, self.family, self.price)
+        taken = pricing.taken_by(ended, self.family, self.price, self.bound)
+        if taken.is_unbelievable:
+            _logger.warning(
+                "answer %s of %s: its upstream reports more than the request can have taken; its upper bound of %s"
+                " tokens is charged",
+                self.reservation.answer.answer_id,
+                self.reservation.answer.model,
+                f"{taken.tokens:,}",
+            )
         self.rate.end(taken.tokens)
         row = ended_row(self.reservation.answer, ended, taken)
         content = content_of(row, ended) if self.is_content_kept else None
@@ -532,7 +545,7 @@ def ended_row(begun: LedgerRow, ended: EndedAnswer, taken: pricing.AnswerCharge)
         is_estimated=taken.is_estimated,
         status=observation.status,
         outcome="cancelled" if observation.is_cancelled else outcome,
-        error=observation.error,
+        error=observation.error or (pricing.UNBELIEVABLE if taken.is_unbelievable else None),
         seconds=observation.duration,
         first_part_after=observation.first_part_after,
     )

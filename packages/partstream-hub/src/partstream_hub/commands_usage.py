@@ -310,6 +310,7 @@ def _show(report: UsageReport, groups: Groups | None) -> None:
         (total.unpriced, "without a known cost, which is not in the sum"),
         (total.uncounted, "without a known number of tokens, which is not in the sum"),
         (total.failed, "failed, cut or cancelled"),
+        (total.unbelievable, "charged by an upper bound, because more was reported than they can have taken"),
     )
     for count, what in counts:
         if count:

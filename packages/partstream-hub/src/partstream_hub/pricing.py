@@ -141,6 +141,16 @@ def _highest(prices: Sequence[ModelPrice]) -> ModelPrice:
 # ---- Charging ----
 
 _TIMED_OUT = "UpstreamTimeoutError"
+_BEYOND: Final = 4
+"""By how much a report may exceed what a request can take: a server may add a prompt of its own, or read a file in a
+finer way. A bound by bytes is three to four times what a tokenizer finds, so that four times it is far above all."""
+_BESIDE: Final = 32_768
+"""Tokens that a server may add to the shortest request: its own prompt, with its tools."""
+_ROUNDS: Final = 64
+"""How often a model may be asked for one answer where a tool of the upstream or an agent has it asked again, each time
+with at most a whole context window."""
+UNBELIEVABLE: Final = "UnbelievableUsage"
+"""What the ledger has as the error of an answer whose report was not believed, and that has no other."""
 
 
 class AnswerCharge(NamedTuple):
@@ -149,11 +159,13 @@ class AnswerCharge(NamedTuple):
     Attributes:
         nanodollars: What it cost; None if the price is not known.
         is_estimated: Whether the tokens were not reported.
+        is_unbelievable: Whether more was reported than the request can have taken; then its bound is charged.
     """
 
     usage: Usage
     nanodollars: int | None
     is_estimated: bool
+    is_unbelievable: bool = False
 
     @property
     def tokens(self) -> int:
@@ -161,11 +173,18 @@ class AnswerCharge(NamedTuple):
         return (self.usage.input_tokens or 0) + (self.usage.output_tokens or 0)
 
 
-def taken_by(ended: EndedAnswer, family: str, price: ChargedPrice | None) -> AnswerCharge:
-    """What an answer took whose provider was asked."""
+def taken_by(
+    ended: EndedAnswer, family: str, price: ChargedPrice | None, bound: RequestBound | None = None
+) -> AnswerCharge:
+    """What an answer took whose provider was asked.
+
+    Args:
+        bound: What it can take at most; None believes every report.
+    """
     reported = _reported(ended)
     if reported is not None:
-        return AnswerCharge(reported, _cost(ended, reported, price, is_estimated=False), False)
+        charge = AnswerCharge(reported, _cost(ended, reported, price, is_estimated=False), False)
+        return charge if bound is None else _believed(charge, ended, family, price, bound)
     if _took_nothing(ended):
         nothing = Usage(0, 0, 0)
         return AnswerCharge(nothing, None if price is None else 0, True)
@@ -182,6 +201,37 @@ def taken_by(ended: EndedAnswer, family: str, price: ChargedPrice | None) -> Ans
         written += max(0, ended.held - sum(map(_size_before, said))) // _CHARACTERS
     estimated = Usage(given, written, given + written)
     return AnswerCharge(estimated, _cost(ended, estimated, price, is_estimated=True), True)
+
+
+def _believed(
+    charge: AnswerCharge, ended: EndedAnswer, family: str, price: ChargedPrice | None, bound: RequestBound
+) -> AnswerCharge:
+    """The charge of a report; of one far above what the request can have taken, its bound."""
+    usage, seen = charge.usage, sum(_size_of(part) for part in ended.answer().content) * ended.length + ended.held
+    written = bound.output_tokens + math.ceil(seen)
+    window = most_input(family) * _ROUNDS if len(ended.kept) != 1 or ended.asked.hosted_tools else 0
+    most = (
+        max(_BEYOND * bound.input_tokens + _BESIDE, window),
+        max(_BEYOND * written + _BESIDE, window),
+    )
+    is_too_much = (usage.input_tokens or 0) > most[0] or (usage.output_tokens or 0) > most[1]
+    dearest = None if price is None or price.is_of_route else highest_cost(price.highest, *most)
+    if not is_too_much and (dearest is None or charge.nanodollars is None or charge.nanodollars <= dearest):
+        return charge
+    given = min(usage.input_tokens or 0, bound.input_tokens)
+    written = min(usage.output_tokens or 0, written)
+    usage = Usage(given, written, given + written)
+    by_list = None if price is None else cost_of_usage(price.price, usage)
+    return AnswerCharge(usage, by_list, True, is_unbelievable=True)
+
+
+def _size_of(part: MessagePart) -> int:
+    """How many characters or bytes of an answer a part is."""
+    if isinstance(part, TextPart):
+        return len(part.value)
+    if isinstance(part, ThinkingPart):
+        return len(thinking_text(part)) + _size_before(part)
+    return len(part.data) if isinstance(part, DataPart) else _size_before(part)
 
 
 def _reported(ended: EndedAnswer) -> Usage | None:

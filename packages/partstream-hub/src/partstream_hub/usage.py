@@ -19,6 +19,7 @@ from partstream.codec.checks import dataclass
 from partstream.errors import UnexpectedValueError
 from partstream_hub.amounts import amount_text, span_at
 from partstream_hub.directory import BudgetRule, BudgetUnit, Directory, OwnerKind, Period
+from partstream_hub.pricing import UNBELIEVABLE
 
 if TYPE_CHECKING:
     from partstream_hub.store.store import HubStore
@@ -52,6 +53,7 @@ class Sums(NamedTuple):
         unpriced: The answers whose cost is unknown: it is not in the sum.
         uncounted: The answers whose tokens are unknown: they are not in the sums.
         failed: The answers that did not come to their own end: failed, cut or cancelled.
+        unbelievable: The answers whose upstream reported more than they can have taken: their upper bound is charged.
     """
 
     answers: int = 0
@@ -63,6 +65,7 @@ class Sums(NamedTuple):
     unpriced: int = 0
     uncounted: int = 0
     failed: int = 0
+    unbelievable: int = 0
 
     def minus(self, other: Sums) -> Sums:
         """The sums of these answers without others of them."""
@@ -194,6 +197,7 @@ _COUNTED: Final = (
     "SUM(CASE WHEN nanodollars IS NULL THEN 1 ELSE 0 END)",
     "SUM(CASE WHEN input_tokens IS NULL OR output_tokens IS NULL THEN 1 ELSE 0 END)",
     "SUM(CASE WHEN outcome = 'completed' OR outcome = 'incomplete' THEN 0 ELSE 1 END)",
+    f"SUM(CASE WHEN error = '{UNBELIEVABLE}' THEN 1 ELSE 0 END)",
 )
 """The sums of rows of the ledger, in the order of :class:`Sums`."""
 

@@ -13,7 +13,7 @@ from partstream.lm.parts import TextPart, ThinkingPart, ToolCallPart, Usage
 from partstream.server.settings import AnswerObservation, EndedAnswer
 from partstream.tokens.records import UsageRow
 from partstream_hub.directory import DOLLAR, ModelPrice
-from partstream_hub.pricing import ChargedPrice, cost_of_usage, taken_by
+from partstream_hub.pricing import ChargedPrice, RequestBound, cost_of_usage, taken_by
 from rows import one_test_for
 
 PRICE = ModelPrice(1 * DOLLAR, 10 * DOLLAR)
@@ -94,7 +94,7 @@ def test_what_an_upstream_refused_costs_nothing_and_what_it_read_in_silence_does
     [
         ((), 1000),
         ((TextPart("seen " * 50),), 1050),
-        ((ToolCallPart("c", "f", {"a": "word " * 598}),), 605),
+        ((ToolCallPart("c", "f", {"a": "word " * 598}),), 630),
         ((ThinkingPart("", "t", {"signature": "x" * 1478}),), 500),
     ],
     ids=["nothing else", "text", "a whole call", "a signature"],
@@ -106,6 +106,39 @@ def test_what_came_of_an_answer_that_failed_is_charged_also_where_it_became_no_p
     assert taken.is_estimated
     assert taken.usage.output_tokens == pytest.approx(tokens, abs=30)
     assert (taken.usage.input_tokens or 0) >= 90
+
+
+BOUND = RequestBound(500, 100, PRICE)
+FAR: list[tuple[str, dict[str, Any], tuple[int, int]]] = [
+    ("input", {"usage": Usage(10**9, 5)}, (500, 5)),
+    ("output", {"usage": Usage(50, 10**9)}, (50, 350)),
+    ("both, in the row of an upstream", {"usage": Usage(1, 1), "kept": (row(10**7, 10**7),)}, (500, 350)),
+    ("a bill", {"usage": Usage(50, 5), "cost": 100.0}, (50, 5)),
+]
+NEAR: list[tuple[str, dict[str, Any]]] = [
+    ("a little more input", {"usage": Usage(1500, 5), "kept": (row(1500, 5),)}),
+    ("a prompt of the server", {"usage": Usage(30_000, 5), "kept": (row(30_000, 5),)}),
+    ("hidden thinking beyond the limit", {"usage": Usage(50, 5000), "kept": (row(50, 5000),)}),
+    ("an agent that asked often", {"usage": Usage(3_000_000, 50_000), "kept": (row(100_000, 2000),) * 30}),
+    ("an agent that tells its sum", {"usage": Usage(3_000_000, 50_000)}),
+]
+
+
+@one_test_for("case", FAR, ids=lambda case: case[0])
+def test_a_report_far_above_what_a_request_can_take_is_not_believed(case):
+    _, said, charged = case
+    answer = ended("seen " * 50, **{"kept": (row(10, 5, said.get("cost")),), **said})
+    taken = taken_by(answer, "f", LISTED, BOUND)
+    assert (taken.usage.input_tokens, taken.usage.output_tokens) == charged
+    assert taken.nanodollars == cost_of_usage(PRICE, taken.usage)
+    assert (taken.is_unbelievable, taken.is_estimated) == (True, True)
+
+
+@one_test_for("case", NEAR, ids=lambda case: case[0])
+def test_a_report_that_a_request_can_explain_is_believed(case):
+    taken = taken_by(ended("seen", **case[1]), "f", LISTED, BOUND)
+    assert taken.usage.input_tokens == case[1]["usage"].input_tokens
+    assert not taken.is_unbelievable
 
 
 def test_a_bill_for_a_part_of_an_answer_that_was_cut_is_no_bill_for_all_that_was_seen():

@@ -367,8 +367,10 @@ def _cells(sums: usage.Sums, total: usage.Sums) -> tuple[str, ...]:
     about = "~" if sums.estimated else ""
     tokens_sign = about + ("≥ " if sums.uncounted else "")
     cost_sign = about + ("≥ " if sums.unpriced else "")
+    notes = ((sums.failed, "not whole"), (sums.unbelievable, "with a report that is not believed"))
     return (
-        exact(sums.answers) + (f' <span class="quiet">({exact(sums.failed)} not whole)</span>' if sums.failed else ""),
+        exact(sums.answers)
+        + "".join(f' <span class="quiet">({exact(count)} {what})</span>' for count, what in notes if count),
         tokens_sign + exact(sums.input_tokens),
         share(sums.cached_tokens, sums.input_tokens),
         tokens_sign + exact(sums.output_tokens),

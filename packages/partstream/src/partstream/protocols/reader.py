@@ -343,7 +343,7 @@ class StreamReader:
             kind = event.get(tag)
         stream, before = self._stream, len(outputs)
         stream.feed_into(event, outputs)
-        if len(outputs) == before or type(outputs[-1]) is Unmapped:
+        if not stream.failing and (len(outputs) == before or type(outputs[-1]) is Unmapped):
             self.held += self._size_without_part(event, kind, len(data), is_unknown=len(outputs) > before)
         if self._ending_stream is not None:
             self.ending = self._marked or self._ending_stream.ending
