@@ -232,3 +232,35 @@ def test_an_answer_that_goes_on_when_the_proxy_stops_is_seen_to_its_end():
 async def _within(check):
     async with asyncio.timeout(30):
         await check
+
+
+BROKEN = {
+    "a folded header": b"HTTP/1.1 200 OK\r\nX: a\r\n b\r\nContent-Length: 2\r\n\r\nok",
+    "two lengths": b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nok!",
+    "a length and chunks": b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    "a null in a header": b"HTTP/1.1 200 OK\r\nX: a\0b\r\nContent-Length: 2\r\n\r\nok",
+    "no HTTP": b"\x16\x03\x01\x02 garbage\r\n\r\n",
+    "50,000 headers": b"HTTP/1.1 200 OK\r\n" + b"X: a\r\n" * 50_000 + b"Content-Length: 2\r\n\r\nok",
+    "another protocol": b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n",
+    "a body where none is": b"HTTP/1.1 204 No Content\r\nContent-Length: 2\r\n\r\nok",
+    "chunks that break off": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nok",
+    "nothing": b"",
+}
+
+
+@pytest.mark.parametrize("answer", BROKEN.values(), ids=BROKEN)
+def test_a_broken_answer_is_cut_or_502_and_the_proxy_goes_on(answer):
+    async def check():
+        async def serve(reader, writer):
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(answer)
+            writer.close()
+
+        async with accepting(serve) as url, proxied(url) as (proxy, _):
+            for _ in range(2):
+                asked = b"GET /v1/models HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"
+                said = await raw_exchange(proxy.port, asked)
+                assert said == b"" or said.split(b" ")[1] in {b"200", b"204", b"502"}, said[:100]
+                assert said.count(b"HTTP/1.1 ") <= 1
+
+    asyncio.run(_within(check()))

@@ -164,3 +164,14 @@ def test_a_report_of_tokens_that_no_answer_has_is_none(count: Any, is_input: boo
 def test_a_bill_that_no_answer_has_is_none(cost: float):
     assert taken_by(ended(usage=Usage(1000, 100), cost=cost), "f", LISTED).nanodollars == 2_000_000
     assert taken_by(ended(usage=Usage(1000, 100), cost=cost), "f", None).nanodollars is None
+
+
+@one_test_for("cached", [-(10**6), 10**6, 10**12])
+@one_test_for("reasoning", [-5000, 0, 5000])
+def test_details_of_tokens_that_cannot_be_make_nothing_cheaper(cached: int, reasoning: int):
+    price = replace(PRICE, cached_input=DOLLAR // 10)
+    listed = ChargedPrice(price, price, is_of_route=False)
+    odd = Usage(1000, 100, cached_tokens=cached, reasoning_tokens=reasoning)
+    taken = taken_by(ended("seen " * 50, usage=odd), "f", listed)
+    least = cost_of_usage(price, Usage(1000, 100, cached_tokens=1000))
+    assert least <= (taken.nanodollars or 0) <= 10 * 2_000_000

@@ -95,6 +95,8 @@ def _meaning(form: FileForm, text: str) -> Any:
         (LIST, "models:\n  - a\n", ("model_id", "m"), "another form in line 1"),
         (LIST, "[{model_id: m}]\n", ("model_id", "m"), "another form in line 1"),
         (NAMES, "- a\n", ("model",), "another form in line 1"),
+        (NAMES, "model: !!python/object/apply:os.system [x]\n", ("model",), ""),
+        (NAMES, "a: &a [x, x]\nmodel: &b [*a, *a]\n", ("model",), ""),
         (NAMES, "model: |\n  long\n", ("model",), "model with a value of more than one line"),
     ],
 )

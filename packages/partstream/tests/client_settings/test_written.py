@@ -2,6 +2,8 @@
 
 import json
 import os
+import socket
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -147,6 +149,40 @@ def test_a_link_stays_a_link(home: Home, tmp_path: Path):
     home.undo()
     assert home.file.is_symlink()
     assert real.read_text() == MINE
+
+
+def _fifo(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def _socket(path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as own:
+        own.bind(str(path))
+
+
+ODD: dict[str, Callable[[Path], None]] = {
+    "a pipe": _fifo,
+    "a socket": _socket,
+    "a folder": lambda path: path.mkdir(),
+    "a link to a device without end": lambda path: path.symlink_to("/dev/zero"),
+    "a link to itself": lambda path: path.symlink_to(path),
+    "a full device": lambda path: path.symlink_to("/dev/full"),
+}
+
+
+@POSIX
+@pytest.mark.parametrize("make", ODD.values(), ids=ODD)
+def test_what_is_no_file_is_refused_or_replaced_and_nobody_waits_for_it(
+    home: Home, make: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(home.file.parent)  # a socket's path is short
+    make(Path(home.file.name))
+    try:
+        home.write()
+    except (ConfigurationError, OSError):
+        assert not home.record.exists()
+    else:
+        assert '"MODEL"' in home.file.read_text()
 
 
 @pytest.mark.parametrize("text", ["{", '{"env": 1}', "\xff", " " * (4 * 1024 * 1024 + 1)], ids=range(4))

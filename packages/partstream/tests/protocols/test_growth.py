@@ -1,5 +1,6 @@
 """What a stream costs grows with its length and not with its square, whatever a server makes it of."""
 
+import json
 import sys
 import tracemalloc
 from collections.abc import Iterable
@@ -173,3 +174,29 @@ def test_events_in_one_piece_of_megabytes_are_those_of_small_pieces() -> None:
     assert len(b"".join(chunks)) > 1024 * 1024
     assert whole.feed(b"".join(chunks)) == outputs
     assert not any(isinstance(output, Unmapped) for output in outputs)
+
+
+NOTHING: dict[str, tuple[str, dict[str, Any]]] = {
+    "empty texts": ("chat-completions", {"choices": [{"index": 0, "delta": {"content": ""}}]}),
+    "usage": ("chat-completions", {"choices": [], "usage": {"prompt_tokens": 1, "completion_tokens": 1}}),
+    "log probabilities of nothing": ("chat-completions", {"choices": [{"index": 0, "delta": {}, "logprobs": None}]}),
+    "pings": ("anthropic-messages", {"type": "ping"}),
+    "empty candidates": ("gemini", {"candidates": [{"content": {"parts": [{"text": ""}]}}]}),
+    "an empty message": ("ollama", {"message": {"role": "assistant", "content": ""}, "done": False}),
+}
+
+
+@pytest.mark.parametrize(("protocol", "event"), NOTHING.values(), ids=NOTHING)
+def test_events_that_say_nothing_take_no_memory_however_many_come(protocol: str, event: dict[str, Any]) -> None:
+    ends = b"\n" if protocol == "ollama" else b"\n\n"
+    piece = (b"" if protocol == "ollama" else b"data: ") + json.dumps(event).encode() + ends
+    reader = StreamReader(protocol)
+    outputs = [*reader.feed(piece * 2000)]
+    tracemalloc.start()
+    try:
+        for _ in range(10):
+            outputs = [*reader.feed(piece * 2000)]
+        assert tracemalloc.get_traced_memory()[0] < 1_000_000
+    finally:
+        tracemalloc.stop()
+    assert not any(isinstance(one, TextPart) for one in outputs)

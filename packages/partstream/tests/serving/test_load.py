@@ -12,7 +12,12 @@ from benchmarks.soak.stopping import stop_under_load
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="this system has no such signals")
 
-_SLOW = ("take nothing of it", "send heads and bodies a letter at a time", "read late what is 4 MB long")
+_SLOW = (
+    "take nothing of it",
+    "send heads and bodies a letter at a time",
+    "read late what is 4 MB long",
+    "send bodies of 31 MB of what costs most to read",  # in the pod of partstream-hub/tests/cli/test_pod.py
+)
 
 
 def test_clients_that_leave_and_clients_that_ask_often_leave_nothing_behind():

@@ -112,6 +112,8 @@ def response_fields(fields: Iterable[tuple[bytes, bytes]]) -> HeaderFields:
     """The fields of a response as the client gets them: without those of one connection."""
     lower = [(name.lower(), value) for name, value in fields]
     named = {option.strip().lower() for name, value in lower if name == b"connection" for option in value.split(b",")}
+    if any(name == b"transfer-encoding" for name, _ in lower):
+        named.add(b"content-length")  # RFC 9112 section 6.3: chunks override it, so it may be a lie
     return [(name, value) for name, value in lower if name not in _OF_ONE_CONNECTION and name not in named]
 
 
