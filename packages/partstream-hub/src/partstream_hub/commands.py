@@ -31,6 +31,13 @@ COMMANDS: Final = {
 
 
 class _LazyGroup(click.Group):
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Refuses what is no text of Unicode, which no database can hold."""
+        for one in args:
+            if any("\ud800" <= letter <= "\udfff" for letter in one):
+                raise click.UsageError(f"got {one[:80]!r}, expected a text of Unicode")
+        return super().parse_args(ctx, args)
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
 

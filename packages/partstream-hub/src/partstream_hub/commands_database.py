@@ -18,8 +18,10 @@ from rich.text import Text
 
 from partstream.cli.console import make_console
 from partstream.cli.terminal import ExitCode
+from partstream.codec.checks import InvalidArgumentError
 from partstream.settings.kinds import ConfigurationError
 from partstream_hub.administration import Administration
+from partstream_hub.directory import check_text
 from partstream_hub.store.opening import database_address, opened_store, shown_address, tables_version
 from partstream_hub.store.store import VERSIONS, HubStore
 from partstream_hub.store.values import StoreError, StoreUnreachableError
@@ -131,6 +133,24 @@ def show_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, right: 
 _SECONDS: Final = {"m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400}
 _FOR: Final = re.compile(r"(\d{1,5})([mhdw])", re.ASCII)
 _EXPECTED: Final = "how long from now, such as 12h, 90d or 8w, or a date such as 2027-01-31"
+
+
+class _Label(click.ParamType[str]):
+    """What a key is called."""
+
+    name = "text"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The text, which people can be shown."""
+        try:
+            check_text("text", value)
+        except InvalidArgumentError as error:
+            self.fail(str(error).removeprefix("text: "), param, ctx)
+        return str(value)
+
+
+LABEL: Final = _Label()
+"""The type of an option with the label of a key."""
 
 
 class _End(click.ParamType[float]):

@@ -50,7 +50,9 @@ def key() -> None:
 
 @key.command("add")
 @click.argument("person")
-@click.option("--label", default="", metavar="TEXT", help="What the key is called, such as laptop.")
+@click.option(
+    "--label", type=commands_database.LABEL, default="", metavar="TEXT", help="What the key is called, such as laptop."
+)
 @click.option(
     "--expires", type=commands_database.END, metavar="WHEN", help="From when on it is not accepted: 90d, 12h or a date."
 )
@@ -145,7 +147,7 @@ def revoke(key_ids: tuple[str, ...]) -> None:
     metavar="WHEN",
     help="How long the link is good.",
 )
-@click.option("--label", default="", metavar="TEXT", help="What the key will be called.")
+@click.option("--label", type=commands_database.LABEL, default="", metavar="TEXT", help="What the key will be called.")
 @click.option("--key-expires", type=commands_database.END, metavar="WHEN", help="From when on the key is not accepted.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with the link in it.")
 def invite(person: str, url: str, expires: float, label: str, key_expires: float | None, *, as_json: bool) -> None:

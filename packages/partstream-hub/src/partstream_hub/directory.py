@@ -56,7 +56,12 @@ def _check_whole(where: str, value: object, least: int = 0) -> None:
         refuse(where, value, f"a whole number from {least} to {MOST_AMOUNT:,}")
 
 
-def _check_text(where: str, value: object) -> None:
+def check_text(where: str, value: object) -> None:
+    """Refuses what people cannot be shown as a name or a label.
+
+    Raises:
+        InvalidArgumentError: It is no text of one line, or too long.
+    """
     if not isinstance(value, str) or len(value) > _MOST_TEXT or not value.isprintable():
         refuse(where, value, f"a text of one line, up to {_MOST_TEXT} characters")
 
@@ -67,7 +72,7 @@ def _check_models(where: str, models: object) -> None:
     if not isinstance(models, tuple):
         refuse(where, models, "a tuple of ids of models or of patterns such as gpt-*, or None for all")
     for index, one in enumerate(models):
-        _check_text(f"{where}[{index}]", one)
+        check_text(f"{where}[{index}]", one)
 
 
 class OwnerKind(StrEnum):
@@ -253,7 +258,7 @@ class Key:
     def __post_init__(self) -> None:
         check_name("Key.id", self.id)
         check_name("Key.person", self.person)
-        _check_text("Key.label", self.label)
+        check_text("Key.label", self.label)
         _check_models("Key.models", self.models)
         check_fields(self, {"digest": _DIGEST})
 

@@ -73,6 +73,8 @@ WRONG = {
     "an open bracket": ({"baseUrl": "http://[::1/v1"}, "baseUrl"),
     "a port of words": ({"baseUrl": "http://host:port/v1"}, "baseUrl"),
     "a port too large": ({"baseUrl": "http://host:70000/v1"}, "baseUrl"),
+    "a host that no name can be": ({"baseUrl": "https://\U0001f600/v1"}, "baseUrl"),
+    "an address of a number too large": ({"baseUrl": "https://999.1.1.1/v1"}, "baseUrl"),
     "a line break in the URL": ({"baseUrl": "http://host/v1\n"}, "baseUrl"),
     "an unknown protocol": ({"baseUrl": URL, "protocol": "telepathy"}, "protocol"),
     "an unknown setting": ({"baseUrl": URL, "apikey": KEY}, "apikey"),

@@ -690,6 +690,7 @@ _TAKE: Final = (
 
 def add_join_code(work: Transaction, code: JoinCode) -> None:
     """Keeps the digest of a code, and forgets those that are over."""
+    directory.check_text("JoinCode.label", code.label)  # a key could not have it
     work.run(_FORGET_OLD, (work.now(),))
     if not work.rows(_PERSON, (code.person,)):
         raise DirectoryConflictError(f"invite person {code.person}", f"there is no person {code.person}")

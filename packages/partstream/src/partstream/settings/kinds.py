@@ -279,6 +279,30 @@ def fits_header(text: str) -> bool:
     return text.isascii() and text.isprintable() and text == text.strip()
 
 
+_PLAIN_URL: Final = re.compile(
+    r"https?://(?=[a-z0-9.-]*[a-z])[a-z0-9.-]{1,255}(:\d{1,5})?(/[!-~]{0,2000})?", re.IGNORECASE | re.ASCII
+)
+
+
+def is_http_url(url: str) -> bool:
+    """Whether a text is an http or https URL with a host that can be asked.
+
+    Raises:
+        ValueError: It has a port that is no number, or a bracket that is not closed.
+    """
+    address = urlsplit(url)
+    if address.scheme not in ("http", "https") or not address.hostname or address.port == 0:
+        return False
+    if not _PLAIN_URL.fullmatch(url):
+        import httpx2  # noqa: PLC0415 - it knows what no host may be; most URLs do without it
+
+        try:
+            httpx2.URL(url)
+        except httpx2.InvalidURL:
+            return False
+    return True
+
+
 def http_url(value: Any, where: str, example: str) -> str:
     """A value that is an http or https URL; the message does not show it, because it may hold a password.
 
@@ -287,9 +311,8 @@ def http_url(value: Any, where: str, example: str) -> str:
     """
     url = string(value, where)
     try:
-        address = urlsplit(url)
-        usable = address.scheme in ("http", "https") and bool(address.hostname) and address.port != 0
-    except ValueError:  # a port that is not a number, a bracket that is not closed
+        usable = is_http_url(url)
+    except ValueError:
         usable = False
     if not usable:
         raise ConfigurationError(where, "an invalid URL", f"an http or https URL such as {example}")

@@ -339,8 +339,7 @@ def _url(value: str, where: str) -> str:
     if any(map(str.isspace, value)):
         raise kinds.ConfigurationError(where, "a URL with a space in it", expected(hidden_url("".join(value.split()))))
     try:
-        address = urlsplit(value)
-        usable = address.scheme in ("http", "https") and address.hostname and address.port != 0
+        usable = kinds.is_http_url(value)
     except ValueError as error:  # a port that is not a number, a bracket that is not closed
         raise kinds.ConfigurationError(where, f"no URL ({error})", expected("")) from error
     if not usable or not value.isprintable():

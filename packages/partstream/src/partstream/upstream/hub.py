@@ -32,7 +32,7 @@ from partstream.codec.checks import LAST_TIME, as_amount, dataclass
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads
 from partstream.codec.redaction import Redactor
 from partstream.errors import UpstreamError, UpstreamProtocolError
-from partstream.settings.kinds import ConfigurationError
+from partstream.settings.kinds import ConfigurationError, is_http_url
 from partstream.settings.row import hidden_url
 from partstream.upstream.endpoint import Secret, is_hub_key, is_loopback, with_scheme
 from partstream.upstream.http import DocumentFetcher, UpstreamHTTP
@@ -358,8 +358,8 @@ def hub_address(text: str, where: str = "the address of the hub", *, allow_insec
         raise ConfigurationError(where, "a text with blanks in it", _EXPECTED)
     try:
         address = urlsplit(url)
-        usable = address.scheme in ("http", "https") and bool(address.hostname) and address.port != 0
-    except ValueError:  # a port that is no number, a bracket that is not closed
+        usable = is_http_url(url)
+    except ValueError:
         usable = False
     if not usable:
         raise ConfigurationError(where, repr(hidden_url(url)), _EXPECTED)
