@@ -24,7 +24,7 @@ from partstream_hub.admission import HubAdmission, budget_document
 from partstream_hub.authentication import HubAuthenticator, code_digest, new_key
 from partstream_hub.budgets import HubWorker
 from partstream_hub.directory import Policy
-from partstream_hub.hub import Hub, HubLife, HubSettings
+from partstream_hub.hub import Hub, HubLife, HubSettings, unreachable
 from partstream_hub.page.routes import HubPage
 from partstream_hub.policy import HubPolicy, loaded_policy
 from partstream_hub.routing import ROUTES, RoutedProvider
@@ -88,7 +88,7 @@ def hub_app(providers: Providers, store: HubStore, settings: HubSettings | None 
     routes = _HubRoutes(application, hub)
     application.add_route("GET", ME, routes.me)
     application.add_route("POST", JOIN, routes.join, is_open=True, most_bytes=_MOST_BYTES)
-    HubPage(store.another).add_to(application)
+    HubPage(store.another, read_seconds=settings.worker.read_seconds).add_to(application)
     return application
 
 
@@ -194,12 +194,9 @@ class _HubRoutes:
 
     async def _store(self, action: Callable[[HubStore], Any]) -> Any:
         try:
-            return await self._hub.worker.use_store(action)
+            return await self._hub.worker.use_store(action, self._hub.settings.worker.wait_seconds)
         except StoreUnreachableError as error:
-            failure = ServedFailure(
-                FailureKind.OVERLOADED, "the hub's database cannot be reached; ask again", retry_after=error.retry_after
-            )
-            raise RequestFailedError(failure) from error
+            raise unreachable(error) from error
 
 
 def _no_code() -> RequestFailedError:

@@ -40,7 +40,7 @@ import socket
 import sys
 import weakref
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from itertools import islice
@@ -80,7 +80,8 @@ class WorkerSettings:
 
     Attributes:
         heartbeat_seconds: The time between two heartbeats, which also bring changes of the directory.
-        wait_seconds: The most that an answer waits for the database before it is refused.
+        wait_seconds: The most that a request waits for the database before it is refused.
+        read_seconds: The most that the page waits for it, which reads the whole ledger of its days.
         silent_seconds: The time without a heartbeat after which a worker is taken for gone.
         batch_seconds: The most that an answer which has ended waits for company, where none begins.
         waiting_rows: The most ended answers that wait in memory for a database that is away; then no answer is begun.
@@ -90,6 +91,7 @@ class WorkerSettings:
 
     heartbeat_seconds: float = 1.0
     wait_seconds: float = 2.0
+    read_seconds: float = 10.0
     silent_seconds: float = 30.0
     batch_seconds: float = 0.25
     waiting_rows: int = 100_000
@@ -193,6 +195,25 @@ class Reservation:
 
 # ---- The worker ----
 
+
+async def answered(answer: Awaitable[T], seconds: float | None) -> T:
+    """What the database answers, within a limit of our own: the thread that asks may wait for a silent one for ever.
+
+    Every path of a request to the database passes here.
+
+    Args:
+        seconds: The most that it waits; None for as long as it takes.
+
+    Raises:
+        StoreUnreachableError: It has not answered in time.
+    """
+    try:
+        async with asyncio.timeout(seconds):
+            return await answer
+    except TimeoutError:
+        raise values.StoreUnreachableError("it does not answer", _LONGEST_RETRY) from None
+
+
 _Reserving: TypeAlias = "tuple[Reserve, asyncio.Future[Granted | Refused]]"
 _Extending: TypeAlias = "tuple[Extend, asyncio.Future[bool]]"
 
@@ -291,14 +312,18 @@ class HubWorker:
         """Tells a listener of each new version of the directory."""
         return self._changed.event(listener)
 
-    async def use_store(self, action: Callable[[HubStore], T]) -> T:
+    async def use_store(self, action: Callable[[HubStore], T], seconds: float | None = None) -> T:
         """Runs something else on the database, in the worker's thread.
 
+        Args:
+            seconds: The most that it waits; None for as long as the database takes.
+
         Raises:
-            StoreUnreachableError: The database cannot be reached.
+            StoreUnreachableError: The database cannot be reached, or does not answer in time. What was begun then may
+                be carried out still.
             StoreUnusableError: It cannot be used as it is.
         """
-        return await asyncio.get_running_loop().run_in_executor(self._thread, self._used, action)
+        return await answered(asyncio.get_running_loop().run_in_executor(self._thread, self._used, action), seconds)
 
     def _used(self, action: Callable[[HubStore], T]) -> T:
         """In the thread: makes the tables, once, before anything else."""
@@ -340,18 +365,16 @@ class HubWorker:
         return Reservation(self, answer, found)
 
     async def _asked(self, reserve: Reserve) -> Granted | Refused:
-        loop = asyncio.get_running_loop()
-        retry, wait = _LONGEST_RETRY, self._settings.wait_seconds
+        loop, wait = asyncio.get_running_loop(), self._settings.wait_seconds
         if self._batch_began is not None and loop.time() - self._batch_began > wait:  # the thread hangs
-            raise BudgetsUnreachableError(_AWAY, retry)
-        answered: asyncio.Future[Granted | Refused] = loop.create_future()
-        self._reserves.append((reserve, answered))
+            raise BudgetsUnreachableError(_AWAY, _LONGEST_RETRY)
+        found: asyncio.Future[Granted | Refused] = loop.create_future()
+        self._reserves.append((reserve, found))
         self._flush()
         try:
-            async with asyncio.timeout(wait):
-                return await answered
-        except TimeoutError:
-            raise BudgetsUnreachableError(_AWAY, retry) from None
+            return await answered(found, wait)
+        except values.StoreUnreachableError as error:
+            raise BudgetsUnreachableError(_AWAY, error.retry_after) from None
 
     def extend(self, extend: Extend, *, is_urgent: bool = True) -> asyncio.Future[bool]:
         """Reserves more for an answer that runs, or less; whether it is reserved."""

@@ -31,6 +31,7 @@ from partstream_hub.directory import Directory, Key, Person, may_use
 if TYPE_CHECKING:
     from partstream.server.clients import Caller
     from partstream_hub.budgets import HubWorker
+    from partstream_hub.store.values import StoreUnreachableError
 
 # ---- The hub ----
 
@@ -85,6 +86,12 @@ class Hub:
             said = "the key of this connection is accepted no more; expected one that this server knows"
             raise RequestFailedError(ServedFailure(FailureKind.UNAUTHENTICATED, said))
         return asking
+
+
+def unreachable(error: StoreUnreachableError) -> RequestFailedError:
+    """The refusal of a request that the database does not answer now."""
+    said = f"the hub's database cannot be reached; ask again in {error.retry_after:g} s"
+    return RequestFailedError(ServedFailure(FailureKind.OVERLOADED, said, retry_after=error.retry_after))
 
 
 class HubLife:

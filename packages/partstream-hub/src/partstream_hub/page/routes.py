@@ -22,6 +22,7 @@ import secrets
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final, TypeVar
 from urllib.parse import parse_qsl
 from zoneinfo import ZoneInfo
@@ -31,6 +32,8 @@ from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.server.pages.document import ContentPolicy, Nonces, document, resource
 from partstream.server.requests import RequestFailedError
 from partstream.server.settings import OwnerHandler, OwnerReply, OwnerRequest
+from partstream_hub.budgets import answered
+from partstream_hub.hub import unreachable
 from partstream_hub.page.document import PERIODS, content_html, frame_html
 from partstream_hub.store.values import StoreError, StoreUnreachableError
 from partstream_hub.usage import overview, reader_of
@@ -140,6 +143,7 @@ class HubPage:
         open_store: Opens a connection to the database, for this page alone.
         most_waiting: The most pages that are read or wait to be read, one after the other; a quarter of them for one
             reader.
+        read_seconds: The most that one of them waits for the database.
         slow_seconds: What took longer to read is kept for a while,
         rest: for as many times as long: however many look at the page, most of the time the database is left alone.
     """
@@ -149,11 +153,13 @@ class HubPage:
         open_store: Callable[[], HubStore],
         *,
         most_waiting: int = 8,
+        read_seconds: float = 10.0,
         slow_seconds: float = 1.0,
         rest: float = 5.0,
     ) -> None:
         self._open_store = open_store
         self._most_waiting = most_waiting
+        self._read_seconds = read_seconds
         self._slow_seconds = slow_seconds
         self._rest = rest
         self._store: HubStore | None = None
@@ -174,20 +180,25 @@ class HubPage:
 
     async def stop(self) -> None:
         """Closes the connection to the database."""
-        await asyncio.to_thread(self._thread.shutdown, cancel_futures=True)
         if self._store is not None:
-            self._store.close()
+            closing = asyncio.get_running_loop().run_in_executor(self._thread, self._store.close)
+            with suppress(StoreUnreachableError):
+                await answered(closing, self._read_seconds)
+        self._thread.shutdown(wait=False, cancel_futures=True)  # a thread whose database is silent never ends
 
     async def _content(self, request: OwnerRequest, caller: Caller) -> OwnerReply:
         days, zone = _asked(request.query)
         share = max(1, self._most_waiting // 4)
         if len(self._waiting) >= self._most_waiting or self._waiting.count(caller.name) >= share:
-            raise _overloaded("too many people look at the page now", _RETRY_SECONDS)
+            said = "too many people look at the page now; ask again"
+            raise RequestFailedError(ServedFailure(FailureKind.OVERLOADED, said, retry_after=_RETRY_SECONDS))
         self._waiting.append(caller.name)
         try:
-            html = await asyncio.get_running_loop().run_in_executor(self._thread, self._read, caller.name, days, zone)
+            loop = asyncio.get_running_loop()
+            reading = loop.run_in_executor(self._thread, self._read, caller.name, days, zone)
+            html = await answered(reading, self._read_seconds)
         except StoreUnreachableError as error:
-            raise _overloaded("the hub's database does not answer now", error.retry_after) from error
+            raise unreachable(error) from error
         except StoreError as error:
             _logger.exception("the page of the hub cannot be read")
             failure = ServedFailure(
@@ -258,10 +269,6 @@ def _wrong(name: str, got: str, expected: str) -> RequestFailedError:
     return RequestFailedError(
         ServedFailure(FailureKind.INVALID_REQUEST, f"{name}: got {got}, expected {expected}", param=name)
     )
-
-
-def _overloaded(why: str, retry_after: float) -> RequestFailedError:
-    return RequestFailedError(ServedFailure(FailureKind.OVERLOADED, f"{why}; ask again", retry_after=retry_after))
 
 
 # ---- Links ----
