@@ -274,13 +274,13 @@ def test_what_nobody_here_reads_is_reserved_by_its_bytes(hub_database: HubDataba
 
     async def test() -> None:
         ana, changes = person("ana")
-        tokens = budget("ana", 12_000, BudgetUnit.TOKENS)
+        tokens = budget("ana", 40_000, BudgetUnit.TOKENS)
         async with (
             vendor_of(CHAT, CHAT.reply(stream=True)) as (provider, requests),
             hub(hub_database, [*changes, tokens], provider, tmp_path) as application,
         ):
             path, body, headers, _ = CHAT.request(stream=True)
-            large = {**json.loads(body), "tools": [{"type": "custom", "custom": {"name": "x" * 20_000}}]}
+            large = {**json.loads(body), "tools": [{"type": "custom", "custom": {"name": "x" * 60_000}}]}
             refused = await ask(application, path, large, headers=headers | ana.bearer)
             assert refused.status == 429, refused.body
             assert requests == []

@@ -100,7 +100,7 @@ ROUTES: list[tuple[str, str, str, Any, int, int]] = [
     ("whether it is ready", "", "/readyz", None, 200, 200),
     ("whether it lives", "", "/healthz", None, 200, 200),
 ]
-"""What asks, who, where, with what; the status while a file, which can be read, is locked, and while Postgres is silent."""
+"""What asks, who, where, with what, and the status: while a file is locked, which can be read, and without a word."""
 
 
 @one_test_for("kind", ["sqlite", "postgres"])
