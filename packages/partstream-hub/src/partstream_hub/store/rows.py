@@ -171,6 +171,12 @@ _MODELS: Final = _table(
 )
 
 
+def directory_since(work: Transaction, known_version: int | None = None) -> directory.Directory | None:
+    """All that there is, at one moment; None if its version is `known_version`."""
+    ((version,),) = work.rows(VERSION)
+    return None if version == known_version else read_directory(work, version)
+
+
 def read_directory(work: Transaction, version: int) -> directory.Directory:
     """All of the directory."""
     rules: dict[directory.Owner, list[directory.BudgetRule]] = {}
@@ -225,9 +231,19 @@ def _read_rules(work: Transaction) -> Iterator[directory.BudgetRule]:
 
 
 def change_directory(
-    work: Transaction, changes: Sequence[directory.DirectoryChange], by: str, expected_version: int | None
+    work: Transaction, changes: Sequence[directory.DirectoryChange], by: str, expected_version: int | None = None
 ) -> Change:
-    """Changes the directory; see :meth:`partstream_hub.store.store.HubStore.change`."""
+    """Changes the directory, all or nothing, and notes who changed what.
+
+    A limit that changes holds at once for the window that is open.
+
+    Args:
+        expected_version: The version that the changes were made for; None for any.
+
+    Raises:
+        DirectoryConflictError: A change does not fit what is there.
+        DirectoryChangedError: The directory has another version.
+    """
     ((version,),) = work.locked(VERSION)  # one change at a time
     if expected_version is not None and version != expected_version:
         raise DirectoryChangedError(expected_version, version)
@@ -299,7 +315,7 @@ def _recorded(difference: _Difference, version: int, time: float, by: str) -> Di
     )
 
 
-def read_records(work: Transaction, most: int, before_version: int | None) -> list[DirectoryRecord]:
+def read_records(work: Transaction, most: int = 100, before_version: int | None = None) -> list[DirectoryRecord]:
     """Who changed what, the newest first."""
     rows = work.rows(_RECORDS, (_LAST_VERSION if before_version is None else before_version, most))
     return [
@@ -681,7 +697,7 @@ _ADD: Final = (
     "INSERT INTO hub_join_codes (digest, person, expires_at, label, key_expires_at, key_models) "
     "VALUES (?, ?, ?, ?, ?, ?)"
 )
-CODES: Final = "SELECT digest FROM hub_join_codes WHERE expires_at > ?"
+_CODES: Final = "SELECT digest FROM hub_join_codes WHERE expires_at > ?"
 _FORGET_OLD: Final = "DELETE FROM hub_join_codes WHERE expires_at <= ?"
 _TAKE: Final = (
     "DELETE FROM hub_join_codes WHERE digest = ? AND expires_at > ? RETURNING person, label, key_expires_at, key_models"
@@ -689,13 +705,22 @@ _TAKE: Final = (
 
 
 def add_join_code(work: Transaction, code: JoinCode) -> None:
-    """Keeps the digest of a code, and forgets those that are over."""
+    """Keeps the digest of a code, with which its person gets a key, once; forgets those that are over.
+
+    Raises:
+        DirectoryConflictError: There is no such person.
+    """
     directory.check_text("JoinCode.label", code.label)  # a key could not have it
     work.run(_FORGET_OLD, (work.now(),))
     if not work.rows(_PERSON, (code.person,)):
         raise DirectoryConflictError(f"invite person {code.person}", f"there is no person {code.person}")
     models = None if code.key_models is None else dumps(code.key_models).decode()
     work.run(_ADD, (code.digest, code.person, code.expires_at, code.label, code.key_expires_at, models))
+
+
+def join_codes(work: Transaction) -> set[bytes]:
+    """The digests of the codes that can be used now."""
+    return {bytes(digest) for (digest,) in work.rows(_CODES, (work.now(),))}
 
 
 def join(work: Transaction, code_digest: bytes, key_id: str, key_digest: bytes) -> directory.Key | None:
@@ -798,8 +823,14 @@ _RESERVED: Final = "SELECT amounts, count(*) FROM hub_reservations GROUP BY amou
 _CHARGES: Final = "SELECT charges, count(*) FROM hub_ledger GROUP BY charges"
 
 
-def broken_invariants(work: Transaction) -> Iterator[BrokenInvariant]:
-    """All that does not hold: nothing, unless Partstream has a fault or other programs wrote into the tables."""
+def broken_invariants(work: Transaction) -> list[BrokenInvariant]:
+    """What does not hold, at one moment, of that which always holds: for each window, `reserved` is the sum of the
+    reservations, and `spent` is what the ledger charges. Empty, or Partstream has a fault, or another program wrote
+    into the tables."""
+    return [*_broken(work)]
+
+
+def _broken(work: Transaction) -> Iterator[BrokenInvariant]:
     reserved, charged = _sums(work.rows(_RESERVED)), _sums(work.rows(_CHARGES))
     for number, budget, spent, held in work.rows(_SUMS_OF_WINDOWS):
         where = f"{budget}, window {number}"

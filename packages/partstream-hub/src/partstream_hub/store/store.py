@@ -9,15 +9,14 @@ for answers that a batch begins; the worker drops these.
 """
 
 from __future__ import annotations
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
-from typing import Any, Final
+from functools import partial, wraps
+from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
-from partstream_hub.directory import BudgetRule, Directory, DirectoryChange, Key
+from partstream_hub.directory import BudgetRule
 from partstream_hub.store import rows as tables
 from partstream_hub.store import values
-from partstream_hub.store.rows import BrokenInvariant, broken_invariants
 
 # ---- Tables, version by version ----
 
@@ -196,10 +195,27 @@ _FORGET_OF_OTHERS: Final = (
 )
 
 
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def _transaction(
+    part: Callable[Concatenate[values.Transaction, P], R], access: values.Access
+) -> Callable[Concatenate[HubStore, P], R]:
+    """The method that runs a part of a transaction as a whole one."""
+
+    @wraps(part)
+    def method(store: HubStore, /, *given: P.args, **named: P.kwargs) -> R:
+        return store.run(lambda work: part(work, *given, **named), access)
+
+    return method
+
+
 class HubStore:
     """The database of a hub. Used by one thread at a time.
 
     Every method may raise :class:`~partstream_hub.store.values.StoreUnreachableError`; the next call connects again.
+    Those that are one part of a transaction have its description.
 
     Args:
         engine: SQLite or Postgres.
@@ -209,6 +225,10 @@ class HubStore:
         self._engine = engine
 
     # ---- the database itself ----
+
+    def run(self, action: Callable[[values.Transaction], R], access: values.Access = values.Access.WRITE) -> R:
+        """Runs an action as one transaction."""
+        return self._engine.run(action, access)
 
     def migrate(self) -> int:
         """Makes the tables, or brings those of an older version up to date, with all that is in them.
@@ -225,7 +245,7 @@ class HubStore:
 
     def time(self) -> float:
         """The time of the database, in seconds since 1970."""
-        return self._engine.run(lambda work: work.now(), values.Access.READ)
+        return self.run(lambda work: work.now(), values.Access.READ)
 
     def read(self, statement: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """The rows of a question of one's own about the tables; it cannot change anything.
@@ -234,14 +254,9 @@ class HubStore:
             statement: A SELECT in the words that SQLite and Postgres share, with `?` for each parameter.
             parameters: The parameters. What comes from outside is never a part of the statement.
         """
-        return self._engine.run(lambda work: work.rows(statement, parameters), values.Access.READ)
+        return self.run(lambda work: work.rows(statement, parameters), values.Access.READ)
 
-    def check(self) -> list[BrokenInvariant]:
-        """What does not hold, at one moment, of that which always holds; empty, or something is wrong.
-
-        For each window `reserved` is the sum of the reservations, and `spent` is what the ledger charges.
-        """
-        return self._engine.run(lambda work: [*broken_invariants(work)], values.Access.READ)
+    check = _transaction(tables.broken_invariants, values.Access.READ)
 
     def another(self) -> HubStore:
         """The same database over a connection of its own, so that what takes long delays no worker."""
@@ -253,58 +268,12 @@ class HubStore:
 
     # ---- the directory ----
 
-    def directory(self, known_version: int | None = None) -> Directory | None:
-        """All that there is, at one moment; None if its version is `known_version`."""
-
-        def read(work: values.Transaction) -> Directory | None:
-            ((version,),) = work.rows(tables.VERSION)
-            return None if version == known_version else tables.read_directory(work, version)
-
-        return self._engine.run(read, values.Access.READ)
-
-    def change(self, changes: Sequence[DirectoryChange], by: str, expected_version: int | None = None) -> values.Change:
-        """Changes the directory, all or nothing, and notes who changed what.
-
-        A limit that changes holds at once for the window that is open.
-
-        Args:
-            expected_version: The version that the changes were made for; None for any.
-
-        Raises:
-            DirectoryConflictError: A change does not fit what is there.
-            DirectoryChangedError: The directory has another version.
-        """
-        return self._engine.run(
-            lambda work: tables.change_directory(work, changes, by, expected_version), values.Access.WRITE_DURABLY
-        )
-
-    def records(self, most: int = 100, before_version: int | None = None) -> list[values.DirectoryRecord]:
-        """Who changed what, the newest first."""
-        return self._engine.run(lambda work: tables.read_records(work, most, before_version), values.Access.READ)
-
-    def add_join_code(self, code: values.JoinCode) -> None:
-        """Keeps the digest of a code, with which its person gets a key, once.
-
-        Raises:
-            DirectoryConflictError: There is no such person.
-        """
-        self._engine.run(lambda work: tables.add_join_code(work, code))
-
-    def join_codes(self) -> set[bytes]:
-        """The digests of the codes that can be used now."""
-        return self._engine.run(
-            lambda work: {bytes(one) for (one,) in work.rows(tables.CODES, (work.now(),))}, values.Access.READ
-        )
-
-    def join(self, code_digest: bytes, key_id: str, key_digest: bytes) -> Key | None:
-        """Makes a key for a code, which is used up by that.
-
-        Returns:
-            The key; None if the code is unknown, used or expired, or its person is gone or disabled.
-        """
-        return self._engine.run(
-            lambda work: tables.join(work, code_digest, key_id, key_digest), values.Access.WRITE_DURABLY
-        )
+    directory = _transaction(tables.directory_since, values.Access.READ)
+    change = _transaction(tables.change_directory, values.Access.WRITE_DURABLY)
+    records = _transaction(tables.read_records, values.Access.READ)
+    add_join_code = _transaction(tables.add_join_code, values.Access.WRITE)
+    join_codes = _transaction(tables.join_codes, values.Access.READ)
+    join = _transaction(tables.join, values.Access.WRITE_DURABLY)
 
     # ---- workers ----
 
@@ -317,30 +286,14 @@ class HubStore:
             is_durable: Whether the disk is waited for, and with it all that was written before.
         """
         access = values.Access.WRITE_DURABLY if is_durable else values.Access.WRITE
-        return self._engine.run(lambda work: tables.heartbeat(work, worker, silent_seconds), access)
+        return self.run(lambda work: tables.heartbeat(work, worker, silent_seconds), access)
 
-    def expire(self, worker: str, seen_at: float | None = None) -> int:
-        """Charges in full what a worker has reserved that is gone: it is unknown what its answers took.
-
-        An answer that ends after all is charged anew, with what it took.
-
-        Args:
-            seen_at: When it was last heard of, as a heartbeat said: if it has been heard of since, nothing is done.
-                None for one that has ended for certain, which is forgotten too.
-
-        Returns:
-            How many answers were charged.
-        """
-        return self._engine.run(lambda work: tables.expire(work, worker, seen_at), values.Access.WRITE_DURABLY)
+    expire = _transaction(tables.expire, values.Access.WRITE_DURABLY)
 
     # ---- budgets ----
 
-    def open_windows(self, rules: Sequence[BudgetRule]) -> dict[str, values.Window]:
-        """The windows of rules at the time of the database, by the id of the rule; made where there is none.
-
-        What the ledger charges refers to them, so that a new one is on the disk before anything is.
-        """
-        return self._engine.run(lambda work: tables.open_windows(work, rules), values.Access.WRITE_DURABLY)
+    open_windows = _transaction(tables.open_windows, values.Access.WRITE_DURABLY)
+    """What the ledger charges refers to windows, so that a new one is on the disk before anything is."""
 
     def carry_out(self, worker: str, batch: tables.Batch) -> tables.BatchResult:
         """Ends answers, extends those that run, and begins new ones, in this order and in one transaction.
@@ -361,7 +314,7 @@ class HubStore:
                 windows |= {name: window.id for name, window in self.open_windows(missing).items()}
             known = replace(batch, windows=windows)
             try:
-                return self._engine.run(partial(tables.carry_out, worker=worker, batch=known, also=also))
+                return self.run(partial(tables.carry_out, worker=worker, batch=known, also=also))
             except tables.IncompleteBatchError as error:
                 missing = error.rules
                 also |= set(error.windows)
@@ -380,7 +333,7 @@ class HubStore:
             teams: The teams; none for people in no team, and for those who are gone.
         """
         statement = _FORGET_OF_TEAMS.format(teams=values.places(len(teams))) if teams else _FORGET_OF_OTHERS
-        return len(self._engine.run(lambda work: work.rows(statement, (before, *teams))))
+        return len(self.run(lambda work: work.rows(statement, (before, *teams))))
 
     # ---- what workers learn of tokens ----
 
@@ -395,7 +348,7 @@ class HubStore:
             rows: What it has learned.
             since: The batch up to which it has read; 0 for a new worker.
         """
-        return self._engine.run(
+        return self.run(
             lambda work: tables.exchange_learned(work, worker, rows, since, most),
             values.Access.WRITE if rows else values.Access.READ,
         )
