@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import httpx2
 import pytest
@@ -107,6 +108,19 @@ def test_workers_end_when_the_process_that_started_them_is_killed(file):
         served.process.kill()
         assert served.process.stdout.read() == ""  # each worker has it open: this ends when all of them have ended
         assert len(workers) == 2
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="no other system shows what a process was started with")
+def test_the_token_is_in_no_argument_and_no_variable_of_a_worker(file, tmp_path):
+    own = {"PARTSTREAM_SERVE_TOKEN": None, "PARTSTREAM_DATA": str(tmp_path)}
+    with running(file, "--json", "--workers", "2", **own) as served:
+        started(served, 2)
+        token = (tmp_path / "serve-token").read_text().strip().encode()
+        children = Path(f"/proc/{served.process.pid}/task/{served.process.pid}/children").read_text().split()
+        assert len(children) >= 2
+        for process in (served.process.pid, *children):
+            for said in ("cmdline", "environ"):
+                assert token not in Path(f"/proc/{process}/{said}").read_bytes()
 
 
 def ended(*arguments):
