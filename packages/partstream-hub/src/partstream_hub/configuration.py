@@ -15,7 +15,6 @@ their values go through the same readers, so a number may be a text of digits an
 
 from __future__ import annotations
 import re
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import Decimal, InvalidOperation
 from enum import Enum, StrEnum
@@ -23,6 +22,7 @@ from typing import Any, Final, NamedTuple
 from zoneinfo import ZoneInfo
 
 from partstream.codec.checks import dataclass
+from partstream.codec.settings_files import loads_toml
 from partstream.config.editing import written_name, written_value
 from partstream.errors import CallerError, UnexpectedValueError
 from partstream.settings.kinds import HIDDEN, KEY_IN_A_NAME, closest_name, shortened
@@ -692,9 +692,7 @@ def read_hub_file(text: str, file: str = "hub.toml") -> HubDocument:
     if len(text) > _MOST_CHARACTERS:
         raise unusable(f"{len(text):,} characters", f"{_MOST_CHARACTERS:,}")
     try:
-        tables = tomllib.loads(text, parse_float=Decimal)
-    except RecursionError:
-        raise unusable("values within values too deep") from None
+        tables = loads_toml(text, parse_float=Decimal)
     except ValueError as error:  # of TOML, and of a number with more digits than Python reads
         raise unusable(f"invalid TOML ({error})") from None
     faults: list[ConfigurationFault] = []

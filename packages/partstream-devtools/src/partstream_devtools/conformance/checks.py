@@ -20,6 +20,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from partstream.codec.checks import dataclass, field
+from partstream.codec.json_codec import loads
 from partstream.errors import CallerError, LanguageModelError, UpstreamConnectionError, UpstreamTimeoutError
 from partstream.lm.contract import RULE_HINTS, RULES, CheckMode, ContractChecker, Evidence, Hint, Level, Rule, Violation
 from partstream.lm.parts import USAGE_MIME_TYPE, DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
@@ -762,5 +763,5 @@ def load(name: str = LATEST) -> RequirementSet:
     place = files("partstream_devtools.conformance").joinpath("requirements", f"{name}.json")
     if not place.is_file():
         raise CallerError(f"requirements: got {name!r}, expected {LATEST}")
-    value = json.loads(place.read_text(encoding="utf-8"))
+    value = loads(place.read_bytes())
     return RequirementSet(name, value["contract"], frozenset(value["checks"]))

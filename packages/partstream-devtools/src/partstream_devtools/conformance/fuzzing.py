@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream._version import __version__
 from partstream.codec.checks import dataclass, field, replace
+from partstream.codec.json_codec import loads
 from partstream.codec.redaction import Redactor
 from partstream.errors import CallerError, to_install
 from partstream.lm.contract import Level
@@ -256,10 +257,10 @@ def read_failure(path: Path) -> tuple[str, Exercise]:
         FailureFileError: The file cannot be read, or holds something else.
     """
     try:
-        value: Mapping[str, Any] = json.loads(path.read_bytes())
+        value: Mapping[str, Any] = loads(path.read_bytes())
     except OSError as error:
         raise FailureFileError(str(path), error.strerror or str(error)) from error
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise FailureFileError(str(path), f"it is no JSON ({error})") from error
     requirement = value.get("promise") if isinstance(value, dict) else None
     try:

@@ -20,6 +20,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, Final, TypeGuard
 
 from partstream.codec.checks import dataclass
+from partstream.codec.json_codec import loads
 from partstream.errors import CallerError, LanguageModelError
 from partstream.lm import provider
 from partstream.lm.messages import ChatMessage, RequestOptions
@@ -503,7 +504,7 @@ def recorded_streams(folder: Path, protocol: Protocol) -> list[RecordedStream]:
 
 def _recorded(path: Path, protocol: Protocol) -> RecordedStream:
     name = path.name.removesuffix(_EXPECTED)
-    expected = json.loads(path.read_bytes())
+    expected = loads(path.read_bytes())
     if not isinstance(expected, dict):
         raise ValueError(f"{path.name} holds {type(expected).__name__}, expected an object")  # noqa: TRY004 - of JSON
     for ending in _BODIES:
@@ -511,5 +512,5 @@ def _recorded(path: Path, protocol: Protocol) -> RecordedStream:
         if body.is_file():
             return RecordedStream(name, body.read_bytes(), expected)
     lines = path.with_name(f"{name}.jsonl").read_bytes().splitlines()
-    events = [json.loads(line) for line in lines if line.strip()]
+    events = [loads(line) for line in lines if line.strip()]
     return RecordedStream(name, b"".join(one.data for one in framed(events, form_of(protocol))), expected)

@@ -18,7 +18,6 @@ or, as JSON, `{"expected": {"tool-call.unique-call-id/two-calls": "..."}}`.
 from __future__ import annotations
 import json
 import re
-import tomllib
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
@@ -29,7 +28,9 @@ from urllib.parse import unquote, urlsplit
 
 from partstream._version import __version__
 from partstream.codec.checks import dataclass, field, replace
+from partstream.codec.json_codec import loads
 from partstream.codec.redaction import Redactor, secrets_in_header
+from partstream.codec.settings_files import loads_toml
 from partstream.errors import CallerError
 from partstream.lm.contract import RULES, Level, Rule
 from partstream.settings.row import SHORTEST_KEY
@@ -298,10 +299,10 @@ def read_report(path: Path) -> Mapping[str, Any]:
         ReportFileError: The file cannot be read, or holds something else.
     """
     try:
-        value: Any = json.loads(path.read_bytes())
+        value: Any = loads(path.read_bytes())
     except OSError as error:
         raise ReportFileError(str(path), error.strerror or str(error)) from error
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise ReportFileError(str(path), f"it is no JSON ({error})") from error
     if not isinstance(value, dict) or value.get("report") != REPORT_VERSION:
         expected = f"expected the file of `partstream conformance --json`, version {REPORT_VERSION}"
@@ -571,7 +572,7 @@ def read_baseline(path: Path) -> Baseline:
     """
     try:
         data = path.read_bytes()
-        value: Any = json.loads(data) if path.suffix == ".json" else tomllib.loads(data.decode())
+        value: Any = loads(data) if path.suffix == ".json" else loads_toml(data.decode())
     except OSError as error:
         raise BaselineError(str(path), error.strerror or str(error)) from error
     except (ValueError, RecursionError) as error:  # of JSON, of TOML, of UTF-8

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import unquote
 
 from partstream.codec.checks import dataclass, field, replace
+from partstream.codec.json_codec import loads
 from partstream.codec.redaction import names_a_secret, secrets_in_header
 from partstream.conversation.media import is_address
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, text_part, thinking_part, tool_call_part
@@ -317,7 +318,7 @@ class PartTexts:
 
 def _is_json(data: bytes) -> bool:
     try:
-        json.loads(data.decode())
+        loads(data.decode())
     except ValueError:
         return False
     return True

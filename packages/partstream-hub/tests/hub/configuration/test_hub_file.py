@@ -181,7 +181,7 @@ FAULTS = [
     ('[models.m]\nprice = "1/NaN"', "models.m.price.output: got 'NaN', expected a number of US dollars from 0"),
     ("[models.m]\nprice = {input = 0.0000000001, output = 2}", "models.m.price.input: got 1E-10, expected a number"),
     ("[teams.lab", "the file: got invalid TOML ("),
-    ("a = " + "[" * 100_000, "the file: got values within values too deep, expected TOML 1.0"),
+    ("a = " + "[" * 100_000, "the file: got invalid TOML (nested too deeply), expected TOML 1.0"),
     ("a = " + "1" * 5_000, "the file: got invalid TOML ("),
     ("[models.a]\nprice = {input = 1e999999999, output = 1}", "models.a.price.input: got 1E+999999999"),
 ]

@@ -29,6 +29,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from partstream.codec.checks import dataclass, field
+from partstream.codec.json_codec import loads
 from partstream.codec.settings_files import (
     FileForm,
     Key,
@@ -1061,7 +1062,7 @@ def _read_record(path: Path) -> dict[str, _Entry]:
     if not path.is_file():
         return {}
     try:
-        rows = json.loads(path.read_text(encoding="utf-8"))
+        rows = loads(path.read_bytes())
         entries = []
         for row in rows:
             keys = [(tuple(key), value, before) for key, value, before in row["keys"]]

@@ -26,6 +26,20 @@ class UnusableTextError(Exception):
         self.expected = expected
 
 
+def loads_toml(text: str, **options: Any) -> dict[str, Any]:
+    """The tables of a TOML text; the options are those of `tomllib.loads`.
+
+    Raises:
+        tomllib.TOMLDecodeError: It is none, or nests too deeply.
+    """
+    import tomllib  # noqa: PLC0415 - most files are JSON
+
+    try:
+        return tomllib.loads(text, **options)
+    except RecursionError:
+        raise tomllib.TOMLDecodeError("nested too deeply") from None
+
+
 class FileForm(Protocol):
     """A form of settings files. All methods raise :class:`UnusableTextError`."""
 

@@ -12,7 +12,6 @@ import asyncio
 import json
 import os
 import re
-import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from decimal import Decimal
@@ -21,7 +20,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Final, TypeAlias
 
 from partstream.codec.checks import dataclass, field
-from partstream.codec.settings_files import Key, Splice, UnusableTextError, applied, newline_of
+from partstream.codec.settings_files import Key, Splice, UnusableTextError, applied, loads_toml, newline_of
 from partstream.codec.system import DATA, replace_file
 from partstream.config.loading import load_configuration
 from partstream.config.table import DEFAULT_PROFILE, PROFILES, read_document
@@ -194,11 +193,9 @@ class TomlFile:
 
 def _read(text: str) -> dict[str, Any]:
     try:
-        return tomllib.loads(text)
+        return loads_toml(text)
     except ValueError as error:  # of TOML, and of a number with more digits than Python reads
         raise UnusableTextError(f"invalid TOML: {error}", "TOML 1.0 in UTF-8") from None
-    except RecursionError:
-        raise UnusableTextError("tables or lists nested too deeply", "fewer levels") from None
 
 
 def _value(document: Mapping[str, Any], key: Key) -> Any:
@@ -226,8 +223,8 @@ def _checked(text: str, splices: tuple[Splice, ...], wanted: dict[str, Any], wri
 
 def _makes(text: str, splices: tuple[Splice, ...], wanted: dict[str, Any]) -> bool:
     try:
-        return tomllib.loads(applied(text, splices)) == wanted
-    except (ValueError, RecursionError):
+        return loads_toml(applied(text, splices)) == wanted
+    except ValueError:
         return False
 
 
@@ -572,7 +569,7 @@ async def remove(name: str, file: UserConfigurationFile) -> KeyPlace | None:
     """
     text = file.content.decode()
     edit_file(file.path, file.content, without_profile(file.path, text, name))
-    document = tomllib.loads(text)
+    document = loads_toml(text)
     others = (document, *(one for other, one in document[PROFILES].items() if other != name))
     own = document[PROFILES][name]
     places: tuple[KeyPlace, ...] = (KeyringEntry(name), KeyFile(name))

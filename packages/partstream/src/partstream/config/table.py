@@ -15,7 +15,6 @@ from __future__ import annotations
 import os
 import stat
 import sys
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
@@ -23,6 +22,7 @@ from typing import Any, Final, NamedTuple
 
 from partstream.codec.checks import MOST_SECONDS, dataclass, field, replace
 from partstream.codec.json_codec import JSONDecodeError, loads
+from partstream.codec.settings_files import loads_toml
 from partstream.protocols.protocol import AUTO, ProtocolLoadError
 from partstream.settings import kinds
 from partstream.settings.row import (
@@ -319,8 +319,8 @@ def read_document(path: Path, *, must_exist: bool) -> dict[str, Any]:
     if len(content) > _MAX_BYTES:
         raise kinds.ConfigurationError(str(path), f"more than {_MAX_BYTES} bytes", "a short file")
     try:
-        return tomllib.loads(content.decode())
-    except (ValueError, RecursionError) as error:  # of UTF-8, of TOML, of a number with more digits than Python reads
+        return loads_toml(content.decode())
+    except ValueError as error:  # of UTF-8, of TOML, of a number with more digits than Python reads
         # The message of each names the place and shows nothing of the file but a single character.
         raise kinds.ConfigurationError(str(path), f"invalid TOML: {error}", "TOML 1.0 in UTF-8") from None
 
