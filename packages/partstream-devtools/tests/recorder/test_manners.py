@@ -59,6 +59,36 @@ def test_only_this_machine_is_served_and_only_http(headers, status, says):
     run(check, token="key")  # noqa: S106 - of no server but this
 
 
+@pytest.mark.parametrize(
+    "target",
+    [
+        "/v1/../../admin",
+        "/v1/./models",
+        "/v1//models",
+        "/v1/%2e%2e/admin",
+        "/v1/a|b?c={d}&e=%7e",
+        "/v1/models?",
+        "/v1/../x?../y",
+    ],
+)
+def test_a_server_gets_the_path_as_it_came(target):
+    asked = []
+
+    async def serve(reader, writer):
+        asked.append((await reader.readuntil(b"\r\n")).split(b" ")[1].decode())
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+        await writer.drain()
+
+    async def check():
+        async with accepting(serve) as url, proxied(url) as (proxy, _):
+            lines = f"GET {target} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"
+            assert (await raw_exchange(proxy.port, lines.encode())).startswith(b"HTTP/1.1 200 ")
+
+    asyncio.run(check())
+    assert asked == [target.removesuffix("?")]
+
+
 @pytest.mark.parametrize("target", ["http://127.0.0.1/v1/models", "*", "models"])
 def test_a_client_that_takes_it_for_a_proxy_of_the_system_is_told_so(target):
     async def check(upstream, proxy, watching):

@@ -120,22 +120,55 @@ def test_what_is_no_request_never_reaches_the_application():
     assert exchange(application, b"no HTTP\r\n\r\n").count(b"[400, ") == 1
 
 
-def test_more_connections_than_the_most_are_refused_and_many_more_are_cut():
+def test_more_connections_than_the_most_are_refused_while_all_are_answered_and_many_more_are_cut():
+    async def within():
+        goes_on, asked = asyncio.Event(), asyncio.Semaphore(0)
+
+        async def application(scope, receive, send):
+            asked.release()
+            await goes_on.wait()
+            await _answer(send, 200, b"ok")
+
+        async with asyncio.timeout(20), Host(application, refusal, connections=2) as host:
+            opened = []
+            for _ in range(2):
+                opened.append(await asyncio.open_connection("127.0.0.1", host.port))
+                opened[-1][1].write(get("/"))
+                await asked.acquire()
+            opened += [await asyncio.open_connection("127.0.0.1", host.port) for _ in range(3)]
+            refused, _ = opened[2]
+            assert (await refused.readline()).startswith(b"HTTP/1.1 503 ")
+            cut, _ = opened[4]
+            assert await cut.read() == b""
+            goes_on.set()
+            for reader, _ in opened[:2]:
+                assert (await reader.readline()).startswith(b"HTTP/1.1 200 ")
+            for _, writer in opened:
+                writer.close()
+
+    asyncio.run(within())
+
+
+@pytest.mark.parametrize(
+    "begun", [b"", b"G", b"GET / HTTP/1.1\r\nHost: h\r\n", get("/", method="POST", body=b"half")[:-2]]
+)
+def test_connections_that_ask_nothing_give_way_to_one_that_asks(begun):
     async def application(scope, receive, send):
         await _answer(send, 200, b"ok")
 
     async def within():
-        async with asyncio.timeout(20), Host(application, refusal, connections=2) as host:
-            opened = [await asyncio.open_connection("127.0.0.1", host.port) for _ in range(3)]
-            refused, _ = opened[2]
-            assert (await refused.readline()).startswith(b"HTTP/1.1 503 ")
-            opened += [await asyncio.open_connection("127.0.0.1", host.port) for _ in range(2)]
-            cut, _ = opened[4]
-            assert await cut.read() == b""
-            reader, writer = opened[0]
-            writer.write(get("/"))
-            assert (await reader.readline()).startswith(b"HTTP/1.1 200 ")
-            for _, writer in opened:
+        async with asyncio.timeout(20), Host(application, refusal, connections=32) as host:
+            idle = []
+            for _ in range(100):
+                idle.append(await asyncio.open_connection("127.0.0.1", host.port))
+                idle[-1][1].write(begun)
+            for _ in range(3):
+                reader, writer = await asyncio.open_connection("127.0.0.1", host.port)
+                writer.write(get("/"))
+                assert (await reader.readline()).startswith(b"HTTP/1.1 200 ")
+                writer.close()
+            assert host.open_connections <= 33
+            for _, writer in idle:
                 writer.close()
 
     asyncio.run(within())

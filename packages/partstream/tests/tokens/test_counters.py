@@ -4,6 +4,9 @@ import base64
 import gzip
 import hashlib
 import importlib.util
+import os
+import stat
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from partstream import ChatMessage, LanguageModelChatInformation, Usage
+from partstream.codec.system import read_in_shared_folder
 from partstream.tokens import Counter, Counters, CountSource, Vocabulary, vocabulary_of
 from partstream.tokens.accounting import TokenAccounting
 from partstream.tokens.counting import bpe_openai_counter, tiktoken_counter
@@ -162,6 +166,33 @@ def test_tiktoken_is_left_alone_where_its_vocabulary_is_not_on_the_disk(tmp_path
     assert tiktoken_counter(Vocabulary.O200K) is None
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", "")
     assert tiktoken_counter(Vocabulary.O200K) is None
+
+
+PLANTED = {
+    "a pipe": os.mkfifo,
+    "a folder": lambda place: place.mkdir(),
+    "a link to a device": lambda place: place.symlink_to("/dev/zero"),
+    "a link to itself": lambda place: place.symlink_to(place),
+    "a huge file": lambda place: os.truncate(place, 10**10) if place.touch() is None else None,
+}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no named pipes in folders")
+@pytest.mark.parametrize("what", PLANTED)
+def test_what_others_put_in_the_place_of_its_vocabulary_is_not_waited_for(tmp_path, monkeypatch, what):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: name)
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
+    PLANTED[what](tmp_path / "fb374d419588a4632f3f557e76b4b70aebbca790")
+    assert tiktoken_counter(Vocabulary.O200K) is None
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no ids of users")
+def test_the_file_of_another_user_is_not_read(tmp_path, monkeypatch):
+    kept = tmp_path / "kept"
+    kept.write_bytes(b"x")
+    assert read_in_shared_folder(kept, 10) == b"x"
+    monkeypatch.setattr("os.fstat", lambda _: os.stat_result((stat.S_IFREG, 0, 0, 0, 12345, *[0] * 5)))
+    assert read_in_shared_folder(kept, 10) is None
 
 
 @NEEDS_TIKTOKEN
