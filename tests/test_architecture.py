@@ -376,7 +376,6 @@ def test_nothing_is_global_but_constants() -> None:
 # texts for people; programs in the words of the libraries that they use; the wire that an agents' framework has inside.
 MAY_NAME_PROTOCOLS = {
     "partstream.protocols.protocol",
-    "partstream_devtools.conformance.stream_shapes",
     "partstream_devtools.redaction.fragments",
     "partstream_devtools.testing.admission",
     "partstream_devtools.testing.vendors",

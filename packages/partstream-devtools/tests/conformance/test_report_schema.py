@@ -8,8 +8,10 @@ import pytest
 from report_samples import EVERYTHING
 from scripted_targets import CallsTwice, plays
 
-from partstream_devtools.conformance.report import report_json_schema
+from partstream.lm.contract import Level
+from partstream_devtools.conformance.report import REPORT_VERSION, Blame, Verdict, report_json_schema
 from partstream_devtools.conformance.running import run
+from partstream_devtools.conformance.transcript import TRANSCRIPT_VERSION
 
 TYPES: dict[str, type | tuple[type, ...]] = {
     "object": dict,
@@ -56,6 +58,18 @@ def test_a_real_report_is_valid_and_has_no_field_that_the_schema_does_not_name(t
     assert set(told) == set(schema["properties"])
     assert {name for check in told["checks"] for name in check} == set(
         schema["properties"]["checks"]["items"]["properties"]
+    )
+
+
+def test_the_schema_names_all_verdicts_levels_and_blames():
+    schema = report_json_schema()
+    check = schema["properties"]["checks"]["items"]["properties"]
+    assert check["verdict"]["enum"] == [*schema["properties"]["counts"]["properties"]] == [*Verdict]
+    assert check["level"]["enum"] == [*Level]
+    assert check["blame"]["anyOf"][0]["enum"] == [*Blame]
+    assert schema["properties"]["report"]["const"] == REPORT_VERSION
+    assert schema["properties"]["transcripts"]["additionalProperties"]["properties"]["transcript"]["const"] == (
+        TRANSCRIPT_VERSION
     )
 
 

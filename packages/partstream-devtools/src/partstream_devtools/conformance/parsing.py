@@ -8,6 +8,11 @@ A folder of recorded streams has the outcome that a right reader reaches beside 
 outcome; `NAME.sse` or `NAME.ndjson` is the body as it came, or `NAME.jsonl` its events as one JSON value a line, which
 are framed as the protocol frames them. The outcome has the fields `text`, `thinking`, `tool_calls` (`name`, `input`),
 `input_tokens`, `output_tokens`, `error` (null for an answer without one) and `finish`; a missing field is not judged.
+
+Shapes are short streams that the protocol's own document does not lead one to expect, as real servers send them. The
+folder `stream_shapes` has a file for each protocol of which such servers are known: a block a shape, whose first line
+says its name, its title and the outcome, and whose other lines are the events. A name is part of reports and
+baselines, and stays the same for ever; one form that several protocols have keeps one name.
 """
 
 from __future__ import annotations
@@ -16,6 +21,7 @@ import json
 import re
 from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
 from enum import StrEnum
+from importlib.resources import files
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final, TypeGuard
 
@@ -38,7 +44,6 @@ if TYPE_CHECKING:
     from partstream.protocols.protocol import Protocol
     from partstream.protocols.serve import StreamForm, WireEvent
     from partstream_devtools.conformance.scripts import Script, ScriptedAnswer
-    from partstream_devtools.conformance.stream_shapes import ShapeOutcome
 
 
 # ---- Parsers ----
@@ -267,6 +272,47 @@ async def told_of(parser: Parser, pieces: Sequence[bytes]) -> ParserReport:
         None if usage is None else (usage.input_tokens, usage.output_tokens),
         failed,
     )
+
+
+# ---- Shapes of streams ----
+
+
+@dataclass(frozen=True, slots=True)
+class ShapeOutcome:
+    """What a right reader makes of a stream.
+
+    `calls` are names and arguments in the order of the model; `call_ids` is None where the server gives no ids,
+    `tokens` (input, output) where it reports none.
+    """
+
+    text: str = ""
+    thinking: str = ""
+    calls: tuple[tuple[str, dict[str, Any]], ...] = ()
+    call_ids: tuple[str, ...] | None = None
+    tokens: tuple[int, int] | None = None
+    is_failed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StreamShape:
+    """One shape: its name, its title, its events as JSON, and what a right reader makes of them."""
+
+    name: str
+    title: str
+    events: tuple[WireEvent, ...]
+    outcome: ShapeOutcome
+
+
+def stream_shapes(protocol: str) -> Iterator[StreamShape]:
+    """The shapes of a protocol; none for a protocol without a file."""
+    file = files(__package__) / "stream_shapes" / f"{protocol}.jsonl"
+    for block in file.read_text(encoding="utf-8").split("\n\n") if file.is_file() else ():
+        head, *events = map(json.loads, block.splitlines())
+        given: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value for name, value in head["outcome"].items()
+        }
+        given["calls"] = tuple((name, arguments) for name, arguments in given.get("calls", ()))
+        yield StreamShape(head["name"], head["title"], tuple(events), ShapeOutcome(**given))
 
 
 def differences(wanted: ShapeOutcome, told: ParserReport) -> list[str]:

@@ -48,7 +48,6 @@ from partstream_devtools.conformance.scripts import (
     Think,
     read_actions,
 )
-from partstream_devtools.conformance.stream_shapes import STREAM_SHAPES, ShapeOutcome, StreamShape
 from partstream_devtools.conformance.transcript import Answer
 
 # ---- What is judged, and what shows that a scenario was provoked ----
@@ -676,15 +675,17 @@ _TOKENS: Final = (int(USAGE.input_tokens or 0), int(USAGE.output_tokens or 0))
 async def _form(change: _Change, parser: parsing.Parser, protocol: Protocol) -> Mapping[str, list[Breach]]:
     pieces = change(parsing.answer_stream(protocol, _SAID).pieces)
     calls = tuple((call.name, dict(call.arguments)) for call in _SAID.calls)
-    return await _shaped(parser, pieces, ShapeOutcome(_SAID.text, calls=calls, tokens=_TOKENS))
+    return await _shaped(parser, pieces, parsing.ShapeOutcome(_SAID.text, calls=calls, tokens=_TOKENS))
 
 
-async def _shape(shape: StreamShape, parser: parsing.Parser, protocol: Protocol) -> Mapping[str, list[Breach]]:
+async def _shape(shape: parsing.StreamShape, parser: parsing.Parser, protocol: Protocol) -> Mapping[str, list[Breach]]:
     pieces = [one.data for one in parsing.framed(shape.events, parsing.form_of(protocol))]
     return await _shaped(parser, pieces, shape.outcome)
 
 
-async def _shaped(parser: parsing.Parser, pieces: Sequence[bytes], outcome: ShapeOutcome) -> Mapping[str, list[Breach]]:
+async def _shaped(
+    parser: parsing.Parser, pieces: Sequence[bytes], outcome: parsing.ShapeOutcome
+) -> Mapping[str, list[Breach]]:
     wrong = parsing.differences(outcome, await parsing.told_of(parser, pieces))
     return {SERVER_SHAPE: [Breach(one) for one in wrong]}
 
@@ -729,7 +730,7 @@ def parser_scenarios(protocol_name: str | None = None, recordings: Path | None =
             rows += [
                 _row(f"shape-{name}", title, (SERVER_SHAPE,), partial(_form, change)) for name, title, change in _FORMS
             ]
-        shapes = STREAM_SHAPES.get(protocol.name, ())
+        shapes = parsing.stream_shapes(protocol.name)
         rows += [_row(f"shape-{one.name}", one.title, (SERVER_SHAPE,), partial(_shape, one)) for one in shapes]
     if recordings is not None:
         checks = tuple(f"{RECORDED}{name}" for name in parsing.ASPECTS)
