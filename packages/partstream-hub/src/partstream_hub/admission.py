@@ -1,8 +1,9 @@
 """Who may have which answer of a hub: the key, the models, the rates, the budgets; in one transaction for each answer.
 
-1. The rates: each worker keeps its share of a limit, which is the limit divided by the workers that live, so that all
-   together keep it without asking each other. A person whose requests are balanced unevenly may be slowed down before
-   the whole limit is reached. Budgets are exact, and kept elsewhere.
+1. The rates, before a request is read: each worker keeps its share of a limit, which is the limit divided by the
+   workers that live, so that all together keep it without asking each other. A person whose requests are balanced
+   unevenly may be slowed down before the whole limit is reached. Budgets are exact, and kept elsewhere; that they cover
+   the least that a large request takes is found out before it is read, too.
 2. The policy, if the hub has one.
 3. The budgets: what the request can take at most is reserved, by its bytes, else by a closer count; the output limit
    that is sent is the one that is reserved.
@@ -24,13 +25,15 @@ from zoneinfo import ZoneInfo
 
 from partstream.codec.checks import dataclass, replace
 from partstream.codec.json_codec import dumps
+from partstream.codec.limits import in_thread
 from partstream.lm.parts import part_json
 from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.server.requests import RequestFailedError
-from partstream.server.settings import Admitted, AnswerRequest, EndedAnswer, Reported
+from partstream.server.settings import Admitted, AnswerRequest, EndedAnswer, Entry, Reported
 from partstream.tokens import Counters, MessageCounter
+from partstream.tokens.files import FileBound
 from partstream_hub import pricing
-from partstream_hub.amounts import BudgetError, BudgetSpentError, BudgetsUnreachableError, amount_text
+from partstream_hub.amounts import BudgetError, BudgetSpentError, BudgetsUnreachableError, Need, amount_text
 from partstream_hub.directory import AuditLevel, BudgetUnit, Owner, OwnerKind, Period, may_use
 from partstream_hub.routing import ROUTES, is_behind_a_route
 from partstream_hub.store.values import AnswerContent, LedgerRow
@@ -40,7 +43,6 @@ if TYPE_CHECKING:
     from partstream.lm.outputs import InboundRequest
     from partstream.server.clients import Caller
     from partstream.server.models import CataloguedModel
-    from partstream.tokens.files import FileBound
     from partstream_hub.budgets import Reservation
     from partstream_hub.directory import BudgetRule, Directory, RateLimits
     from partstream_hub.hub import DirectoryCaller, Hub
@@ -55,6 +57,10 @@ _TRUSTED_TOKENS: Final = 64
 """How far the count of an answer may exceed its limit, by estimate, before its upstream plainly keeps none."""
 _LARGE: Final = 64 * 1024
 """Bytes of files from which on they are read in a thread."""
+_BYTES_OF_A_TOKEN: Final = 128 * 1024
+"""The most bytes of a body for each token of its input: files in base64 have the most."""
+_MILLION: Final = 1_000_000
+_NO_FILES: Final = FileBound(0, "")
 _STEP: Final = 256
 """The tokens of output that an answer reserves more at a time, where it has outrun its limit."""
 
@@ -100,7 +106,7 @@ class HubAdmission:
             RequestFailedError: It is refused.
         """
         asking = self._hub.require(request.caller)
-        rate = self._enter(asking, request)
+        rate = self.enter(request.caller) if request.entry is None else request.entry
         try:
             if self._policy is not None:
                 request = await self._policy.before_request(asking, request)
@@ -111,19 +117,44 @@ class HubAdmission:
             rate.end(0)
             raise
 
-    def _enter(self, asking: DirectoryCaller, request: AnswerRequest) -> RatePass:
+    def enter(self, caller: Caller) -> RatePass:
+        """Lets a caller send a request, by his rates.
+
+        Raises:
+            RequestFailedError: He asks too often, or for too much at the same time.
+        """
+        asking = self._hub.require(caller)
         now, workers = asyncio.get_running_loop().time(), max(1, self._hub.worker.live_workers)
         found = self._gate.enter(_limits(asking), 0, workers, now)
         if isinstance(found, TooFast):
             raise too_fast(found, self._contact(asking.directory))
         return found
 
+    async def afford(self, caller: Caller, models: Mapping[str, CataloguedModel], request_id: str, size: int) -> None:
+        """Looks whether the budgets of a caller cover the least that a request of so many bytes takes.
+
+        Raises:
+            RequestFailedError: They do not, or that cannot be found out now.
+        """
+        asking = self._hub.require(caller)
+        directory, tokens = asking.directory, max(1, size // _BYTES_OF_A_TOKEN)
+        prices = (pricing.charged_price(directory, one) for one in models.values())
+        cheapest = min((one.price.input for one in prices if one is not None), default=_MILLION)
+        least = {BudgetUnit.TOKENS: tokens, BudgetUnit.MONEY: tokens * cheapest // _MILLION}
+        needs = [Need(rule, least[rule.unit], least[rule.unit]) for rule in directory.budgets_of(asking.key)]
+        person, time = asking.person, self._hub.settings.clock()
+        row = LedgerRow(f"{request_id}-body", time, asking.key.id, person.name, person.team, "")
+        try:
+            (await self._hub.worker.reserve(row, needs, is_whole=True)).drop()
+        except BudgetError as error:
+            raise self._refusal(error, directory) from error
+
     def _forget_rates(self, directory: Directory) -> None:
         owners = (Owner(OwnerKind.TEAM, name) for name in directory.teams)
         people = (Owner(OwnerKind.PERSON, name) for name in directory.people)
         self._gate.keep(frozenset((*owners, *people, *(Owner(OwnerKind.KEY, key) for key in directory.keys))))
 
-    async def _reserved(self, asking: DirectoryCaller, request: AnswerRequest, rate: RatePass) -> Admitted:
+    async def _reserved(self, asking: DirectoryCaller, request: AnswerRequest, rate: Entry) -> Admitted:
         directory, model = asking.directory, request.model
         rules = directory.budgets_of(asking.key)
         price = pricing.charged_price(directory, model)
@@ -155,7 +186,8 @@ class HubAdmission:
             return await worker.reserve(begun, bound.needs(rules), is_whole=True), bound
         closer = None
         if not (request.asked.unmapped or request.asked.dropped):  # a tokenizer sees only what was read
-            closer = pricing.close_bound(request.model.information.family, request.asked, self._counters)
+            family = request.model.information.family
+            closer = await in_thread(request.size, pricing.close_bound, family, request.asked, self._counters)
         if closer is not None:
             bound = bound._replace(input_tokens=closer)
         return await worker.reserve(begun, bound.needs(rules)), bound
@@ -170,12 +202,12 @@ class HubAdmission:
             files = await asyncio.to_thread(pricing.bound_of_files, information.family, asked)
         else:
             files = pricing.bound_of_files(information.family, asked)
-        given = pricing.wide_bound(information.family, asked, files)
+        given = await in_thread(request.size, pricing.wide_bound, information.family, asked, files)
         if asked.unmapped or asked.dropped:  # it may go on as it came, with what was not read
             given = max(given, request.size - size + files.tokens)
         return pricing.RequestBound(given, output, None if price is None else price.highest, files)
 
-    def _refusal(self, error: BudgetError, directory: Directory, files: FileBound) -> RequestFailedError:
+    def _refusal(self, error: BudgetError, directory: Directory, files: FileBound = _NO_FILES) -> RequestFailedError:
         if isinstance(error, BudgetSpentError):
             return RequestFailedError(_spent(error, self._contact(directory), files))
         wait = error.retry_after if isinstance(error, BudgetsUnreachableError) else None
@@ -444,7 +476,7 @@ class HubPermit:
 
     reservation: Reservation
     rules: tuple[BudgetRule, ...]
-    rate: RatePass
+    rate: Entry
     family: str
     price: pricing.ChargedPrice | None
     bound: pricing.RequestBound
@@ -481,7 +513,7 @@ class HubPermit:
 class CountPermit:
     """The leave to count the tokens of a request, which takes nothing of any budget."""
 
-    rate: RatePass
+    rate: Entry
     reported = None
 
     def settle(self, _ended: EndedAnswer) -> None:

@@ -13,6 +13,7 @@ from partstream._version import __version__
 from partstream.codec.checks import InvalidArgumentError
 from partstream.errors import (
     AdapterUsageError,
+    AnswerTooLargeError,
     CallerError,
     ContextLengthExceededError,
     ContractViolationError,
@@ -155,6 +156,7 @@ __all__ = [
     "PROTOCOLS",
     "AdapterUsageError",
     "AnswerFunction",
+    "AnswerTooLargeError",
     "AskSettings",
     "Audience",
     "CallerError",

@@ -22,6 +22,7 @@ Errors of a single room (of settings, keys, recordings, scenarios, ...) derive f
     │       └── UpstreamProtocolError       the upstream sent something that its protocol does not allow
     │           ├── UnreadableStreamError   the bytes are no answer in the expected protocol
     │           ├── EventTooLargeError      one event exceeds the size limit
+    │           ├── AnswerTooLargeError     the answer, or a call in it, exceeds its limit
     │           └── ToolArgumentsError      a tool call's arguments are not a JSON object, or the call is incomplete
     ├── UnexpectedValueError                a value is not valid at its place; names the place, the value, what is valid
     │   └── InvalidRequestError             a client sent us a request that its protocol does not allow
@@ -615,6 +616,20 @@ class EventTooLargeError(UpstreamProtocolError):
         got, expected = f"{size:,} bytes without the end of the event", f"at most {limit:,} bytes per event"
         super().__init__(event_type=None, field=None, got=got, expected=expected)
         self.size = size
+        self.limit = limit
+
+
+class AnswerTooLargeError(UpstreamProtocolError):
+    """An answer takes more than any model says.
+
+    Attributes:
+        what: What there is too much of, such as `bytes of the answer`.
+        limit: The most of it.
+    """
+
+    def __init__(self, what: str, limit: int) -> None:
+        super().__init__(event_type=None, field=None, got=f"more {what}", expected=f"at most {limit:,}")
+        self.what = what
         self.limit = limit
 
 

@@ -81,6 +81,12 @@ class Doorkeeper:
     def models_of(self, caller: Caller, models: Mapping[str, CataloguedModel]) -> Mapping[str, CataloguedModel]:
         return {name: model for name, model in models.items() if name in self.known}
 
+    def enter(self, _caller: Any) -> None:
+        return None
+
+    async def afford(self, *_request: Any) -> None:
+        return None
+
     async def admit(self, request: AnswerRequest) -> Admitted:
         self.requests.append(request)
         if self.refusal is not None:

@@ -52,6 +52,12 @@ class Keeper:
     def models_of(self, _caller: Any, models: Mapping[str, Any]) -> Mapping[str, Any]:
         return models
 
+    def enter(self, _caller: Any) -> None:
+        return None
+
+    async def afford(self, *_request: Any) -> None:
+        return None
+
     async def admit(self, request: AnswerRequest) -> Admitted:
         asked = request.asked
         if self.limit is not None:

@@ -205,6 +205,40 @@ def _loads(data: bytes | str, **options: Any) -> Any:
         raise JSONDecodeError(str(error), "", 0) from error
 
 
+def finite_decoder() -> json.JSONDecoder:
+    """Makes a decoder that raises ValueError for a number that is not finite, which the standard library reads."""
+
+    def refuse(digits: str) -> float:
+        raise ValueError(f"the number {digits[:_MAX_SHOWN]} is not finite")
+
+    def finite(digits: str) -> float:
+        number = float(digits)
+        return number if math.isfinite(number) else refuse(digits)
+
+    return json.JSONDecoder(parse_constant=refuse, parse_float=finite)
+
+
+_decode_finite: Callable[[str], Any] = finite_decoder().decode
+
+
+def loads_finite(data: bytes) -> Any:
+    """The value of a JSON text, in which every number is finite (RFC 8259 section 6).
+
+    Raises:
+        JSONDecodeError: `data` is not JSON for the standard library.
+        ValueError: It has a number that JSON cannot represent.
+    """
+    if _msgspec is not None:  # it refuses what is not finite, and more
+        try:
+            return _decode(data)
+        except DECODE_ERRORS:
+            pass
+    try:
+        return _decode_finite(data.decode(json.detect_encoding(data)))
+    except (UnicodeDecodeError, RecursionError) as error:
+        raise JSONDecodeError(str(error), "", 0) from error
+
+
 _decode: Callable[[bytes | str], Any] = json.loads if _msgspec is None else _msgspec.json.Decoder().decode
 
 

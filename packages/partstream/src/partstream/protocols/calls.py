@@ -28,8 +28,9 @@ from itertools import groupby, islice, pairwise
 from typing import Any, Final, NamedTuple
 
 from partstream.codec.json_codec import JSONDecodeError, is_json, loads, nests_too_deeply
+from partstream.codec.limits import ARGUMENT_PIECE, MOST_ARGUMENT_BYTES, MOST_CALLS
 from partstream.conversation.turns import canonical_json
-from partstream.errors import ToolArgumentsError
+from partstream.errors import AnswerTooLargeError, ToolArgumentsError
 from partstream.lm.outputs import StreamOutput, Unmapped
 from partstream.lm.parts import ToolCallPart, tool_call_part
 from partstream.protocols.read_response import read_arguments
@@ -40,6 +41,42 @@ _SIGNS: Final = re.compile(r'[\\"{}\[\]]')
 _STEP: Final = {"{": 1, "[": 1, "}": -1, "]": -1}
 
 
+class Pieces(list[Any]):
+    """The pieces of the arguments of one call, as they are appended."""
+
+    __slots__ = ("_size",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._size = 0
+
+    def append(self, piece: Any, /) -> None:
+        """Adds a text, or a whole value.
+
+        Raises:
+            AnswerTooLargeError: There is too much of them.
+        """
+        self._size += max(len(piece) if type(piece) is str else 0, ARGUMENT_PIECE)
+        if self._size > MOST_ARGUMENT_BYTES:
+            raise too_long()
+        super().append(piece)
+
+
+def too_long() -> AnswerTooLargeError:
+    """The error for a call with too many arguments."""
+    return AnswerTooLargeError("bytes of the arguments of one call", MOST_ARGUMENT_BYTES)
+
+
+def check_number(things: int) -> None:
+    """Refuses an answer with too many calls, or other things that are kept to its end.
+
+    Raises:
+        AnswerTooLargeError: It has so many.
+    """
+    if things > MOST_CALLS:
+        raise AnswerTooLargeError("calls or entries of one answer", MOST_CALLS)
+
+
 class OpenJson:
     """The pieces of a JSON object, texts or whole values; finds the end in one pass over the characters, when
     :attr:`is_complete` is read."""
@@ -47,7 +84,7 @@ class OpenJson:
     __slots__ = ("_depth", "_in_string", "_read", "_skips", "_was_open", "pieces")
 
     def __init__(self) -> None:
-        self.pieces: list[Any] = []
+        self.pieces: list[Any] = Pieces()
         self._read = 0
         self._depth = 0
         self._in_string = False
@@ -377,6 +414,9 @@ class Calls:
             outputs: Get what was mended or repeated.
             read: What the pieces say, where the wire has read them.
 
+        Raises:
+            AnswerTooLargeError: There are too many calls, or it has too many arguments.
+
         Returns:
             The call; None if it repeats another one, or is not whole, which :meth:`end` tells.
         """
@@ -387,6 +427,9 @@ class Calls:
             return None
         outputs += (_counted(_Half(call_id, name, said), what) for what in mended)
         content = canonical_json(value)
+        if len(content) > MOST_ARGUMENT_BYTES:
+            raise too_long()
+        check_number(self.count + 1)
         if call_id is not None:
             digest, whole = _digest(call_id, name, content), _Half(call_id, name, said)
             named = _digest(call_id, name, b"")
@@ -420,6 +463,7 @@ class Calls:
     def half(self, call_id: str | None, name: str | None, pieces: Iterable[Any]) -> None:
         """Takes a call that is not whole, whatever its arguments are; :meth:`end` tells whether a limit has cut it."""
         self.any_half = True
+        check_number(len(self._half) + 1)
         number = next(reversed(self._half), -1) + 1
         self._half[number] = _Half(call_id, name, tuple(pieces))
         self._unmatched.setdefault((call_id, name), []).append(number)

@@ -36,7 +36,13 @@ from partstream.codec.json_codec import (
 )
 from partstream.codec.sse import SHORT_EVENT, ServerSentEvent
 from partstream.conversation.thinking import open_response
-from partstream.errors import AdapterUsageError, LanguageModelError, TruncatedStreamError, UpstreamProtocolError
+from partstream.errors import (
+    AdapterUsageError,
+    AnswerTooLargeError,
+    LanguageModelError,
+    TruncatedStreamError,
+    UpstreamProtocolError,
+)
 from partstream.lm.outputs import EndingStream, Finish, Outcome, PausingStream, StreamOptions, Unmapped
 from partstream.protocols.errors import COMMON_ERRORS
 from partstream.protocols.protocol import AUTO, DEFAULT_PROTOCOL, PROTOCOLS, EndMark, Framing, Protocol, ProtocolName
@@ -157,7 +163,10 @@ class StreamReader:
             text = read(data)
             if text:
                 outputs: list[StreamOutput] = []
-                self._emit_more(text, outputs)
+                try:
+                    self._emit_more(text, outputs)
+                except AnswerTooLargeError as error:
+                    return self._unreadable(error)
                 self._unused = 0
                 if not outputs:
                     self.held += len(text)
@@ -210,6 +219,8 @@ class StreamReader:
         try:
             for event in self._events_of(document):
                 self._stream.feed_into(event, outputs)
+        except AnswerTooLargeError as error:
+            outputs += self._unreadable(error)
         except RecursionError:
             outputs += self._not_an_object(data)
         return outputs
@@ -277,15 +288,17 @@ class StreamReader:
             return outputs
         read, usual_name, emit = self._fast_path
         for name, data in events:
-            if read is not None and name == usual_name and (text := read(data)):
-                before = len(outputs)
-                emit(text, outputs)
-                self._unused = 0
-                if len(outputs) == before:
-                    self.held += len(text)
-                continue
             try:
+                if read is not None and name == usual_name and (text := read(data)):
+                    before = len(outputs)
+                    emit(text, outputs)
+                    self._unused = 0
+                    if len(outputs) == before:
+                        self.held += len(text)
+                    continue
                 goes_on = self._read_event(name, data, outputs)
+            except AnswerTooLargeError as error:
+                return outputs + self._unreadable(error)
             except RecursionError:  # the caller has left hardly any stack
                 outputs += self._not_an_object(data)
                 self._count_halves(outputs)
@@ -389,7 +402,10 @@ class StreamReader:
 
     def _close(self, whole: bool) -> list[StreamOutput]:
         self._closed = True
-        return self._stream.end(whole=whole)
+        try:
+            return self._stream.end(whole=whole)
+        except AnswerTooLargeError as error:  # calls are read at the end on some wires
+            return self._stream.fail(error)
 
     def _not_an_object(self, data: bytes) -> list[StreamOutput]:
         if (failure := COMMON_ERRORS.failure_of_text(data[:LOOKED_AT].decode(errors="replace"))) is not None:

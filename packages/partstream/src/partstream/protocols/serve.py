@@ -611,22 +611,43 @@ class SocketTurn:
 
     request: WireRequest
     generates: bool = True  # otherwise no model answers: the client only announces its conversation
+    size: int = field(default=0, compare=False)  # of its message, in bytes
 
 
 class SocketConversation(ABC):
-    """What is said on one socket."""
+    """What is said on one socket.
+
+    Attributes:
+        remembered_bytes: About how many bytes of JSON the socket remembers.
+    """
+
+    remembered_bytes: int
 
     @abstractmethod
     def __init__(self, handshake: WireRequest) -> None:
         """Begins with the request of the handshake, which has no body."""
 
     @abstractmethod
-    def receive(self, message: str | bytes) -> Sequence[str]:
-        """Takes a message of the client; returns what is answered to it at once. A request waits for its turn."""
+    def receive(self, message: bytes, *, is_large: bool = False) -> Sequence[str]:
+        """Takes a message of the client; returns what is answered to it at once. A request waits for its turn, and a
+        large message is only read then, with :meth:`opened`."""
 
     @abstractmethod
-    def next_turn(self) -> SocketTurn | None:
-        """The next request, unless one is being answered or none waits; it is being answered from now on."""
+    def next_turn(self) -> SocketTurn | bytes | None:
+        """The next request, or large message, unless one is being answered or none waits; it is being answered from
+        now on."""
+
+    @abstractmethod
+    def opened(self, document: Mapping[str, Any]) -> SocketTurn:
+        """The request of a large message.
+
+        Raises:
+            PartstreamError: It is none, or none that is taken here.
+        """
+
+    @abstractmethod
+    def forget(self) -> None:
+        """Remembers nothing any more."""
 
     @abstractmethod
     def recall(self, wanted: RequestReferences) -> ResolvedReferences:
@@ -639,6 +660,10 @@ class SocketConversation(ABC):
     @abstractmethod
     def refused(self, status: int, document: Mapping[str, Any]) -> Sequence[str]:
         """The messages for a request that was refused before its answer began; the turn is over then."""
+
+    @abstractmethod
+    def refused_at_once(self, status: int, document: Mapping[str, Any]) -> Sequence[str]:
+        """The messages for one that is not taken, while another one may be answered."""
 
     @abstractmethod
     def ended(self, earlier: ResolvedReferences, stored: StoredAnswer | None) -> Sequence[str]:

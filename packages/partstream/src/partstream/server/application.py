@@ -319,14 +319,18 @@ class SocketExchange:
         assert socket is not None  # noqa: S101 - the route has one
         wire = endpoint.request(self._request.path, {}, self._request.headers, self._request.query, "GET")
         conversation = socket(wire)
+        self._waiting = requests.HeldBytes(self._state.waiting, caller.name)
+        self._remembered = requests.HeldBytes(self._state.waiting, caller.name)
         headers = self._state.reply_headers(self._request.request_id)
         await self._send({"type": "websocket.accept", "headers": requests.encoded_headers(headers)})
-        reading = asyncio.get_running_loop().create_task(self._read(conversation))
+        reading = asyncio.get_running_loop().create_task(self._read(conversation, endpoint))
         try:
             await self._answer(conversation, endpoint, caller)
         finally:
             reading.cancel()
             await asyncio.gather(reading, return_exceptions=True)
+            self._waiting.hold(0)
+            self._remembered.hold(0)
 
     def _admitted(self) -> tuple[requests.Endpoint, Caller]:
         """The endpoint of the socket and the caller.
@@ -361,16 +365,26 @@ class SocketExchange:
         await self._send({"type": "websocket.http.response.start", "status": said.status, "headers": headers})
         await self._send({"type": "websocket.http.response.body", "body": body})
 
-    async def _read(self, conversation: SocketConversation) -> None:
+    async def _read(self, conversation: SocketConversation, endpoint: requests.Endpoint) -> None:
         try:
             while (message := await self._receive())["type"] == "websocket.receive":
                 text, data = message.get("text"), message.get("bytes")
-                said = text if text is not None else data or b""
+                said = data or b"" if text is None else text.encode(errors="surrogatepass")
                 if len(said) > self._state.settings.body_bytes:
                     self._left.set()  # nothing may be sent after the frame that closes
                     await self._send({"type": "websocket.close", "code": _TOO_LARGE, "reason": ""})
                     return
-                await self._say(conversation.receive(said))
+                is_large = requests.is_large(said)
+                try:
+                    if is_large:  # kept as it came until its turn
+                        self._waiting.hold(self._waiting.size + len(said))
+                    answers = conversation.receive(said, is_large=is_large)
+                    if is_large and answers:  # it does not wait
+                        self._waiting.hold(self._waiting.size - len(said))
+                except requests.RequestFailedError as error:
+                    refused = endpoint.writes.failed(error.failure)
+                    answers = conversation.refused_at_once(refused.status, refused.body)
+                await self._say(answers)
                 self._news.set()
         except requests.ClientLeftError:
             return
@@ -400,12 +414,25 @@ class SocketExchange:
                 return
 
     async def _take(
-        self, asked: SocketTurn, conversation: SocketConversation, endpoint: requests.Endpoint, caller: Caller
+        self,
+        asked: SocketTurn | bytes,
+        conversation: SocketConversation,
+        endpoint: requests.Endpoint,
+        caller: Caller,
     ) -> None:
         turn = _Turn(self._state, self._request, self._left, self._say, conversation)
         turn.endpoint, turn.caller, turn.recall = endpoint, caller, conversation.recall
         try:
             turn.begin(endpoint.path)
+            if isinstance(asked, bytes):
+                turn.size = len(asked)
+                try:
+                    await turn.enter_admission(turn.size)
+                    asked = conversation.opened(await turn.parsed(asked))
+                finally:
+                    self._waiting.hold(self._waiting.size - turn.size)
+            turn.size = turn.size or asked.size
+            await turn.enter_admission(None)
             await turn.answer(asked.request, generates=asked.generates)
         except requests.ClientLeftError:
             turn.observe_left()
@@ -418,8 +445,15 @@ class SocketExchange:
             turn.observe_refused(said.status, error)
             await self._say(conversation.refused(said.status, said.body))
             return
+        finally:
+            turn.leave_admission()
         if not turn.is_refused:
-            await self._say(conversation.ended(turn.earlier or ResolvedReferences(), turn.stored))
+            await self._say(await turn.apart(conversation.ended, turn.earlier or ResolvedReferences(), turn.stored))
+        try:
+            self._remembered.hold(conversation.remembered_bytes)
+        except requests.RequestFailedError:  # what a later request continues is not found then
+            conversation.forget()
+            self._remembered.hold(0)
 
 
 class _Turn(RequestHandler):

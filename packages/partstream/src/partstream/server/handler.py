@@ -1,11 +1,12 @@
 """One request, from its head to the last byte of its reply: route, body, caller, model, provider, reply.
 
 :class:`ServerState` is what all requests of one server share. :class:`RequestHandler` reads top to bottom in the order
-of a request. What can refuse it comes before the head of the reply: path, room, key, size, form, model, admission
+of a request. What can refuse it comes before the head of the reply: path, room, key, rates, size, form, model, budgets
 (docs/wires/serving.md#status-before-the-head).
 
-1. :meth:`~RequestHandler.serve` finds the route, be it the owner's or of a protocol, and the caller, and reads the
-   body; a document or a stored response is answered there.
+1. :meth:`~RequestHandler.serve` finds the route, be it the owner's or of a protocol, and the caller, asks the
+   admission whether he may send anything now, and reads the body; a document or a stored response is answered there.
+   A large body, and all that is done with it, is read in a thread (:mod:`partstream.codec.limits`).
 2. :meth:`~RequestHandler.answer` reads the request for a response, finds its model, asks the admission, and decides
    whether the request may go on as it came.
 3. The provider runs in a task of its own, :meth:`~RequestHandler._provide`. It reports to a checked
@@ -28,9 +29,10 @@ import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from partstream import errors
+from partstream.codec import limits
 from partstream.codec.checks import narrow, replace
 from partstream.codec.json_codec import dumps
 from partstream.conversation.preparation import ASKED_IN
@@ -96,11 +98,21 @@ if TYPE_CHECKING:
         StoredRoute,
         WireRequest,
     )
-    from partstream.server.settings import AnswerTrace, Permit, Reported, ServerOverrides, ServingSettings, StartTrace
+    from partstream.server.settings import (
+        AnswerTrace,
+        Entry,
+        Permit,
+        Reported,
+        ServerOverrides,
+        ServingSettings,
+        StartTrace,
+    )
     from partstream.upstream.context import TapSource
     from partstream.upstream.forwarding import RawRequest
 
 _logger = logging.getLogger("partstream.serving")
+
+T = TypeVar("T")
 
 _CLIENT_LEFT: Final = 499
 """The status in observations of a reply whose client left; never sent. The number is nginx' own."""
@@ -131,6 +143,8 @@ class ServerState:
         dropped: Logs the fields of requests that reach no model.
         unsaid: Logs the fields of answers that no client gets.
         origins: The origins whose pages may read replies; None for none.
+        waiting: The bytes that wait to be read.
+        large: Held while a large request is read.
         requests: How many requests are being read or answered.
         is_draining: Whether new responses are refused.
         owner_routes: The owner's own routes, by path and method.
@@ -164,6 +178,8 @@ class ServerState:
         if settings.authenticate is None and settings.token is not None:
             self._authenticate = TokenAuthenticator(settings.token, endpoints.values())
         self._finished: EventEmitter[AnswerObservation] = EventEmitter()
+        self.waiting = requests.WaitingBytes(settings.body_bytes)
+        self.large = asyncio.Semaphore(limits.LARGE_AT_ONCE)
         self.requests = 0
         self.is_draining = False
         self.owner_routes: dict[str, dict[str, OwnerRoute]] = {}
@@ -336,6 +352,7 @@ class RequestHandler:
         caller: Who asks; :data:`~partstream.server.clients.NOBODY` before the key is checked.
         recall: What a socket itself remembers; None for HTTP.
         earlier: The earlier responses to which the request refers; None before they are found.
+        size: The bytes in which the request came, where that is no body.
         stored: The response as it is remembered; None for one that is not, and before its end.
         finish: The finish as it was written; None before it, and where the client left before.
         error: The error that ended the response.
@@ -346,11 +363,15 @@ class RequestHandler:
     caller: Caller = NOBODY
     recall: Callable[[RequestReferences], ResolvedReferences] | None = None
     earlier: ResolvedReferences | None = None
+    size = 0
     stored: StoredAnswer | None = None
     finish: Finish | None = None
     error: BaseException | None = None
     is_cancelled = False
+    _entry: Entry | None = None
+    _has_entered = False
     _is_answer = False
+    _is_large = False
     _is_head_sent = False
     _is_over = False  # the end of the response is written, or its client has left
     _was_asked = False  # the provider
@@ -423,14 +444,71 @@ class RequestHandler:
         if self._is_answer:
             self.begin(route.path)
         caller = self.caller = state.authenticated(request.headers)
-        if self._is_answer:
-            body = await self._body.read()
-            document = requests.json_object(body)
-            await self.answer(self.endpoint.request(request.path, document, request.headers, request.query), body)
-        elif route.stored is not None:
-            await self._stored(route.stored, caller)
-        else:
-            await self._document(route, caller)
+        try:
+            if self._is_answer:
+                body, document = await self._read()
+                await self.answer(self.endpoint.request(request.path, document, request.headers, request.query), body)
+            elif route.stored is not None:
+                await self._stored(route.stored, caller)
+            else:
+                await self._document(route, caller)
+        finally:
+            self.leave_admission()
+
+    async def enter_admission(self, size: int | None) -> None:
+        """Has the admission look at a request before it is read: at the rates of the caller, and for a large one at his
+        budgets.
+
+        Raises:
+            RequestFailedError: It is refused.
+        """
+        admission = self._settings.admission
+        if admission is None:
+            return
+        if not self._has_entered:
+            self._has_entered, self._entry = True, admission.enter(self.caller)
+        if size is not None and size > limits.LARGE_BYTES:
+            models = await self._state.models_of(self.caller)
+            await admission.afford(self.caller, models, self._request.request_id, size)
+
+    def leave_admission(self) -> None:
+        """Ends what no permit has taken over."""
+        entry, self._entry = self._entry, None
+        if entry is not None:
+            entry.end(0)
+
+    async def _read(self) -> tuple[bytes, dict[str, Any]]:
+        """The body, and the JSON object in it; empty for no body.
+
+        Raises:
+            RequestFailedError: The admission refuses it, or it cannot be read.
+        """
+        declared = self._body.declared
+        await self.enter_admission(declared)
+        held = requests.HeldBytes(self._state.waiting, self.caller.name)
+        try:
+            body = await self._body.read(hold=held.hold)
+            if declared is None:
+                await self.enter_admission(len(body))
+            return body, await self.parsed(body) if body or self._is_answer else {}
+        finally:
+            held.hold(0)
+
+    async def parsed(self, body: bytes) -> dict[str, Any]:
+        """The JSON object of a body, which is read in a thread if it is large, as all else of this request then.
+
+        Raises:
+            RequestFailedError: It is none, or has too much in it.
+        """
+        self._is_large = requests.is_large(body)
+        return await self.apart(requests.json_object, body)
+
+    async def apart(self, work: Callable[..., T], *arguments: Any) -> T:
+        """The result of work on the request: for a large one, done in a thread."""
+        if not self._is_large:
+            return work(*arguments)
+        async with self._state.large:
+            return await asyncio.to_thread(work, *arguments)
 
     def begin(self, route: str) -> None:
         """Begins the trace of a response, if the owner of the server wants one, for a pattern of paths.
@@ -489,14 +567,17 @@ class RequestHandler:
         """Sends a document of the protocol, such as its list of models or a count of tokens."""
         document, request = route.document, self._request
         assert document is not None  # noqa: S101 - the caller has looked
-        body = await self._body.read()
-        wire = self.endpoint.request(
-            request.path, requests.json_object(body) if body else {}, request.headers, request.query, request.method
-        )
+        body = b""
+        question: Mapping[str, Any] = {}
+        if document.counts is None:
+            await self._body.read(limits.LARGE_BYTES)
+        else:
+            body, question = await self._read()
+        wire = self.endpoint.request(request.path, question, request.headers, request.query, request.method)
         tokens = 0
         if document.counts is not None:
-            remembered = await self._state.memory.remembered(self._state.remembering(self.endpoint), wire, caller.name)
-            reading = requests.reading_of(document.counts, remembered.asks, remembered.own)
+            remembered = await self._joined(wire)
+            reading = await self.apart(requests.reading_of, document.counts, remembered.asks, remembered.own)
             counted = await self._count(wire, remembered, reading, body, document.path)
             if isinstance(counted, bytes):
                 await self._reply(200, counted)
@@ -509,7 +590,7 @@ class RequestHandler:
     async def _stored(self, stored: StoredRoute, caller: Caller) -> None:
         """Reads or changes a stored response."""
         request, endpoint = self._request, self.endpoint
-        await self._body.read()
+        await self._body.read(limits.LARGE_BYTES)
         wire = endpoint.request(request.path, {}, request.headers, request.query, request.method)
         found = await stored_reply(self._state.memory, endpoint.writes, stored, wire, caller.name)
         if isinstance(found, str):
@@ -600,7 +681,7 @@ class RequestHandler:
         endpoint, state = self.endpoint, self._state
         remembered, refusal = await self._remembered(wire, generates=generates)
         self.earlier = remembered.earlier
-        reading = requests.reading_of(endpoint.reads.read, remembered.asks, remembered.own)
+        reading = await self.apart(requests.reading_of, endpoint.reads.read, remembered.asks, remembered.own)
         asked = self._asked = reading.asked
         refusal = refusal or reading.refusal
         if state.rules.admit is not None:
@@ -611,15 +692,28 @@ class RequestHandler:
             raise (refusal or error) from None
         case = self._case(wire, remembered, asked, model, body, endpoint.pattern, refusal)
         if case.unread or refusal is not None:  # refused before anything is reserved
-            self._offer(case)
+            await self.apart(self._offer, case)
         if refusal is not None and self._settings.admission is not None and not reading.is_whole:
             raise refusal  # nothing is admitted that was not read
         if self._settings.admission is not None:  # an announcement takes no tokens, but is a request
-            case = await self._admitted(case, is_count=not generates, size=len(body or dumps(wire.body)))
+            case = await self._admitted(case, is_count=not generates, size=self.size or len(body or b""))
         try:
             await self._run(case, generates=generates)
         finally:
             self._settle()
+
+    async def _joined(self, wire: WireRequest, *, generates: bool = True) -> Remembered:
+        """The request with what it refers to.
+
+        Raises:
+            PartstreamError: It is refused.
+        """
+        state, memory = self._state.remembering(self.endpoint), self._state.memory
+        joined, is_long = await memory.remembered(
+            state, wire, self.caller.name, self.recall, self.apart, generates=generates
+        )
+        self._is_large = self._is_large or is_long
+        return joined
 
     async def _remembered(self, wire: WireRequest, *, generates: bool) -> tuple[Remembered, PartstreamError | None]:
         """The request with what it refers to; where that is not known here and the upstream may know it, as it came,
@@ -632,8 +726,7 @@ class RequestHandler:
         if state is None:
             return Remembered(wire, wire), None
         try:
-            memory, recall = self._state.memory, self.recall
-            return await memory.remembered(state, wire, self.caller.name, recall, generates=generates), None
+            return await self._joined(wire, generates=generates), None
         except (UnsupportedParameterError, UnknownReferenceError) as error:
             where = error.where if isinstance(error, UnsupportedParameterError) else error.param or ""
             # Callers who share a key refer to nothing that its upstream keeps; and what an answer takes whose end comes
@@ -690,8 +783,10 @@ class RequestHandler:
                 is_count,
                 size,
                 answers if type(answers) is int and answers > 1 else 1,
+                self._entry,
             )
         )
+        self._entry = None  # the permit ends it
         self._asked, self._permit = admitted.asked, admitted.permit
         return replace(case, admitted=admitted.asked, model=admitted.model, is_judged=True)
 
@@ -791,8 +886,8 @@ class RequestHandler:
             kind = replies.StreamReply if asked.stream else replies.DocumentReply
             return kind(endpoint.writes, asked, identity, sink, request_id, self._leave_unsaid)
 
-        self._messages, self._options = self._for_provider(asked)
-        offered = self._offer(case, self._messages, self._options)
+        self._messages, self._options = await self.apart(self._for_provider, asked)
+        offered = await self.apart(self._offer, case, self._messages, self._options)
         self._reply_writer = (
             written() if offered is None else ForwardedReply(written, offered, endpoint, asked, identity, sink)
         )

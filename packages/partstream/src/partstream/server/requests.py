@@ -13,17 +13,18 @@ and an upstream of its own wire may understand all of it.
 
 from __future__ import annotations
 import asyncio
-import re
 import zlib
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import nullcontext
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 from urllib.parse import quote
 
+from partstream.codec import limits
 from partstream.codec.checks import dataclass, replace
-from partstream.codec.json_codec import JSONDecodeError, dumps, loads, may_nest_deeply
+from partstream.codec.json_codec import MOST_LEVELS, JSONDecodeError, loads_finite
 from partstream.errors import CallerError, PartstreamError, UnsupportedParameterError
 from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.protocols.failures import failure_of as meaning_of
@@ -217,25 +218,59 @@ def json_object(body: bytes) -> dict[str, Any]:
     """The JSON object of a body.
 
     Raises:
-        RequestFailedError: It is none.
+        RequestFailedError: It is none, or has too much in it.
     """
     try:
-        value = loads(body)
+        value = _loaded(body)
     except JSONDecodeError as error:
         got = f"{len(body):,} bytes that are not JSON ({error})" if body else "an empty body"
         raise _not_json(f"got {got}, expected a JSON object") from error
+    except ValueError as error:
+        raise _not_json(f"got what JSON cannot represent ({error}), expected a JSON object") from error
     if not isinstance(value, dict):
         raise _not_json(f"got JSON of type {type(value).__name__}, expected an object")
-    if may_nest_deeply(body) or _DOUBTFUL.search(body) is not None:
-        try:
-            dumps(value)
-        except (TypeError, ValueError, RecursionError) as error:  # NaN and Infinity, which some decoders take
-            raise _not_json(f"got what JSON cannot represent ({error}), expected a JSON object") from error
     return value
 
 
-_DOUBTFUL: Final = re.compile(rb"NaN|Infinity|\d[eE]|\d{300}")
-"""What a body has that holds a number which JSON cannot represent."""
+def _loaded(body: bytes) -> Any:
+    has_few_items = len(body) <= limits.MOST_ITEMS or body.count(b",") <= limits.MOST_ITEMS
+    if len(body) <= limits.LARGE_BYTES and has_few_items and body.count(b"[") + body.count(b"{") <= MOST_LEVELS:
+        return loads_finite(body)
+    found = limits.measure(body)
+    if found.levels > MOST_LEVELS:
+        raise _not_json(f"got JSON of more than {MOST_LEVELS} levels, expected at most {MOST_LEVELS}")
+    if found.values > limits.MOST_VALUES:
+        said = f"got JSON of more than {limits.MOST_VALUES:,} values, expected at most {limits.MOST_VALUES:,}"
+        raise RequestFailedError(ServedFailure(FailureKind.TOO_LARGE, said))
+    value = limits.loads_in_pieces(body) if len(body) > limits.LARGE_BYTES else loads_finite(body)
+    if found.values > limits.MOST_ITEMS and isinstance(value, dict):
+        check_items(value)
+    return value
+
+
+def check_items(body: Mapping[str, Any]) -> None:
+    """Refuses a body with a list of too many items, or of items with too many of their own, such as parts.
+
+    Raises:
+        RequestFailedError: It has one.
+    """
+    for name, value in body.items():
+        items = value if isinstance(value, list) else (value,)
+        of_items = (inner for one in items if isinstance(one, Mapping) for inner in one.values())
+        for one in (value, *of_items):
+            if isinstance(one, list) and len(one) > limits.MOST_ITEMS:
+                where = name[:_LONGEST_NAME] if one is value else f"a list in {name[:_LONGEST_NAME]}"
+                said = f"{where}: got {len(one):,} items, expected at most {limits.MOST_ITEMS:,}"
+                raise RequestFailedError(ServedFailure(FailureKind.INVALID_REQUEST, said, name[:_LONGEST_NAME]))
+
+
+_LONGEST_NAME: Final = 80
+"""The most characters of a field's name in a message."""
+
+
+def is_large(body: bytes) -> bool:
+    """Whether a body is read in a thread, see :mod:`partstream.codec.limits`."""
+    return len(body) > limits.LARGE_BYTES or body.count(b"[") + body.count(b"{") > limits.LARGE_OBJECTS
 
 
 def _not_json(message: str) -> RequestFailedError:
@@ -330,11 +365,18 @@ class RequestBody:
         self._size = 0
         self._is_whole = False
 
-    async def read(self, most: int | None = None) -> bytes:
+    @property
+    def declared(self) -> int | None:
+        """How many bytes come, where the head says so."""
+        declared = self._request.headers.get("content-length", "")
+        return int(declared) if declared.isdecimal() and len(declared) <= _LONGEST_NUMBER else None
+
+    async def read(self, most: int | None = None, hold: Callable[[int], object] | None = None) -> bytes:
         """The whole body.
 
         Args:
             most: The most bytes that it may have, if that is less than the settings allow.
+            hold: Called with the bytes so far, where they are many; raises where they are too many.
 
         Raises:
             RequestFailedError: It is too large, or takes too long, or cannot be unpacked.
@@ -342,9 +384,8 @@ class RequestBody:
             ClientLeftError: The client left before it was whole.
         """
         limit = self._most if most is None else min(most, self._most)
-        declared = self._request.headers.get("content-length", "")
-        if declared.isdecimal() and len(declared) <= _LONGEST_NUMBER:
-            self._check_size(int(declared), limit)
+        if (declared := self.declared) is not None:
+            self._check_size(declared, limit)
         unpacking = Unpacking(self._request.headers.get("content-encoding", ""), limit)
         body = bytearray()
         direct = self._request.direct
@@ -356,6 +397,8 @@ class RequestBody:
                     piece = await self._next()
                     self._check_size(self._size, limit)
                     body += unpacking.unpack(piece)
+                    if hold is not None and len(body) > limits.LARGE_BYTES:
+                        hold(len(body))
             unpacking.end()
         except TimeoutError as error:
             self._is_whole = True  # the rest is not read
@@ -395,6 +438,57 @@ class RequestBody:
         if size > most:
             said = f"got a body of {size:,} bytes or more, expected at most {most:,}"
             raise RequestFailedError(ServedFailure(FailureKind.TOO_LARGE, said), CLOSE)
+
+
+class WaitingBytes:
+    """The bytes that wait to be read: bodies, messages of sockets, and what sockets remember.
+
+    Args:
+        most: The most bytes of one body.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._of_one, self._of_all = limits.WAITING_BODIES * most, limits.WAITING_OF_ALL * most
+        self._held: Counter[str] = Counter()
+
+    def change(self, caller: str, by: int) -> None:
+        """Counts more bytes of a caller, or fewer.
+
+        Raises:
+            RequestFailedError: They are too many.
+        """
+        if by > 0:
+            if self._held[caller] + by > self._of_one:
+                said = f"more than {self._of_one:,} bytes of your requests wait to be read, the most; ask again"
+                raise _crowded(FailureKind.RATE_LIMITED, said)
+            if self._held.total() + by > self._of_all:
+                said = f"more than {self._of_all:,} bytes of requests wait to be read, the most; ask again"
+                raise _crowded(FailureKind.OVERLOADED, said)
+        self._held[caller] += by
+        if not self._held[caller]:
+            del self._held[caller]
+
+
+def _crowded(kind: FailureKind, message: str) -> RequestFailedError:
+    return RequestFailedError(ServedFailure(kind, message, retry_after=RETRY_SECONDS), CLOSE)
+
+
+class HeldBytes:
+    """What one body, or one socket, has of the :class:`WaitingBytes` of its caller."""
+
+    def __init__(self, waiting: WaitingBytes, caller: str) -> None:
+        self._waiting = waiting
+        self._caller = caller
+        self.size = 0
+
+    def hold(self, size: int) -> None:
+        """Holds as many bytes from now on.
+
+        Raises:
+            RequestFailedError: The caller has too many.
+        """
+        self._waiting.change(self._caller, size - self.size)
+        self.size = size
 
 
 # ---- Routes ----

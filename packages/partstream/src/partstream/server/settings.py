@@ -271,6 +271,7 @@ class AnswerRequest:
         is_count: Whether only the tokens of the request are to be counted, and nothing is generated.
         size: The bytes of its body, which may go on to an upstream as it came.
         answers: How many answers it asks for at once: an upstream of the same wire may give several.
+        entry: What :meth:`Admission.enter` gave; the permit ends it.
     """
 
     caller: Caller
@@ -283,6 +284,7 @@ class AnswerRequest:
     is_count: bool = False
     size: int = 0
     answers: int = 1
+    entry: Entry | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,6 +334,14 @@ Reported: TypeAlias = "Callable[[ResponsePart | HeldText], StopAnswer | None]"
 end after it. Called for each in the event loop, so it has to be quick and must not raise."""
 
 
+class Entry(Protocol):
+    """What one request takes of the rates of its caller from before it is read until it is over."""
+
+    def end(self, tokens: int, /) -> None:
+        """The request is over and took these tokens; later calls do nothing."""
+        ...
+
+
 class Permit(Protocol):
     """The leave for one answer."""
 
@@ -368,6 +378,26 @@ class Admission(Protocol):
 
         Raises:
             RequestFailedError: The caller may ask nothing any more.
+        """
+        ...
+
+    def enter(self, caller: Caller, /) -> Entry | None:
+        """Lets a caller send a request, or a message of a socket, by his rates; called before it is read. None is an
+        entry that nobody has to end.
+
+        Raises:
+            RequestFailedError: He may not now.
+        """
+        ...
+
+    async def afford(
+        self, caller: Caller, models: Mapping[str, CataloguedModel], request_id: str, size: int, /
+    ) -> None:
+        """Looks whether the budgets of a caller may cover a large request of so many bytes to one of the models that he
+        may use, before it is read.
+
+        Raises:
+            RequestFailedError: They cannot.
         """
         ...
 

@@ -110,25 +110,27 @@ class AnswerMemory:
         request: WireRequest,
         owner: str,
         recall: Callable[[RequestReferences], ResolvedReferences] | None = None,
+        apart: Callable[..., Awaitable[Any]] | None = None,
         *,
         generates: bool = True,
-    ) -> Remembered:
-        """A request with what it refers to.
+    ) -> tuple[Remembered, bool]:
+        """A request with what it refers to, and whether that is much.
 
         Args:
             state: What the protocol remembers, or None.
             request: The request as it came.
             owner: The caller, whose responses alone are found.
             recall: What a socket itself remembers, which comes first.
+            apart: Does work on the request in a thread, where the request is large.
             generates: Whether a model answers. Otherwise the client only announces its conversation to its socket,
                 which alone remembers it: what takes no answer must not fill the store.
 
         Raises:
-            RequestFailedError: The store cannot be asked.
+            RequestFailedError: The store cannot be asked, or the request has too many items with what it refers to.
             PartstreamError: What the protocol raises for what is not known.
         """
         if state is None:
-            return Remembered(request, request)
+            return Remembered(request, request), False
         state.refuse(request)
         wanted = state.wanted(request)
         earlier = ResolvedReferences() if recall is None else recall(wanted)
@@ -136,8 +138,15 @@ class AnswerMemory:
         if self.store is not None:
             earlier = await self._found(self.store, state, wanted, earlier, owner)
         is_kept = generates and state.keeps(request) and self.store is not None
-        joined = state.join(request if is_kept else state.unkept(request), earlier, self.secret_of(owner))
-        return Remembered(joined.asks, joined.own, earlier, is_kept, is_local)
+        work = request if is_kept else state.unkept(request), earlier, self.secret_of(owner)
+        is_long = sum(map(_items_of, earlier.chain)) > _MANY_ITEMS
+        if is_long:
+            joined = await asyncio.to_thread(state.join, *work)
+        else:
+            joined = state.join(*work) if apart is None else await apart(state.join, *work)
+        if earlier.chain:
+            requests.check_items(joined.asks.body)
+        return Remembered(joined.asks, joined.own, earlier, is_kept, is_local), is_long
 
     async def _found(
         self,
@@ -233,6 +242,14 @@ class AnswerMemory:
             on_end=keep,
         )
         return recorded
+
+
+_MANY_ITEMS: Final = 256
+
+
+def _items_of(answer: StoredAnswer) -> int:
+    """How many items a response and its request have, or more."""
+    return sum(len(one) for one in (*answer.request.values(), *answer.response.values()) if isinstance(one, list))
 
 
 def kept_by(chain: Sequence[StoredAnswer]) -> str:

@@ -22,6 +22,7 @@ from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
+from partstream.codec import limits
 from partstream.codec.checks import storable_text
 from partstream.codec.json_codec import dumps, loads
 from partstream.codec.system import closed_on_error, use_write_ahead_log
@@ -206,10 +207,11 @@ class SQLiteAnswers:
         def chain(connection: sqlite3.Connection) -> tuple[StoredAnswer, ...]:
             values = {"owner": owner, "id": storable_text(answer_id), "now": self._now(), "most": _LONGEST_CHAIN}
             found: list[StoredAnswer] = []
-            room = self._chain_bytes
+            room, objects = self._chain_bytes, limits.MOST_VALUES
             for row in connection.execute(_READ_CHAIN, values):
                 room -= len(row[2]) + len(row[3])
-                if room < 0 or len(found) >= _LONGEST_CHAIN:
+                objects -= sum(one.count(b"{") + one.count(b"[") for one in row[2:4])
+                if room < 0 or objects < 0 or len(found) >= _LONGEST_CHAIN:
                     said = f"the answer continues more than {self._chain_bytes:,} bytes of conversation"
                     raise ChainTooLargeError(said)
                 found.append(_answer(row))
@@ -350,4 +352,8 @@ class _transaction:  # noqa: N801 - used as a function
 
 def _answer(row: tuple[Any, ...]) -> StoredAnswer:
     answer_id, previous_id, request, response = row
-    return StoredAnswer(answer_id, previous_id, loads(request), loads(response))
+    return StoredAnswer(answer_id, previous_id, *map(_loaded, (request, response)))
+
+
+def _loaded(document: bytes) -> Any:
+    return limits.loads_in_pieces(document) if len(document) > limits.LARGE_BYTES else loads(document)

@@ -31,10 +31,12 @@ import httpx2
 
 from partstream.codec.checks import dataclass, field
 from partstream.codec.json_codec import dumps, find_non_json
+from partstream.codec.limits import MOST_ANSWER_BYTES, TURN_SECONDS
 from partstream.codec.redaction import Redactor
 from partstream.codec.sse import DEFAULT_MAX_EVENT_SIZE
 from partstream.codec.text import bare_media_type
 from partstream.errors import (
+    AnswerTooLargeError,
     EventTooLargeError,
     RequestNotExpressibleError,
     TimeoutPhase,
@@ -72,6 +74,8 @@ Take: TypeAlias = Callable[[list[StreamOutput]], Awaitable[object] | None]
 
 _logger = logging.getLogger("partstream.upstreams")
 _REST_SECONDS: Final = 0.1
+_SLICE: Final = 8 * 1024
+"""The most bytes that are read in one turn: a thousand events that say nothing take ten milliseconds."""
 
 
 class Transport:
@@ -197,7 +201,7 @@ class Transport:
                     return
                 await self._read(answer, exchange, reader, waits, take)
 
-    async def _read(
+    async def _read(  # noqa: C901 - in order
         self, answer: HTTPAnswer, exchange: UpstreamRequest, reader: AnswerReader, waits: LimitedWaits, take: Take
     ) -> None:
         """Reads a stream to its end, or to a pause."""
@@ -205,21 +209,32 @@ class Transport:
         deadlines = waits.deadlines
         take, tells_all = _telling(reader, take), exchange.passage is not None or RECEIVED.get() is not None
         outputs: list[StreamOutput] = []
+        received, busy, rest = 0, 0.0, b""
         while not exchange.is_over(reader):
             failure: UpstreamError | None = None
             try:
-                piece = await waits.wait(next_piece())
+                piece: bytes | None = rest or await waits.wait(next_piece())
             except TimeoutError:
                 failure = deadlines.error()
                 answer.late(failure, is_whole=reader.ending)
             except httpx2.RequestError as error:
                 failure = answer.broke(error, established=reader.started)
             # Here, so that the client's error, which may quote a key, is no context of it.
+            begun = now()
+            if failure is None and piece:
+                # However little its events say, each takes its time.
+                piece, rest = piece[:_SLICE], piece[_SLICE:]
+                received += len(piece)
+                failure = _too_large(received)
             if failure is not None:
                 outputs = _broken(reader, failure)
             elif piece:
                 outputs = reader.feed(piece)
-                deadlines.arrived(now(), events=reader.started, ending=reader.failing or reader.ending)
+                busy += (arrived := now()) - begun
+                deadlines.arrived(arrived, events=reader.started, ending=reader.failing or reader.ending)
+                if busy > TURN_SECONDS:
+                    busy = 0.0
+                    await asyncio.sleep(0)
             else:
                 outputs = _ended(reader, answer.url)
             if (outputs or tells_all) and (waiting := take(redacted_outputs(outputs, answer))) is not None:
@@ -285,6 +300,10 @@ def _telling(reader: AnswerReader, take: Take) -> Take:
         return take(outputs)
 
     return tell
+
+
+def _too_large(size: int) -> AnswerTooLargeError | None:
+    return AnswerTooLargeError("bytes of one answer", MOST_ANSWER_BYTES) if size > MOST_ANSWER_BYTES else None
 
 
 def _broken(reader: AnswerReader, error: UpstreamError) -> list[StreamOutput]:

@@ -41,7 +41,7 @@ from partstream.errors import ToolArgumentsError
 from partstream.lm.inner_activity import InnerCall, InnerResult, call_data, call_line, result_data, result_line, wish
 from partstream.lm.outputs import EmitText, StreamOptions, StreamOutput, ThinkingMode, Unmapped
 from partstream.lm.parts import thinking_part
-from partstream.protocols.calls import Calls, CompleteCall, OpenJson, read_pieces, shown_pieces
+from partstream.protocols.calls import Calls, CompleteCall, OpenJson, check_number, read_pieces, shown_pieces
 from partstream.protocols.read_response import EmittedPrefix, JSONObject, checksum, identifier, mapping, objects, text
 
 # ---- What goes back to the agent of its own run ----
@@ -241,6 +241,7 @@ class ToolCalls:
                 call.json.pieces.append(text(function, "arguments"))
 
     def _open(self, call: _Call) -> _Call:
+        check_number(len(self._calls) + 1)
         self._calls[id(call)] = call
         self._by_id.setdefault(call.call_id, deque()).append(call)
         return call

@@ -28,7 +28,7 @@ from partstream.protocols.ai_sdk.errors import (
     take_metadata,
 )
 from partstream.protocols.ai_sdk.provider_state import TOOL_CALL, CarriedItems
-from partstream.protocols.calls import Calls, CompleteCall, Reading, read_pieces, read_sources
+from partstream.protocols.calls import Calls, CompleteCall, Pieces, Reading, check_number, read_pieces, read_sources
 
 _MOST_OPEN: Final = 1_000
 """How many open calls are looked at for the one of a tool that has failed."""
@@ -55,7 +55,7 @@ class _Streamed:
     is_ended: bool = False
     is_text: bool = False
     options: Chunk = dataclasses.field(default_factory=dict)
-    pieces: list[Any] = dataclasses.field(default_factory=list)
+    pieces: list[Any] = dataclasses.field(default_factory=Pieces)
 
 
 class ToolCalls:
@@ -288,6 +288,7 @@ class ToolCalls:
 
     def _read(self, call_id: str, chunk: Chunk) -> _Streamed:
         streamed = self._streamed.setdefault(call_id, _Streamed())
+        check_number(len(self._streamed))
         streamed.name = identifier(chunk, ("toolName",)) or streamed.name
         streamed.executed |= chunk.get("providerExecuted") is True
         streamed.is_text |= chunk.get("inputEncoding") == "text"

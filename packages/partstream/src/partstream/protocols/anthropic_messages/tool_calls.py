@@ -22,7 +22,7 @@ from partstream.errors import ToolArgumentsError
 from partstream.lm.outputs import StreamOutput, Unmapped
 from partstream.lm.parts import ToolCallPart
 from partstream.protocols.anthropic_messages.provider_state import DIRECT, CarriedState, block_item, call_item
-from partstream.protocols.calls import Calls, CompleteCall, later_pieces, read_pieces
+from partstream.protocols.calls import Calls, CompleteCall, Pieces, later_pieces, read_pieces
 from partstream.protocols.read_response import JSONObject, RecentText, identifier, text
 
 # ---- Blocks ----
@@ -62,7 +62,7 @@ class Block(RecentText):
         self.citations: list[JSONObject] = []
         self.fields: dict[str, Any] = {}
         self.raw: JSONObject | None = None
-        self._whole: list[Any] = []
+        self._whole: list[Any] = Pieces() if channel is Channel.INPUT else []
         self._said = said
 
     def add_value(self, value: Any) -> None:
@@ -76,7 +76,8 @@ class Block(RecentText):
         if not self.pieces:
             return
         if self.channel is Channel.INPUT:
-            self._whole += self.pieces
+            for piece in self.pieces:
+                self._whole.append(piece)
         else:
             self._whole.append("".join(self.pieces))
             if self._said is not None:

@@ -40,6 +40,7 @@ from partstream.conversation.provider_state import (
     seal_state,
 )
 from partstream.lm.outputs import StreamOptions, StreamOutput, Unmapped
+from partstream.protocols.calls import check_number
 from partstream.protocols.read_response import EmittedPrefix, JSONObject, objects, text
 
 # ---- Lists that stream as deltas ----
@@ -114,6 +115,7 @@ class MergedEntries:
     def add_apart(self, entry: Mapping[str, Any]) -> str:
         """Begins an entry; returns its text."""
         self._close()
+        check_number(len(self._entries) + 1)
         self._entries.append(dict(entry))
         name = self._text_field(entry)
         return "" if name is None else self._say(text(entry, name))

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 from partstream.conversation.turns import canonical_json
 from partstream.errors import ToolArgumentsError
 from partstream.lm.outputs import StreamOutput, Unmapped
-from partstream.protocols.calls import Calls, CompleteCall, OpenJson, read_pieces
+from partstream.protocols.calls import Calls, CompleteCall, OpenJson, check_number, read_pieces
 from partstream.protocols.read_response import JSONObject, identifier, index, mapping
 
 
@@ -199,6 +199,7 @@ class ToolCalls:
 
     def _open(self, delta: CallDelta, before: OpenCall | None = None) -> None:
         """Opens a call, which may follow another one under its id or its index."""
+        check_number(len(self._calls) + 1)
         call = OpenCall()
         if before is not None and delta.name in (None, before.name):
             call.name, call.is_echo = before.name, True

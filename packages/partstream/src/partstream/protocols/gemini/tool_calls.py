@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from partstream.lm.outputs import StreamOutput, Unmapped
-from partstream.protocols.calls import Calls, CompleteCall
+from partstream.protocols.calls import Calls, CompleteCall, Pieces
 from partstream.protocols.read_response import JSONObject, identifier, objects, read_arguments, text
 
 # ---- Streamed arguments ----
@@ -38,16 +38,18 @@ class PartialArguments:
         unread: The first entry that fits nowhere, or None.
     """
 
-    __slots__ = ("_root", "unread")
+    __slots__ = ("_counted", "_root", "unread")
 
     def __init__(self, begun: JSONObject | None = None) -> None:
         self._root: dict[str, Any] = {} if begun is None else dict(begun)
         self.unread: JSONObject | None = None
+        self._counted = Pieces()
 
     def add(self, entries: Iterable[JSONObject]) -> None:
         """Takes more entries: `{"jsonPath": "$.edits[0].text", "stringValue": "..."}`."""
         for entry in entries:
             name = next((name for name in _VALUES if name in entry), None)
+            self._counted.append(entry.get("stringValue"))
             if name is not None and self.unread is None and not self._set(entry, name):
                 self.unread = entry
 

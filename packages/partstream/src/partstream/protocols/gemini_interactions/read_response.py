@@ -27,7 +27,7 @@ from partstream.errors import LanguageModelError
 from partstream.lm.outputs import EmitText, Finish, Outcome, StreamOptions, StreamOutput, ThinkingMode, Unmapped
 from partstream.lm.parts import FinishReason, UnifiedFinishReason, Usage, text_part, thinking_part
 from partstream.protocols import read_response as base
-from partstream.protocols.calls import Calls, CompleteCall, later_pieces
+from partstream.protocols.calls import Calls, CompleteCall, Pieces, later_pieces
 from partstream.protocols.errors import holds_error
 from partstream.protocols.files import inline_file
 from partstream.protocols.gemini.read_response import ReportedUsage, ShownText, named_file
@@ -87,7 +87,7 @@ class _Step:
     def __init__(self, wire: JSONObject) -> None:
         self.wire = dict(wire)
         self.kind = text(wire, "type")
-        self.texts: list[Any] = []
+        self.texts: list[Any] = Pieces()
 
 
 class InteractionsResponseReader(base.EventReader):

@@ -25,7 +25,7 @@ from dataclasses import replace
 from typing import Any, Final
 from urllib.parse import parse_qs
 
-from partstream.codec.json_codec import JSONDecodeError, dumps, loads
+from partstream.codec.json_codec import JSONDecodeError, dumps, loads, loads_or_none
 from partstream.codec.sse import SSEDecoder
 from partstream.conversation.provider_state import SIGNED, WrongSignatureError, open_signed, sign
 from partstream.errors import InvalidRequestError, PartstreamError, UnsupportedParameterError
@@ -542,34 +542,49 @@ _ERROR_EVENT: Final = b"event: error\n"
 class _Socket(serve.SocketConversation):
     def __init__(self, handshake: serve.WireRequest) -> None:
         self._handshake = handshake
-        self._waiting: deque[serve.SocketTurn] = deque()
-        self._turn: serve.SocketTurn | None = None
+        self._waiting: deque[serve.SocketTurn | bytes] = deque()
+        self._turn: serve.SocketTurn | bytes | None = None
         self._last: serve.StoredAnswer | None = None
         self._error: dict[str, Any] | None = None  # of the answer that runs, while no end has followed it
+        self.remembered_bytes = 0
 
-    def receive(self, message: str | bytes) -> list[str]:
-        try:
-            said = loads(message if isinstance(message, bytes) else message.encode())
-        except (JSONDecodeError, UnicodeEncodeError):
+    def receive(self, message: bytes, *, is_large: bool = False) -> list[str]:
+        if is_large:
+            return self._wait(message)
+        said = loads_or_none(message)
+        if said is None:
             return [_error(RefusedRequestError("got a message that is not JSON", code="invalid_json"))]
-        kind = said.get("type") if isinstance(said, dict) else None
-        if kind == _STEER:
+        if _is(said, _STEER):
             return [_not_steered(said)]
+        try:
+            turn = replace(self.opened(said), size=len(message))
+        except PartstreamError as error:  # on its lane, so that no client takes it for an error of another one
+            lane = said.get("stream_id") if isinstance(said, dict) else None
+            return [_error(error, **({"stream_id": lane} if lane else {}))]
+        return self._wait(turn)
+
+    def _wait(self, turn: serve.SocketTurn | bytes) -> list[str]:
+        if len(self._waiting) >= _MOST_WAITING:
+            return [_error(RefusedRequestError(f"{_MOST_WAITING} requests wait for their turn already", status=429))]
+        self._waiting.append(turn)
+        return []
+
+    def opened(self, document: Any) -> serve.SocketTurn:
+        kind = document.get("type") if isinstance(document, dict) else None
         if kind != _CREATE:
             shown = f"{kind!r:.60}" if isinstance(kind, str) else "no type"
             said = f"got {shown}, expected {_CREATE}: this server takes no other event"
-            return [_error(RefusedRequestError(said, "type", _UNKNOWN))]
-        if len(self._waiting) >= _MOST_WAITING:
-            return [_error(RefusedRequestError(f"{_MOST_WAITING} requests wait for their turn already", status=429))]
-        if lane := said.get("stream_id"):  # on that lane, so that no client takes it for an error of another one
-            refused = UnsupportedParameterError("stream_id", described(lane), f"nothing: {_NOT_OFFERED['stream_id']}")
-            return [_error(refused, stream_id=lane)]
-        body = {name: value for name, value in said.items() if name not in _NOT_OF_THE_REQUEST}
+            raise RefusedRequestError(said, "type", _UNKNOWN)
+        if lane := document.get("stream_id"):
+            raise UnsupportedParameterError("stream_id", described(lane), f"nothing: {_NOT_OFFERED['stream_id']}")
+        body = {name: value for name, value in document.items() if name not in _NOT_OF_THE_REQUEST}
         request = replace(self._handshake, method="POST", query="", body={**body, "stream": True})
-        self._waiting.append(serve.SocketTurn(request, generates=said.get("generate") is not False))
-        return []
+        turn = serve.SocketTurn(request, generates=document.get("generate") is not False)
+        if isinstance(self._turn, bytes):  # it was large
+            self._turn = turn
+        return turn
 
-    def next_turn(self) -> serve.SocketTurn | None:
+    def next_turn(self) -> serve.SocketTurn | bytes | None:
         if self._turn is not None or not self._waiting:
             return None
         self._turn = self._waiting.popleft()
@@ -597,6 +612,9 @@ class _Socket(serve.SocketConversation):
     def refused(self, status: int, document: Mapping[str, Any]) -> list[str]:
         self._forget()
         self._turn = None
+        return self.refused_at_once(status, document)
+
+    def refused_at_once(self, status: int, document: Mapping[str, Any]) -> list[str]:
         error = {"code": None, **document.get("error", {})}
         error["code"] = error["code"] or error.get("type") or _UNKNOWN
         return [_error_event(status, error)]
@@ -606,18 +624,29 @@ class _Socket(serve.SocketConversation):
         if error is not None or stored is None or stored.response.get("status") == "failed":
             self._forget()
         elif stored.previous_id is not None and not earlier.chain:
-            self._last = None  # the upstream alone knows what it continues
+            self.forget()  # the upstream alone knows what it continues
         else:
-            answer = STATE.whole(earlier.chain, stored)
-            self._last = answer if len(dumps(answer.request)) <= _MOST_REMEMBERED else None
+            self._remember(STATE.whole(earlier.chain, stored))
         self._turn = None
         return [] if error is None else [_error_event(500, error, **error)]
 
+    def _remember(self, answer: serve.StoredAnswer) -> None:
+        size = 0
+        for item in (*input_list(answer.request), *(answer.response.get("output") or ())):
+            size += len(dumps(item))
+            if size > _MOST_REMEMBERED:
+                self.forget()
+                return
+        self._last, self.remembered_bytes = answer, size
+
+    def forget(self) -> None:
+        self._last, self.remembered_bytes = None, 0
+
     def _forget(self) -> None:
         """Forgets the response that the failed turn continued."""
-        named = None if self._turn is None else self._turn.request.body.get("previous_response_id")
-        if self._last is not None and self._last.id == named:
-            self._last = None
+        body = self._turn.request.body if isinstance(self._turn, serve.SocketTurn) else {}
+        if self._last is not None and self._last.id == body.get("previous_response_id"):
+            self.forget()
 
     def too_old(self) -> list[str]:
         message = "this connection has been open for as long as it may; open another one"

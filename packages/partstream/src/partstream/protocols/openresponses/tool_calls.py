@@ -20,7 +20,7 @@ from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from partstream.conversation.turns import canonical_json
 from partstream.lm.outputs import EmitText, StreamOutput, Unmapped
-from partstream.protocols.calls import Calls, Reading, read_pieces, read_sources
+from partstream.protocols.calls import Calls, Pieces, Reading, check_number, read_pieces, read_sources
 from partstream.protocols.openresponses.errors import text
 from partstream.protocols.read_response import JSONObject, identifier, index
 
@@ -133,6 +133,7 @@ class Items(Generic[ItemT]):
         return {place: pairs.get(place) or self._add(identifier(wire, "id"), place) for place, wire in snapshot}
 
     def _add(self, item_id: str | None, output_index: int | None) -> ItemT:
+        check_number(len(self.all) + 1)
         item = self._make(item_id, output_index)
         self.all.append(item)
         self._open[item] = None
@@ -190,7 +191,7 @@ class ToolCall(Item):
         self.name: str | None = None
         self.cut = False
         self.emitted = False
-        self.deltas: list[str] = []
+        self.deltas: list[str] = Pieces()
         self._arguments: dict[str, str | dict[str, Any]] = {}
         self._changes = 0
         self._reading: tuple[tuple[int, int], Reading] | None = None
