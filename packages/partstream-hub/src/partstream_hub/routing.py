@@ -19,7 +19,6 @@ import asyncio
 import logging
 import math
 import time
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from enum import StrEnum
@@ -30,10 +29,10 @@ from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream import errors
-from partstream.codec.checks import dataclass, narrow, replace
+from partstream.codec.checks import dataclass, replace
 from partstream.lm.cancellation import CancellationToken, EventEmitter
 from partstream.lm.outputs import HOSTED, Finish, InboundRequest
-from partstream.lm.provider import DrainingProgress, FinishingProgress, LanguageModelChatProvider, WaitingProgress
+from partstream.lm.provider import LanguageModelChatProvider
 from partstream.protocols.errors import COMMON_ERRORS, ErrorKind
 from partstream.server.models import (
     CataloguedModel,
@@ -46,7 +45,7 @@ from partstream.server.settings import current_answer
 from partstream.upstream.attempts import has_more_room, helps_another_model
 from partstream.upstream.context import no_retries, report_dropped
 from partstream.upstream.endpoint import CredentialError
-from partstream.upstream.forwarding import PassingProgress
+from partstream.upstream.requests import ForwardingProgress
 from partstream_hub.directory import ModelRoute, Route
 
 if TYPE_CHECKING:
@@ -82,7 +81,7 @@ def _score(key: str, route: Route) -> float:
 # ---- Attempts ----
 
 
-class AttemptProgress:
+class AttemptProgress(ForwardingProgress):
     """Passes the parts of one attempt on, and keeps its end until the attempt is the last.
 
     No other attempt may follow once a part was passed on.
@@ -90,55 +89,26 @@ class AttemptProgress:
     Args:
         progress: Where the answer is reported.
         on_begin: Called once, before the first part.
-
-    Attributes:
-        passage: The way of the answer's own bytes, if `progress` has one.
-        said_finish: How the attempt ended, as the provider said; None while it has not.
     """
 
-    __slots__ = ("_draining", "_finishing", "_has_parts", "_on_begin", "_report", "_waiting", "passage", "said_finish")
-
     def __init__(self, progress: Progress, on_begin: Callable[[], object]) -> None:
-        self._has_parts = False
-        passing = narrow(progress, PassingProgress)
-        self.passage = None if passing is None else passing.passage
-        self._report = progress.report
+        super().__init__(progress)
         self._on_begin = on_begin
-        self._draining = narrow(progress, DrainingProgress)
-        self._finishing = narrow(progress, FinishingProgress)
-        self._waiting = narrow(progress, WaitingProgress)
-        self.said_finish: Finish | None = None
-
-    @property
-    def has_begun(self) -> bool:
-        """Whether the client has got a part, or bytes of the upstream."""
-        return self._has_parts or (self.passage is not None and self.passage.has_begun)
 
     def report(self, part: ResponsePart, /) -> None:
         """Passes a part on."""
         if not self._has_parts:
-            self._has_parts = True
             self._on_begin()
-        self._report(part)
+        super().report(part)
 
     async def drain(self) -> None:
         """Waits for a consumer that is slower than the upstream."""
-        if self._draining is not None:
-            await self._draining.drain()
-
-    def wait(self, reason: str, seconds: float, /) -> None:
-        """Passes on why the answer does not begin yet."""
-        if self._waiting is not None:
-            self._waiting.wait(reason, seconds)
+        if (waiting := super().drain()) is not None:
+            await waiting
 
     def finish(self, finish: Finish, /) -> None:
         """Keeps the end, which is that of the answer only if no other attempt follows."""
-        self.said_finish = finish
-
-    def end(self) -> None:
-        """Passes the end on: this attempt was the last."""
-        if self.said_finish is not None and self._finishing is not None:
-            self._finishing.finish(self.said_finish)
+        self.attempt_ended(finish)
 
 
 # ---- Circuits ----
@@ -209,7 +179,7 @@ class Circuit:
 
     def begin(self) -> Attempt:
         """A request goes there; one of the next four calls says how it went."""
-        attempt = Attempt(self._generation)
+        attempt = Attempt(self, self._generation)
         if self._opens_until is not None and self._probe is None:
             self._probe = attempt
         return attempt
@@ -274,16 +244,28 @@ class Circuit:
         self._generation += 1
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Attempt:
     """One request to an upstream.
 
     Attributes:
         generation: How often the circuit had changed when it began.
+        route: The upstream, where it was selected.
+        is_last: Whether no other upstream was left then.
     """
 
+    circuit: Circuit
     generation: int
     has_begun: bool = False
+    route: Route = Route("", "")
+    is_last: bool = False
+
+    def ended(self, blame: Blame, now: float) -> None:
+        """The answer failed."""
+        if blame.is_of_upstream:
+            self.circuit.failed(self, now, blame.pause, is_asked=blame.is_asked)
+        else:
+            self.circuit.left(self)
 
 
 # ---- Failures ----
@@ -434,58 +416,21 @@ def _extra(extras: Sequence[Mapping[str, Any]], others: Sequence[Mapping[str, An
 # ---- Selection ----
 
 
-class Circuits:
+class Circuits(dict[tuple[str, str], Circuit]):
     """The circuits of all upstreams, each by its provider and its model."""
 
     def __init__(self, rules: CircuitRules = _DEFAULT) -> None:
-        self._by_name: defaultdict[tuple[str, str], Circuit] = defaultdict(partial(Circuit, rules))
+        super().__init__()
+        self._rules = rules
 
     def of(self, route: Route) -> Circuit:
         """The circuit of an upstream."""
-        return self._by_name[route.provider, route.model]
+        return self.setdefault((route.provider, route.model), Circuit(self._rules))
 
     def keep_only(self, routes: Iterable[Route]) -> None:
         """Forgets the upstreams that are no longer there; answers that run keep what they have."""
-        kept = {(route.provider, route.model) for route in routes}
-        for name in self._by_name.keys() - kept:
-            del self._by_name[name]
-
-    def states(self, now: float) -> Mapping[tuple[str, str], CircuitState]:
-        """The state of each upstream that was asked, by its provider and its model."""
-        return {name: circuit.state(now) for name, circuit in self._by_name.items()}
-
-
-@dataclass(frozen=True, slots=True)
-class Selected:
-    """An upstream that is asked.
-
-    Attributes:
-        is_last: Whether no other upstream is left.
-    """
-
-    route: Route
-    is_last: bool
-    circuit: Circuit
-    attempt: Attempt
-
-    def began(self) -> None:
-        """The answer has begun."""
-        self.circuit.began(self.attempt)
-
-    def completed(self) -> None:
-        """The answer is whole."""
-        self.circuit.completed(self.attempt)
-
-    def failed(self, blame: Blame, now: float) -> None:
-        """The answer failed."""
-        if blame.is_of_upstream:
-            self.circuit.failed(self.attempt, now, blame.pause, is_asked=blame.is_asked)
-        else:
-            self.circuit.left(self.attempt)
-
-    def left(self) -> None:
-        """The client waits for the answer no more."""
-        self.circuit.left(self.attempt)
+        for name in self.keys() - {(route.provider, route.model) for route in routes}:
+            del self[name]
 
 
 class Selection:
@@ -503,7 +448,7 @@ class Selection:
         self._circuits = circuits
         self._has_asked = False
 
-    def next(self, now: float) -> Selected | None:
+    def next(self, now: float) -> Attempt | None:
         """The upstream that is asked next: the first one left whose circuit admits a request.
 
         A circuit only chooses between upstreams. Where it admits to none, the first one is asked all the same, once,
@@ -518,9 +463,9 @@ class Selection:
             return None
         self._has_asked = True
         route = self._left.pop(place)
-        circuit = self._circuits.of(route)
-        is_last = not any(self._circuits.of(one).admits(now) for one in self._left)
-        return Selected(route, is_last, circuit, circuit.begin())
+        attempt = self._circuits.of(route).begin()
+        attempt.route, attempt.is_last = route, not any(self._circuits.of(one).admits(now) for one in self._left)
+        return attempt
 
     def shortest_wait(self, now: float) -> float | None:
         """The seconds until the first of those that are left may be asked again; None where none asked to wait."""
@@ -646,7 +591,7 @@ class RoutedProvider(LanguageModelChatProvider):
 
     def circuits(self) -> Mapping[tuple[str, str], CircuitState]:
         """The state of each upstream that was asked, by provider and model."""
-        return self._circuits.states(self._now())
+        return {name: circuit.state(self._now()) for name, circuit in self._circuits.items()}
 
     async def provide_language_model_chat_information(
         self, silent: bool, token: CancellationToken
@@ -688,13 +633,13 @@ class RoutedProvider(LanguageModelChatProvider):
         answer = _Answer(model.id, messages, options, progress, token)
         selection = Selection(await self._ranking(model.id), self._circuits)
         failure: _Failure | None = None
-        while (selected := selection.next(self._now())) is not None:
-            failure = await self._attempt(selected, answer, failure)
+        while (attempt := selection.next(self._now())) is not None:
+            failure = await self._attempt(attempt, answer, failure)
             if failure is None:
                 return
         if failure is None:
             raise UpstreamsBusyError(model.id, selection.shortest_wait(self._now()) or 0.0)
-        failure.progress.end()
+        failure.progress.answered()
         raise failure.error
 
     async def provide_token_count(
@@ -725,61 +670,61 @@ class RoutedProvider(LanguageModelChatProvider):
             return None
         return await found.provider.forward_count(found.information, request, token)
 
-    async def _attempt(self, selected: Selected, answer: _Answer, before: _Failure | None) -> _Failure | None:
+    async def _attempt(self, attempt: Attempt, answer: _Answer, before: _Failure | None) -> _Failure | None:
         """Asks one upstream.
 
         Returns:
             Why it could not answer, where another upstream may; None once the answer is whole.
         """
-        progress, found = AttemptProgress(answer.progress, selected.began), None
+        progress, found = AttemptProgress(answer.progress, partial(attempt.circuit.began, attempt)), None
         try:
-            found = await self._models.find(selected.route)
+            found = await self._models.find(attempt.route)
             if before is not None and not before.is_helped_by(found.information):
-                selected.left()
+                attempt.circuit.left(attempt)
                 return before
-            _tell_of(selected.route, answer, before)
+            _tell_of(attempt.route, answer, before)
             if progress.passage is not None and not isinstance(found.provider, ForwardingProvider):
                 progress.passage.leave()
                 progress.passage.request.check_translatable()
                 report_dropped(progress.passage.request.unread)  # it gets what was read, and nothing else
             if hosted := answer.options.model_options.get(HOSTED):
                 report_dropped(unhosted_tools(found.provider, hosted))
-            with nullcontext() if selected.is_last else no_retries():
+            with nullcontext() if attempt.is_last else no_retries():
                 await found.provider.provide_language_model_chat_response(
                     found.information, answer.messages, answer.options, progress, answer.token
                 )
         except Exception as error:
             return self._failed(
-                selected, answer, _Failure(error, progress, None if found is None else found.information)
+                attempt, answer, _Failure(error, progress, None if found is None else found.information)
             )
         except BaseException:
-            selected.left()
+            attempt.circuit.left(attempt)
             raise
         # The upstream has answered; some say their failure as a text of the answer.
-        said = None if progress.said_finish is None else progress.said_finish.error
+        said = None if progress.last is None else progress.last.error
         if answer.token.is_cancellation_requested:
-            selected.left()
+            attempt.circuit.left(attempt)
         elif said is not None:
-            selected.failed(blame_of(said), self._now())
+            attempt.ended(blame_of(said), self._now())
         else:
-            selected.completed()
-        progress.end()
+            attempt.circuit.completed(attempt)
+        progress.answered()
         return None
 
-    def _failed(self, selected: Selected, answer: _Answer, failure: _Failure) -> _Failure:
+    def _failed(self, attempt: Attempt, answer: _Answer, failure: _Failure) -> _Failure:
         """Notes that an upstream could not answer.
 
         Raises:
             Exception: The failure, where no other upstream may answer.
         """
         if answer.token.is_cancellation_requested:
-            selected.left()
+            attempt.circuit.left(attempt)
             raise failure.error
         blame = blame_of(failure.error)
-        selected.failed(blame, self._now())
+        attempt.ended(blame, self._now())
         may_help = blame.is_of_upstream or isinstance(failure.error, errors.ContextLengthExceededError)
         if failure.progress.has_begun or not may_help:
-            failure.progress.end()
+            failure.progress.answered()
             raise failure.error
         return failure
 

@@ -24,7 +24,7 @@ def _asked(selection: Selection, blame: Blame, now: float = 1.0) -> list[str]:
     asked = []
     while (selected := selection.next(now)) is not None:
         asked.append(selected.route.provider)
-        selected.failed(blame, now)
+        selected.ended(blame, now)
     return asked
 
 
@@ -58,7 +58,7 @@ def test_the_last_one_is_known_so_that_it_alone_tries_again_by_itself():
 def test_a_fault_of_the_request_opens_no_circuit():
     circuits = Circuits()
     for _ in range(10):
-        Selection((WEST,), circuits).next(0.0).failed(OF_REQUEST, 0.0)
+        Selection((WEST,), circuits).next(0.0).ended(OF_REQUEST, 0.0)
     assert circuits.of(WEST).admits(0.0)
 
 

@@ -579,6 +579,7 @@ class ForwardingProgress:
 
     Attributes:
         passage: The way of the answer's own bytes, if the caller has one for them.
+        last: The end of the last attempt; None before it, or where it said none.
     """
 
     def __init__(self, progress: Progress) -> None:
@@ -589,7 +590,7 @@ class ForwardingProgress:
         self._draining = narrow(progress, DrainingProgress)
         self._finishing = narrow(progress, FinishingProgress)
         self._waiting = narrow(progress, WaitingProgress)
-        self._last: Finish | None = None
+        self.last: Finish | None = None
 
     @property
     def has_begun(self) -> bool:
@@ -612,16 +613,16 @@ class ForwardingProgress:
 
     def attempt_ended(self, finish: Finish) -> None:
         """Takes the end of one attempt; another may follow."""
-        self._last = finish
+        self.last = finish
 
     def answered(self) -> None:
         """Passes on the end of the last attempt, if it had one."""
-        if self._last is not None:
-            self._tell(self._last)
+        if self.last is not None:
+            self._tell(self.last)
 
     def failed(self, error: LanguageModelError) -> None:
         """Passes on that the answer fails with `error`, and what else the upstream said about its end."""
-        last = self._last
+        last = self.last
         # An attempt that got no response at all says nothing; what is kept then is of the attempt before it.
         if last is None or last.error is None or last.error not in (error, error.__cause__):
             last = Finish(Outcome.FAILED)
