@@ -13,6 +13,7 @@ from partstream.runtime.simple import chat_model
 from partstream.server.application import ServingApp, app
 from partstream.server.clients import Caller
 from partstream.server.demo_provider import DemoProvider
+from partstream.server.requests import StoreFailedError
 from partstream.server.settings import ServingSettings
 from partstream.server.stored_answers import SQLiteAnswers
 from serving.asgi import Call, ask, call
@@ -440,3 +441,22 @@ def test_what_is_remembered_is_not_said_to_reach_no_model(tmp_path: Path, caplog
     serve(tmp_path, use)
     (line,) = caplog.messages
     assert "reach no model: tools[].web_search (" in line
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_response_that_the_disk_has_no_room_for_does_not_say_that_it_is_stored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stream: bool
+) -> None:
+    async def full(*_: object) -> None:
+        raise StoreFailedError("database or disk is full")
+
+    async def use(application: ServingApp) -> None:
+        kept = await create(application, input="data: {a", stream=stream)
+        monkeypatch.setattr(SQLiteAnswers, "save", full)
+        lost = await create(application, input="data: {a", stream=stream)
+        said = [events(one)[-1]["response"] if stream else one.json for one in (kept, lost)]
+        assert [one["store"] for one in said] == [True, False]
+        assert [text(one) for one in said] == ["user: data: {a"] * 2
+        assert [(await get(application, one["id"])).status for one in said] == [200, 404]
+
+    serve(tmp_path, use, echo)

@@ -285,8 +285,11 @@ class ForwardServer:
         Raises:
             httpx2.RequestError: There is no reply.
         """
-        extensions: dict[str, Any] = {"timeout": self._timeout, "on_sending": on_sending, "on_sent": on_sent}
         url = url_on_host(self._base_url, asked.path, asked.query)
+        extensions: dict[str, Any] = {"timeout": self._timeout, "on_sending": on_sending, "on_sent": on_sent}
+        if isinstance(self._transport, DirectTransport):
+            # As it came: a URL would lose `..`, and what a server makes of that is for the server to say.
+            extensions["target"] = b"/" + url.partition("://")[2].partition("/")[2].encode("latin-1")
         request = httpx2.Request(
             asked.method, url, headers=asked.headers, content=asked.body or None, extensions=extensions
         )

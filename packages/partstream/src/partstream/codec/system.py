@@ -5,6 +5,7 @@ The only module of this room that touches the system. It creates and opens no fo
 
 from __future__ import annotations
 import os
+import stat
 import sys
 import time
 from collections import OrderedDict
@@ -81,6 +82,30 @@ def replace_file(path: Path, data: bytes, ready: Callable[[Path], object] = lamb
     except BaseException:  # also Ctrl-C must leave no file
         written.unlink(missing_ok=True)
         raise
+
+
+def read_in_shared_folder(path: Path, most_bytes: int) -> bytes | None:
+    """What a file holds in a folder where others may have put anything; never waits.
+
+    Args:
+        path: The file.
+        most_bytes: Its largest size.
+
+    Returns:
+        None for a file that is not there or too large, for what is no plain file, such as a pipe, and for a file or a
+        folder of another user, who could replace it at any time.
+    """
+    ours = {os.getuid(), 0} if sys.platform != "win32" else set()
+    try:
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+        with os.fdopen(descriptor, "rb") as file:
+            found = os.fstat(descriptor)
+            if not stat.S_ISREG(found.st_mode) or (ours and not {found.st_uid, path.parent.stat().st_uid} <= ours):
+                return None
+            data = file.read(most_bytes + 1)
+    except OSError:
+        return None
+    return data if len(data) <= most_bytes else None
 
 
 # ---- SQLite files that several processes use at the same time ----

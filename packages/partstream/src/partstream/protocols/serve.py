@@ -518,6 +518,10 @@ class AnswerRecord(ABC):
         """Records that the answer was stopped because its client left, or asked for that."""
 
     @abstractmethod
+    def unkept(self, data: bytes) -> bytes:
+        """The last bytes of the answer, or its document, for an answer that could not be kept although it says so."""
+
+    @abstractmethod
     def stored(self, request: WireRequest) -> StoredAnswer | None:
         """What is to be kept, given :attr:`ResolvedRequest.own`; None if nothing was said."""
 

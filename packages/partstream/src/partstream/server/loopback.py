@@ -15,7 +15,7 @@ import struct
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import unquote
 
 import h11
@@ -271,7 +271,8 @@ class Host:
         refusal: Makes the JSON that refuses a client without a request, given HTTP status and message.
         port: The port to listen on; 0 for any free port.
         limits: The limits of connections.
-        connections: The most connections at once; of more, as many again are refused with status 503, and others cut.
+        connections: The most connections at once. For one more, that one gives way which has waited longest without a
+            whole request; where all are being answered, as many again are refused with status 503, and others cut.
 
     Raises:
         BaseException: At the end of the block: what the application raised first.
@@ -292,6 +293,7 @@ class Host:
         self._most_connections = connections
         self._server: asyncio.Server | None = None
         self._connections: set[asyncio.Task[None]] = set()
+        self._unasked: dict[asyncio.Task[Any], None] = {}  # those that wait for a request, the oldest first
         self._failure: BaseException | None = None
 
     @property
@@ -331,10 +333,15 @@ class Host:
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         serve = self._serve
         if self._most_connections is not None and len(self._connections) >= self._most_connections:
-            if len(self._connections) >= 2 * self._most_connections:
+            if (oldest := next(iter(self._unasked), None)) is not None:
+                del self._unasked[oldest]
+                self._connections.discard(oldest)
+                oldest.cancel()
+            elif len(self._connections) >= 2 * self._most_connections:
                 writer.transport.abort()
                 return
-            serve = self._refuse_another
+            else:
+                serve = self._refuse_another
 
         def forget(connection: asyncio.Task[None]) -> None:
             self._connections.discard(connection)
@@ -356,8 +363,18 @@ class Host:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         connection = ServerConnection(reader, writer, self._limits)
         try:
-            while (request := await connection.next_request()) is not None:
+            while (request := await self._asked(connection)) is not None:
                 await connection.answer(request, self._application)
         except BadHTTPRequestError as error:
             await connection.refuse(error.status, self._refusal(error.status, error.message))
         await connection.close()
+
+    async def _asked(self, connection: ServerConnection) -> LoopbackRequest | None:
+        """The next request of a connection, which may give way to another one until it is here."""
+        task = asyncio.current_task()
+        assert task is not None  # noqa: S101 - in the task of the connection
+        self._unasked[task] = None
+        try:
+            return await connection.next_request()
+        finally:
+            self._unasked.pop(task, None)

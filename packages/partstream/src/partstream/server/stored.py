@@ -3,7 +3,8 @@
 :class:`AnswerMemory` finds what a request refers to: an earlier response, or items of it. What a socket itself
 remembers comes first, then the store. :class:`RecordingReplySink` keeps what passes through it. It sends the end of a
 response after the response is stored: a client that has the end may name the response in its next request, which
-another process may get. A response that cannot be stored reaches its client all the same. :func:`stored_reply` answers
+another process may get. A response that cannot be stored reaches its client all the same, and its end says that it is
+not stored. :func:`stored_reply` answers
 a request for a stored response, and :class:`FrameReplay` sends the frames of its stream once more, also of one that
 still runs.
 """
@@ -194,15 +195,16 @@ class AnswerMemory:
         def begin(answer_id: str) -> None:
             self.elsewhere.keep(owner, answer_id, model_id)
 
-        async def note(answer: StoredAnswer | None) -> None:
+        async def note(answer: StoredAnswer | None) -> bool:
             if answer is not None:
                 begin(answer.id)
                 await self._save(owner, StoredAnswer(answer.id, None, {_KEPT_BY: model_id}, {}), ())
+            return True  # the upstream keeps it
 
         record = state.record(0)  # no frame is kept
         return RecordingReplySink(sink, record, own, is_stream=is_stream, is_kept=False, on_begin=begin, on_end=note)
 
-    async def _save(self, owner: str, answer: StoredAnswer, items: Collection[str]) -> None:
+    async def _save(self, owner: str, answer: StoredAnswer, items: Collection[str]) -> bool:
         """Puts a response into the store, if there is one; its client gets it all the same where that fails."""
         try:
             if self.store is not None:
@@ -212,19 +214,22 @@ class AnswerMemory:
             # No word of a prompt, which a traceback may hold too.
             why = str(error) if isinstance(error, requests.StoreFailedError) else type(error).__name__
             _logger.error("an answer could not be stored: %s", why)  # noqa: TRY400
+            return False
+        return True
 
     def recorded(
         self, state: ServedState, remembered: Remembered, owner: str, sink: ReplySink, *, is_stream: bool
     ) -> RecordingReplySink:
         """A sink that keeps the response to a request."""
 
-        async def keep(answer: StoredAnswer | None) -> None:
+        async def keep(answer: StoredAnswer | None) -> bool:
             if answer is None:
-                return
+                return True
             try:
-                if remembered.is_kept:
-                    whole = state.whole(remembered.earlier.chain, answer) if remembered.is_local else answer
-                    await self._save(owner, whole, list(state.items(whole)))
+                if not remembered.is_kept:
+                    return True
+                whole = state.whole(remembered.earlier.chain, answer) if remembered.is_local else answer
+                return await self._save(owner, whole, list(state.items(whole)))
             finally:
                 self.running.pop((owner, answer.id), None)
 
@@ -290,7 +295,7 @@ class RecordingReplySink:
         is_stream: Whether the bytes are frames; otherwise they are one document.
         is_kept: Whether the response is stored: its last event waits for that, because the next request may name it.
         on_begin: Called with the id of the response as soon as it is known.
-        on_end: Stores the response; called with None where none has begun.
+        on_end: Stores the response, and says whether that worked; called with None where none has begun.
 
     Attributes:
         stored: The response as it is stored; None before its end.
@@ -306,7 +311,7 @@ class RecordingReplySink:
         is_stream: bool,
         is_kept: bool,
         on_begin: Callable[[str], object],
-        on_end: Callable[[StoredAnswer | None], Awaitable[None]],
+        on_end: Callable[[StoredAnswer | None], Awaitable[bool]],
     ) -> None:
         self.stored: StoredAnswer | None = None
         self.stop: Callable[[], object] = lambda: None
@@ -364,7 +369,8 @@ class RecordingReplySink:
         try:
             if self._is_good:
                 self.stored = self._record.stored(self._own)
-            await self._on_end(self.stored)
+            if not await self._on_end(self.stored):
+                data = self._record.unkept(data)
         finally:
             self._sink.end(data)
             self._wake()

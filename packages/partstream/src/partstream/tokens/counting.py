@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, runtime_chec
 from zlib import adler32
 
 from partstream.codec.json_codec import dumps, loads
+from partstream.codec.system import read_in_shared_folder
 from partstream.conversation.media import MediaKind, read_media
 from partstream.lm import parts
 from partstream.tokens import families, files
@@ -291,6 +292,10 @@ def _bpe_openai_bindings() -> Any:
     return None
 
 
+_LARGEST_VOCABULARY: Final = 16 * 1024 * 1024
+"""In bytes; that of o200k_base has 3.6 million."""
+
+
 class _CachedVocabulary(NamedTuple):
     """A vocabulary in tiktoken's cache: its file, named by the SHA-1 of its URL, and the SHA-256 of its bytes."""
 
@@ -322,11 +327,8 @@ def tiktoken_counter(vocabulary: families.Vocabulary) -> Counter | None:
         return None
     folder = Path(named) if named is not None else Path(tempfile.gettempdir()) / "data-gym-cache"
     cached = _TIKTOKEN_CACHE[vocabulary.value]
-    try:
-        data = (folder / cached.file).read_bytes()
-    except OSError:
-        return None
-    if hashlib.sha256(data).hexdigest() != cached.digest:
+    data = read_in_shared_folder(folder / cached.file, _LARGEST_VOCABULARY)
+    if data is None or hashlib.sha256(data).hexdigest() != cached.digest:
         return None
     tiktoken = importlib.import_module("tiktoken")
     encode = tiktoken.get_encoding(vocabulary.value).encode_ordinary

@@ -79,7 +79,7 @@ class DirectTransport(httpx2.AsyncBaseTransport):
         origin = (scheme, request.url.raw_host.decode(), request.url.port or _PORTS[scheme], name)
         asked = PlainRequest(
             request.method,
-            request.url.raw_path,
+            request.extensions.get("target", request.url.raw_path),
             request.headers.raw,
             await request.aread(),
             request.extensions.get("on_sending"),

@@ -256,6 +256,17 @@ class _Record(serve.AnswerRecord):
     def cancel(self) -> None:
         self._cancelled = True
 
+    def unkept(self, data: bytes) -> bytes:
+        frames = data.split(b"\n\n")
+        for place, frame in enumerate(frames):
+            head = frame.partition(b"{")[0]
+            document = loads_or_none(frame[len(head) :])
+            response = document.get("response", document) if isinstance(document, dict) else None
+            if isinstance(response, dict) and response.get("store") is True:
+                response["store"] = False
+                frames[place] = head + dumps(document)
+        return b"\n\n".join(frames)
+
     def stored(self, request: serve.WireRequest) -> serve.StoredAnswer | None:
         if self._response is None or self.answer_id is None:
             return None
