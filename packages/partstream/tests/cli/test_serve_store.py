@@ -1,9 +1,12 @@
 """`partstream serve` keeps the responses that clients ask to store, also over a restart, unless it is told not to."""
 
 import asyncio
+import errno
+import os
 import stat
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 import httpx2
 import pytest
@@ -55,3 +58,23 @@ def test_days_that_are_none_are_refused(number: str) -> None:
     ended = CliRunner().invoke(command, ["--demo", "--store-days", number])
     assert ended.exit_code == 2
     assert "--store-days" in ended.output
+
+
+@pytest.mark.parametrize("name", ["serve-token", "serve-signing-key", "serve-responses.sqlite"])
+def test_a_disk_that_fills_while_the_server_starts_is_named(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    system = os.open
+
+    def full(path: Any, *arguments: Any, **more: Any) -> int:
+        if str(path).startswith(str(tmp_path / name)):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+        return system(path, *arguments, **more)
+
+    monkeypatch.setenv("PARTSTREAM_DATA", str(tmp_path))
+    monkeypatch.delenv("PARTSTREAM_SERVE_TOKEN", raising=False)
+    monkeypatch.setattr("os.open", full)
+    ended = CliRunner().invoke(command, ["--demo", "--port", "0"])
+    assert (ended.exit_code, type(ended.exception)) == (2, SystemExit)
+    assert name in ended.output
+    assert os.strerror(errno.ENOSPC) in ended.output
