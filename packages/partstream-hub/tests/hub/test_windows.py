@@ -8,8 +8,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hub.stores import HubDatabase, reserve, row
+from partstream_hub.admission import budget_document
 from partstream_hub.amounts import Need, span_at
-from partstream_hub.directory import BudgetRule, BudgetUnit, Owner, OwnerKind, Period
+from partstream_hub.directory import BudgetRule, BudgetUnit, Owner, OwnerKind, Period, Person, Put
 from partstream_hub.store.rows import Batch, Reserve
 from rows import one_test_for
 
@@ -101,3 +102,23 @@ def test_a_window_that_is_open_keeps_its_end_when_the_time_zone_changes(hub_data
     second = store.open_windows([elsewhere])[RULE.id]
     assert second.id != first.id
     assert second.ends_at == at("Asia/Kolkata", "2026-11-25T00:00")
+
+
+BROKEN_CLOCKS = (-1e18, -1_700_000_000.0, -0.5, 0.0, 2e11, 253_402_300_799.0, 1e12, 1e300)
+
+
+def test_a_clock_before_1970_or_far_in_the_future_opens_windows_that_can_be_shown(hub_database: HubDatabase):
+    now = 0.0
+    store = hub_database.migrated(lambda: now)
+    kinds = [(period, zone) for period in Period for zone in ("UTC", "Pacific/Apia", "America/Havana")]
+    rules = [
+        replace(RULE, owner=Owner(OwnerKind.PERSON, f"{period}-{number}"), period=period, time_zone=zone)
+        for number, (period, zone) in enumerate(kinds)
+    ]
+    store.change([*(Put(Person(rule.owner.name)) for rule in rules), *map(Put, rules)], "root")
+    for now in BROKEN_CLOCKS:
+        found = store.open_windows(rules)
+        assert found.keys() == {rule.id for rule in rules}, now
+        for rule in rules:
+            window = found[rule.id]
+            assert budget_document(rule, window.limit, window.spent, window.reserved, window.ends_at)["text"]
