@@ -62,6 +62,7 @@ def test_no_text_that_people_type_ends_a_command_with_a_traceback(
     what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv("PARTSTREAM_DATA", str(tmp_path / "data"))
+    monkeypatch.chdir(tmp_path)  # a text may be the name of a file that a command writes
     runner, offences, count = CliRunner(), [], 0
     for line in (["init"], ["add", "team", "lab"], ["add", "person", "ana"], ["key", "add", "ana"]):
         assert runner.invoke(main, ["hub", *line]).exit_code == 0
