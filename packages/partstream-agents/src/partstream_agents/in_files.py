@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from partstream.errors import CallerError
 from partstream.lm.provider import LanguageModelChatProvider
 from partstream_agents.detection import UnknownAgentError, hook_of, is_agent, is_factory, kind_of
 
@@ -48,6 +49,23 @@ def provider_of(agent: object, default_name: str) -> LanguageModelChatProvider:
     from partstream_agents.agent_model import as_model, own_name  # noqa: PLC0415 - only where there is an agent
 
     return as_model(agent, name=own_name(agent) or default_name)
+
+
+def of_profile(name: str) -> LanguageModelChatProvider:
+    """The provider of the program that a profile of the user's file names.
+
+    Raises:
+        CallerError: There is no such profile, it names no program, or a setting of it is invalid.
+    """
+    from partstream.config.loading import load_configuration  # noqa: PLC0415 - only where there is such a profile
+    from partstream.config.table import RawValue  # noqa: PLC0415 - the same
+    from partstream_agents import acp_agent  # noqa: PLC0415 - the same
+
+    found = load_configuration(command_line={"profile": RawValue(name, "profile")}).resolved.values
+    given = {one: found[one].value for one in ("command", "folder", "permissions") if one in found}
+    if "command" not in given:
+        raise CallerError(f"the profile {name} names no `command`, expected one that is an agent")
+    return acp_agent(**given, name=name)
 
 
 def _is_model(value: object) -> bool:

@@ -254,3 +254,33 @@ def test_nothing_is_started_without_a_folder_that_a_person_has_chosen(folder: Pa
 def test_a_wrong_argument_is_refused_at_once(given):
     with pytest.raises(ValueError, match=r"got|not a valid"):
         acp_agent(**{"command": ["program"], **given})
+
+
+def test_a_profile_names_a_program_for_every_host(folder: Path, monkeypatch: pytest.MonkeyPatch):
+    from partstream.cli.serve_plan import ServedProviders
+    from partstream.errors import CallerError
+    from partstream.runtime.provider_files import SourceLoader, default_name
+
+    log, file = folder.parent / "log", folder.parent / "partstream.toml"
+    command = [sys.executable, SCRIPT, str(log)]
+    server = '[profiles.server]\nbaseUrl = "http://127.0.0.1:9/v1"\n'
+    file.write_text(
+        f'[profiles.claude-code]\ncommand = {command}\nfolder = "{folder}"\npermissions = "refuse"\n{server}'
+    )
+    monkeypatch.setenv("PARTSTREAM_CONFIG", str(file))
+    assert default_name("profile:claude-code") == "claude-code"
+    served = ServedProviders()
+    served.add_upstreams(["claude-code"])
+
+    async def test() -> None:
+        provider = SourceLoader("profile:claude-code").load()
+        for one in (provider, served.by_name["claude-code"]):
+            async with asyncio.timeout(60), connect(one) as model:
+                assert model.name == "claude-code"
+                assert await model.ask("write it") == "permission: no"
+            await one.aclose()
+        await served.aclose()
+
+    run(test())
+    with pytest.raises(CallerError, match="names no `command`"):
+        SourceLoader("profile:server").load()

@@ -22,6 +22,7 @@ PAGES = {
     for path in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
 }
 OF_OTHERS = {
+    "--acp": "Gemini CLI",
     "--before": "python -m benchmarks",
     "--bundled": "codex",
     "--cross-validate": "tools/fit_estimator.py",

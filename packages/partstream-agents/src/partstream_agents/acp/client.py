@@ -40,6 +40,7 @@ from partstream._version import __version__
 from partstream.codec.checks import dataclass, field
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads
 from partstream.codec.system import DATA
+from partstream.config.table import Permissions
 from partstream.lm.inner_activity import InnerCall, InnerResult
 from partstream.lm.messages import ChatMessage, Role
 from partstream.lm.outputs import Finish, Outcome, Unmapped
@@ -54,7 +55,6 @@ from partstream.lm.parts import (
 from partstream.runtime.answer_files import BoundedFolder, FileLimits
 from partstream.runtime.client_failures import FailureKind
 from partstream.runtime.simple import text_of, user_request
-from partstream.settings.kinds import Choice
 from partstream_agents import adapter
 from partstream_agents.acp import MOST_LINE, Lines
 from partstream_agents.agent_model import AgentModel, as_model
@@ -77,15 +77,6 @@ _MOST_WAITING: Final = 100_000
 """Updates of a turn that nobody reads."""
 _MOST_ERRORS: Final = 20
 """Lines of the program's standard error that an error shows."""
-
-
-class Permissions(Choice):
-    """Who answers the questions of an agent of another program."""
-
-    ASK = "ask", "The person, in the chat"
-    ALLOW_READS = "allow-reads", "Nobody for reading and searching; the person for all else"
-    ALLOW = "allow", "Nobody: everything is allowed"
-    REFUSE = "refuse", "Nobody: everything is refused"
 
 
 _READS: Final = frozenset({"read", "search", "think"})

@@ -35,7 +35,7 @@ from partstream.codec.checks import dataclass, field, fields, replace
 from partstream.codec.system import CACHE, DATA
 from partstream.plugins import SERVE, MissingPackageError, find
 from partstream.runtime.progress import fault_of
-from partstream.runtime.provider_files import ReloadedProvider, default_name
+from partstream.runtime.provider_files import PROFILE_SOURCE, ReloadedProvider, default_name
 from partstream.server.clients import SHORTEST_PUBLIC_TOKEN, TOKEN_VARIABLE, given_token, local_program, machine_token
 from partstream.server.listening import (
     DEFAULT_HOST,
@@ -145,13 +145,16 @@ class ServedProviders:
             UsageError: There is no base URL.
             UnusableConfigurationError: A setting is invalid.
         """
-        from partstream.cli.options import gateway_of  # noqa: PLC0415 - takes 0.3 s to import
+        from partstream.cli.options import configuration_of, gateway_of  # noqa: PLC0415 - takes 0.3 s to import
         from partstream.lm.outputs import ErrorMode  # noqa: PLC0415 - comes with it
         from partstream.tokens import Counters  # noqa: PLC0415 - comes with it
         from partstream.upstream.provider import GatewayProvider  # noqa: PLC0415 - comes with it
 
         ledger, counters = self._opened_ledger(), Counters()
         for profile in profiles:
+            if "command" in configuration_of(profile=profile, header_variables=()).resolved.values:
+                self.add_source(f"{PROFILE_SOURCE}{profile}")
+                continue
             gateway = gateway_of(profile=profile, header_variables=(), defaults={"callIdPrefix": ""})
             # A client reads the status; an error as text would be an answer of the model to it.
             served = replace(gateway, errors=ErrorMode.REJECT, cache_folder=CACHE.path())

@@ -153,6 +153,42 @@ _PROVIDER: Final = Setting(
     dialog=Dialog("Provider file", hint="The key baseUrl is the empty string then."),
 )
 
+
+class Permissions(kinds.Choice):
+    """Who answers the questions of an agent of another program."""
+
+    ASK = "ask", "The person, in the chat"
+    ALLOW_READS = "allow-reads", "Nobody for reading and searching, the person for all else"
+    ALLOW = "allow", "Nobody: everything is allowed"
+    REFUSE = "refuse", "Nobody: everything is refused"
+
+
+_IN_PROFILES: Final = frozenset({SettingSource.PROFILE})
+_AGENT_ROWS: Final = (
+    Setting(
+        "command",
+        kinds.Kind(kinds.ValueForm.LIST, _command, {"type": "array", "minItems": 1, "items": {"type": "string"}}),
+        "A program that is an agent of the Agent Client Protocol, and its arguments: it answers in place of a server "
+        "([ACP](acp.md#claude-code-codex-and-others-as-models)); no shell is involved",
+        places=_IN_PROFILES,  # its arguments are no secret: every user of the machine can see them while it runs
+    ),
+    Setting(
+        "folder",
+        kinds.text(_file),
+        "The folder that `command` works in",
+        otherwise="the folder of the process",
+        places=_IN_PROFILES,
+    ),
+    Setting(
+        "permissions",
+        kinds.choice(Permissions),
+        "Who answers the questions of `command`",
+        default=Permissions.ASK.value,
+        places=_IN_PROFILES,
+    ),
+)
+"""The settings of a profile that is no server but a program."""
+
 _PROFILE_ROWS: Final = (
     Setting(
         "profile",
@@ -188,7 +224,7 @@ def settings_of(protocol: str | None = None) -> Mapping[str, Setting]:
     rows: list[Setting] = []
     for row in upstream_rows(protocol).values():
         rows += (row, *KEY_ROWS) if row.name == _KEY else (row,)
-    return by_name((*_PROFILE_ROWS, *rows, _PROVIDER))
+    return by_name((*_PROFILE_ROWS, *rows, *_AGENT_ROWS, _PROVIDER))
 
 
 def secrets_of_settings(given: Mapping[str, Any]) -> set[str]:

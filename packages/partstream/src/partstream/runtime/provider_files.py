@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 Stamp: TypeAlias = tuple[int, int, int] | None
 """The facts about a file that an edit changes: modification time in nanoseconds, length, inode; None without a file."""
 
+PROFILE_SOURCE: Final = "profile:"
+"""What a source begins with that names a profile of the user's file."""
 _ATTRIBUTE = "provider"
 _SHOWN: Final = 3
 """Functions of a file without a provider that the error names."""
@@ -88,6 +90,14 @@ class AgentFinder(Protocol):
         """
         ...
 
+    def of_profile(self, name: str) -> LanguageModelChatProvider:
+        """The provider of the program that a profile of the user's file names.
+
+        Raises:
+            CallerError: There is no such profile, it names no program, or a setting of it is invalid.
+        """
+        ...
+
 
 class _NoAgents:
     """An :class:`AgentFinder` that knows no framework."""
@@ -105,6 +115,9 @@ class _NoAgents:
         got = f"an object of type {type(agent).__name__}"
         needed = MissingPackageError("an agent of another framework", "partstream-agents")
         raise NoAgentError(got, f"got {got}, expected a LanguageModelChatProvider; {needed}")
+
+    def of_profile(self, name: str) -> LanguageModelChatProvider:
+        raise MissingPackageError(f"the program of a profile ({name})", "partstream-agents")
 
 
 def _agents() -> AgentFinder:
@@ -151,6 +164,8 @@ class _FreshLoader(SourceFileLoader):
 class SourceLoader:
     """Loads `path/to/file.py`, `path/to/file.py:attribute`, `module` or `module:attribute`.
 
+    `profile:NAME` is the program that the profile of this name in the user's file starts.
+
     Args:
         source: The source.
         ledger: Opens the ledger for a provider that enters its usage itself, such as an agent; None for no ledger.
@@ -192,6 +207,8 @@ class SourceLoader:
             ProviderNotFoundError: The file or module does not exist, or does not hold exactly one provider.
             Exception: Any error that the source raises when it runs.
         """
+        if self._source.startswith(PROFILE_SOURCE):
+            return self._entered(_agents().of_profile(self._source.removeprefix(PROFILE_SOURCE)))
         return self.provider_of(self.module())
 
     def module(self) -> ModuleType:
@@ -246,6 +263,10 @@ class SourceLoader:
                 expected = _with_agents("a LanguageModelChatProvider, or an agent")
                 expected += f"; {_FROM_FUNCTION}" if inspect.isfunction(found) else ""
                 raise ProviderNotFoundError(self._source, error.got, expected) from error
+        return self._entered(provider)
+
+    def _entered(self, provider: LanguageModelChatProvider) -> LanguageModelChatProvider:
+        """The provider, which enters its usage into the ledger if it does that itself."""
         if self._ledger is not None and (user := narrow(provider, LedgerUser)) is not None:
             user.use_ledger(self._ledger())
         return provider
@@ -258,6 +279,8 @@ class SourceLoader:
 
 def default_name(source: str) -> str:
     """The name of a provider without one in the configuration: the name of its file or module."""
+    if source.startswith(PROFILE_SOURCE):
+        return source.removeprefix(PROFILE_SOURCE)
     place, _ = _split(source)
     return Path(place).stem if place.endswith(".py") else place.rpartition(".")[2]
 
