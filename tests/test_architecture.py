@@ -63,8 +63,9 @@ TOUCH_THE_SYSTEM = {"partstream.codec.silent_log", "partstream.codec.system"}
 # What the core may import from outside the package. None of it opens, waits, logs or tells the time.
 PURE = {
     "__future__", "abc", "base64", "binascii", "bisect", "codecs", "collections", "contextlib", "dataclasses",
-    "difflib", "enum", "functools", "hashlib", "hmac", "html", "importlib", "itertools", "json", "math", "msgspec",
-    "operator", "re", "reprlib", "string", "struct", "types", "typing", "unicodedata", "urllib.parse", "zlib",
+    "difflib", "enum", "functools", "hashlib", "hmac", "html", "idna", "importlib", "ipaddress", "itertools", "json",
+    "math", "msgspec", "operator", "re", "reprlib", "string", "struct", "tomllib", "types", "typing", "unicodedata",
+    "urllib.parse", "zlib",
 }  # fmt: skip
 IO = {
     "asyncio", "socket", "ssl", "select", "selectors", "subprocess", "multiprocessing", "threading", "http", "httpx2",
@@ -399,6 +400,7 @@ CALLED_LIKE_PROTOCOLS = {
     "partstream.upstream.detection": _OLLAMA,
     "partstream_agents.langchain.messages": _OLLAMA,
     "partstream.tokens.families": _GEMINI,
+    "partstream.tokens.files": {*_GEMINI, "gemini-3"},
     "partstream.runtime.translation": {"ai-sdk"},  # ModelMessages
     # Clients that are called like a protocol, or like the library of one.
     "partstream.server.clients": {"ai-sdk", *_GEMINI, *_OLLAMA},

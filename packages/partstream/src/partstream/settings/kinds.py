@@ -293,13 +293,21 @@ def is_http_url(url: str) -> bool:
     address = urlsplit(url)
     if address.scheme not in ("http", "https") or not address.hostname or address.port == 0:
         return False
-    if not _PLAIN_URL.fullmatch(url):
-        import httpx2  # noqa: PLC0415 - it knows what no host may be; most URLs do without it
+    return _PLAIN_URL.fullmatch(url) is not None or (url.isprintable() and _may_be_a_host(address.hostname))
 
-        try:
-            httpx2.URL(url)
-        except httpx2.InvalidURL:
-            return False
+
+def _may_be_a_host(host: str) -> bool:
+    from ipaddress import ip_address  # noqa: PLC0415 - most URLs have a plain name
+
+    import idna  # noqa: PLC0415 - the same
+
+    try:
+        if ":" in host or not host.strip("0123456789."):
+            ip_address(host)
+        elif not host.isascii():
+            idna.encode(host.lower(), uts46=True)
+    except ValueError:  # also that of idna
+        return False
     return True
 
 
