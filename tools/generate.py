@@ -89,15 +89,18 @@ GENERATORS: Mapping[str, Callable[[], str]] = {
 
 
 def main() -> int:
-    """Runs every generator; returns 1 when `--check` finds a stale file."""
+    """Runs the generators; returns 1 when `--check` finds a stale file."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing; fail when a file is stale")
     parser.add_argument("--root", type=Path, default=ROOT, help="the folder to write to or to check")
+    parser.add_argument("files", nargs="*", metavar="FILE", help="make these alone, as docs/contract.md")
     arguments = parser.parse_args()
     check, root = arguments.check, arguments.root
+    if unknown := [name for name in arguments.files if name not in GENERATORS]:
+        parser.error(f"no generator makes {', '.join(unknown)}")
     is_stale = False
-    for name, generate in GENERATORS.items():
-        content = generate()
+    for name in arguments.files or GENERATORS:
+        content = GENERATORS[name]()
         if _is_current(root / name, content):
             continue
         is_stale = True
