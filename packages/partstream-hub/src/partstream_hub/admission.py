@@ -25,13 +25,13 @@ from zoneinfo import ZoneInfo
 
 from partstream.codec.checks import dataclass, replace
 from partstream.codec.json_codec import dumps
-from partstream.codec.limits import in_thread
 from partstream.lm.parts import part_json
 from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.server.requests import RequestFailedError
 from partstream.server.settings import Admitted, AnswerRequest, EndedAnswer, Entry, Reported
 from partstream.tokens import Counters, MessageCounter
 from partstream.tokens.files import FileBound
+from partstream.upstream.context import in_thread
 from partstream_hub import pricing
 from partstream_hub.amounts import BudgetError, BudgetSpentError, BudgetsUnreachableError, Need, amount_text
 from partstream_hub.directory import AuditLevel, BudgetUnit, Owner, OwnerKind, Period, may_use

@@ -21,16 +21,12 @@ Admission comes before all this: who has no budget or asks too often is refused 
 """
 
 from __future__ import annotations
-import asyncio
 import re
-from collections.abc import Callable
 from itertools import accumulate
 from json.decoder import scanstring  # type: ignore[attr-defined]
-from typing import Any, Final, NamedTuple, NoReturn, TypeVar
+from typing import Any, Final, NamedTuple, NoReturn
 
 from partstream.codec.json_codec import MOST_LEVELS, JSONDecodeError, finite_decoder
-
-T = TypeVar("T")
 
 # ---- What is large ----
 
@@ -46,10 +42,20 @@ TURN_SECONDS: Final = 0.005
 """How long one answer is read, or one request counted, before others have their turn."""
 
 
-async def in_thread(size: int, work: Callable[..., T], *arguments: Any) -> T:
-    """The result of work on so many bytes: in a thread, where they are many."""
-    return await asyncio.to_thread(work, *arguments) if size > LARGE_BYTES else work(*arguments)
+def is_long(value: Any) -> bool:
+    """Whether a JSON value has more characters than fit into :data:`LARGE_BYTES`; looks no further than those."""
+    left, values = LARGE_BYTES, [value]
+    while values and left >= 0:
+        one = values.pop()
+        left -= len(one) if isinstance(one, str) else _BYTES_OF_VALUE
+        if isinstance(one, dict):
+            values += (*one, *one.values())
+        elif isinstance(one, list):
+            values += one
+    return left < 0
 
+
+_BYTES_OF_VALUE: Final = 8
 
 # ---- What is too much ----
 

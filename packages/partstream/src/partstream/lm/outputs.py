@@ -453,6 +453,7 @@ class Reply:
             part holds a whole call.
         raw_reasoning: Whether thinking goes on the channel of raw reasoning, on a wire that has one beside a summary.
         secret: What the server signs with that only it reads again; empty for a server that signs nothing.
+        is_of_large: Whether the request is large: what events repeat of it is left out where it is long.
     """
 
     identity: str
@@ -460,6 +461,7 @@ class Reply:
     argument_size: int | None = None
     secret: bytes = field(default=b"", repr=False, compare=False)
     raw_reasoning: bool = False
+    is_of_large: bool = False
 
 
 @dataclass(frozen=True, slots=True)

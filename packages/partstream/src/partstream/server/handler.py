@@ -877,7 +877,7 @@ class RequestHandler:
             )
         secret = state.memory.secret_of(self.caller.name)
         identity = (
-            Reply(request_id, int(self._time), secret=secret, raw_reasoning=settings.raw_reasoning)
+            Reply(request_id, int(self._time), None, secret, settings.raw_reasoning, self._is_large)
             if state.rules.identify is None
             else replace(state.rules.identify(case.wire), secret=secret)
         )

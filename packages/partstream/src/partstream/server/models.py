@@ -12,10 +12,11 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, runtime_checkable
 
 from partstream.codec.checks import as_count, dataclass
+from partstream.codec.limits import TURN_SECONDS
 from partstream.errors import LanguageModelError, UnknownModelError, UnsupportedParameterError
 from partstream.lm.cancellation import CancellationToken
 from partstream.lm.messages import ChatMessage, RequestOptions, Tool
@@ -301,7 +302,7 @@ async def counted_request(model: CataloguedModel, asked: InboundRequest, token: 
                 )
         except TimeoutError:
             _logger.warning("the provider %s did not count within %g s", model.provider_name, COUNT_SECONDS)
-    return _tokens_around(model, asked.options.tools) + sum(await _count_all(model, asked.messages, token))
+    return await _tokens_around(model, asked.options.tools) + sum(await _count_all(model, asked.messages, token))
 
 
 async def counted_usage(
@@ -316,16 +317,22 @@ async def counted_usage(
 
     `answer` is the response or its beginning, and `length` the ratio of the whole text to that of `answer`.
     """
-    around = _tokens_around(model, tools)
+    around = await _tokens_around(model, tools)
     *prompt, said = await _count_all(model, (*messages, answer), token)
     given, completion = around + sum(prompt), round(said * length)
     return Usage(given, completion, given + completion)
 
 
-def _tokens_around(model: CataloguedModel, tools: Sequence[Tool]) -> int:
+async def _tokens_around(model: CataloguedModel, tools: Sequence[Tool]) -> int:
     """The tokens of a request beside its messages: of its tools, and of what is around all."""
     family = model.information.family
-    return _counter_of(family).count_request((), tools).tokens if tools else _tokens_of_nothing(family)
+    if not tools:
+        return _tokens_of_nothing(family)
+    count = partial(_counter_of(family).count_request, (), tools)
+    return (count() if len(tools) <= _MANY_TOOLS else await asyncio.to_thread(count)).tokens
+
+
+_MANY_TOOLS: Final = 256
 
 
 @lru_cache(maxsize=64)
@@ -340,8 +347,12 @@ def _tokens_of_nothing(family: str) -> int:
 
 async def _count_all(model: CataloguedModel, items: Iterable[ChatMessage], token: CancellationToken) -> list[int]:
     counts: list[int] = []
-    ends = asyncio.get_running_loop().time() + COUNT_SECONDS
+    now = asyncio.get_running_loop().time
+    ends, turn = now() + COUNT_SECONDS, now()
     for item in items:
+        if now() - turn > TURN_SECONDS:  # a provider that counts by itself never waits
+            await asyncio.sleep(0)
+            turn = now()
         try:
             async with asyncio.timeout_at(ends):
                 said = as_count(await model.provider.provide_token_count(model.information, item, token))

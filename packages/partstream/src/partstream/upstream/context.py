@@ -16,9 +16,10 @@ import os
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from partstream.codec.checks import dataclass, field
+from partstream.codec.limits import LARGE_BYTES
 from partstream.errors import LanguageModelError
 from partstream.settings.kinds import Choice
 
@@ -256,6 +257,11 @@ async def run_to_the_last_report(answer: Awaitable[object]) -> None:
         await asyncio.sleep(0)
         raise
     await asyncio.sleep(0)
+
+
+async def in_thread(size: int, work: Callable[..., V], *arguments: Any) -> V:
+    """The result of work on so many bytes of a request: in a thread, where they are many."""
+    return await asyncio.to_thread(work, *arguments) if size > LARGE_BYTES else work(*arguments)
 
 
 async def run_until_cancelled(answer: Coroutine[object, object, None], token: CancellationToken) -> None:

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.codec.checks import MOST_DOLLARS, as_amount, as_count, dataclass, narrow, replace, unusable_counts
 from partstream.codec.json_codec import JSONDecodeError, loads
+from partstream.codec.limits import LARGE_BYTES
 from partstream.conversation import preparation
 from partstream.conversation.media import is_address
 from partstream.conversation.provider_state import Carried, Origin
@@ -55,7 +56,7 @@ from partstream.settings.known_servers import KnownServer, server_at
 from partstream.tokens import CountSource, TokenCount
 from partstream.tokens.accounting import LIMIT_SECONDS, RequestEstimate, TokenAccounting, size_of_message, size_of_tools
 from partstream.upstream.attempts import MOST_PAUSES, Attempts, Sending
-from partstream.upstream.context import report_dropped
+from partstream.upstream.context import in_thread, report_dropped
 from partstream.upstream.forwarding import Obstacle, PassingProgress, obstacle_at
 from partstream.upstream.http import DocumentFetcher, OutboundHTTPRequest, UpstreamHTTP
 from partstream.upstream.http_errors import advise_on_key
@@ -164,16 +165,18 @@ class RequestSender:
         """
         passage = question.progress.passage
         if passage is not None:
-            raw, obstacle = self._judged(model, passage.request, (question.messages, question.options))
+            size = len(passage.request.body or b"")
+            asked = question.messages, question.options
+            raw, obstacle = await in_thread(size, self._judged, model, passage.request, asked)
             obstacle = obstacle if passage.is_open else Obstacle.BEGUN
             if obstacle is None:
-                return ForwardedRequest(self, model, question, passage, raw)
+                return await in_thread(size, ForwardedRequest, self, model, question, passage, raw)
             _logger.debug("the request to %s is translated: %s", model.id, obstacle.value)
             passage.leave()
             passage.request.check_translatable()
             if passage.request.unread:
                 report_dropped(passage.request.unread)
-        request = TranslatedRequest(self, model, question)
+        request = await in_thread(_weight(question), TranslatedRequest, self, model, question)
         await request.prepare()
         return request
 
@@ -227,6 +230,17 @@ class RequestSender:
                 _logger.warning("%s: %s; said once", note.where, note.subject)
 
 
+_WEIGHT_OF_PART: Final = 512
+
+
+def _weight(question: ModelCall) -> int:
+    """About how many bytes a question has in JSON, each part of it as many as one that takes its time to write."""
+    parts = [part for message in question.messages for part in message.content]
+    texts = sum(len(part.value) for part in parts if isinstance(part, TextPart))
+    files = sum(len(part.data) for part in parts if isinstance(part, DataPart))
+    return texts + files + _WEIGHT_OF_PART * (len(parts) + len(question.options.tools))
+
+
 class ModelRequest:
     """One question to one model of one upstream; lives for one question.
 
@@ -273,7 +287,10 @@ class ModelRequest:
         """
         sender, paused = self._sender, attempts.paused
         if paused is None:
-            self._exchange, self._report = self._begin(attempts.sending)
+            size = _weight(self._question) if self._passage is None else len(self._passage.request.body or b"")
+            self._exchange, self._report = await in_thread(size, self._begin, attempts.sending)
+            if size > LARGE_BYTES:
+                self._exchange = replace(self._exchange, is_large=True)
             self._next = self._exchange
             self._tokens.estimate_beside()
         elif paused.paused is not None:  # once: what is sent again after a failure is the same

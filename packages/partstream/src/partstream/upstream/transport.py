@@ -31,7 +31,7 @@ import httpx2
 
 from partstream.codec.checks import dataclass, field
 from partstream.codec.json_codec import dumps, find_non_json
-from partstream.codec.limits import MOST_ANSWER_BYTES, TURN_SECONDS
+from partstream.codec.limits import LARGE_BYTES, MOST_ANSWER_BYTES, TURN_SECONDS
 from partstream.codec.redaction import Redactor
 from partstream.codec.sse import DEFAULT_MAX_EVENT_SIZE
 from partstream.codec.text import bare_media_type
@@ -48,7 +48,7 @@ from partstream.errors import (
 from partstream.lm.outputs import Finish, PausingStream, StreamOptions, StreamOutput, Unmapped
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.reader import ReadStep, StreamReader, Tap
-from partstream.upstream.context import RECEIVED, TRACE, current_capture, is_traced
+from partstream.upstream.context import RECEIVED, TRACE, current_capture, in_thread, is_traced
 from partstream.upstream.forwarding import EventBorders, KeptReply, LookingReader, RawRefusal, returned_headers
 from partstream.upstream.http import HTTPAnswer, OutboundHTTPRequest, UpstreamHTTP
 from partstream.upstream.http_errors import (
@@ -165,13 +165,16 @@ class Transport:
                 async with aclosing(pieces()) as passing:
                     yield KeptReply(answer.response.status_code, headers, passing)
 
-    def _request(self, exchange: UpstreamRequest) -> OutboundHTTPRequest:
-        asked = exchange.request
+    async def _request(self, exchange: UpstreamRequest) -> OutboundHTTPRequest:
+        asked, content = exchange.request, exchange.content
+        if content is None:
+            size = LARGE_BYTES + 1 if exchange.is_large else 0
+            content = await in_thread(size, body_document, asked.body)
         return OutboundHTTPRequest(
             asked.method,
             self._http.base_path + asked.path,
             asked.query,
-            body_document(asked.body) if exchange.content is None else exchange.content,
+            content,
             {**asked.headers, "accept": exchange.accept, "content-type": _JSON},
             exchange.headers,
             exchange.session,
@@ -185,7 +188,7 @@ class Transport:
         attempts: Attempts,
         take: Take,
     ) -> None:
-        request = self._request(exchange)
+        request = await self._request(exchange)
         key = attempts.key = attempts.renewed or await self._http.credentials.get()
         attempts.renewed = None
         # From here on: no limit holds while a key is fetched.
@@ -337,6 +340,7 @@ class UpstreamRequest:
         passage: The way of the answer's own bytes to the client, where the request goes on as it came; else None.
         content: The bytes of the body, where they are not those of the JSON of `request`.
         hides: Tells the events of a forwarded stream that its client does not get; None where it gets all.
+        is_large: Whether its body is written in a thread.
     """
 
     request: WireRequest = field(repr=False)
@@ -351,6 +355,7 @@ class UpstreamRequest:
     passage: Passage | None = field(default=None, repr=False)
     content: bytes | None = field(default=None, repr=False)
     hides: Callable[[bytes], bool] | None = field(default=None, repr=False)
+    is_large: bool = False
 
     @property
     def has_passed(self) -> bool:

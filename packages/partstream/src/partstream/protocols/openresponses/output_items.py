@@ -14,9 +14,10 @@ from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from partstream.codec import limits
 from partstream.conversation.citations import Citation, annotation_of, read_citation
 from partstream.conversation.tool_forms import TEXT
-from partstream.lm.outputs import Finish, InboundRequest, Repeated, ToolForm
+from partstream.lm.outputs import Finish, InboundRequest, Repeated, Reply, ToolForm
 from partstream.protocols.serve import pieces_of
 
 if TYPE_CHECKING:
@@ -348,9 +349,11 @@ def write_call(form: ToolForm, text: str, part: ToolCallPart, size: int | None, 
 # ---- The response object ----
 
 
-def new_response(asked: InboundRequest, response_id: str, created_at: int) -> dict[str, Any]:
-    """A whole response without status, output and end."""
-    body = asked.body
+def new_response(asked: InboundRequest, response_id: str, reply: Reply) -> dict[str, Any]:
+    """A whole response without status, output and end; of a large request, it repeats no long field in each event."""
+    body, created_at = asked.body, reply.created_at
+    if reply.is_of_large:
+        body = {name: value for name, value in body.items() if not limits.is_long(value)}
     return {
         "id": response_id,
         "object": "response",

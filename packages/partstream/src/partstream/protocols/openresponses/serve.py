@@ -536,7 +536,7 @@ class OpenResponsesWriter(ResponseWriter):
 
     def __init__(self, asked: InboundRequest, reply: Reply) -> None:
         super().__init__(asked, reply)
-        self._response = new_response(asked, make_id(reply.identity, "resp", "response"), reply.created_at)
+        self._response = new_response(asked, make_id(reply.identity, "resp", "response"), reply)
         self._events = ResponseEvents(reply.identity)
         self._open: Message | WrittenReasoning | AdoptedItems | None = None
         self._listed = 0

@@ -1,0 +1,69 @@
+"""What one answer may take at most, on every wire: bytes of the arguments of a call, and calls."""
+
+import pytest
+
+from partstream.errors import AnswerTooLargeError
+from partstream.lm.messages import RequestOptions
+from partstream.lm.outputs import Finish, InboundRequest, Outcome, Reply, StreamOptions
+from partstream.lm.parts import FinishReason, TextPart, ToolCallPart, UnifiedFinishReason, Usage
+from partstream.protocols import calls
+from partstream.protocols.protocol import PROTOCOLS, asked_protocols
+from partstream.protocols.reader import StreamReader
+from partstream.runtime.translation import frame_answer, read_answer, write_answer
+from rows import one_test_for
+
+WIRES = [name for name in asked_protocols() if PROTOCOLS[name].write_response is not None]
+ASKED = InboundRequest("m", (), RequestOptions(), stream=True)
+END = Finish(Outcome.COMPLETED, FinishReason(UnifiedFinishReason.TOOL_CALLS), Usage(1, 1, 2))
+BEGUN = TextPart("So:")
+
+
+def finish_of(wire: str, *parts: ToolCallPart, size: int = 40) -> Finish:
+    """The last output of an answer, of which each event has a few characters of arguments."""
+    protocol = PROTOCOLS[wire]
+    reply = Reply("r", 1, argument_size=size)
+    data = frame_answer(protocol, write_answer(protocol, ASKED, [BEGUN, *parts, END], reply))
+    outputs = list(read_answer(protocol, data, StreamOptions(call_id_prefix="")))
+    assert outputs[0] == BEGUN
+    [finish] = [one for one in outputs if isinstance(one, Finish)]
+    assert outputs[-1] is finish
+    return finish
+
+
+@one_test_for("wire", WIRES)
+@one_test_for(
+    ("limit", "most", "parts"),
+    [
+        ("MOST_ARGUMENT_BYTES", 4_000, [ToolCallPart("c", "f", {"text": "x" * 9_000})]),
+        ("MOST_CALLS", 8, [ToolCallPart(f"c{number}", "f", {"number": number}) for number in range(20)]),
+    ],
+    ids=["arguments without end", "calls without end"],
+)
+def test_an_answer_that_takes_too_much_ends_with_an_error_that_names_the_limit(
+    monkeypatch: pytest.MonkeyPatch, wire: str, limit: str, most: int, parts: list[ToolCallPart]
+) -> None:
+    with monkeypatch.context() as patched:
+        assert finish_of(wire, *parts).error is None
+        patched.setattr(calls, limit, most)
+        finish = finish_of(wire, *parts)
+    assert finish.outcome is Outcome.FAILED
+    assert isinstance(finish.error, AnswerTooLargeError)
+    assert finish.error.limit == most
+    assert f"at most {most:,}" in str(finish.error)
+
+
+def test_pieces_of_one_letter_count_as_much_as_they_take_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(calls, "MOST_ARGUMENT_BYTES", 4_000)
+    part = ToolCallPart("c", "f", {"text": "x" * 1_000})
+    assert finish_of("chat-completions", part).error is None
+    assert isinstance(finish_of("chat-completions", part, size=1).error, AnswerTooLargeError)
+
+
+def test_what_follows_the_error_of_a_limit_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(calls, "MOST_ARGUMENT_BYTES", 100)
+    reader = StreamReader("chat-completions")
+    call = b'{"index":0,"id":"c","function":{"name":"f","arguments":"%s"}}'
+    event = b'data: {"choices":[{"delta":{"tool_calls":[' + call + b"]}}]}\n\n"
+    outputs = [one for _ in range(20) for one in reader.feed(event % (b"x" * 40))]
+    assert [type(one) for one in outputs] == [Finish]
+    assert reader.finished

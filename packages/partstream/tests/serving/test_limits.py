@@ -1,0 +1,429 @@
+"""What somebody outside may cause: how long others wait while it is read, what memory it takes, and what is refused."""
+
+import asyncio
+import json
+import random
+import time
+import tracemalloc
+from asyncio import events
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from partstream import chat_model
+from partstream.codec import limits
+from partstream.codec.json_codec import MOST_LEVELS
+from partstream.protocols.failures import FailureKind, ServedFailure
+from partstream.server.application import app
+from partstream.server.clients import Caller
+from partstream.server.requests import RequestFailedError, json_object
+from partstream.server.settings import Admitted, EndedAnswer, ServingSettings
+from partstream.server.stored_answers import SQLiteAnswers
+from rows import one_test_for
+from serving.asgi import Call, Taken, call
+from serving.asgi_socket import Socket
+
+LONGEST_TURN = 0.12
+"""Seconds of processor time of the loop's thread. On a quiet machine none of these takes half of it; read on the loop,
+each takes from half a second to half a minute."""
+MEBIBYTE = 1024 * 1024
+
+
+@chat_model(id="m", name="M")
+async def short(messages, options):
+    del messages, options
+    yield "Hi"
+
+
+# ---- Bodies that a server reads whole ----
+
+
+def listed(item: bytes, count: int) -> bytes:
+    return b"[" + b",".join([item] * count) + b"]"
+
+
+MESSAGE = b'{"role":"user","content":"a"}'
+CONTENT = b'{"role":"user","parts":[{"text":"a"}]}'
+TEXTS = b'{"role":"user","content":' + listed(b'{"type":"text","text":"a"}', 40) + b"}"
+WORDS = b"hello big world " * (MEBIBYTE // 2)
+ESCAPES = b"\\n" * (4 * MEBIBYTE)
+IMAGE = (
+    b'[{"role":"user","content":[{"type":"input_image","image_url":"data:image/png;base64,'
+    + b"A" * (8 * MEBIBYTE)
+    + b'"}]}]'
+)
+TOOLS = b"[" + b",".join(b'{"type":"function","name":"a%d"}' % number for number in range(9_000)) + b"]"
+
+RESPONSES, CHAT, MESSAGES, OLLAMA = "/v1/responses", "/v1/chat/completions", "/v1/messages", "/api/chat"
+GEMINI = "/v1beta/models/m:generateContent"
+LARGE = {
+    "messages, Responses": (RESPONSES, b'{"model":"m","input":%b}' % listed(MESSAGE, 9_000)),
+    "messages, Chat Completions": (CHAT, b'{"model":"m","messages":%b}' % listed(MESSAGE, 9_000)),
+    "messages, Anthropic": (MESSAGES, b'{"model":"m","max_tokens":9,"messages":%b}' % listed(MESSAGE, 9_000)),
+    "messages, Gemini": (GEMINI, b'{"contents":%b}' % listed(CONTENT, 9_000)),
+    "messages, Ollama": (OLLAMA, b'{"model":"m","stream":false,"messages":%b}' % listed(MESSAGE, 9_000)),
+    "parts": (MESSAGES, b'{"model":"m","max_tokens":9,"messages":%b}' % listed(TEXTS, 900)),
+    "tools": (RESPONSES, b'{"model":"m","input":"a","tools":%b}' % TOOLS),
+    "a text, Responses": (RESPONSES, b'{"model":"m","input":"%b"}' % WORDS),
+    "a text, Chat Completions": (CHAT, b'{"model":"m","messages":[{"role":"user","content":"%b"}]}' % WORDS),
+    "a text of escapes": (RESPONSES, b'{"model":"m","input":"%b"}' % ESCAPES),
+    "instructions that a response repeats": (RESPONSES, b'{"model":"m","input":"a","instructions":"%b"}' % WORDS),
+    "a file in base64": (RESPONSES, b'{"model":"m","input":%b}' % IMAGE),
+    "a count of messages": (f"{RESPONSES}/input_tokens", b'{"model":"m","input":%b}' % listed(MESSAGE, 9_000)),
+    "a count of a text": (
+        f"{MESSAGES}/count_tokens",
+        b'{"model":"m","messages":[{"role":"user","content":"%b"}]}' % WORDS,
+    ),
+    "a compaction": (f"{RESPONSES}/compact", b'{"model":"m","input":%b}' % listed(MESSAGE, 9_000)),
+    "a compaction of a text": (f"{RESPONSES}/compact", b'{"model":"m","input":"%b"}' % WORDS),
+}
+"""By what they hold: a path and a body that is taken."""
+
+MANY = 5 * MEBIBYTE
+TOO_MUCH = {
+    "empty lists": (RESPONSES, b'{"model":"m","input":%b}' % listed(b"[]", MANY // 3), 413),
+    "empty objects in an unknown field": (CHAT, b'{"model":"m","zz":%b}' % listed(b"{}", MANY // 3), 413),
+    "numbers": (MESSAGES, b'{"model":"m","zz":%b}' % listed(b"0", MANY // 2), 413),
+    "small messages, Responses": (RESPONSES, b'{"model":"m","input":%b}' % listed(MESSAGE, MANY // 15), 413),
+    "small messages, Chat Completions": (CHAT, b'{"model":"m","messages":%b}' % listed(MESSAGE, MANY // 15), 413),
+    "small messages, Anthropic": (MESSAGES, b'{"model":"m","messages":%b}' % listed(MESSAGE, MANY // 15), 413),
+    "small messages, Gemini": (GEMINI, b'{"contents":%b}' % listed(CONTENT, MANY // 18), 413),
+    "small messages, Ollama": (OLLAMA, b'{"model":"m","messages":%b}' % listed(MESSAGE, MANY // 15), 413),
+    "a count": (f"{RESPONSES}/input_tokens", b'{"model":"m","input":%b}' % listed(MESSAGE, MANY // 15), 413),
+    "a compaction": (f"{RESPONSES}/compact", b'{"model":"m","input":%b}' % listed(MESSAGE, MANY // 15), 413),
+    "levels": (RESPONSES, b'{"model":"m","input":%b}' % (b"[" * MANY + b"]" * MANY), 400),
+    "levels of a small body": (RESPONSES, b'{"model":"m","input":%b}' % (b"[" * 300 + b"]" * 300), 400),
+    "many messages": (RESPONSES, b'{"model":"m","input":%b}' % listed(MESSAGE, 11_000), 400),
+    "many tools": (CHAT, b'{"model":"m","messages":[],"tools":%b}' % listed(b"{}", 11_000), 400),
+    "many parts": (CHAT, b'{"model":"m","messages":[{"content":%b}]}' % listed(b"{}", 11_000), 400),
+    "many texts in a small body": (CHAT, b'{"model":"m","messages":[],"stop":%b}' % listed(b'""', 11_000), 400),
+}
+"""By what they hold: a path, a body that is refused, and the status."""
+
+
+async def sent(application: Any, path: str, body: bytes) -> Call:
+    """A body as a server gives it: in pieces, each with a turn of the event loop."""
+
+    async def in_turns(scope: Any, receive: Callable[[], Any], send: Any) -> None:
+        async def receive_later() -> Any:
+            await asyncio.sleep(0)
+            return await receive()
+
+        await application(scope, receive_later, send)
+
+    pieces = [body[place : place + limits.PIECE] for place in range(0, len(body), limits.PIECE)]
+    return await call(in_turns, path, chunks=pieces, headers={"anthropic-version": "2023-06-01"}).end()
+
+
+@contextmanager
+def turns_of_the_loop(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
+    """The processor time of each turn of an event loop: what waits for the longest one waits as long, at least."""
+    turns: list[float] = []
+    run = events.Handle._run
+
+    def timed(handle: Any) -> None:
+        begun = time.thread_time()
+        run(handle)
+        turns.append(time.thread_time() - begun)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(events.Handle, "_run", timed)
+        yield turns
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _loaded() -> None:
+    """What is loaded with the first request takes a long turn, once."""
+
+    async def main() -> None:
+        application = app(short)
+        for path, body, _ in TOO_MUCH.values():
+            if len(body) < MEBIBYTE:
+                await sent(application, path, body)
+        for path, body in LARGE.values():
+            await sent(application, path, body.replace(WORDS, b"a").replace(ESCAPES, b"a").replace(b"A" * 99, b""))
+
+    asyncio.run(main())
+
+
+@one_test_for(("path", "body"), LARGE.values(), ids=LARGE)
+def test_others_have_their_turn_while_a_large_request_is_answered(
+    monkeypatch: pytest.MonkeyPatch, path: str, body: bytes
+) -> None:
+    async def main() -> Call:
+        return await sent(app(short), path, body)
+
+    with turns_of_the_loop(monkeypatch) as turns:
+        assert asyncio.run(main()).status == 200
+    assert max(turns) < LONGEST_TURN
+
+
+@one_test_for(("path", "body", "status"), TOO_MUCH.values(), ids=TOO_MUCH)
+def test_a_request_of_too_much_is_refused_by_the_name_of_the_limit_before_it_takes_memory(
+    monkeypatch: pytest.MonkeyPatch, path: str, body: bytes, status: int
+) -> None:
+    async def main() -> Call:
+        return await sent(app(short), path, body)
+
+    with turns_of_the_loop(monkeypatch) as turns:
+        refused = asyncio.run(main())
+    assert refused.status == status
+    said = refused.body.decode()
+    assert any(f"{most:,}" in said for most in (limits.MOST_VALUES, limits.MOST_ITEMS, MOST_LEVELS)), said
+    assert max(turns) < LONGEST_TURN
+    if len(body) > MEBIBYTE:
+        tracemalloc.start()
+        try:
+            with pytest.raises(RequestFailedError):
+                json_object(body)
+            assert tracemalloc.get_traced_memory()[1] < 2 * MEBIBYTE
+        finally:
+            tracemalloc.stop()
+
+
+def test_a_continued_conversation_has_as_many_items_as_one_that_comes_whole(tmp_path) -> None:
+    async def main() -> list[Call]:
+        store = SQLiteAnswers(tmp_path / "answers.db")
+        application = app(short, ServingSettings(store=store))
+        body = {"model": "m", "input": [{"role": "user", "content": "a"}] * 6_000}
+        first = await sent(application, RESPONSES, json.dumps(body).encode())
+        more = {**body, "previous_response_id": first.json["id"]}
+        second = await sent(application, RESPONSES, json.dumps(more).encode())
+        await store.close()
+        return [first, second]
+
+    first, second = asyncio.run(main())
+    assert first.status == 200
+    assert second.status == 400
+    assert f"expected at most {limits.MOST_ITEMS:,}" in second.json["error"]["message"]
+
+
+# ---- Admission before anything is read ----
+
+
+class Poor:
+    """An admission for callers without money: no large body of theirs is read."""
+
+    is_ready = True
+
+    def __init__(self, *, is_slow: bool = False) -> None:
+        self.is_slow = is_slow
+        self.sizes: list[int] = []
+        self.open = 0
+
+    def models_of(self, _caller: Caller, models: Any) -> Any:
+        return models
+
+    def enter(self, _caller: Caller) -> Any:
+        if self.is_slow:
+            raise RequestFailedError(ServedFailure(FailureKind.RATE_LIMITED, "too often"))
+        self.open += 1
+        return self
+
+    def end(self, _tokens: int) -> None:
+        self.open -= 1
+
+    async def afford(self, _caller: Caller, _models: Any, _request_id: str, size: int) -> None:
+        self.sizes.append(size)
+        raise RequestFailedError(ServedFailure(FailureKind.SPENT_BUDGET, "nothing is left"))
+
+    async def admit(self, request: Any) -> Admitted:
+        return Admitted(request.asked, request.model, self)
+
+    reported = None
+
+    def settle(self, _ended: EndedAnswer) -> None:
+        self.end(0)
+
+
+LONG = b'{"model":"m","input":"%b"}' % (b"a" * 300_000)
+
+
+@one_test_for("is_slow", [False, True], ids=["without money", "too often"])
+@one_test_for("path", [RESPONSES, f"{RESPONSES}/input_tokens", f"{RESPONSES}/compact"])
+def test_who_may_not_ask_is_refused_before_his_body_is_read(
+    monkeypatch: pytest.MonkeyPatch, path: str, is_slow: bool
+) -> None:
+    admission = Poor(is_slow=is_slow)
+    taken: list[bytes] = []
+
+    async def main() -> Call:
+        headers = {"content-length": str(len(LONG)), "expect": "100-continue"}
+        return await call(
+            app(short, ServingSettings(admission=admission)), path, chunks=Taken([LONG], taken), headers=headers
+        ).end()
+
+    reply = asyncio.run(main())
+    assert reply.status == 429
+    assert not taken
+    assert admission.sizes == ([] if is_slow else [len(LONG)])
+    assert admission.open == 0
+
+
+def test_a_body_of_unknown_length_is_refused_before_it_is_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("partstream.server.requests.json_object", None)
+    admission = Poor()
+    reply = asyncio.run(_ended(admission, LONG))
+    assert reply.status == 429
+    assert admission.sizes == [len(LONG)]
+
+
+def test_an_entry_ends_once_whatever_becomes_of_the_request() -> None:
+    for body in (b'{"model":"m","input":"a"}', b"{", b'{"model":"other","input":"a"}', b'{"model":"m","input":[0]}'):
+        admission = Poor()
+        asyncio.run(_ended(admission, body))
+        assert admission.open == 0, body
+
+
+async def _ended(admission: Poor, body: bytes) -> Call:
+    return await call(app(short, ServingSettings(admission=admission)), RESPONSES, chunks=[body]).end()
+
+
+# ---- Sockets ----
+
+
+def large_message(count: int = 1_000, **more: Any) -> dict[str, Any]:
+    return {"model": "m", "store": False, "input": [{"role": "user", "content": "a" * 300}] * count, **more}
+
+
+def on_sockets(use: Callable[[Any], Any], **settings: Any) -> Any:
+    async def main() -> Any:
+        application = app(short, ServingSettings(**settings))
+        return await use(application)
+
+    return asyncio.run(main())
+
+
+def test_a_large_message_is_read_at_its_turn_and_answered_as_any_other() -> None:
+    async def use(application: Any) -> Any:
+        socket = await Socket(application, RESPONSES).opened()
+        first = await socket.turn(**large_message())
+        second = await socket.turn(model="m", input="b", previous_response_id=first[-1]["response"]["id"])
+        await socket.close()
+        return first, second
+
+    for turn in on_sockets(use):
+        assert turn[-1]["type"] == "response.completed"
+
+
+@one_test_for(
+    ("message", "says"),
+    [
+        ({"input": [{"role": "user", "content": "a" * 300}] * 11_000}, f"at most {limits.MOST_ITEMS:,}"),
+        ({"input": [[]] * 200_000, "model": "m"}, f"at most {limits.MOST_VALUES:,}"),
+        ({"type": "response.cancel", "input": "a" * 300_000}, "expected response.create"),
+    ],
+)
+def test_a_large_message_that_is_refused_ends_its_turn_alone(message: dict[str, Any], says: str) -> None:
+    async def use(application: Any) -> Any:
+        socket = await Socket(application, RESPONSES).opened()
+        refused = await socket.turn(**message)
+        after = await socket.turn(model="m", input="b")
+        await socket.close()
+        return refused[-1], after[-1]
+
+    refused, after = on_sockets(use)
+    assert refused["type"] == "error"
+    assert says in refused["error"]["message"]
+    assert after["type"] == "response.completed"
+
+
+def test_the_sockets_of_a_caller_have_one_bound_of_bytes_for_what_waits_and_what_they_remember() -> None:
+    async def use(application: Any) -> Any:
+        sockets = [await Socket(application, RESPONSES).opened() for _ in range(12)]
+        begun = [(socket, (await socket.turn(**large_message(generate=False)))[-1]) for socket in sockets]
+        known = [(socket, end["response"]["id"]) for socket, end in begun if end["type"] == "response.completed"]
+        ends = [
+            (await socket.turn(model="m", input="b", store=False, previous_response_id=response_id))[-1]["type"]
+            for socket, response_id in known
+        ]
+        for socket in sockets:
+            await socket.close()
+        socket = await Socket(application, RESPONSES).opened()
+        again = await socket.turn(**large_message(generate=False))
+        await socket.close()
+        return ends.count("response.completed"), again[-1]["type"]
+
+    most = 400_000
+    continued, again = on_sockets(use, body_bytes=most)
+    assert 0 < continued * 328_000 <= limits.WAITING_BODIES * most
+    assert again == "response.completed"  # what a socket held is free once it is closed
+
+
+def test_an_announcement_on_a_socket_is_a_request_to_the_admission() -> None:
+    async def use(application: Any) -> Any:
+        socket = await Socket(application, RESPONSES).opened()
+        ends = [
+            (await socket.turn(**message))[-1]
+            for message in (
+                {"model": "m", "input": "a", "generate": False},
+                large_message(1_000, generate=False),
+            )
+        ]
+        await socket.close()
+        return ends
+
+    small, large = on_sockets(use, admission=Poor())
+    assert small["type"] == "response.completed"
+    assert (large["type"], large["status"]) == ("error", 429)
+    [small] = on_sockets(_first, admission=Poor(is_slow=True))
+    assert (small["type"], small["status"]) == ("error", 429)
+
+
+async def _first(application: Any) -> list[Any]:
+    socket = await Socket(application, RESPONSES).opened()
+    events = await socket.turn(model="m", input="a", generate=False)
+    await socket.close()
+    return events[-1:]
+
+
+# ---- JSON in pieces ----
+
+
+def made(random_: random.Random, level: int = 0) -> Any:
+    kind = random_.random()
+    if level > 6 or kind < 0.3:
+        texts = ("x" * random_.randint(0, 300), 'é\\"\n😀' * random_.randint(0, 99), "\\" * random_.randint(0, 40))
+        return random_.choice([1, -2.5e-7, None, True, *texts])
+    if kind < 0.65:
+        return [made(random_, level + 1) for _ in range(random_.randint(0, 6))]
+    return {f'k{number}"é': made(random_, level + 1) for number in range(random_.randint(0, 6))}
+
+
+def counted(value: Any) -> tuple[int, int]:
+    if not isinstance(value, dict | list):
+        return 0, 0
+    inner = [counted(one) for one in (value.values() if isinstance(value, dict) else value)]
+    values = 1 + max(0, len(inner) - 1) + sum(one for one, _ in inner)
+    return values, 1 + max((levels for _, levels in inner), default=0)
+
+
+@one_test_for("piece", [40, 41, 53, 100, 1_000, limits.PIECE])
+def test_a_text_that_is_read_in_pieces_says_the_same_wherever_they_end(
+    monkeypatch: pytest.MonkeyPatch, piece: int
+) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(limits, "PIECE", piece)
+        random_ = random.Random(piece)  # noqa: S311 - the same each time
+        for _ in range(40):
+            value = made(random_)
+            for text in (json.dumps(value), json.dumps(value, ensure_ascii=False, indent=2)):
+                assert limits.loads_in_pieces(text.encode()) == value
+                assert tuple(limits.measure(text.encode())) == counted(value)
+
+
+REFUSED = (
+    b"[1,]", b'{"a":1,}', b'["a', b'["\\u12"]', b'["\\', b"[1 2]", b"", b'{"a"}', b"{1:2}", b"[NaN]", b"[1e999]",
+    b'["\xff"]', b'["' + b"a" * 90 + b'\xff"]', b'["a\nb"]', b"[1]x", b'"' + b"a" * 90 + b'\\q"',
+)  # fmt: skip
+
+
+@one_test_for("text", REFUSED)
+@one_test_for("piece", [40, limits.PIECE])
+def test_a_text_that_is_no_json_is_none_in_pieces(monkeypatch: pytest.MonkeyPatch, text: bytes, piece: int) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(limits, "PIECE", piece)
+        with pytest.raises(ValueError, match=r"."):
+            limits.loads_in_pieces(text)
