@@ -60,6 +60,95 @@ def test_an_answer_passes_and_its_tokens_are_charged(
     run(test(), 60)
 
 
+def event(**said: Any) -> bytes:
+    """An event of a wire."""
+    return b"data: " + json.dumps(said).encode() + b"\n\n"
+
+
+def words(number: int) -> str:
+    """A piece of the arguments of a call, none of which is like another."""
+    return f"{number:05} words in the arguments of a call and "
+
+
+ARGUMENTS: dict[str, Any] = {
+    CHAT.name: lambda number: event(
+        id="c-9",
+        object="chat.completion.chunk",
+        choices=[
+            {
+                "index": 0,
+                "delta": {
+                    "tool_calls": [{"index": 0, "id": "c", "function": {"name": "f", "arguments": words(number)}}]
+                },
+            }
+        ],
+    ),
+    RESPONSES.name: lambda number: event(
+        type="response.function_call_arguments.delta", item_id="i", output_index=7, delta=words(number)
+    ),
+    MESSAGES.name: lambda number: event(
+        type="content_block_delta", index=7, delta={"type": "input_json_delta", "partial_json": words(number)}
+    ),
+    GEMINI.name: lambda number: event(candidates=[{"index": 0, "content": {"zzz": words(number) * 4}}]),
+    "gemini-interactions": lambda number: event(
+        event_type="step.delta", index=7, delta={"type": "arguments_delta", "arguments": words(number)}
+    ),
+}
+UNKNOWN: dict[str, Any] = {
+    name: lambda number: event(type=f"z{number % 3}", event_type=f"z{number % 3}", zzz=words(number) * 4)
+    for name in ARGUMENTS
+}
+LINES = {"ollama": lambda number: json.dumps({"zzz": words(number) * 4}).encode() + b"\n"}
+ARGUMENTS |= LINES
+UNKNOWN |= LINES
+BEGUN: dict[str, list[bytes]] = {
+    RESPONSES.name: [
+        event(
+            type="response.output_item.added",
+            output_index=7,
+            item={"type": "function_call", "id": "i", "call_id": "c", "name": "f", "arguments": ""},
+        )
+    ],
+    "gemini-interactions": [
+        event(event_type="step.start", index=7, step={"type": "function_call", "id": "c", "name": "f"})
+    ],
+    MESSAGES.name: [
+        event(
+            type="content_block_start", index=7, content_block={"type": "tool_use", "id": "t", "name": "f", "input": {}}
+        )
+    ],
+}
+
+
+@every_vendor
+@pytest.mark.parametrize("said", [ARGUMENTS, UNKNOWN], ids=["arguments", "unknown events"])
+@pytest.mark.parametrize("is_forwarded", [True, False], ids=["forwarded", "translated"])
+def test_what_is_no_part_yet_ends_with_the_budget_and_is_charged(
+    hub_database: HubDatabase, tmp_path: Path, vendor: Vendor, said: dict[str, Any], is_forwarded: bool
+) -> None:
+    head, *_ = vendor.reply(stream=True)
+    place = next(number for number, one in enumerate(vendor.events) if b"Hello" in one)
+    many = [said[vendor.name](number) for number in range(10_000)]
+    client = vendor if is_forwarded else CHAT if vendor is not CHAT else RESPONSES
+
+    async def test() -> None:
+        ana, changes = person("ana")
+        tokens = budget("ana", 2500, BudgetUnit.TOKENS)
+        long = (head, *map(Send, vendor.events[:place]), *map(Send, BEGUN.get(vendor.name, [])), *map(Send, many))
+        async with (
+            vendor_of(vendor, (*long, Stall(None))) as (provider, _),
+            hub(hub_database, [*changes, tokens], provider, tmp_path) as application,
+        ):
+            reply = await asked(application, ana, client).end()
+            assert reply.status == 200, reply.body
+            (row,) = await rows_of(hub_database, 1)
+        assert row["outcome"] == "incomplete"
+        assert row["is_estimated"]
+        assert 500 < row["output_tokens"] < 30_000
+
+    run(test(), 60)
+
+
 @every_vendor
 def test_a_spent_budget_ends_a_stream_in_the_words_of_its_wire(
     hub_database: HubDatabase, tmp_path: Path, vendor: Vendor

@@ -20,7 +20,7 @@ from partstream.protocols.protocol import PROTOCOLS
 from partstream.runtime.translation import read_answer, read_document
 from partstream.server.application import app
 from partstream.server.dropped import DROPPED_HEADER
-from partstream.server.settings import Admitted, AnswerRequest, EndedAnswer, ServingSettings, StopAnswer
+from partstream.server.settings import Admitted, AnswerRequest, EndedAnswer, HeldText, ServingSettings, StopAnswer
 from partstream.upstream.configuration import fingerprint_of
 from partstream.upstream.endpoint import Secret
 from partstream.upstream.forwarding import SEALING_HEADER
@@ -71,8 +71,8 @@ class Keeper:
     def reported(self) -> Any:
         return None if self.most is None else self.look
 
-    def look(self, _part: Any) -> StopAnswer | None:
-        self.seen += 1
+    def look(self, part: Any) -> StopAnswer | None:
+        self.seen += not isinstance(part, HeldText)
         assert self.most is not None
         return StopAnswer("budget_spent") if self.seen >= self.most else None
 

@@ -1,4 +1,4 @@
-"""What a file takes at most: a bound that no file can be made to exceed by what it says of itself."""
+"""What a file takes at most: a bound that no file exceeds, whatever its header or its label claims."""
 
 import io
 import struct
