@@ -207,16 +207,23 @@ def _believed(
     charge: AnswerCharge, ended: EndedAnswer, family: str, price: ChargedPrice | None, bound: RequestBound
 ) -> AnswerCharge:
     """The charge of a report; of one far above what the request can have taken, its bound."""
-    usage, seen = charge.usage, sum(_size_of(part) for part in ended.answer().content) * ended.length + ended.held
-    written = bound.output_tokens + math.ceil(seen)
+    usage, written = charge.usage, bound.output_tokens
     window = most_input(family) * _ROUNDS if len(ended.kept) != 1 or ended.asked.hosted_tools else 0
-    most = (
-        max(_BEYOND * bound.input_tokens + _BESIDE, window),
-        max(_BEYOND * written + _BESIDE, window),
-    )
-    is_too_much = (usage.input_tokens or 0) > most[0] or (usage.output_tokens or 0) > most[1]
-    dearest = None if price is None or price.is_of_route else highest_cost(price.highest, *most)
-    if not is_too_much and (dearest is None or charge.nanodollars is None or charge.nanodollars <= dearest):
+    given = max(_BEYOND * bound.input_tokens + _BESIDE, window)
+
+    def is_possible() -> bool:
+        most = max(_BEYOND * written + _BESIDE, window)
+        if (usage.input_tokens or 0) > given or (usage.output_tokens or 0) > most:
+            return False
+        has_list = price is not None and not price.is_of_route
+        return not has_list or charge.nanodollars is None or charge.nanodollars <= highest_cost(highest, given, most)
+
+    highest = ModelPrice(0, 0) if price is None else price.highest
+    if is_possible():  # as nearly always, so that the answer is looked at only where its limit does not explain it
+        return charge
+    seen = sum(_size_of(part) for part in ended.answer().content) * ended.length + ended.held
+    written += math.ceil(seen)
+    if is_possible():
         return charge
     given = min(usage.input_tokens or 0, bound.input_tokens)
     written = min(usage.output_tokens or 0, written)
