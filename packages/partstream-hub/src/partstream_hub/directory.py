@@ -11,7 +11,7 @@ name, and what a record of a change shows. A digest is in none of it.
 
 from __future__ import annotations
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from fnmatch import fnmatchcase
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
@@ -23,6 +23,7 @@ from partstream_hub.store.values import DirectoryConflictError
 
 # ---- Entries ----
 
+Name = TypeVar("Name")
 Value = TypeVar("Value")
 
 DOLLAR: Final = 10**9
@@ -423,7 +424,7 @@ def changed_directory(directory: Directory, changes: Sequence[DirectoryChange], 
     """
     for change in changes:
         if isinstance(change, Put):
-            directory = _PUTS[_KINDS[type(change.entry)]](directory, change.entry, time)
+            directory = _put(directory, change, time)
         elif isinstance(change, Remove):
             directory = _removed(directory, change)
         else:
@@ -431,11 +432,16 @@ def changed_directory(directory: Directory, changes: Sequence[DirectoryChange], 
     return replace(directory, version=directory.version + 1)
 
 
-def _with(values: Mapping[str, Value], name: str, value: Value) -> dict[str, Value]:
-    return {**values, name: value}
+_PLACES: Final[Mapping[EntryKind, str]] = {
+    EntryKind.TEAM: "teams",
+    EntryKind.PERSON: "people",
+    EntryKind.KEY: "keys",
+    EntryKind.MODEL: "routes",
+}
+"""The field of the directory that has the entries of a kind, by name; those of budgets are by their owner."""
 
 
-def _without(values: Mapping[str, Value], names: Iterable[str]) -> dict[str, Value]:
+def _without(values: Mapping[Name, Value], names: Iterable[Name]) -> dict[Name, Value]:
     gone = frozenset(names)
     return {name: value for name, value in values.items() if name not in gone}
 
@@ -448,97 +454,61 @@ def _refuse(change: DirectoryChange, reason: str) -> DirectoryConflictError:
     return DirectoryConflictError(said, reason)
 
 
-def _put_person(directory: Directory, person: Person, _time: float) -> Directory:
-    if person.team is not None and person.team not in directory.teams:
-        raise _refuse(Put(person), f"there is no team {person.team}")
-    return replace(directory, people=_with(directory.people, person.name, person))
+def _put(directory: Directory, change: Put, time: float) -> Directory:
+    entry = change.entry
+    if (reason := _conflict(directory, entry)) is not None:
+        raise _refuse(change, reason)
+    if isinstance(entry, BudgetRule):
+        others = (one for one in directory.budgets.get(entry.owner, ()) if one.id != entry.id)
+        rules = tuple(sorted((*others, entry), key=lambda one: one.id))
+        return replace(directory, budgets={**directory.budgets, entry.owner: rules})
+    if isinstance(entry, Key) and entry.id not in directory.keys:
+        entry = replace(entry, created_at=time)
+    place = _PLACES[_KINDS[type(entry)]]
+    changed: dict[str, Any] = {place: {**getattr(directory, place), name_of(entry): entry}}
+    return replace(directory, **changed)
 
 
-def _put_key(directory: Directory, key: Key, time: float) -> Directory:
-    if key.person not in directory.people:
-        raise _refuse(Put(key), f"there is no person {key.person}")
-    known = directory.keys.get(key.id)
-    if known is None:
-        key = replace(key, created_at=time)
-    elif (known.digest, known.person) != (key.digest, key.person):
-        raise _refuse(Put(key), "a key with this id is there, and neither its person nor its digest ever changes")
-    elif known.revoked_at is not None and key.revoked_at is None:
-        raise _refuse(Put(key), "it was revoked, which is for ever")
-    return replace(directory, keys=_with(directory.keys, key.id, key))
-
-
-def _put_budget(directory: Directory, rule: BudgetRule, _time: float) -> Directory:
-    places = {OwnerKind.TEAM: directory.teams, OwnerKind.PERSON: directory.people, OwnerKind.KEY: directory.keys}
-    if rule.owner.name not in places[rule.owner.kind]:
-        raise _refuse(Put(rule), f"there is no {rule.owner}")
-    others = (one for one in directory.budgets.get(rule.owner, ()) if one.id != rule.id)
-    rules = tuple(sorted((*others, rule), key=lambda one: one.id))
-    return replace(directory, budgets={**directory.budgets, rule.owner: rules})
-
-
-_PUTS: Final[Mapping[EntryKind, Callable[[Directory, Any, float], Directory]]] = {
-    EntryKind.TEAM: lambda directory, team, _: replace(directory, teams=_with(directory.teams, team.name, team)),
-    EntryKind.PERSON: _put_person,
-    EntryKind.KEY: _put_key,
-    EntryKind.BUDGET: _put_budget,
-    EntryKind.MODEL: lambda directory, route, _: replace(directory, routes=_with(directory.routes, route.name, route)),
-}
+def _conflict(directory: Directory, entry: Entry) -> str | None:
+    """Why an entry does not fit what is there; None if it does."""
+    if isinstance(entry, Person):
+        is_known = entry.team is None or entry.team in directory.teams
+        return None if is_known else f"there is no team {entry.team}"
+    if isinstance(entry, BudgetRule):
+        place = getattr(directory, _PLACES[EntryKind(entry.owner.kind.value)])
+        return None if entry.owner.name in place else f"there is no {entry.owner}"
+    if not isinstance(entry, Key):
+        return None
+    if entry.person not in directory.people:
+        return f"there is no person {entry.person}"
+    known = directory.keys.get(entry.id, entry)
+    if (known.digest, known.person) != (entry.digest, entry.person):
+        return "a key with this id is there, and neither its person nor its digest ever changes"
+    is_revived = known.revoked_at is not None and entry.revoked_at is None
+    return "it was revoked, which is for ever" if is_revived else None
 
 
 def _removed(directory: Directory, change: Remove) -> Directory:
-    if change.kind is EntryKind.BUDGET:
-        rule = next((one for one in directory.rules() if one.id == change.name), None)
+    kind, name = change.kind, change.name
+    if kind is EntryKind.BUDGET:
+        rule = next((one for one in directory.rules() if one.id == name), None)
         if rule is None:
             raise _refuse(change, "it is not there")
-        rest = tuple(one for one in directory.budgets[rule.owner] if one.id != rule.id)
-        others = _without_owners(directory, [rule.owner])
+        rest = tuple(one for one in directory.budgets[rule.owner] if one.id != name)
+        others = _without(directory.budgets, [rule.owner])
         return replace(directory, budgets={**others, rule.owner: rest} if rest else others)
-    places: Mapping[EntryKind, Mapping[str, object]] = {
-        EntryKind.TEAM: directory.teams,
-        EntryKind.PERSON: directory.people,
-        EntryKind.KEY: directory.keys,
-        EntryKind.MODEL: directory.routes,
-    }
-    if change.name not in places[change.kind]:
+    place = _PLACES[kind]
+    if name not in getattr(directory, place):
         raise _refuse(change, "it is not there")
-    return _REMOVALS[change.kind](directory, change)
-
-
-def _without_team(directory: Directory, change: Remove) -> Directory:
-    people = sorted(person.name for person in directory.people.values() if person.team == change.name)
+    people = sorted(one.name for one in directory.people.values() if kind is EntryKind.TEAM and one.team == name)
     if people:
         raise _refuse(change, f"it has people: {', '.join(people[:5])}")
-    budgets = _without_owners(directory, [Owner(OwnerKind.TEAM, change.name)])
-    return replace(directory, teams=_without(directory.teams, [change.name]), budgets=budgets)
-
-
-def _without_person(directory: Directory, change: Remove) -> Directory:
-    keys = [key.id for key in directory.keys.values() if key.person == change.name]
-    owners = [Owner(OwnerKind.PERSON, change.name), *(Owner(OwnerKind.KEY, key) for key in keys)]
-    return replace(
-        directory,
-        people=_without(directory.people, [change.name]),
-        keys=_without(directory.keys, keys),
-        budgets=_without_owners(directory, owners),
-    )
-
-
-def _without_key(directory: Directory, change: Remove) -> Directory:
-    budgets = _without_owners(directory, [Owner(OwnerKind.KEY, change.name)])
-    return replace(directory, keys=_without(directory.keys, [change.name]), budgets=budgets)
-
-
-_REMOVALS: Final[Mapping[EntryKind, Callable[[Directory, Remove], Directory]]] = {
-    EntryKind.TEAM: _without_team,
-    EntryKind.PERSON: _without_person,
-    EntryKind.KEY: _without_key,
-    EntryKind.MODEL: lambda directory, change: replace(directory, routes=_without(directory.routes, [change.name])),
-}
-
-
-def _without_owners(directory: Directory, owners: Iterable[Owner]) -> dict[Owner, tuple[BudgetRule, ...]]:
-    gone = frozenset(owners)
-    return {owner: rules for owner, rules in directory.budgets.items() if owner not in gone}
+    keys = [one.id for one in directory.keys.values() if kind is EntryKind.PERSON and one.person == name]
+    owners = [] if kind is EntryKind.MODEL else [Owner(OwnerKind(kind.value), name)]
+    owners += (Owner(OwnerKind.KEY, key) for key in keys)
+    directory = replace(directory, keys=_without(directory.keys, keys), budgets=_without(directory.budgets, owners))
+    changed: dict[str, Any] = {place: _without(getattr(directory, place), [name])}
+    return replace(directory, **changed)
 
 
 def _revoked(directory: Directory, change: RevokeKey, time: float) -> Directory:
@@ -548,7 +518,7 @@ def _revoked(directory: Directory, change: RevokeKey, time: float) -> Directory:
     if key.revoked_at is not None:
         return directory
     revoked = replace(key, revoked_at=time if change.at is None else change.at)
-    return replace(directory, keys=_with(directory.keys, key.id, revoked))
+    return replace(directory, keys={**directory.keys, key.id: revoked})
 
 
 # ---- Entries as JSON ----
