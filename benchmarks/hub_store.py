@@ -57,7 +57,7 @@ async def work(address: str | Path, folder: str, clients: int) -> tuple[list[flo
 
     await asyncio.gather(*(client(number) for number in range(clients)))
     used = time.process_time() - used
-    await worker.close()
+    await worker.stop()
     return waits, used / len(waits)
 
 

@@ -24,7 +24,7 @@ from partstream_hub.admission import HubAdmission, budget_document
 from partstream_hub.authentication import HubAuthenticator, code_digest, new_key
 from partstream_hub.budgets import HubWorker
 from partstream_hub.directory import Policy
-from partstream_hub.hub import Hub, HubLife, HubSettings, unreachable
+from partstream_hub.hub import Hub, HubSettings, unreachable
 from partstream_hub.page.routes import HubPage
 from partstream_hub.policy import HubPolicy, loaded_policy
 from partstream_hub.routing import ROUTES, RoutedProvider
@@ -55,7 +55,7 @@ def hub_app(providers: Providers, store: HubStore, settings: HubSettings | None 
     """
     settings = settings or HubSettings()
     worker = HubWorker(store, settings.locks, settings.worker)
-    hub = Hub(worker, settings, HubLife(worker))
+    hub = Hub(worker, settings)
     named = named_providers(providers)
     if ROUTES in named:
         refuse("providers", ROUTES, f"names other than {ROUTES}, which is that of the routed models")
@@ -79,7 +79,7 @@ def hub_app(providers: Providers, store: HubStore, settings: HubSettings | None 
         admission=HubAdmission(hub, policy),
     )
     application = ServingApp({ROUTES: routed, **named}, serving, protocols)
-    application.add_lifetime(hub.life)
+    application.add_lifetime(worker)
     if settings.token_ledger is not None:
         application.add_lifetime(SharedCounts(settings.token_ledger, worker.use_store))
     if policy is not None:

@@ -255,6 +255,7 @@ class HubWorker:
         self._has_ended = False
         self._connected_since: float | None = None
         self._beat_at = 0.0
+        self._starting: asyncio.Task[None] | None = None
         self._task: asyncio.Task[None] | None = None
 
     @property
@@ -262,12 +263,22 @@ class HubWorker:
         """How many ended answers are not on the disk of the database yet, as far as is known."""
         return len(self._ended) + len(self._unsynced)
 
+    def begin(self) -> asyncio.Task[None]:
+        """Starts in the background, where the server has no lifespan; a second call does nothing more."""
+        if self._starting is None:
+            self._starting = asyncio.get_running_loop().create_task(self._start())
+            self._starting.add_done_callback(_say_failure)
+        return self._starting
+
     async def start(self) -> None:
         """Begins to work; a database that is away is tried again in the background.
 
         Raises:
             StoreUnusableError: The database is there and cannot be used as it is.
         """
+        await self.begin()
+
+    async def _start(self) -> None:
         await asyncio.to_thread(self._locks.begin)
         try:
             with suppress(values.StoreUnreachableError, TimeoutError):
@@ -279,8 +290,10 @@ class HubWorker:
             raise
         self._task = asyncio.create_task(self._beats(), name="partstream hub worker")
 
-    async def close(self) -> None:
+    async def stop(self) -> None:
         """Settles what has ended, for a limited time, and charges what still runs in full."""
+        if self._starting is not None:
+            await asyncio.gather(self._starting, return_exceptions=True)
         if self._task is None:
             return
         self._is_closing = True
@@ -543,6 +556,11 @@ class HubWorker:
                     _logger.warning("the worker %s is silent: %d answers were charged in full", name, count)
         known = None if self.directory is None else self.directory.version
         return pulse, None if pulse.version == known else store.directory(known)
+
+
+def _say_failure(starting: asyncio.Task[None]) -> None:
+    if not starting.cancelled() and (error := starting.exception()) is not None:
+        _logger.error("the hub could not start: %s", error)
 
 
 def _content_bytes(ended: Settle | Drop) -> int:

@@ -1,8 +1,6 @@
-"""What the parts of one worker of a hub share, and its life: it starts with the server, or with the first request."""
+"""What the parts of one worker of a hub share, and how it is set up."""
 
 from __future__ import annotations
-import asyncio
-import logging
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -35,8 +33,6 @@ if TYPE_CHECKING:
 
 # ---- The hub ----
 
-_logger = logging.getLogger("partstream.hub")
-
 
 @dataclass(frozen=True, slots=True)
 class DirectoryCaller:
@@ -53,13 +49,12 @@ class Hub:
 
     worker: HubWorker
     settings: HubSettings
-    life: HubLife
 
     def directory(self) -> Directory | None:
         """The newest snapshot; None before the first. Starts the worker where the server has not."""
         directory = self.worker.directory
         if directory is None:
-            self.life.begin()
+            self.worker.begin()
         return directory
 
     def asking(self, caller: Caller) -> DirectoryCaller | None:
@@ -92,43 +87,6 @@ def unreachable(error: StoreUnreachableError) -> RequestFailedError:
     """The refusal of a request that the database does not answer now."""
     said = f"the hub's database cannot be reached; ask again in {error.retry_after:g} s"
     return RequestFailedError(ServedFailure(FailureKind.OVERLOADED, said, retry_after=error.retry_after))
-
-
-class HubLife:
-    """Starts a worker once and ends it once."""
-
-    def __init__(self, worker: HubWorker) -> None:
-        self._worker = worker
-        self._starting: asyncio.Task[None] | None = None
-
-    def begin(self) -> None:
-        """Starts the worker in the background, where the server has no lifespan; a second call does nothing."""
-        if self._starting is None:
-            self._starting = asyncio.get_running_loop().create_task(self._worker.start())
-            self._starting.add_done_callback(_say_failure)
-
-    async def start(self) -> None:
-        """Starts the worker.
-
-        Raises:
-            StoreUnusableError: The database is there and cannot be used as it is.
-        """
-        self.begin()
-        assert self._starting is not None  # noqa: S101 - begun above
-        await self._starting
-
-    async def stop(self) -> None:
-        """Ends the worker, if it was started."""
-        starting, self._starting = self._starting, None
-        if starting is None:
-            return
-        await asyncio.gather(starting, return_exceptions=True)
-        await self._worker.close()
-
-
-def _say_failure(starting: asyncio.Task[None]) -> None:
-    if not starting.cancelled() and (error := starting.exception()) is not None:
-        _logger.error("the hub could not start: %s", error)
 
 
 # ---- Settings ----

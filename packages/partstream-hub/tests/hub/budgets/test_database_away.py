@@ -49,7 +49,7 @@ def test_a_postgres_that_is_stopped_loses_nothing_and_hangs_nobody(
             await asyncio.sleep(0.01)
         await crowd.run(30, workers, 0.1)
         for worker in workers:
-            await worker.close()
+            await worker.stop()
 
     asyncio.run(asyncio.wait_for(run(), 50))
     assert observer.refused == []
@@ -88,7 +88,7 @@ def test_a_database_that_hangs_refuses_in_good_time_and_nothing_stays_reserved(t
         while worker._batch_began is not None:
             await asyncio.sleep(0.01)
         (await worker.reserve(row("third"), [Need(TEAM, 10, 10)])).settle({TEAM.id: 5}, row("third"))
-        await worker.close()
+        await worker.stop()
 
     asyncio.run(asyncio.wait_for(run(), 40))
     (window,) = store.open_windows([TEAM]).values()
@@ -120,7 +120,7 @@ def test_a_full_disk_refuses_with_its_reason_and_what_has_ended_is_settled_when_
             await fill()
         assert worker.waiting_rows
         await worker.use_store(pages(2**30))
-        await worker.close()
+        await worker.stop()
 
     asyncio.run(asyncio.wait_for(run(), 40))
     (window,) = store.open_windows([TEAM]).values()

@@ -41,7 +41,7 @@ def test_three_workers_share_a_budget_to_the_last_unit(hub_database: HubDatabase
         (window,) = store.open_windows([TEAM]).values()
         assert spent_refusals(observer)[0].least > window.free
         for worker in workers:
-            await worker.close()
+            await worker.stop()
 
     asyncio.run(asyncio.wait_for(run(), 50))
     charged = charges_in_ledger(store)
