@@ -326,12 +326,23 @@ def read_records(work: Transaction, most: int = 100, before_version: int | None 
 
 # ---- Settling ----
 
-_LEDGER: Final = (
-    "answer_id", "time", "settled_at", "key_id", "person", "team", "model", "provider", "upstream_model", "client",
-    "session", "wire", "input_tokens", "output_tokens", "cached_tokens", "cache_write_tokens", "reasoning_tokens",
-    "nanodollars", "is_estimated", "status", "outcome", "error", "seconds", "first_part_after", "worker", "charges",
-    "day",
+_COUNTS: Final = ("input_tokens", "output_tokens", "cached_tokens", "cache_write_tokens", "reasoning_tokens")
+_LOST_FIELDS: Final = (
+    "answer_id", "time", "key_id", "person", "team", "model", "provider", "upstream_model", "client", "session", "wire",
 )  # fmt: skip
+_LEDGER: Final[Mapping[str, Callable[[Any], object]]] = {
+    "answer_id": str,
+    "time": lambda time: as_amount(time, LAST_TIME) or 0.0,
+    **dict.fromkeys((*_LOST_FIELDS[2:], "outcome", "error"), lambda text: None if text is None else name_text(text)),
+    **dict.fromkeys(_COUNTS, lambda count: as_count(count, MOST_TOKENS)),
+    "nanodollars": lambda amount: as_count(amount, directory.MOST_AMOUNT),
+    "is_estimated": bool,
+    "status": int,
+    **dict.fromkeys(("seconds", "first_part_after"), lambda seconds: as_amount(seconds, MOST_SECONDS)),
+}
+"""The fields of a row that are columns of the ledger, and what is written: of a number that cannot be, that it is not
+known."""
+_BESIDE: Final = ("settled_at", "worker", "charges", "day")
 _CONTENTS: Final = ("answer_id", "time", "person", "request", "response")
 _DAY: Final = 86_400
 
@@ -348,9 +359,6 @@ _REMOVE_RESERVATIONS: Final = "DELETE FROM hub_reservations WHERE answer_id IN (
 
 LOST: Final = "lost"
 """The outcome of an answer whose worker died before its end."""
-_LOST_FIELDS: Final = (
-    "answer_id", "time", "key_id", "person", "team", "model", "provider", "upstream_model", "client", "session", "wire",
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -538,9 +546,8 @@ def _enter(work: Transaction, worker: str, settled: Mapping[str, Settle], change
 
 def _entering(worker: str, settled: Mapping[str, Settle]) -> Query:
     settled_at = time.time()  # for people to read alone, so that the database need not be asked first
-    return _inserting(
-        "hub_ledger", _LEDGER, [_parameters(settled[one].row, worker, settled_at) for one in sorted(settled)]
-    )
+    rows = [_parameters(settled[one].row, worker, settled_at) for one in sorted(settled)]
+    return _inserting("hub_ledger", (*_LEDGER, *_BESIDE), rows)
 
 
 def _charge(work: Transaction, settled: Mapping[str, Settle], new: Collection[object], changes: _Changes) -> None:
@@ -657,37 +664,11 @@ def _charges(row: LedgerRow) -> Counter[int]:
     return charges
 
 
-def _optional(text: str | None) -> str | None:
-    return None if text is None else name_text(text)
-
-
-def _parameters(row: LedgerRow, worker: str, settled_at: float) -> tuple[Any, ...]:
-    """A row in the order of the columns; a number that cannot be is unknown."""
-    time = as_amount(row.time, LAST_TIME) or 0.0
-    counts = (row.input_tokens, row.output_tokens, row.cached_tokens, row.cache_write_tokens, row.reasoning_tokens)
-    texts = (row.model, row.provider, row.upstream_model, row.client)
-    return (
-        row.answer_id,
-        time,
-        settled_at,
-        name_text(row.key_id),
-        name_text(row.person),
-        _optional(row.team),
-        *(name_text(text) for text in texts),
-        _optional(row.session),
-        name_text(row.wire),
-        *(as_count(count, MOST_TOKENS) for count in counts),
-        as_count(row.nanodollars, directory.MOST_AMOUNT),
-        row.is_estimated,
-        row.status,
-        name_text(row.outcome),
-        _optional(row.error),
-        as_amount(row.seconds, MOST_SECONDS),
-        as_amount(row.first_part_after, MOST_SECONDS),
-        worker,
-        dumps({str(window): amount for window, amount in _charges(row).items()}).decode(),
-        int(time // _DAY),
-    )
+def _parameters(row: LedgerRow, worker: str, settled_at: float) -> tuple[object, ...]:
+    """A row in the order of the columns."""
+    values = [written(getattr(row, name)) for name, written in _LEDGER.items()]
+    charges = dumps({str(window): amount for window, amount in _charges(row).items()}).decode()
+    return (*values, settled_at, worker, charges, int((as_amount(row.time, LAST_TIME) or 0.0) // _DAY))
 
 
 # ---- Joining ----
