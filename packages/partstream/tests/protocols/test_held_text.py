@@ -143,3 +143,21 @@ def test_what_is_a_part_at_once_is_not_held():
     outputs = [one for _ in range(20) for one in reader.feed(bytes_of("chat", chat(content="word ")))]
     assert outputs == [TextPart("word ")] * 20
     assert reader.held == before
+
+
+@one_test_for(
+    "said",
+    [
+        ("chat-completions", chat(audio={"id": "a", "data": "A" * 64_000})),
+        ("openresponses", {"type": "response.zzz.partial_image", "partial_image_b64": "A" * 64_000}),
+    ],
+    ids=lambda said: said[0],
+)
+def test_sound_and_images_are_held_as_the_little_that_they_cost(said: tuple[str, Event]):
+    protocol, event = said
+    reader = StreamReader(protocol)
+    if protocol == "openresponses":
+        reader.feed(bytes_of(protocol, RESPONSE))
+    before = reader.held
+    reader.feed(bytes_of(protocol, event))
+    assert 0 < reader.held - before <= 1200

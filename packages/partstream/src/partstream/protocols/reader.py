@@ -323,10 +323,14 @@ class StreamReader:
         """The characters of an event that gave no part: of a delta, its texts; of what is not known, a quarter of its
         bytes, because most of them may be names. Other events that are known repeat what was said, or say nothing."""
         places = self._places.get(kind, ()) if isinstance(kind, str) else ()
-        texts = [event[field] for field in dict.fromkeys(place[0] for place in places) if field in event]
-        if texts and not is_unknown:
-            return _size_of_texts(texts)
-        return size // 4 if is_unknown or "" in self._places else 0
+        deltas = [event[field] for field in dict.fromkeys(place[0] for place in places) if field in event]
+        if deltas and not is_unknown:
+            texts, data = _sizes(deltas)
+            return texts + data // _OF_DATA
+        if not is_unknown and "" not in self._places:
+            return 0
+        _, data = _sizes(event) if size > SHORT_EVENT else (0, 0)
+        return max(0, size - data) // 4 + data // _OF_DATA
 
     def _read_whole_event(self, name: bytes, data: bytes, outputs: list[StreamOutput]) -> bool:  # noqa: C901 - in order
         self._leave_fast_path()
@@ -465,18 +469,27 @@ class _Hole(NamedTuple):
     letters: bytes = b""
 
 
-def _size_of_texts(value: object) -> int:
-    """The characters of all texts within a JSON value."""
-    size, rest = 0, [value]
+_DATA: Final = frozenset({"data", "b64_json", "partial_image_b64", "result"})
+_OF_DATA: Final = 64
+"""Sound and images are the texts of these fields, of which many characters are one of what a model writes."""
+
+
+def _sizes(value: object) -> tuple[int, int]:
+    """The characters of all texts within a JSON value, and those of sound and images."""
+    texts, data, rest = 0, 0, [value]
     while rest:
         one = rest.pop()
         if isinstance(one, str):
-            size += len(one)
+            texts += len(one)
         elif isinstance(one, dict):
-            rest += one.values()
+            for name, inner in one.items():
+                if name in _DATA and isinstance(inner, str):
+                    data += len(inner)
+                else:
+                    rest.append(inner)
         elif isinstance(one, list):
             rest += one
-    return size
+    return texts, data
 
 
 class DeltaLearner:
