@@ -24,7 +24,7 @@ from partstream_hub.administration import Administration
 from partstream_hub.directory import check_text
 from partstream_hub.store.opening import database_address, opened_store, shown_address, tables_version
 from partstream_hub.store.store import VERSIONS, HubStore
-from partstream_hub.store.values import StoreError, StoreUnreachableError
+from partstream_hub.store.values import StoreError, StoreUnreachableError, calendar_time
 
 _KEY: Final = re.compile(r"ps[kj]_\S+")
 _LONGEST: Final = 80
@@ -170,6 +170,8 @@ class _End(click.ParamType[float]):
                 end = datetime.fromisoformat(str(value)).astimezone().timestamp()
             except (ValueError, OverflowError, OSError):
                 self.fail(f"got {value!r}, expected {_EXPECTED}", param, ctx)
+        if end != calendar_time(end):
+            self.fail(f"got {value!r}, expected {_EXPECTED}", param, ctx)
         if end <= now:
             self.fail(f"got {value!r}, which is over, expected {_EXPECTED}", param, ctx)
         return end

@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 
 from partstream.codec.system import DATA, closed_on_error, use_write_ahead_log
 from partstream_hub.store.store import HubStore
-from partstream_hub.store.values import Access, HubStoreUnusableError, StoreUnreachableError
+from partstream_hub.store.values import Access, HubStoreUnusableError, StoreUnreachableError, calendar_time
 
 if TYPE_CHECKING:
     from partstream_hub.store.values import Engine, Query, Transaction
@@ -164,7 +164,7 @@ class _SqliteTransaction:
         self._connection.executemany(statement, map(tuple, rows))
 
     def now(self) -> float:
-        return self._clock()
+        return calendar_time(self._clock())
 
 
 # ---- Opening ----

@@ -14,7 +14,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
-from partstream_hub.store.values import Access, DriverMissingError, HubStoreUnusableError, StoreUnreachableError
+from partstream_hub.store.values import (
+    Access,
+    DriverMissingError,
+    HubStoreUnusableError,
+    StoreUnreachableError,
+    calendar_time,
+)
 
 if TYPE_CHECKING:
     from partstream_hub.store.values import Query, Transaction
@@ -282,9 +288,10 @@ class _PostgresTransaction:
 
     def now(self) -> float:
         if self._clock is not None:
-            return self._clock()
+            return calendar_time(self._clock())
         if self._time is None and self._clock_reading is not None:
-            ((self._time,),) = self._clock_reading.fetchall()
+            ((time,),) = self._clock_reading.fetchall()
+            self._time = calendar_time(time)
         return self._time or 0.0
 
 

@@ -9,10 +9,20 @@ for each parameter, and no value is ever a part of one.
 from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum, auto
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
 from partstream.codec.checks import dataclass, field, storable_text
 from partstream.errors import CallerError, PartstreamError, to_install
+
+_CALENDAR: Final = (0.0, 253_370_764_800.0)
+"""From 1970 to the end of 9998, in seconds."""
+
+
+def calendar_time(time: float) -> float:
+    """The time of a clock, or the nearest one in which windows can begin and end: a broken clock stops no hub."""
+    first, last = _CALENDAR
+    return min(max(time, first), last)
+
 
 # ---- Values ----
 

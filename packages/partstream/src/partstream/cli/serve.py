@@ -51,7 +51,7 @@ def _serve_here(plan: serve_plan.ServePlan, screen: serve_plan.Screen) -> int:
         sockets = listening_sockets(plan.host, plan.port, opened.limits.peer_seconds)
         start = serve_plan.Start(plan.host, sockets[0].getsockname()[1], token, plan.is_public, plan.hub_place)
     callbacks = serve_plan.ServerCallbacks(partial(screen.started, start), screen.listed, screen.draining)
-    with asyncio.Runner(loop_factory=serve_plan.loop_factory()) as runner:
+    with _usage_errors("port"), asyncio.Runner(loop_factory=serve_plan.loop_factory()) as runner:
         ended_well = runner.run(opened.serve(sockets, callbacks))
     return ExitCode.FINE if ended_well else ExitCode.INTERRUPTED
 
@@ -81,6 +81,8 @@ def _usage_errors(port: str) -> Iterator[None]:
         raise click.UsageError(f"{error}{way}") from error
     except CallerError as error:
         raise click.UsageError(str(error)) from error
+    except OSError as error:  # of a disk that fills meanwhile, for example
+        raise click.UsageError(": ".join(filter(None, (error.filename, error.strerror or str(error))))) from error
 
 
 _EXTRA: Final = frozenset({"httptools", "uvicorn", "websockets"})

@@ -760,9 +760,8 @@ class Opened:
     settings: ServingSettings  # the settings, with the open store
     limits: ConnectionLimits
     observers: Observers
+    made: ServingApp  # made before anything listens: the policy of a hub may be unusable, or a disk full
     hub: OpenedHub | None = None
-    # its application, made before anything listens: its policy may be unusable; None for no hub
-    hub_application: ServingApp | None = None
 
     @classmethod
     def of(
@@ -781,17 +780,18 @@ class Opened:
         limits, hub = plan.limits(), plan.hub()
         settings = plan.settings(token)
         providers = plan.providers(on_load, elsewhere)
-        application = None if hub is None else hub.application(providers.by_name, settings, providers.ledger)
-        return cls(providers, settings, limits, plan.observers(), hub, application)
+        if hub is None:
+            from partstream.server.application import app  # noqa: PLC0415 - the checks of the options come first
+
+            made = app(providers.by_name, settings)
+        else:
+            made = hub.application(providers.by_name, settings, providers.ledger)
+        return cls(providers, settings, limits, plan.observers(), made, hub)
 
     @asynccontextmanager
     async def application(self) -> AsyncIterator[ServingApp]:
         """The application with its observers; the end of the block closes everything."""
-        application = self.hub_application
-        if application is None:
-            from partstream.server.application import app  # noqa: PLC0415 - the checks of the options come first
-
-            application = app(self.providers.by_name, self.settings)
+        application = self.made
         following = asyncio.create_task(self.providers.follow_edits())
         try:
             # The requests of a hub's people are kept only as their team's policy says.

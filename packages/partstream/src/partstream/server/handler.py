@@ -29,6 +29,7 @@ import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from partstream import errors
@@ -58,7 +59,7 @@ from partstream.server.models import (
     served_model,
     unhosted_tools,
 )
-from partstream.server.origins import AllowedOrigins
+from partstream.server.origins import PAGE_HEADERS, AllowedOrigins
 from partstream.server.settings import (
     CURRENT_ANSWER,
     UPSTREAM_HEADER,
@@ -174,6 +175,7 @@ class ServerState:
         self.thinking: ThinkingMemory | None = None
         self.dropped, self.unsaid = DroppedLog(), DroppedLog(UNSAID_HEADER)
         self.origins = AllowedOrigins(settings.allow_origins) if settings.allow_origins else None
+        self._refused_page = lru_cache(256)((self.origins or AllowedOrigins()).refusal)  # clients repeat their headers
         self._authenticate = settings.authenticate
         if settings.authenticate is None and settings.token is not None:
             self._authenticate = TokenAuthenticator(settings.token, endpoints.values())
@@ -213,9 +215,8 @@ class ServerState:
             RequestFailedError: No caller has such a key; without one, a page of some site has sent the request.
         """
         if self._authenticate is None:
-            refused = (self.origins or AllowedOrigins()).refusal(headers)
-            if refused is not None:
-                raise requests.RequestFailedError(ServedFailure(FailureKind.FORBIDDEN, refused))
+            if (why := self._refused_page(*map(headers.get, PAGE_HEADERS))) is not None:
+                raise requests.RequestFailedError(ServedFailure(FailureKind.FORBIDDEN, why))
             return NOBODY
         caller = self._authenticate(headers)
         if caller is None:

@@ -9,8 +9,7 @@ asked. There are no cookies, so no reply allows credentials. The owner's own rou
 `/metrics`, are for no page of others.
 
 Where no key is asked for, :func:`page_refusal` is the guard, over HTTP and for WebSockets: any site can send requests
-to loopback, and a site whose name leads to 127.0.0.1 can read the responses too. `Origin`, `Host` and `Sec-Fetch-Site`
-show that, because no page can change them.
+to loopback, and a site whose name leads to 127.0.0.1 can read the responses too. :data:`PAGE_HEADERS` show that.
 
 An allowed origin is one of these:
 
@@ -66,6 +65,8 @@ def is_allowable(pattern: str) -> bool:
 
 # ---- Who may ask without a key ----
 
+PAGE_HEADERS: Final = ("host", "origin", "sec-fetch-site")
+"""What a browser says of the page that asks, and no page can change."""
 _OF_ANOTHER_PAGE: Final = frozenset({"cross-site", "same-site"})
 """What a browser says in `Sec-Fetch-Site` of pictures and links of a page, which have no origin (Fetch Metadata)."""
 _AUTHORITY: Final = re.compile(r"(?P<host>\[[0-9a-f:.]{2,60}\]|[a-z0-9._-]{1,255})(?::\d{1,5})?", re.IGNORECASE)
@@ -138,12 +139,14 @@ class AllowedOrigins:
         scheme, host, port = found.group("scheme", "host", "port")
         return not self._allowed.isdisjoint({(scheme, host, port), (scheme, host, "*"), (scheme, "*", None)})
 
-    def refusal(self, asked: Mapping[str, str]) -> str | None:
-        """Why an application without a key refuses a request with these headers; see :func:`page_refusal`.
+    def refusal(self, *values: str | None) -> str | None:
+        """Why an application without a key refuses a request with these values of :data:`PAGE_HEADERS`; see
+        :func:`page_refusal`.
 
         It does not know its own names: those of the allowed origins are, and what no site can have. A page of its own
         is one whose origin has the name in `Host`.
         """
+        asked = {name: value for name, value in zip(PAGE_HEADERS, values, strict=True) if value is not None}
         own = {host for _, host, _ in self._allowed}
 
         def is_here(host: str) -> bool:
