@@ -21,7 +21,7 @@ import click
 from partstream.cli.options import UnusableConfigurationError
 from partstream.cli.program import program
 from partstream.cli.terminal import echo_while_read
-from partstream.codec.system import DATA
+from partstream.codec.system import DATA, make_private_folder
 from partstream.errors import CallerError
 from partstream_devtools.bundles.exchange import HowEnded
 from partstream_devtools.bundles.forms import FORMS
@@ -223,7 +223,7 @@ def _file_of(output: Path | None) -> Path:
     """
     if output is None:
         folder = DATA.path() / _FOLDER
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private_folder(folder)
         return folder / f"{datetime.now(UTC):%Y%m%d-%H%M%S}-record.partstream.zip"
     if not output.name.lower().endswith(_WRITTEN):
         known = ", ".join(form.endings[0] for form in FORMS if form.write is not None)

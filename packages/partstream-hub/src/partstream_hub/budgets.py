@@ -48,6 +48,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 
 from partstream.codec.checks import dataclass, replace
+from partstream.codec.system import make_private_folder
 from partstream.lm.cancellation import Disposable, EventEmitter
 from partstream_hub.amounts import BudgetSpentError, BudgetsUnreachableError, Need, ReservationEndedError
 from partstream_hub.store import values
@@ -588,7 +589,7 @@ class _Locks:
     def begin(self) -> None:
         """Takes the worker's own lock."""
         try:
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_private_folder(self._folder)
             if self._folder.is_symlink():
                 raise NotADirectoryError(0, "a link stands in its place")
             self._folder.chmod(0o700)

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import partstream.codec.silent_log  # noqa: F401 - for its effect
 from partstream.codec.checks import dataclass
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads
-from partstream.codec.system import DATA
+from partstream.codec.system import DATA, make_private_folder
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -88,7 +88,7 @@ class CaptureSocket:
             _logger.info("no program can ask this one for its answers: there is no place for a socket")
             return False
         try:
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_private_folder(self._folder)
             if self._folder.is_symlink():
                 raise NotADirectoryError(0, "the folder of sockets is a link")
             self._folder.chmod(0o700)

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import urlsplit
 
-from partstream.codec.system import DATA, closed_on_error, use_write_ahead_log
+from partstream.codec.system import DATA, closed_on_error, make_private_folder, use_write_ahead_log
 from partstream_hub.store.store import HubStore
 from partstream_hub.store.values import Access, HubStoreUnusableError, StoreUnreachableError, calendar_time
 
@@ -116,7 +116,7 @@ class SqliteEngine:
     def _connected(self) -> sqlite3.Connection:
         if self._connection is None:
             if self._path is not None:
-                self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                make_private_folder(self._path.parent)
                 with suppress(FileExistsError):  # SQLite would give everybody the right to read it
                     os.close(os.open(self._path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
             connection = sqlite3.connect(

@@ -31,7 +31,7 @@ from rich.text import Text
 
 from partstream.cli.terminal import ungated
 from partstream.codec.json_codec import loads
-from partstream.codec.system import CACHE
+from partstream.codec.system import CACHE, make_private_folder
 from partstream.codec.text import visible
 from partstream.lm import parts
 from partstream.lm.outputs import Finish, StreamOutput, Unmapped
@@ -551,7 +551,7 @@ def write_page(path: Path, page: str) -> None:
         click.ClickException: It cannot be written.
     """
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(path.parent)
         path.unlink(missing_ok=True)
         descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
         with open(descriptor, "w", encoding="utf-8") as file:

@@ -59,6 +59,17 @@ CACHE: Final = UserFolder("PARTSTREAM_CACHE", "Library/Caches", "XDG_CACHE_HOME"
 # ---- Files that several processes use at the same time ----
 
 
+def make_private_folder(path: Path) -> None:
+    """Makes a folder, and those above it that are missing, each for the user alone; one that exists stays as it is.
+
+    Raises:
+        OSError: The system refuses.
+    """
+    if not path.parent.exists():
+        make_private_folder(path.parent)  # `mkdir` itself would leave these open, as far as the umask allows
+    path.mkdir(mode=0o700, exist_ok=True)
+
+
 def replace_file(path: Path, data: bytes, ready: Callable[[Path], object] = lambda _written: None) -> None:
     """Writes a file as a whole, readable for the user alone: others see the old one or the new one.
 

@@ -21,7 +21,7 @@ from typing import Any, ClassVar, Final, TypeAlias
 
 from partstream.codec.checks import dataclass, field
 from partstream.codec.settings_files import Key, Splice, UnusableTextError, applied, loads_toml, newline_of
-from partstream.codec.system import DATA, replace_file
+from partstream.codec.system import DATA, make_private_folder, replace_file
 from partstream.config.loading import load_configuration
 from partstream.config.table import DEFAULT_PROFILE, PROFILES, read_document
 from partstream.errors import CallerError
@@ -106,7 +106,7 @@ def edit_file(path: Path, old: bytes, text: str) -> None:
         OSError: It cannot be written.
     """
     target = Path(os.path.realpath(path))  # the path may be a link to a file in another folder
-    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_private_folder(target.parent)
 
     def check_unchanged(written: Path) -> None:
         with written.open("rb+") as file:
@@ -446,7 +446,7 @@ class KeyFile:
     def _write(self, key: Secret) -> None:
         """Replaces the file at once; it is never readable for others."""
         path = Path(self.setting)
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private_folder(path.parent)
         replace_file(path, key.reveal().encode("ascii"))
 
     def _failed(self, error: Exception) -> KeyNotKeptError:

@@ -16,7 +16,7 @@ from typing import Final
 
 import partstream.codec.silent_log  # noqa: F401 - for its effect
 from partstream.codec.checks import dataclass
-from partstream.codec.system import CACHE, replace_file
+from partstream.codec.system import CACHE, make_private_folder, replace_file
 from partstream.conversation.media import MediaKind, extension_of, read_media
 from partstream.lm.parts import DataPart, is_mark
 
@@ -59,7 +59,7 @@ class BoundedFolder:
         Raises:
             OSError: The system refuses, or the folder is a link or something else.
         """
-        self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private_folder(self.path)
         if self.path.is_symlink():
             raise NotADirectoryError(0, "a link stands instead of the folder")
         self.path.chmod(0o700)

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from partstream.codec.checks import dataclass, field
 from partstream.codec.json_codec import JSONDecodeError, loads
-from partstream.codec.system import DATA
+from partstream.codec.system import DATA, make_private_folder
 from partstream.errors import CallerError
 from partstream.lm.messages import Role
 from partstream.lm.parts import TextPart
@@ -188,7 +188,7 @@ def _make(path: Path) -> bool:
     """Writes a new token unless there is one; whether it did. Of several processes at a time, one does."""
     if path.exists():
         return False
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_private_folder(path.parent)
     unfinished = path.with_name(f"{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
     descriptor = os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
     try:

@@ -25,7 +25,7 @@ from typing import Any, Final, TypeVar
 from partstream.codec import limits
 from partstream.codec.checks import storable_text
 from partstream.codec.json_codec import dumps, loads
-from partstream.codec.system import closed_on_error, use_write_ahead_log
+from partstream.codec.system import closed_on_error, make_private_folder, use_write_ahead_log
 from partstream.errors import CallerError
 from partstream.protocols.serve import StoredAnswer
 from partstream.server.requests import ChainTooLargeError, StoreFailedError
@@ -153,7 +153,7 @@ class SQLiteAnswers:
         self._writer = ThreadPoolExecutor(1, "partstream-answers-writer")
         self._reader = ThreadPoolExecutor(1, "partstream-answers-reader")
         try:
-            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_private_folder(path.parent)
             os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
             with closing(self._connect()) as connection:
                 form = connection.execute("PRAGMA user_version").fetchone()[0]

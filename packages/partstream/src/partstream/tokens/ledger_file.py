@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import Any, Final, ParamSpec, TypeVar
 
 from partstream.codec.checks import LAST_TIME, MOST_DOLLARS, as_amount, as_count, dataclass, field, fields
-from partstream.codec.system import closed_on_error, use_write_ahead_log
+from partstream.codec.system import closed_on_error, make_private_folder, use_write_ahead_log
 from partstream.tokens.records import AnswerRow, UsageRow
 
 APPLICATION_ID: Final = 0x50535447
@@ -366,7 +366,7 @@ class LedgerFile:
         """Creates folder and file for the user alone; SQLite gives its other files the same permissions."""
         if self.path.exists() and not self.path.is_file():
             raise _ForeignFileError("it is a folder" if self.path.is_dir() else "it is no file")
-        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private_folder(self.path.parent)
         # An existing file is not opened here: closing it would release this process's locks on it
         # (sqlite.org/howtocorrupt.html, 2.2).
         with suppress(FileExistsError):

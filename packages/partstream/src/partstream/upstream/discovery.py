@@ -27,7 +27,7 @@ from urllib.parse import urlencode
 from partstream import errors
 from partstream.codec.checks import LAST_TIME, as_amount, dataclass, replace
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads
-from partstream.codec.system import replace_file
+from partstream.codec.system import make_private_folder, replace_file
 from partstream.upstream import model_shapes
 from partstream.upstream.model_information import Fact, ModelRecord, Source, merged
 from partstream.upstream.model_shapes import Fields, Problem
@@ -758,7 +758,7 @@ class KeptFile:
             content = dumps(document)
             if len(content) > self._most:
                 raise ValueError(f"got {len(content)} bytes, expected at most {self._most}")  # noqa: TRY301 - as above
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            make_private_folder(self.path.parent)
             replace_file(self.path, content)  # as a whole, because several processes may write
         except OSError as error:
             _logger.warning("cannot store %s: %s", self._holds, error)
