@@ -10,6 +10,7 @@ import pytest
 from partstream.protocols.openresponses.stored_responses import sealed_summary
 from partstream.server.application import ServingApp, app
 from partstream.server.clients import Caller
+from partstream.server.requests import StoreFailedError
 from partstream.server.settings import ServingSettings
 from partstream.server.stored import AnswerMemory
 from partstream.server.stored_answers import SQLiteAnswers
@@ -219,3 +220,21 @@ def test_a_response_that_runs_can_be_cancelled_by_its_caller(tmp_path: Path) -> 
             await kept.close()
 
     run(test())
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_response_that_cannot_be_stored_does_not_say_so_in_the_words_of_its_upstream_either(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stream: bool
+) -> None:
+    async def full(*_: object) -> None:
+        raise StoreFailedError("database or disk is full")
+
+    async def use(application: ServingApp, _: list[Any]) -> None:
+        monkeypatch.setattr(SQLiteAnswers, "save", full)
+        reply = await create(application, input=[HI], stream=stream)
+        body = reply.body if not stream else reply.body.split(b"response.completed\n")[1]
+        assert b'"store":true' not in body.replace(b": ", b":")
+        assert b"Hello" in body or b"hi" in body.lower()
+        assert stream or int(reply.headers["content-length"]) == len(reply.body)
+
+    serve(tmp_path, use)

@@ -456,6 +456,9 @@ def test_a_response_that_the_disk_has_no_room_for_does_not_say_that_it_is_stored
         lost = await create(application, input="data: {a", stream=stream)
         said = [events(one)[-1]["response"] if stream else one.json for one in (kept, lost)]
         assert [one["store"] for one in said] == [True, False]
+        assert stream or [int(one.headers["content-length"]) for one in (kept, lost)] == [
+            len(one.body) for one in (kept, lost)
+        ]
         assert [text(one) for one in said] == ["user: data: {a"] * 2
         assert [(await get(application, one["id"])).status for one in said] == [200, 404]
 

@@ -320,6 +320,7 @@ class RecordingReplySink:
         self._own = own
         self._is_stream = is_stream
         self._is_kept = is_kept
+        self._head: Head | None = None  # of a document, whose length may still change
         self._last = b""
         self._on_begin = on_begin
         self._on_end = on_end
@@ -329,9 +330,12 @@ class RecordingReplySink:
         self._waiting: list[asyncio.Future[None]] = []
 
     def start(self, head: Head) -> None:
-        """Passes on the head; a reply that reports a failure is not kept."""
+        """Passes on the head, that of a document with it; a reply that reports a failure is not kept."""
         self._is_good = 200 <= head.status < 300
-        self._sink.start(head)
+        if self._is_good and self._is_kept and not self._is_stream:
+            self._head = head
+        else:
+            self._sink.start(head)
 
     def send(self, data: bytes, /) -> None:
         """Passes on bytes, and reads those of a response."""
@@ -348,11 +352,11 @@ class RecordingReplySink:
             self._ending = asyncio.get_running_loop().create_task(self._keep(self._last + data))
 
     def _note(self, data: bytes) -> bool:
-        """Reads bytes of the response; says whether its last event is in them."""
+        """Reads bytes of the response; says whether its last event, or all of a document, is in them."""
         if not self._is_stream:
             document = loads(data)
             self._record.take_document(document if isinstance(document, dict) else {})
-            return False
+            return True
         is_last = self._record.add(data)
         if not self._has_begun and self._record.answer_id is not None:
             self._has_begun = True
@@ -372,6 +376,10 @@ class RecordingReplySink:
             if not await self._on_end(self.stored):
                 data = self._record.unkept(data)
         finally:
+            if (head := self._head) is not None:
+                size = ("content-length", str(len(data)))
+                headers = (size if name == "content-length" else (name, value) for name, value in head.headers)
+                self._sink.start(replace(head, headers=tuple(headers)))
             self._sink.end(data)
             self._wake()
 
