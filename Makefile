@@ -314,6 +314,7 @@ bench-%: setup
 # into a page.
 # - servers: Partstream asks model servers, which are started and ended again
 # - served: official clients ask `partstream serve`; clients: they ask the replay upstream
+# - acp: a client of the Agent Client Protocol starts `partstream acp`, and two agents of it are models of ours
 # - agents: coding agents ask `partstream serve`, on loopback alone where the system lets it
 # - conformance: packages and servers of others take the conformance kit, in three minutes
 # - parsers: packages of others read the recorded streams, in four minutes
@@ -332,13 +333,14 @@ TRY_parsers := interop.parsers
 TRY_frameworks := interop.frameworks
 TRY_ray := interop.ray_serve
 TRY_freshness := interop.freshness $(if $(ACCEPT),--accept)
-TRIES := servers served clients agents conformance parsers frameworks ray freshness openresponses
+TRY_acp := interop.acp
+TRIES := acp servers served clients agents conformance parsers frameworks ray freshness openresponses
 $(call checked,interop,TRY,$(TRIES))
 $(if $(filter interop,$(MAKECMDGOALS)),$(if $(TRY),,$(error say what to try: TRY= and one or more of $(TRIES))))
 SUITE ?=
 BUN ?= bun
 
-#: TRY=servers|served|clients|agents|conformance|parsers|frameworks|ray|freshness|openresponses, one or more
+#: TRY=acp|servers|served|clients|agents|conformance|parsers|frameworks|ray|freshness|openresponses, one or more
 #: ONLY="fakellm" chooses rows of its table; ACCEPT=1 is for freshness, SUITE=DIR for openresponses
 interop: setup ## Try programs of other people
 	@$(MAKE) --no-print-directory $(TRY:%=try-%)

@@ -519,3 +519,42 @@ def test_without_the_official_package_the_line_that_installs_it_is_said(monkeypa
     ended = CliRunner().invoke(command, ["my_agent.py"])
     assert ended.exit_code == 2
     assert "pip install 'agent-client-protocol>=0.12'" in ended.output
+
+
+@one_test_for(
+    ("written", "read"),
+    [
+        (b'{"a": 1}\n', [{"a": 1}]),
+        (b'\n \r\n{"a": 1}\r\n', [{"a": 1}]),
+        (b'no json\n[1]\n"text"\n{"a": 1}\n', [{"a": 1}]),
+        (b'{"a": 1}', [{"a": 1}]),
+        (b"[" * 100_000 + b'\n{"a": 1}\n', [{"a": 1}]),
+        (b"\xff\xfe\n" + b'{"a": 1}\n', [{"a": 1}]),
+        (b"", []),
+        (b'{"a": "' + b"x" * 5_000_000 + b'"}\n{"a": 1}\n', []),  # longer than the limit: the connection ends
+    ],
+)
+def test_a_line_that_is_no_message_is_left_out_and_an_endless_one_ends_the_connection(written, read):
+    from partstream_agents.acp import Lines
+
+    async def test() -> None:
+        reader = asyncio.StreamReader(limit=1_000_000)
+        reader.feed_data(written)
+        reader.feed_eof()
+        lines = Lines(reader, lambda data: asyncio.sleep(0), "a test")
+        found = []
+        while (message := await lines.receive()) is not None:
+            found.append(message)
+        assert found == read
+
+    run(test())
+
+
+def test_sessions_that_are_damaged_or_linked_elsewhere_are_none(tmp_path: Path):
+    files = SessionFiles(tmp_path)
+    for number, content in enumerate((b"", b"{}\n[]\n", b"[1]\n[]", b'{"id": 1\n', b"\xff\n")):
+        (tmp_path / f"{number:032x}.jsonl").write_bytes(content)
+        assert files.find(f"{number:032x}") is None
+    (tmp_path / f"{'f' * 32}.jsonl").symlink_to(tmp_path / f"{0:032x}.jsonl")
+    assert files.find("f" * 32) is None
+    assert files.heads(None) == []

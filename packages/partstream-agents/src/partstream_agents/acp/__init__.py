@@ -107,7 +107,7 @@ class Lines:
             _logger.warning("%s wrote a line of %d bytes that is no message; it was left out", self._peer, len(line))
 
     async def close(self) -> None:
-        """Does nothing: whoever opened the streams closes them."""
+        """Does nothing: the owner of the streams closes them."""
 
 
 def standard_lines() -> Lines:

@@ -55,7 +55,7 @@ from partstream.runtime.tool_loop import (
     stream_tool_loop,
 )
 from partstream_agents.acp.content import AnswerUpdates, read_prompt, replayed
-from partstream_agents.acp.tools import McpServer, McpTools, SessionTools, has_mcp
+from partstream_agents.acp.tools import McpTools, SessionTools, has_mcp
 
 if TYPE_CHECKING:
     from acp.interfaces import Client
@@ -111,13 +111,8 @@ class Session:
 
     def head(self) -> dict[str, Any]:
         """What a list of sessions shows."""
-        return {
-            "id": self.id,
-            "folder": self.folder,
-            "model": self.model_id,
-            "title": self.title,
-            "updated": self.updated,
-        }
+        names = ("id", "folder", "model_id", "title", "updated")
+        return {name: getattr(self, name) for name in names}
 
 
 class SessionFiles:
@@ -180,14 +175,8 @@ class SessionFiles:
 
 
 def _session_of(head: Mapping[str, Any]) -> Session:
-    model = head["model"]
-    return Session(
-        str(head["id"]),
-        str(head["folder"]),
-        model_id=None if model is None else str(model),
-        title=str(head["title"]),
-        updated=str(head["updated"]),
-    )
+    texts: Any = {name: str(head[name]) for name in ("id", "folder", "title", "updated")}
+    return Session(**texts, model_id=None if head["model_id"] is None else str(head["model_id"]))
 
 
 # ---- The agent ----
@@ -259,44 +248,24 @@ class EditorAgent:
 
     # ---- Sessions ----
 
-    async def new_session(
-        self,
-        cwd: str,
-        additional_directories: list[str] | None = None,
-        mcp_servers: Sequence[McpServer] | None = None,
-        **_kwargs: Any,
-    ) -> schema.NewSessionResponse:
+    async def new_session(self, cwd: str, **given: Any) -> schema.NewSessionResponse:
         """Opens a session."""
         session = Session(token_hex(16), cwd, model_id=self._first)
-        self._open(session, cwd, additional_directories, mcp_servers)
+        self._open(session, cwd, given)
         return schema.NewSessionResponse(session_id=session.id, config_options=await self._options(session))
 
-    async def load_session(
-        self,
-        cwd: str,
-        session_id: str,
-        mcp_servers: Sequence[McpServer] | None = None,
-        additional_directories: list[str] | None = None,
-        **_kwargs: Any,
-    ) -> schema.LoadSessionResponse:
+    async def load_session(self, cwd: str, session_id: str, **given: Any) -> schema.LoadSessionResponse:
         """Opens a kept session, and shows its conversation again."""
         session = await self._kept(session_id)
-        tools = self._open(session, cwd, additional_directories, mcp_servers)
+        tools = self._open(session, cwd, given)
         for update in replayed(session.messages, AnswerUpdates(cwd, 0, AnswerFiles())):
             await tools.show(update)
         return schema.LoadSessionResponse(config_options=await self._options(session))
 
-    async def resume_session(
-        self,
-        session_id: str,
-        cwd: str,
-        additional_directories: list[str] | None = None,
-        mcp_servers: Sequence[McpServer] | None = None,
-        **_kwargs: Any,
-    ) -> schema.ResumeSessionResponse:
+    async def resume_session(self, cwd: str, session_id: str, **given: Any) -> schema.ResumeSessionResponse:
         """Opens a kept session without showing anything again."""
         session = await self._kept(session_id)
-        self._open(session, cwd, additional_directories, mcp_servers)
+        self._open(session, cwd, given)
         return schema.ResumeSessionResponse(config_options=await self._options(session))
 
     async def list_sessions(
@@ -329,22 +298,16 @@ class EditorAgent:
         session.model_id = str(value)
         return schema.SetSessionConfigOptionResponse(config_options=await self._options(session) or [])
 
-    def _open(
-        self,
-        session: Session,
-        cwd: str,
-        further: Sequence[str] | None,
-        servers: Sequence[McpServer] | None,
-    ) -> SessionTools:
+    def _open(self, session: Session, cwd: str, given: Mapping[str, Any]) -> SessionTools:
         if not isabs(cwd):
             raise RequestError.invalid_params({"details": "cwd: expected an absolute path"})
         if session.id not in self._sessions and len(self._sessions) >= _MOST_SESSIONS:
             raise RequestError.invalid_request({"details": f"more than {_MOST_SESSIONS} sessions are open: close one"})
         if self._client is None:
             raise AssertionError("a session before the connection")
-        session.folder, session.folders = cwd, (cwd, *(further or ()))
+        session.folder, session.folders = cwd, (cwd, *(given.get("additional_directories") or ()))
         session.tools = SessionTools(self._client, session.id, session.folders, self._capabilities)
-        session.mcp = McpTools(servers or (), session.tools)
+        session.mcp = McpTools(given.get("mcp_servers") or (), session.tools)
         self._sessions[session.id] = session
         return session.tools
 
@@ -538,21 +501,17 @@ class _Turn:
         counts = [loads(part.data) for part in parts]
         if not counts:
             return None
-        cached = [one.get("prompt_tokens_details", {}).get("cached_tokens") for one in counts]
-        thought = [one.get("completion_tokens_details", {}).get("reasoning_tokens") for one in counts]
         given, made = (sum(one[name] for one in counts) for name in ("prompt_tokens", "completion_tokens"))
+        details = (("prompt_tokens_details", "cached_tokens"), ("completion_tokens_details", "reasoning_tokens"))
+        known = ([one.get(outer, {}).get(name) for one in counts] for outer, name in details)
+        cached, thought = (sum(found) if None not in found else None for found in known)
         return schema.Usage(
             input_tokens=given,
             output_tokens=made,
             total_tokens=given + made,
-            cached_read_tokens=_sum(cached),
-            thought_tokens=_sum(thought),
+            cached_read_tokens=cached,
+            thought_tokens=thought,
         )
-
-
-def _sum(counts: Sequence[int | None]) -> int | None:
-    known = [count for count in counts if count is not None]
-    return sum(known) if known else None
 
 
 def _failed(error: PartstreamError) -> RequestError:

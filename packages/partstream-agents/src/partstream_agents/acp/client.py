@@ -41,6 +41,7 @@ from partstream.codec.checks import dataclass, field
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads
 from partstream.codec.system import DATA
 from partstream.config.table import Permissions
+from partstream.errors import LanguageModelError
 from partstream.lm.inner_activity import InnerCall, InnerResult
 from partstream.lm.messages import ChatMessage, Role
 from partstream.lm.outputs import Finish, Outcome, Unmapped
@@ -75,7 +76,9 @@ _IDLE_SECONDS: Final = 1800.0
 _MOST_CONVERSATIONS: Final = 32
 _MOST_WAITING: Final = 100_000
 """Updates of a turn that nobody reads."""
-_MOST_ERRORS: Final = 20
+_LONGEST_DIFF: Final = 200_000
+"""Characters of a file before and after a change, of which the change is looked for."""
+_MOST_ERRORS: Final = 3
 """Lines of the program's standard error that an error shows."""
 
 
@@ -142,7 +145,7 @@ class _Call:
     content: list[Any] = field(default_factory=list)
 
     def take(self, update: Any) -> None:
-        """Takes what an update says of it; what it leaves out stays."""
+        """Takes the fields of an update; those that it leaves out stay."""
         meta = next((one for one in (update.field_meta or {}).values() if isinstance(one, dict)), {})
         self.kind = update.kind or self.kind
         self.title = update.title or self.title
@@ -266,6 +269,8 @@ class _TurnOutputs:
 
 
 def _diff(change: schema.FileEditToolCallContent) -> list[str]:
+    if len(change.old_text or "") + len(change.new_text) > _LONGEST_DIFF:
+        return [f"{change.path} is too large to show what changed"]
     before, after = (change.old_text or "").splitlines(), change.new_text.splitlines()
     return list(difflib.unified_diff(before, after, change.path, change.path, lineterm="", n=2))
 
@@ -313,12 +318,14 @@ class _Conversation:
     is_replayed: bool = False
 
     def put(self, event: Any) -> None:
-        """Takes what the program says of the session."""
+        """Takes an event of the session."""
         if self.is_replayed or (self.turn is None and not isinstance(event, _Asked)):
             return  # what was said before, or commands and titles between two turns
-        if self.events.qsize() > _MOST_WAITING:
-            raise acp.RequestError(-32603, "more updates than anybody reads")
-        self.events.put_nowait(event)
+        waiting = self.events.qsize()
+        if waiting < _MOST_WAITING:
+            self.events.put_nowait(event)
+        elif waiting == _MOST_WAITING:
+            self.events.put_nowait(AcpAgentError("the program said more than is kept while its question waited"))
 
     def drop_questions(self) -> None:
         """Answers all questions as cancelled, and drops what waits."""
@@ -374,7 +381,6 @@ class AcpProgram:
     errors: Mapping[str, FailureKind] = MappingProxyType(
         {
             "AcpAgentError": FailureKind.USAGE,
-            "RequestError": FailureKind.MODEL,
             "ConnectionError": FailureKind.CONNECTION,
         }
     )
@@ -436,18 +442,18 @@ class AcpProgram:
             self._idle.cancel()
         process, self._process = self._process, None
         connection, self._connection = self._connection, None
-        conversations = [*self._conversations.values()]
+        listening, conversations = self._listening, [*self._conversations.values()]
         self._conversations.clear()
         for one in conversations:
             if not one.is_read:
                 one.drop_questions()
         if connection is not None:
-            await connection.close()  # whoever reads a turn gets the error of that
+            await connection.close()  # the reader of a turn gets the error of that
         if process is not None:
             await _end(process)
-        if self._listening is not None:
-            await asyncio.wait([self._listening], timeout=_END_SECONDS)
-            self._listening.cancel()
+        if listening is not None:
+            await asyncio.wait([listening], timeout=_END_SECONDS)
+            listening.cancel()
 
     # ---- One turn ----
 
@@ -504,7 +510,7 @@ class AcpProgram:
         conversation.turn = asyncio.create_task(prompt(), name=f"acp turn {conversation.session}")
 
     def _by_rule(self, call: _Call) -> bool | None:
-        """What the rule says of a question; None where the person is asked."""
+        """The answer of the rule to a question; None where the person is asked."""
         if self._permissions in {Permissions.ALLOW, Permissions.REFUSE}:
             return self._permissions is Permissions.ALLOW
         return True if self._permissions is Permissions.ALLOW_READS and call.kind in _READS else None
@@ -620,7 +626,7 @@ class AcpProgram:
 
     def _place(self) -> Path:
         folder = Path(self._folder).expanduser().absolute() if self._folder is not None else Path.cwd()
-        if self._folder is None and folder in {Path.home(), Path(folder.anchor)}:
+        if self._folder is None and folder.resolve() in {Path.home().resolve(), Path(folder.anchor)}:
             raise AcpAgentError(
                 f"{self._name} works in a folder by itself, and there is none: open a folder that you trust, or name "
                 "one with folder="
@@ -676,7 +682,7 @@ class AcpProgram:
             return AcpAgentError(f"{self._name} wants you to log in: start it in a terminal once")
         if isinstance(error, acp.RequestError):
             details = error.data.get("details") if isinstance(error.data, dict) else None
-            return acp.RequestError(error.code, f"{error}: {details}" if details else str(error), error.data)
+            return LanguageModelError(f"{self._name} failed: {details or error}")
         if isinstance(error, ConnectionError | TimeoutError):
             last = "; it said: " + " / ".join(self._said) if self._said else ""
             did = "ended" if isinstance(error, ConnectionError) else "says nothing"

@@ -40,6 +40,8 @@ _SECONDS: Final = 120.0
 _MOST_SECONDS: Final = 3600.0
 _MOST_OUTPUT: Final = 65_536
 """Bytes of a terminal that a model gets to read."""
+_MOST_READ: Final = 400_000
+"""Characters of a file that a model gets to read at once."""
 _RELEASE_SECONDS: Final = 5.0
 
 _ONCE: Final = (
@@ -171,6 +173,8 @@ class SessionTools:
 
         async def work(_call_id: str) -> tuple[str, Sequence[Any]]:
             text = (await self.client.read_text_file(self.session_id, path, line, limit)).content
+            if len(text) > _MOST_READ:
+                text = f"{text[:_MOST_READ]}\n(The rest is cut off: `line` and `limit` read it.)"
             return text, shown_result(text)
 
         step = _Step(f"Read {self._shown(path)}", "read", given, path, asks=not self._is_inside(path))

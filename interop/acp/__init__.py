@@ -1,0 +1,1 @@
+"""Programs of others at the other end of the Agent Client Protocol."""
