@@ -53,15 +53,17 @@ def test_a_client_may_announce_its_conversation_without_an_answer() -> None:
 @one_test_for(
     ("sent", "code", "param"),
     [
-        ("not JSON", "invalid_json", None),
+        (b"not JSON", "invalid_json", None),
         (b"\xff", "invalid_json", None),
-        ("[]", "invalid_request", "type"),
-        ("{}", "invalid_request", "type"),
-        ('{"type":"response.cancel"}', "invalid_request", "type"),
+        (b'{"type":"response.steer","input":1e999}', "invalid_json", None),
+        (b"[" * 2000 + b"]" * 2000, "invalid_json", None),
+        (b"[]", "invalid_request", "type"),
+        (b"{}", "invalid_request", "type"),
+        (b'{"type":"response.cancel"}', "invalid_request", "type"),
     ],
 )
 def test_a_message_that_is_no_request_is_answered_with_an_error_and_changes_nothing(
-    sent: str | bytes, code: str, param: str | None
+    sent: bytes, code: str, param: str | None
 ) -> None:
     socket = opened()
     taken(socket, input="hi")

@@ -25,7 +25,7 @@ from dataclasses import replace
 from typing import Any, Final
 from urllib.parse import parse_qs
 
-from partstream.codec.json_codec import JSONDecodeError, dumps, loads, loads_or_none
+from partstream.codec.json_codec import JSONDecodeError, dumps, loads, loads_finite, loads_or_none, nests_too_deeply
 from partstream.codec.sse import SSEDecoder
 from partstream.conversation.provider_state import SIGNED, WrongSignatureError, open_signed, sign
 from partstream.errors import InvalidRequestError, PartstreamError, UnsupportedParameterError
@@ -564,7 +564,10 @@ class _Socket(serve.SocketConversation):
     def receive(self, message: bytes, *, is_large: bool = False) -> list[str]:
         if is_large:
             return self._wait(message)
-        said = loads_or_none(message)
+        try:
+            said = None if nests_too_deeply(message) else loads_finite(message)
+        except ValueError:  # of JSON, and of a number that no event could repeat
+            said = None
         if said is None:
             return [_error(RefusedRequestError("got a message that is not JSON", code="invalid_json"))]
         if _is(said, _STEER):
