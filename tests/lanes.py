@@ -115,7 +115,10 @@ _SLOW: Mapping[str, tuple[str, ...]] = {
         "packages/partstream-hub/tests/hub/test_hub_app.py::test_keys_are_verified_and_answers_without_a_budget_given_while_the_database_is_away",
         "packages/partstream-hub/tests/hub/test_unreachable.py",
     ),
-    "serves many clients at once": ("packages/partstream/tests/serving/test_load.py",),
+    "serves many clients at once, and bodies as large as there may be": (
+        "packages/partstream/tests/serving/test_load.py",
+        "packages/partstream-hub/tests/cli/test_pod.py",
+    ),
     "tries programs of other people in processes": ("tests/test_clients.py", "tests/test_foreign_servers.py"),
     "makes a project of each template, and follows its README in an empty environment": ("tests/projects",),
     "asks with the published AI SDK, in Node": (

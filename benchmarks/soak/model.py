@@ -9,6 +9,7 @@ import asyncio
 import gc
 import json
 import os
+import re
 import sys
 import time
 from collections import Counter
@@ -93,6 +94,7 @@ class Provider(LanguageModelChatProvider):
             "files": len(os.listdir("/proc/self/fd")) if sys.platform == "linux" else 0,
             "tasks": len(asyncio.all_tasks()),
             "memory": _memory(),
+            "peak": _peak(),
             "objects": len(gc.get_objects()),
             "ends": dict(self._ends),
             "reported": self._reported,
@@ -110,6 +112,13 @@ def _memory() -> int:
     """The resident memory in bytes; 0 where the system does not say it."""
     status = Path("/proc/self/statm")
     return int(status.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") if status.exists() else 0
+
+
+def _peak() -> int:
+    """The most resident memory so far, in bytes; 0 where the system does not say it."""
+    status = Path("/proc/self/status")
+    found = re.search(r"VmHWM:\s+(\d+) kB", status.read_text()) if status.exists() else None
+    return int(found[1]) * 1024 if found else 0
 
 
 provider = Provider()

@@ -16,9 +16,9 @@ from benchmarks.soak.client import Address, facts
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-__all__ = ["Served", "serving"]
+__all__ = ["MODEL", "Served", "serving"]
 
-_MODEL = Path(__file__).with_name("model.py")
+MODEL = Path(__file__).with_name("model.py")
 _SECONDS = 30.0
 _STEADY_LOOKS = 5
 
@@ -49,7 +49,7 @@ async def serving(*options: str) -> AsyncIterator[Served]:
 @asynccontextmanager
 async def _running(token: str, data: str, options: tuple[str, ...]) -> AsyncIterator[Served]:
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "partstream", "serve", str(_MODEL), "--port", "0", "--json", *options),
+        *(sys.executable, "-m", "partstream", "serve", str(MODEL), "--port", "0", "--json", *options),
         stdout=asyncio.subprocess.PIPE,
         env=os.environ | {"PARTSTREAM_SERVE_TOKEN": token, "PARTSTREAM_DATA": data},
     )

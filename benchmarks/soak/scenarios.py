@@ -7,6 +7,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.soak.client import ask, facts, open_answer, read_reply, request
+from benchmarks.soak.hostile import (
+    LARGEST,
+    announcement,
+    hostile_bodies,
+    longest_wait_during,
+    send_body,
+    send_messages,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -163,6 +171,44 @@ async def _send_too_much(address: Address, clients: int) -> Findings:
     return found
 
 
+MOST_MEMORY = 512 << 20
+"""What a pod has that `--print-kubernetes` prints."""
+_LONGEST_WAIT = 2.0
+"""Seconds after which a probe of that pod gives up."""
+
+
+async def _send_hostile(address: Address, clients: int) -> Findings:
+    """The largest bodies of what costs most to read, each by several clients at once, and messages on sockets."""
+    found = Findings()
+    statuses: set[int] = set()
+    slowest, wait, announced = "", 0.0, b""
+    for name, path, body in hostile_bodies(LARGEST):
+        announced = body if name == "small messages to /v1/responses" else announced
+        sending = asyncio.gather(*(send_body(address, path, body) for _ in range(clients)))
+        answered, waited = await longest_wait_during(address, sending)
+        statuses.update(answered)
+        slowest, wait = (name, waited) if waited > wait else (slowest, wait)
+        peak = (await facts(address))["peak"]
+        found.demand(peak < MOST_MEMORY, f"{name}: {peak / 1e6:.0f} MB were resident")
+        found.demand(waited < _LONGEST_WAIT, f"{name}: another client waited {waited:.1f} s")
+    text = announcement(announced)
+    ends, waited = await longest_wait_during(address, send_messages(address, text))
+    packed = await send_body(address, "/v1/responses", b" " * 300_000_000, packed=True)
+    peak = (await facts(address))["peak"]
+    found.demand(peak < MOST_MEMORY, f"announcements: {peak / 1e6:.0f} MB were resident")
+    found.demand(waited < _LONGEST_WAIT, f"announcements: another client waited {waited:.1f} s")
+    found.demand(statuses <= {200, 400, 413, 429, 503}, f"got the statuses {sorted(statuses)}")
+    found.demand(packed in {400, 413}, f"a packed bomb got {packed}")
+    found.figures = {
+        "statuses": ", ".join(map(str, sorted(statuses))),
+        "announcements on a socket": ends,
+        "a packed bomb": packed,
+        "another client meanwhile, longest ms": f"{1000 * wait:.0f} ({slowest})",
+        "memory at its peak, MB": round(peak / 1e6),
+    }
+    return found
+
+
 async def _tolerant(address: Address, data: bytes) -> Any:
     reader, writer = await open_answer(address, data)
     try:
@@ -228,6 +274,7 @@ SCENARIOS = (
     Scenario("take nothing of it", _take_nothing, 64, 4),
     Scenario("send heads and bodies a letter at a time", _send_slowly, 200, 6),
     Scenario("send heads and bodies that are too large", _send_too_much, 100, 2),
+    Scenario("send bodies of 31 MB of what costs most to read", _send_hostile, 2, 1),
     Scenario("ask one short question after another", _ask_often, 20_000, 60),
 )
 """All loads that a server survives, in the order in which one process goes through them."""

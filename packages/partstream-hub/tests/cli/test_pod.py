@@ -2,7 +2,6 @@
 with probes that are answered in time."""
 
 import asyncio
-import os
 import sys
 from dataclasses import replace
 
@@ -29,6 +28,7 @@ def _container():
     return container
 
 
+@pytest.mark.timeout(240)
 def test_hostile_bodies_fit_into_the_memory_and_the_probes_of_a_pod(monkeypatch):
     container = _container()
     limit = container["resources"]["limits"]["memory"]
@@ -51,4 +51,3 @@ def test_hostile_bodies_fit_into_the_memory_and_the_probes_of_a_pod(monkeypatch)
 
     found = asyncio.run(test())
     assert found.faults == []
-    assert os.path.exists("/proc/self/status")
