@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from attacks_page import attacks_page
 from client_pages import client_pages
 from clients_page import clients_page
 from command_line_page import command_line_page
@@ -71,6 +72,7 @@ GENERATORS: Mapping[str, Callable[[], str]] = {
     "docs/ray.md": ray_page,
     "docs/releasing.md": releasing_page,
     "docs/recording-performance.md": recording_page,
+    "docs/security/tests.md": attacks_page,
     "docs/servers.md": servers_page,
     "docs/serving-performance.md": serving_page,
     "docs/serving.md": serve_page,

@@ -65,7 +65,7 @@ HOSTILE: tuple[Callable[[Chance], bytes], ...] = (
     lambda chance: chance.choice(TEXTS),
     lambda chance: json.dumps(chance.choice(VALUES)).encode(),
 )
-"""Texts in the place of a value: values in values, many items, numbers without end, a name twice, packed bombs."""
+"""Texts instead of a value: values in values, many items, numbers without end, a name twice, packed bombs."""
 
 
 def damaged_json(chance: Chance, value: Any) -> bytes:
