@@ -77,19 +77,19 @@ def test_whatever_is_kept_the_rows_behind_it_are_written(
     add_up(read)
 
 
+@pytest.mark.parametrize("count", [1, 4, 40])
 @pytest.mark.parametrize("poison", [2**63, 10**400, "\ud83d", object(), b"x" * 10, float("inf")], ids=range(6))
 def test_a_row_that_the_file_cannot_hold_is_dropped_alone_and_the_log_says_so(
-    poison: object, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    poison: object, count: int, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     file = LedgerFile(tmp_path / LEDGER_NAME)
-    rows = [
-        (NOW, name, "u", None, tokens, 1, None, None, None, "p") for name, tokens in (("a", 1), ("b", poison), ("c", 2))
-    ]
-    assert file.write([(KEEP_USAGE, rows), (KEEP_USAGE, rows[2:])])
+    named = [*((f"a{number}", number) for number in range(count)), ("b", poison), ("c", 2)]
+    rows = [(NOW, name, "u", None, tokens, 1, None, None, None, "p") for name, tokens in named]
+    assert file.write([(KEEP_USAGE, rows), *((KEEP_USAGE, [row]) for row in rows[-1:])])
     assert file.write([])
     is_held = isinstance(poison, bytes | float)
     kept = [name for (name,) in file.read("SELECT model FROM usage ORDER BY id")]
-    assert kept == (["a", "b", "c", "c"] if is_held else ["a", "c", "c"])
+    assert kept == [*(name for name, _ in named if is_held or name != "b"), "c"]
     assert ("cannot hold was dropped" in caplog.text) is not is_held
     file.close()
 
@@ -333,3 +333,14 @@ def test_two_versions_side_by_side_leave_each_others_files(tmp_path: Path, monke
     new.close()
     assert rows_of(tmp_path, "usage") == 4
     assert [one.name for one in tmp_path.iterdir()] == [LEDGER_NAME]
+
+
+def test_rows_of_many_answers_take_few_statements(tmp_path: Path) -> None:
+    file = LedgerFile(tmp_path / LEDGER_NAME)
+    file.write([(KEEP_USAGE, [(NOW, "m", "u", None, 1, 1, None, None, None, "p")])])
+    said: list[str] = []
+    file._opened().set_trace_callback(said.append)
+    file.write([(KEEP_USAGE, [(NOW, "m", "u", None, 1, 1, None, None, None, "p")]) for _ in range(101)])
+    assert file.read("SELECT COUNT(*) FROM usage") == [(102,)]
+    assert sum(one.startswith("INSERT") for one in said) < 10
+    file.close()

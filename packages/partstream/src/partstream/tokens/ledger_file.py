@@ -27,6 +27,8 @@ from contextlib import suppress
 from datetime import UTC, date, datetime
 from fnmatch import fnmatchcase
 from functools import partial
+from itertools import chain, groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, Final, ParamSpec, TypeVar
 
@@ -193,6 +195,24 @@ _UNWRITABLE: Final = (
 """The errors for a row with a value that SQLite cannot hold, such as an integer of more than 64 bits."""
 
 
+_TOGETHER: Final = (32, 4)
+"""The rows that one statement adds; those of the widest table stay below 999 values, the most of an old SQLite."""
+
+
+def _execute_together(connection: sqlite3.Connection, sql: str, rows: Sequence[tuple[Any, ...]]) -> None:
+    """Runs a statement for rows. Where it only adds them, it adds several at once: with each execution the thread gives
+    the interpreter up, and the event loop has to wait until it gets it back."""
+    _, _, values = sql.partition(" VALUES ")
+    at = 0
+    if values and not values.strip("(?, )"):
+        for size in _TOGETHER:
+            several = ", ".join((sql, *[values] * (size - 1)))
+            while len(rows) - at >= size:
+                connection.execute(several, [*chain.from_iterable(rows[at : at + size])])
+                at += size
+    connection.executemany(sql, rows[at:])
+
+
 class _ForeignFileError(Exception):
     """The file at the ledger's path is not a ledger of this version or of an older one."""
 
@@ -286,8 +306,8 @@ class LedgerFile:
         try:
             for statement in ADDED_TABLES:
                 connection.execute(statement)
-            for sql, rows in self._unwritten:
-                self._execute(connection, sql, rows)
+            for sql, same in groupby(self._unwritten, key=itemgetter(0)):
+                self._execute(connection, sql, [row for _, rows in same for row in rows])
             if self._writes % _TRIMMED_EVERY == 0:
                 _trim(connection)
             connection.execute("COMMIT")
@@ -302,7 +322,7 @@ class LedgerFile:
         """Writes rows; one that SQLite cannot hold is dropped and logged, so that it does not hold up all others."""
         connection.execute("SAVEPOINT rows")
         try:
-            connection.executemany(sql, rows)
+            _execute_together(connection, sql, rows)
         except _UNWRITABLE:
             connection.execute("ROLLBACK TO rows")
             for row in rows:
