@@ -14,7 +14,7 @@ import asyncio
 import logging
 import os
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
@@ -297,3 +297,41 @@ async def run_until_cancelled(answer: Coroutine[object, object, None], token: Ca
     finally:
         subscription.dispose()
         task.cancel()
+
+
+async def run_here_until_cancelled(answer: Coroutine[object, object, None], token: CancellationToken) -> None:
+    """The same in the task of the caller, as with `asyncio.timeout`, for an answer of our own code: a task of its own
+    costs as much as the reading of a request. Code of others gets one, because some of it does not end in a task that
+    goes on after its cancellation.
+
+    Raises:
+        BaseException: As :func:`run_until_cancelled`.
+    """
+    if token.is_cancellation_requested:
+        answer.close()
+        return
+    task = asyncio.current_task()
+    assert task is not None  # noqa: S101 - for the type checker: a coroutine runs in one
+    before, was_cancelled = task.cancelling(), False
+
+    def cancel() -> None:
+        nonlocal was_cancelled
+        was_cancelled = True
+        task.cancel()
+
+    subscription = token.on_cancellation_requested(cancel)
+    try:
+        await answer
+    except asyncio.CancelledError:
+        if not was_cancelled:
+            raise
+    except LanguageModelError:
+        if not token.is_cancellation_requested:
+            raise
+    finally:
+        subscription.dispose()
+        if was_cancelled:
+            with suppress(asyncio.CancelledError):  # an answer that ended without another wait has not met it yet
+                await asyncio.sleep(0)
+            if task.uncancel() > before:
+                raise asyncio.CancelledError

@@ -37,7 +37,7 @@ from partstream.tokens.ledger import Ledger
 from partstream.upstream import http_errors
 from partstream.upstream.attempts import Asking, Attempts, Sending, carry_out, has_more_room, helps_another_model
 from partstream.upstream.configuration import CaptureMode, GatewayConfiguration, fingerprint_of
-from partstream.upstream.context import current_capture, is_one_attempt, logging_from, run_until_cancelled
+from partstream.upstream.context import current_capture, is_one_attempt, logging_from, run_here_until_cancelled
 from partstream.upstream.discovery import DiskCache, Fetch, FetchResponse, ModelDiscovery
 from partstream.upstream.forwarding import KeptReply, RawRequest
 from partstream.upstream.http import Connections, DocumentFetcher, UpstreamHTTP
@@ -149,7 +149,7 @@ class GatewayProvider(LanguageModelChatProvider):
             captured.leave_out()
         question = ModelCall(model.id, messages, options, ForwardingProgress(progress), token)
         with logging_from(self._configuration.log_level):
-            await run_until_cancelled(self._answer(model, question), token)
+            await run_here_until_cancelled(self._answer(model, question), token)
 
     async def provide_token_count(
         self, model: LanguageModelChatInformation, text: str | ChatMessage, token: CancellationToken
