@@ -24,7 +24,7 @@ import os
 import socket
 import ssl
 import sys
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import aclosing, contextmanager
 from contextvars import ContextVar
 from functools import cached_property, lru_cache
@@ -48,7 +48,14 @@ from partstream.upstream.attempts import Asking, Attempts, carry_out
 from partstream.upstream.context import CapturedRequest, ExchangeTap
 from partstream.upstream.discovery import FetchResponse
 from partstream.upstream.forwarding import SEALING_HEADER
-from partstream.upstream.http_connection import AnswerBody, DirectTransport, Origin, PlainRequest, plain_head
+from partstream.upstream.http_connection import (
+    AnswerBody,
+    DirectTransport,
+    Origin,
+    PlainAnswer,
+    PlainRequest,
+    plain_head,
+)
 from partstream.upstream.http_errors import redacted_error
 
 if TYPE_CHECKING:
@@ -129,21 +136,21 @@ class UpstreamHTTP:
         _logger.debug("%s %s: sending %d bytes", request.method, request.path, len(content))
         failure: errors.UpstreamError | None = None
         try:
-            response = await self._connections.send(head, content, exchange)
+            came = await self._connections.send(head, content, exchange)
         except httpx2.ConnectTimeout:
             failure = self._not_connected()
         except Exception as error:  # beside its own errors, the client lets out those of addresses and of sockets
             failure = connection_error(head.place.shown, error, redactor=head.redactor, proxy=self._connections.proxy)
         else:
             if exchange is not None:
-                take_head(exchange, response)
+                take_head(exchange, came)
                 has_head = True
-            if response.is_success:  # what fails may be the words of a proxy
-                self.seals = SEALING_HEADER in response.headers
-            answer = HTTPAnswer(response, head, exchange)
+            answer = HTTPAnswer(came, head, exchange)
+            if answer.is_success:  # what fails may be the words of a proxy
+                self.seals = SEALING_HEADER in answer.fields
             if _logger.isEnabledFor(logging.DEBUG):
-                said = answer.redactor.redact(response.headers.get("content-type", "no content type"))
-                _logger.debug("%s %s: got HTTP %d, %s", request.method, request.path, response.status_code, said)
+                said = answer.redactor.redact(answer.fields.get("content-type", "no content type"))
+                _logger.debug("%s %s: got HTTP %d, %s", request.method, request.path, answer.status, said)
             return answer
         finally:
             if exchange is not None and not has_head:
@@ -337,19 +344,46 @@ class OutboundHTTPRequest:
     session: str | None = None
 
 
-@dataclass(frozen=True)
 class HTTPAnswer:
     """An answer whose head has arrived; the caller reads the body and closes it.
 
+    Args:
+        came: The answer itself.
+        head: The head of its request.
+        capture: The capture of this exchange, or None.
+
     Attributes:
-        response: The answer itself.
+        status: The HTTP status.
+        fields: Its headers by name in lower case; they may repeat secrets of the request.
         head: The head of its request.
         capture: The capture of this exchange, or None.
     """
 
-    response: httpx2.Response = field(repr=False)
-    head: OutboundHead = field(repr=False)
-    capture: ExchangeTap | None = field(default=None, repr=False)
+    def __init__(
+        self, came: httpx2.Response | PlainAnswer, head: OutboundHead, capture: ExchangeTap | None = None
+    ) -> None:
+        self._came = came
+        self.head = head
+        self.capture = capture
+        self.fields: dict[str, str] = {}
+        body: object
+        if isinstance(came, PlainAnswer):
+            self.status, pairs, body = came.head.status, came.fields, came.body
+        else:
+            self.status, pairs, body = came.status_code, came.headers.multi_items(), came.extensions.get("body")
+        self._body = body if isinstance(body, AnswerBody) else None
+        for name, value in pairs:
+            self.fields[name] = f"{self.fields[name]}, {value}" if name in self.fields else value
+
+    @cached_property
+    def response(self) -> httpx2.Response:
+        """The answer as the HTTP client has it; made for a body that it has to unpack."""
+        return self._came.response() if isinstance(self._came, PlainAnswer) else self._came
+
+    @property
+    def is_success(self) -> bool:
+        """Whether the status says so."""
+        return 200 <= self.status < 300
 
     @property
     def url(self) -> str:
@@ -365,7 +399,7 @@ class HTTPAnswer:
     def headers(self) -> dict[str, str]:
         """Its headers by lower-case name, without the secrets of the request."""
         redactor = self.redactor
-        return {name.lower(): redactor.redact(text) for name, text in self.response.headers.items()}
+        return {name: redactor.redact(text) for name, text in self.fields.items()}
 
     def broke(self, error: Exception, *, established: bool = False) -> errors.UpstreamConnectionError:
         """The error for the connection of this answer, which failed before or after a part of the answer had come."""
@@ -393,17 +427,16 @@ class HTTPAnswer:
     @property
     def has_come(self) -> bool:
         """Whether the whole body is known to have been read."""
-        body = self.response.extensions.get("body")
-        return isinstance(body, AnswerBody) and body.is_whole
+        return self._body is not None and self._body.is_whole
 
     def next_piece(self) -> Callable[[], Awaitable[bytes | None]]:
         """A function that waits for the next piece of the body, unpacked; it gives None or nothing after the last.
 
         It raises `httpx2.RequestError` where the connection breaks.
         """
-        body = self.response.extensions.get("body")
+        body = self._body
         next_piece: Callable[[], Awaitable[bytes | None]]
-        if isinstance(body, AnswerBody) and self.response.headers.get("content-encoding", "identity") == "identity":
+        if body is not None and self.fields.get("content-encoding", "identity") == "identity":
             next_piece = body.next  # not through three generators of the client
         else:
             pieces = self.response.aiter_bytes()
@@ -437,8 +470,7 @@ class HTTPAnswer:
         """Closes the answer; its connection is kept if the body was read to its end."""
         if self.capture is not None:
             self.capture.cancelled()  # unless it has ended before
-        body = self.response.extensions.get("body")
-        await (body if isinstance(body, AnswerBody) else self.response).aclose()
+        await (self.response if self._body is None else self._body).aclose()
 
 
 _MAX_BODY: Final = 8 * 1024 * 1024
@@ -493,13 +525,12 @@ class _DocumentAsking(Asking):
         key = attempts.key = attempts.renewed or await self._http.credentials.get()
         async with aclosing(await self._http.send(self._request, key)) as answer:
             content = await _bounded(answer, self._request.path)
-        response = answer.response
-        redactor = answer.head.redactor_of_lists if response.is_success else answer.redactor
+        redactor = answer.head.redactor_of_lists if answer.is_success else answer.redactor
         redact = redactor.redact_bytes
         shown = redact(content) if len(content) < _MOST_AT_ONCE else await asyncio.to_thread(redact, content)
-        self.response = FetchResponse(response.status_code, answer.headers, shown)
-        if response.status_code == httpx2.codes.UNAUTHORIZED:
-            raise errors.UpstreamHTTPError(response.status_code)
+        self.response = FetchResponse(answer.status, answer.headers, shown)
+        if answer.status == httpx2.codes.UNAUTHORIZED:
+            raise errors.UpstreamHTTPError(answer.status)
 
 
 async def _bounded(answer: HTTPAnswer, path: str) -> bytes:
@@ -557,7 +588,9 @@ class Connections:
             self._loop = loop
         return self._client
 
-    async def send(self, head: OutboundHead, content: bytes, exchange: ExchangeTap | None) -> httpx2.Response:
+    async def send(
+        self, head: OutboundHead, content: bytes, exchange: ExchangeTap | None
+    ) -> httpx2.Response | PlainAnswer:
         """Sends a request and returns its answer when the head has come.
 
         Where no proxy leads there, the client adds nothing that a request of ours wants but its cookies and its log,
@@ -590,15 +623,17 @@ class Connections:
         steps = () if exchange is None else (exchange.sending, exchange.was_sent)
         asked_plainly = PlainRequest(head.method, place.parsed.raw_path, headers, content, *steps)
         written = None if plain is None else b"%b\r\n%b" % (plain, content)
-        response = await direct.send(place.origin, asked_plainly, client.timeout.connect, written)
-        if "set-cookie" in response.headers:
+        answer = await direct.send(place.origin, asked_plainly, client.timeout.connect, written)
+        if any(name == b"set-cookie" for name, _ in answer.head.fields):
+            response = answer.response()
             response.request = httpx2.Request(head.method, place.parsed)
             client.cookies.extract_cookies(response)
         if _client_logger.isEnabledFor(logging.INFO):
+            response = answer.response()
             status = f"{response.http_version} {response.status_code} {response.reason_phrase}"
             with redacted_log(lambda: head.redactor):
                 _client_logger.info('HTTP Request: %s %s "%s"', head.method, place.parsed, status)
-        return response
+        return answer
 
     async def aclose(self) -> None:
         """Closes the connections that are kept open for the next request."""
@@ -713,12 +748,15 @@ def _steps_of(exchange: ExchangeTap) -> dict[str, Any]:
     return {"trace": take_step}
 
 
-def take_head(exchange: ExchangeTap, response: httpx2.Response) -> None:
+def take_head(exchange: ExchangeTap, came: httpx2.Response | PlainAnswer) -> None:
     """Shows the head of a response, without the headers of a packed body: its reads are kept unpacked."""
-    headers: Iterable[tuple[str, str]] = response.headers.multi_items()
-    if response.headers.get("content-encoding", "identity") != "identity":
-        headers = [(name, value) for name, value in headers if name.lower() not in _OF_PACKED_BODIES]
-    exchange.responded(response.status_code, response.reason_phrase, headers)
+    if isinstance(came, PlainAnswer):
+        status, reason, headers = came.head.status, came.head.reason.decode("ascii", errors="ignore"), came.fields
+    else:
+        status, reason, headers = came.status_code, came.reason_phrase, came.headers.multi_items()
+    if any(name == "content-encoding" and value != "identity" for name, value in headers):
+        headers = [(name, value) for name, value in headers if name not in _OF_PACKED_BODIES]
+    exchange.responded(status, reason, headers)
 
 
 # ---- Proxies ----

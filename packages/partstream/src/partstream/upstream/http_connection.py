@@ -85,11 +85,11 @@ class DirectTransport(httpx2.AsyncBaseTransport):
             request.extensions.get("on_sending"),
             request.extensions.get("on_sent"),
         )
-        return await self.send(origin, asked, request.extensions.get("timeout", {}).get("connect"))
+        return (await self.send(origin, asked, request.extensions.get("timeout", {}).get("connect"))).response()
 
     async def send(
         self, origin: Origin, request: PlainRequest, seconds: float | None, written: bytes | None = None
-    ) -> httpx2.Response:
+    ) -> PlainAnswer:
         """Sends a request to a server and returns its answer when the head has come.
 
         Args:
@@ -227,7 +227,7 @@ class HTTPConnection(asyncio.Protocol):
 
     async def ask(
         self, request: PlainRequest, give_back: Callable[[HTTPConnection], object], written: bytes | None = None
-    ) -> httpx2.Response:
+    ) -> PlainAnswer:
         """Sends a request and returns its answer when the head has come.
 
         Args:
@@ -265,13 +265,7 @@ class HTTPConnection(asyncio.Protocol):
         is_kept = answer.http_version >= b"1.1" and not (
             said and any(option.strip() == b"close" for value in said for option in value.split(b","))
         )
-        stream = AnswerBody(self, read, give_back if is_kept else None)
-        return httpx2.Response(
-            answer.status,
-            headers=answer.headers,
-            stream=stream,
-            extensions={"http_version": b"HTTP/" + answer.http_version, "reason_phrase": answer.reason, "body": stream},
-        )
+        return PlainAnswer(answer, AnswerBody(self, read, give_back if is_kept else None))
 
     async def _head(self, request: PlainRequest, conversation: _Conversation | None) -> tuple[_AnswerHead, bytes]:
         """The head of the answer, and the bytes after it."""
@@ -507,6 +501,39 @@ class AnswerBody(httpx2.AsyncByteStream):
             self._give_back(self._connection)
         else:
             self._connection.abort()
+
+
+class PlainAnswer:
+    """An answer whose head has come, without the client's object for it, which takes longer to make than to read the
+    head.
+
+    Attributes:
+        head: The head.
+        body: The body.
+        fields: The headers in order, with names in lower case.
+    """
+
+    __slots__ = ("body", "fields", "head")
+
+    def __init__(self, head: _AnswerHead, body: AnswerBody) -> None:
+        self.head = head
+        self.body = body
+        try:
+            self.fields = [(name.decode(), value.decode()) for name, value in head.fields]
+        except UnicodeDecodeError:
+            self.fields = [(name.decode(), value.decode("latin-1")) for name, value in head.fields]
+
+    def response(self) -> httpx2.Response:
+        """The same as the client has it."""
+        head = self.head
+        return httpx2.Response(
+            head.status,
+            headers=head.headers,
+            stream=self.body,
+            extensions={
+                "http_version": b"HTTP/" + head.http_version, "reason_phrase": head.reason, "body": self.body,
+            },
+        )  # fmt: skip
 
 
 # ---- Bodies ----

@@ -141,7 +141,7 @@ class Transport:
         deadlines = Deadlines(self._timeouts, now())
         with closing(LimitedWaits(deadlines)) as waits:
             async with aclosing(await self._send(request, key, waits)) as answer:
-                redactor = answer.head.redactor_of_lists if answer.response.is_success else answer.redactor
+                redactor = answer.head.redactor_of_lists if answer.is_success else answer.redactor
                 borders = EventBorders((b"\n\n", b"\r\n\r\n"))  # whole events, because a cut may hide a secret
 
                 async def pieces() -> AsyncGenerator[bytes]:
@@ -161,9 +161,9 @@ class Transport:
                                 return
                     raise failure
 
-                headers = returned_headers(answer.response.headers, answer.redactor)
+                headers = returned_headers(answer.fields, answer.redactor)
                 async with aclosing(pieces()) as passing:
-                    yield KeptReply(answer.response.status_code, headers, passing)
+                    yield KeptReply(answer.status, headers, passing)
 
     async def _request(self, exchange: UpstreamRequest) -> OutboundHTTPRequest:
         asked, content = exchange.request, exchange.content
@@ -268,7 +268,7 @@ class Transport:
         is_document = form is AnswerForm.DOCUMENT
         if isinstance(reader, LookingReader):
             fits = is_document is not exchange.is_stream
-            reader.responded(answer.response.status_code, answer.response.headers, answer.redactor, fits=fits)
+            reader.responded(answer.status, answer.fields, answer.redactor, fits=fits)
         return is_document
 
     async def _send(
@@ -547,9 +547,9 @@ class AnswerForm(Enum):
 
 def form_of(answer: HTTPAnswer, exchange: UpstreamRequest) -> AnswerForm:
     """The kind of an answer's body, according to its head."""
-    if not answer.response.is_success:
+    if not answer.is_success:
         return AnswerForm.REFUSAL
-    content_type = str(answer.response.headers.get("content-type", ""))
+    content_type = answer.fields.get("content-type", "")
     if content_type == exchange.accept and exchange.is_stream:  # as nearly always
         return AnswerForm.STREAM
     content_type = bare_media_type(content_type)
@@ -564,10 +564,9 @@ async def refusal(answer: HTTPAnswer, exchange: UpstreamRequest) -> UpstreamErro
     redactor = answer.redactor
     body = redactor.redact_bytes(await _start_of_body(answer))
     error = _error_in(answer, exchange, redactor, body)
-    response, is_json = answer.response, bare_media_type(answer.response.headers.get("content-type", "")) == _JSON
-    if exchange.passage is not None and response.status_code >= 400 and is_json and not is_about_the_key(error):
-        headers = returned_headers(response.headers, redactor)
-        exchange.passage.refused(error, RawRefusal(response.status_code, headers, body))
+    is_json = bare_media_type(answer.fields.get("content-type", "")) == _JSON
+    if exchange.passage is not None and answer.status >= 400 and is_json and not is_about_the_key(error):
+        exchange.passage.refused(error, RawRefusal(answer.status, returned_headers(answer.fields, redactor), body))
     return error
 
 
@@ -614,9 +613,8 @@ async def _read_document(
 
 def _error_in(answer: HTTPAnswer, exchange: UpstreamRequest, redactor: Redactor, body: bytes) -> UpstreamError:
     """The error in a redacted body; redacted again, because its fields are decoded now."""
-    response = answer.response
-    error = http_error(response.status_code, answer.headers, body, datetime.now(UTC), exchange.errors)
-    if not response.is_success or error.provider_message is not None:
+    error = http_error(answer.status, answer.headers, body, datetime.now(UTC), exchange.errors)
+    if not answer.is_success or error.provider_message is not None:
         return redacted_error(error, redactor)
     expected = exchange.protocol.accept
     other = content_type_error(answer.headers, body, wanted="answer of a model", expected=expected)
@@ -633,7 +631,7 @@ async def _start_of_body(answer: HTTPAnswer) -> bytes:
                 body += chunk[: _MAX_ERROR_BODY - len(body)]
     except (TimeoutError, httpx2.RequestError) as error:
         answer.cut(error)
-        status = answer.response.status_code
+        status = answer.status
         _logger.info("the body of HTTP %d did not come whole: %s", status, type(error).__name__)
     return bytes(body)
 
