@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import pytest
 
 from partstream.server.replies import BufferedReplySink, Head
 
@@ -24,6 +26,11 @@ class Socket:
     async def deliver(self, head: Head | None, data: bytes, last: bool) -> None:
         await self.gate.wait()
         self.came.append(("head" if head else "last" if last else "sent", data))
+
+    def begin(self, _head: Head, data: bytes) -> bool:
+        if self.takes:
+            self.came.append(("begun", data))
+        return self.takes
 
     def write(self, data: bytes) -> bool:
         if self.takes:
@@ -128,3 +135,52 @@ def test_nothing_is_written_for_a_client_that_has_left():
         return socket.came
 
     assert asyncio.run(run()) == [("head", b"")]
+
+
+async def _one(buffered: BufferedReplySink) -> None:
+    buffered.send(b"a")
+
+
+async def _two(buffered: BufferedReplySink) -> None:
+    buffered.send(b"a")
+    buffered.send(b"b")
+
+
+async def _two_with_a_drain(buffered: BufferedReplySink) -> None:
+    buffered.send(b"a")
+    await buffered.drain()
+    buffered.send(b"b")
+
+
+async def _turns_alone(_buffered: BufferedReplySink) -> None:
+    await _turns()
+
+
+BEGINNINGS: dict[str, tuple[Any, bool, list[tuple[str, bytes]]]] = {
+    "bytes at once": (_one, True, [("begun", b"a"), ("last", b"end")]),
+    "what comes in the same turn follows together": (_two, True, [("begun", b"a"), ("last", b"bend")]),
+    "a provider that drains": (_two_with_a_drain, True, [("begun", b"a"), ("written", b"b"), ("last", b"end")]),
+    "a head alone": (_turns_alone, True, [("head", b""), ("last", b"end")]),
+    "a server that does not take it": (_one, False, [("head", b"aend")]),
+}
+
+
+@pytest.mark.parametrize(("act", "takes", "came"), BEGINNINGS.values(), ids=BEGINNINGS)
+def test_the_head_goes_with_the_first_bytes_where_they_are_reported(
+    act: Any, takes: bool, came: list[tuple[str, bytes]]
+) -> None:
+    async def run() -> list[tuple[str, bytes]]:
+        socket = Socket(takes=takes)
+        buffered = BufferedReplySink(socket.deliver, 100, 1_000, socket.write, socket.begin)
+        pump = asyncio.create_task(buffered.pump())
+        await _turns()
+        buffered.start(HEAD)
+        await act(buffered)
+        assert bool(socket.came) is (takes or act is _turns_alone)
+        buffered.end(b"end")
+        async with asyncio.timeout(10):
+            await pump
+        assert buffered.bytes == sum(len(data) for _, data in socket.came)
+        return socket.came
+
+    assert asyncio.run(run()) == came

@@ -3,6 +3,7 @@
 import asyncio
 import socket
 from contextlib import asynccontextmanager
+from types import SimpleNamespace
 
 import pytest
 from websockets.asyncio.client import connect
@@ -16,7 +17,7 @@ from partstream.server.listening import (
     is_loopback_address,
     listening_sockets,
 )
-from partstream.server.uvicorn_server import HttpServer, StoppedAtOnceError
+from partstream.server.uvicorn_server import HttpServer, StoppedAtOnceError, _DirectReply
 from rows import one_test_for
 from serving.providers import Driven, silent
 from serving.served import served
@@ -435,3 +436,39 @@ def test_a_client_that_leaves_cancels_the_answer_that_runs_whatever_waits_behind
     asyncio.run(run())
     assert provider.events == ["begun", "cancelled", "returned"]
     assert application.open_answers == 0
+
+
+HEADS: dict[str, tuple[int, list[tuple[bytes, bytes]], bytes]] = {
+    "a stream": (
+        200, [(b"content-type", b"text/plain")],
+        b"HTTP/1.1 200 OK\r\ndate: now\r\ncontent-type: text/plain\r\ntransfer-encoding: chunked\r\n\r\n2\r\nHi\r\n",
+    ),
+    "a document": (
+        404, [(b"content-length", b"2")],
+        b"HTTP/1.1 404 Not Found\r\ndate: now\r\ncontent-length: 2\r\n\r\nHi",
+    ),
+    "a status without a body": (204, [], b""),
+    "the end of the connection": (200, [(b"connection", b"close")], b""),
+    "a header in a value": (200, [(b"x", b"a\r\nevil: 1")], b""),
+    "a line feed": (200, [(b"x", b"a\nb")], b""),
+    "a carriage return": (200, [(b"x", b"a\rb")], b""),
+    "a header in a name": (200, [(b"x: y\r\nevil", b"1")], b""),
+    "a zero": (200, [(b"x", b"a\0b")], b""),
+    "an escape": (200, [(b"x", b"a\x1bb")], b""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("status", "headers", "written"), HEADS.values(), ids=HEADS)
+def test_a_head_is_written_at_once_or_left_to_asgi_which_judges_it(status, headers, written):
+    came: list[bytes] = []
+    cycle = SimpleNamespace(
+        flow=SimpleNamespace(write_paused=False),
+        transport=SimpleNamespace(write=came.append),
+        default_headers=[(b"date", b"now")],
+        disconnected=False,
+        response_started=False,
+        keep_alive=True,
+    )
+    assert _DirectReply(cycle).begin(status, headers, b"Hi") is bool(written)
+    assert b"".join(came) == written
+    assert cycle.response_started is bool(written)

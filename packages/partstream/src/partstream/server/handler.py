@@ -644,23 +644,39 @@ class RequestHandler:
         return self._begin(head, data, last)
 
     async def _begin(self, head: replies.Head, data: bytes, last: bool) -> None:
+        if not (data and self._begin_at_once(head, data)):
+            await self._start(head.status, self._fields_of(head))
+            if data or last:
+                await self._send({"type": "http.response.body", "body": data, "more_body": not last})
+        elif last:
+            await self._send({"type": "http.response.body", "body": b""})
+
+    def _begin_at_once(self, head: replies.Head, data: bytes) -> bool:
+        """Writes the head of a reply and its first bytes, where the server can do so without a turn of the event
+        loop."""
         direct = self._request.direct
-        if direct is not None and data:
-            direct.join_head()
+        if direct is None or self._is_head_sent:
+            return False
+        self._is_head_sent = direct.begin(head.status, self._encoded(self._fields_of(head)), data)
+        return self._is_head_sent
+
+    def _fields_of(self, head: replies.Head) -> tuple[tuple[str, str], ...]:
         dropped = (header for one in (self._dropped, self._unsaid) if one is not None for header in one.headers)
         upstream = ((UPSTREAM_HEADER, self._upstream),) if self._upstream else ()
-        await self._start(head.status, (*head.headers, *upstream, *dropped))
-        if data or last:
-            await self._send({"type": "http.response.body", "body": data, "more_body": not last})
+        return (*head.headers, *upstream, *dropped)
 
-    async def _start(self, status: int, headers: tuple[tuple[str, str], ...]) -> None:
-        self._is_head_sent = True
+    def _encoded(self, headers: tuple[tuple[str, str], ...]) -> list[tuple[bytes, bytes]]:
+        """The headers of a reply, with those of all replies, as ASGI takes them."""
         said = (*headers, *self._origin_headers, *self._state.reply_headers(self._request.request_id))
         if self._state.is_draining and requests.CLOSE not in said:
             said = (*said, requests.CLOSE)
         if not self._request.has_connection:
             said = tuple(one for one in said if one != requests.CLOSE)
-        await self._send({"type": "http.response.start", "status": status, "headers": requests.encoded_headers(said)})
+        return requests.encoded_headers(said)
+
+    async def _start(self, status: int, headers: tuple[tuple[str, str], ...]) -> None:
+        self._is_head_sent = True
+        await self._send({"type": "http.response.start", "status": status, "headers": self._encoded(headers)})
 
     async def _reply(self, status: int, body: bytes, *headers: tuple[str, str]) -> None:
         await self._start(status, (*replies.json_headers(body), *headers))
@@ -863,7 +879,10 @@ class RequestHandler:
         asked, model, endpoint, settings = case.admitted, case.model, self.endpoint, self._settings
         state, request_id, direct = self._state, self._request.request_id, self._request.direct
         self._buffered = replies.BufferedReplySink(
-            self.deliver, settings.buffer_bytes, settings.backlog_bytes, None if direct is None else direct.write
+            self.deliver,
+            settings.buffer_bytes,
+            settings.backlog_bytes,
+            *(() if direct is None else (direct.write, self._begin_at_once)),
         )
         sink: replies.ReplySink = self._buffered
         self._served_state = state.remembering(endpoint)

@@ -581,6 +581,7 @@ class BufferedReplySink:
         buffer_bytes: How many bytes wait before :meth:`drain` waits.
         backlog_bytes: The most bytes that wait.
         write: Writes bytes after the head at once, or returns False where only `deliver` can; None for none.
+        begin: Writes the head with the first bytes at once, or returns False where only `deliver` can; None for none.
 
     Attributes:
         head: The head, once it is set.
@@ -596,6 +597,7 @@ class BufferedReplySink:
         buffer_bytes: int,
         backlog_bytes: int,
         write: Callable[[bytes], bool] | None = None,
+        begin: Callable[[Head, bytes], bool] | None = None,
     ) -> None:
         self.head: Head | None = None
         self.is_closed = False
@@ -606,6 +608,7 @@ class BufferedReplySink:
         self._pieces: list[bytes] = []
         self._size = 0
         self._write = write
+        self._begin = begin
         self._direct: Callable[[bytes], bool] | None = None  # `write` while nothing waits and the head is sent
         self._direct_writes = 0  # since the last drain
         self._ended = False
@@ -618,7 +621,14 @@ class BufferedReplySink:
     def start(self, head: Head) -> None:
         """Sets the head. It goes with the first bytes, or with the turn of the event loop that ends without any."""
         self.head = head
-        self._wake_up()
+        if self._begin is None:
+            self._wake_up()
+        else:
+            self._loop.call_soon(self._send_head)
+
+    def _send_head(self) -> None:
+        if not self._is_head_sent:
+            self._wake_up()
 
     def send(self, data: bytes, /) -> None:
         """Takes the next bytes; ignores them once the client has left.
@@ -637,6 +647,14 @@ class BufferedReplySink:
         if self.is_closed:
             return
         size = self._size
+        if not self._is_head_sent and self._begin is not None and self.head is not None and not size:
+            # What follows in this turn of the event loop goes together with the next turn.
+            begin, self._begin = self._begin, None
+            if begin(self.head, data):
+                self._is_head_sent = True
+                self.sent_at = self._loop.time()
+                self.bytes += len(data)
+                return
         if size > self._backlog_bytes:
             raise ClientTooSlowError(size, self._backlog_bytes)
         self._pieces.append(data)
@@ -683,6 +701,8 @@ class BufferedReplySink:
             await waiter
         elif not self._is_head_sent:
             await asyncio.sleep(0)  # a provider that never waits must not hold back its first part
+        elif not (self._size or self._ended or self.is_closed):
+            self._direct = self._write
 
     async def pump(self) -> None:
         """Sends what is written, until the end is sent or the client has left."""

@@ -64,8 +64,9 @@ class DirectReply(ABC):
         """Writes bytes of a stream whose head is sent; False where only ASGI's `send` can do it."""
 
     @abstractmethod
-    def join_head(self) -> None:
-        """Has the head that is sent next wait for the bytes after it, which follow at once."""
+    def begin(self, status: int, headers: Sequence[tuple[bytes, bytes]], data: bytes, /) -> bool:
+        """Writes the head of a reply and the first bytes of its body at once; False where only ASGI's `send` can do
+        it."""
 
     @abstractmethod
     def on_left(self, notice: Callable[[], object]) -> None:

@@ -234,6 +234,11 @@ _SENTENCES: Final = {
 """The reply to a client whose request never reaches the application, by status."""
 
 
+_WITHOUT_BODY: Final = frozenset({204, 304})
+_CONTROLS: Final = bytes((*range(9), 11, 12, *range(14, 32), 127))
+"""The control characters of ASCII but the tab and the line end."""
+
+
 class _RefusedHeadError(Exception):
     """Ends the parsing of a head."""
 
@@ -299,32 +304,33 @@ class _DirectReply(DirectReply):
         self._write(b"%x\r\n%b\r\n" % (len(data), data))
         return True
 
-    def join_head(self) -> None:
-        self._cycle.transport = _JoinedHead(self._cycle)  # type: ignore[assignment] # a reply only writes and closes
+    def begin(self, status: int, headers: Sequence[tuple[bytes, bytes]], data: bytes, /) -> bool:
+        cycle = self._cycle
+        fields = dict(headers)
+        if self._flow.write_paused or cycle.disconnected or cycle.response_started or not cycle.keep_alive:
+            return False
+        if b"connection" in fields or status in _WITHOUT_BODY:
+            return False
+        lines = [STATUS_LINE[status], *(b"%b: %b\r\n" % header for header in (*cycle.default_headers, *headers))]
+        size = fields.get(b"content-length")
+        if size is None:
+            lines.append(b"transfer-encoding: chunked\r\n")
+        head = b"".join(lines)
+        # A line for each header, and no sign that acts on who reads it.
+        if not head.count(b"\r\n") == head.count(b"\n") == head.count(b"\r") == len(lines):
+            return False
+        if len(head.translate(None, _CONTROLS)) != len(head):
+            return False
+        cycle.response_started, cycle.waiting_for_100_continue = True, False
+        cycle.chunked_encoding = size is None
+        cycle.expected_content_length = 0 if size is None else int(size) - len(data)
+        self._write(b"%b\r\n%b" % (head, b"%x\r\n%b\r\n" % (len(data), data) if size is None else data))
+        return True
 
     def on_left(self, notice: Callable[[], object]) -> None:
         self.notices.append(notice)
         if self._cycle.disconnected:
             notice()
-
-
-class _JoinedHead:
-    """In place of a transport, keeps the first write, and gives it to the transport with the second one."""
-
-    def __init__(self, cycle: RequestResponseCycle) -> None:
-        self._cycle = cycle
-        self._transport = cycle.transport
-        self._head: bytes | None = None
-
-    def write(self, data: bytes) -> None:
-        if self._head is None:
-            self._head = data
-        else:
-            self._cycle.transport = self._transport
-            self._transport.write(self._head + data)
-
-    def close(self) -> None:
-        self._transport.close()
 
 
 def _without_chunks(cycle: RequestResponseCycle, app: ASGI3Application) -> ASGI3Application:
