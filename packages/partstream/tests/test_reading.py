@@ -14,6 +14,7 @@ from partstream import (
     InvalidArgumentError,
     ProtocolName,
     StreamOptions,
+    StreamReader,
     TextPart,
     ThinkingMode,
     ToolCallPart,
@@ -171,3 +172,16 @@ def test_every_function_of_the_library_gives_the_call_ids_of_the_server() -> Non
     }
     ids = {name: [one.call_id for one in parts if isinstance(one, ToolCallPart)] for name, parts in read.items()}
     assert ids == {name: ["call_1"] for name in read}
+
+
+def test_texts_that_came_at_once_are_one_part_where_the_reader_joins_them():
+    def read(*, joins: bool) -> list[Any]:
+        reader = StreamReader("openresponses")
+        reader.joins_texts = joins
+        events = [created(), *(delta(word) for word in ("a", "b", "c", "d")), {"type": "response.odd"}, delta("e")]
+        return reader.feed(b"".join(sse(events)))
+
+    one, many = read(joins=True), read(joins=False)
+    assert [part.value for part in many if isinstance(part, TextPart)] == ["a", "b", "c", "d", "e"]
+    assert [part.value for part in one if isinstance(part, TextPart)] == ["a", "bcd", "e"]
+    assert [part for part in one if isinstance(part, Unmapped)] == [part for part in many if isinstance(part, Unmapped)]

@@ -13,17 +13,18 @@ import pytest
 from partstream.conversation.preparation import RequestSettings, SystemAs
 from partstream.conversation.provider_state import encode_state
 from partstream.errors import UpstreamFailureError
-from partstream.lm.outputs import ErrorMode, Finish, Outcome, StreamOptions, ThinkingMode
+from partstream.lm.outputs import ErrorMode, Finish, Outcome, StreamOptions, ThinkingMode, Unmapped
 from partstream.lm.parts import TextPart, UnifiedFinishReason
 from partstream.lm.provider import LanguageModelChatProvider
 from partstream.protocols.protocol import PROTOCOLS
+from partstream.protocols.reader import StreamReader
 from partstream.runtime.translation import read_answer, read_document
 from partstream.server.application import app
 from partstream.server.dropped import DROPPED_HEADER
 from partstream.server.settings import Admitted, AnswerRequest, EndedAnswer, HeldText, ServingSettings, StopAnswer
 from partstream.upstream.configuration import fingerprint_of
 from partstream.upstream.endpoint import Secret
-from partstream.upstream.forwarding import SEALING_HEADER
+from partstream.upstream.forwarding import SEALING_HEADER, LookingReader
 from partstream.upstream.provider import GatewayProvider
 from partstream_devtools.capturing.bundling import bundle_of, snapshot_of
 from partstream_devtools.capturing.last_answers import LastAnswers
@@ -41,7 +42,7 @@ both_forms = pytest.mark.parametrize("stream", [True, False], ids=["stream", "do
 
 @dataclass
 class Keeper:
-    """An admission that lets all pass: with a limit of output, or up to a number of parts."""
+    """An admission that lets all pass: with a limit of output, or up to a number of words."""
 
     most: int | None = None
     limit: int | None = None
@@ -72,7 +73,8 @@ class Keeper:
         return None if self.most is None else self.look
 
     def look(self, part: Any) -> StopAnswer | None:
-        self.seen += not isinstance(part, HeldText)
+        if not isinstance(part, HeldText):
+            self.seen += max(getattr(part, "value", "").count("Hello"), 1)  # texts that came at once are one part
         assert self.most is not None
         return StopAnswer("budget_spent") if self.seen >= self.most else None
 
@@ -1111,3 +1113,32 @@ def test_an_array_that_stops_early_is_an_array_still(how: str) -> None:
             assert "error" in last if how == "broken" else last["candidates"][0]["finishReason"] == "MAX_TOKENS"
 
     run(test())
+
+
+class Way:
+    """The way of an answer's bytes, which notes what passes, and when it is let go."""
+
+    has_begun = False
+
+    def __init__(self) -> None:
+        self.came: list[bytes] = []
+
+    def data(self, data: bytes) -> None:
+        self.came.append(data)
+
+    def commit(self) -> None:
+        self.has_begun = True
+        self.came.append(b"begun")
+
+
+@every_vendor
+def test_the_first_part_goes_on_before_what_came_with_it_is_read(vendor: Vendor) -> None:
+    reader, way = StreamReader(vendor.name), Way()
+    reader.joins_texts = True
+    each = [*map(StreamReader(vendor.name).feed, vendor.events)]
+    place = next(at for at, outputs in enumerate(each, 1) if any(not isinstance(one, Unmapped) for one in outputs))
+    framing = PROTOCOLS[vendor.name].framings[0]
+    LookingReader(reader, way, framing.event_ends).feed(b"".join(vendor.events))
+    first = way.came.index(b"begun")
+    assert b"".join(way.came[:first]) == b"".join(vendor.events[:place])
+    assert b"".join(way.came[first + 1 :]) == b"".join(vendor.events[place:])

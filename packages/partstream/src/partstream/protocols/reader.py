@@ -77,6 +77,7 @@ class StreamReader:
         ending: Whether the wire has said that the end is near: what still comes, comes at once.
         held: How many characters of the answer gave no part when they came: of arguments, of signatures, of events that
             are not known.
+        joins_texts: Whether texts that came at once are one part.
 
     Example:
         >>> from partstream import StreamReader
@@ -105,6 +106,7 @@ class StreamReader:
         self._options = options
         self._closed = False
         self._ended = False
+        self.joins_texts = False
         row = PROTOCOLS[name] if isinstance(name, str) else name
         if not isinstance(row, Protocol):
             refuse("protocol", row, "a name of PROTOCOLS, or a Protocol")
@@ -280,22 +282,28 @@ class StreamReader:
             break
         return outputs
 
-    def _read(self, events: Iterable[ServerSentEvent]) -> list[StreamOutput]:
+    def _read(self, events: Iterable[ServerSentEvent]) -> list[StreamOutput]:  # noqa: C901 - in order
         outputs: list[StreamOutput] = []
         if self._closed:
             if self._ended:
                 raise AdapterUsageError("fed after the stream was ended")
             return outputs
         read, usual_name, emit = self._fast_path
+        texts: list[str] = []
         for name, data in events:
             try:
                 if read is not None and name == usual_name and (text := read(data)):
+                    self._unused = 0
+                    if self.joins_texts:
+                        texts.append(text)
+                        continue
                     before = len(outputs)
                     emit(text, outputs)
-                    self._unused = 0
                     if len(outputs) == before:
                         self.held += len(text)
                     continue
+                if texts:
+                    self._emit(emit, texts, outputs)
                 goes_on = self._read_event(name, data, outputs)
             except AnswerTooLargeError as error:
                 return outputs + self._unreadable(error)
@@ -306,10 +314,24 @@ class StreamReader:
             if not goes_on:
                 return outputs
             read, usual_name, emit = self._fast_path
+        if texts:
+            try:
+                self._emit(emit, texts, outputs)
+            except AnswerTooLargeError as error:
+                return outputs + self._unreadable(error)
         if self._decoder.error is not None:
             outputs += self._unreadable(self._decoder.error)
             self._count_halves(outputs)
         return outputs
+
+    def _emit(self, emit: EmitText, texts: list[str], outputs: list[StreamOutput]) -> None:
+        """Emits texts of the fast path as one, and forgets them."""
+        text = "".join(texts)
+        texts.clear()
+        before = len(outputs)
+        emit(text, outputs)
+        if len(outputs) == before:
+            self.held += len(text)
 
     def _read_event(self, name: bytes, data: bytes, outputs: list[StreamOutput]) -> bool:
         """Reads one event on the slow path, and learns it if it is a delta; tells whether reading goes on."""

@@ -20,7 +20,7 @@ before the first part of the answer, so that another attempt may follow until th
 from __future__ import annotations
 import re
 from base64 import b64decode, b64encode
-from collections.abc import AsyncIterator, Callable, Container, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Container, Iterable, Mapping, Sequence
 from enum import Enum
 from functools import cache
 from operator import attrgetter
@@ -33,7 +33,7 @@ from partstream.codec.sse import DEFAULT_MAX_EVENT_SIZE
 from partstream.conversation.preparation import RequestSettings
 from partstream.conversation.provider_state import ORIGIN, PLACE, STATE_MARK, open_state
 from partstream.errors import EventTooLargeError, LanguageModelError
-from partstream.lm.outputs import ErrorMode, Finish, Outcome, StreamOptions, StreamOutput
+from partstream.lm.outputs import ErrorMode, Finish, Outcome, StreamOptions, StreamOutput, Unmapped
 from partstream.protocols.serve import MODEL, WireRequest, path_for_model
 
 if TYPE_CHECKING:
@@ -463,11 +463,25 @@ class LookingReader:
             self._passage.leave()
 
     def feed(self, data: bytes) -> list[StreamOutput]:
-        """Passes bytes on, and reads them.
+        """Passes bytes on, and reads them. Until the answer begins, it is read event by event: the first word does not
+        wait for what came with it.
 
         Raises:
             EventTooLargeError: An event without an end.
         """
+        if self._passage.has_begun or not self._ends:
+            return self._feed(data)
+        outputs: list[StreamOutput] = []
+        at = 0
+        for end in _ends_of(self._ends).finditer(data):
+            outputs += self._feed(data[at : end.end()])
+            at = end.end()
+            if says_something(outputs):
+                self._passage.commit()
+                break
+        return outputs + self._feed(data[at:]) if at < len(data) else outputs
+
+    def _feed(self, data: bytes) -> list[StreamOutput]:
         outputs: list[StreamOutput] = []
         reader, borders = self._reader, self._borders
         if self._last is None:
@@ -540,10 +554,18 @@ def _ends_of(event_ends: tuple[bytes, ...]) -> re.Pattern[bytes]:
     return re.compile(b"|".join(re.escape(end[-1:]) + b"(?<=%b)" % re.escape(end) for end in event_ends))
 
 
+_GOOD: Final = frozenset({Outcome.COMPLETED, Outcome.INCOMPLETE})
+
+
+def says_something(outputs: Iterable[StreamOutput]) -> bool:
+    """Whether outputs hold a part, or an end that is no failure: an HTTP status may still say a failure."""
+    return any(one.outcome in _GOOD if isinstance(one, Finish) else not isinstance(one, Unmapped) for one in outputs)
+
+
 def _is_good(outputs: Sequence[StreamOutput], *, default: bool = False) -> bool:
     """Whether outputs end with the end of an answer that did not fail; `default` where they do not end it."""
     last = outputs[-1] if outputs else None
-    return last.outcome in {Outcome.COMPLETED, Outcome.INCOMPLETE} if isinstance(last, Finish) else default
+    return last.outcome in _GOOD if isinstance(last, Finish) else default
 
 
 class EventBorders:

@@ -57,7 +57,7 @@ from partstream.tokens import CountSource, TokenCount
 from partstream.tokens.accounting import LIMIT_SECONDS, RequestEstimate, TokenAccounting, size_of_message, size_of_tools
 from partstream.upstream.attempts import MOST_PAUSES, Attempts, Sending
 from partstream.upstream.context import in_thread, report_dropped
-from partstream.upstream.forwarding import Obstacle, PassingProgress, obstacle_at
+from partstream.upstream.forwarding import Obstacle, PassingProgress, obstacle_at, says_something
 from partstream.upstream.http import DocumentFetcher, OutboundHTTPRequest, UpstreamHTTP
 from partstream.upstream.http_errors import advise_on_key
 from partstream.upstream.linked_files import LinkedFiles
@@ -324,7 +324,7 @@ class ModelRequest:
     def _take(self, outputs: list[StreamOutput]) -> Awaitable[object] | None:
         """Reports the outputs of one read; gives what has to be awaited before the next read."""
         question, passage = self._question, self._passage
-        if passage is not None and not passage.has_begun and _says_something(outputs):
+        if passage is not None and not passage.has_begun and says_something(outputs):
             passage.commit()
         for output in outputs:
             if question.token.is_cancellation_requested:
@@ -469,16 +469,6 @@ class ForwardedRequest(ModelRequest):
             hides=raw.hides(asked),
         )
         return exchange, AttemptReport(self._question, None, self._tokens, sender.configuration.stream.call_id_prefix)
-
-
-def _says_something(outputs: Iterable[StreamOutput]) -> bool:
-    """Whether outputs hold a part, or an end that is no failure: an HTTP status may still say a failure."""
-    return any(
-        one.outcome in {Outcome.COMPLETED, Outcome.INCOMPLETE}
-        if isinstance(one, Finish)
-        else not isinstance(one, Unmapped)
-        for one in outputs
-    )
 
 
 # ---- The report to the host ----

@@ -381,6 +381,7 @@ class UpstreamRequest:
         reader = self._make_reader(tap)
         if self.passage is None:
             return reader
+        reader.joins_texts = True  # who looks on needs no more parts than reads
         event_ends = () if self.accept == _JSON else self.protocol.framings[0].event_ends
         return LookingReader(reader, self.passage, event_ends, self.hides)
 
