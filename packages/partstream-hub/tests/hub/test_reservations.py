@@ -9,7 +9,7 @@ from partstream_hub.amounts import Need
 from partstream_hub.directory import BudgetRule, BudgetUnit, Owner, OwnerKind, Period
 from partstream_hub.store.rows import Batch, Drop, Extend, Granted, Refused, Reserve, Settle
 from partstream_hub.store.store import HubStore
-from partstream_hub.store.values import Charge, Window
+from partstream_hub.store.values import Charge, Transaction, Window
 
 RULE = BudgetRule(Owner(OwnerKind.TEAM, "core"), BudgetUnit.MONEY, Period.TOTAL, 1_000)
 OTHER = replace(RULE, owner=Owner(OwnerKind.PERSON, "ana"))
@@ -161,3 +161,27 @@ def test_a_charge_that_cannot_be_keeps_no_row_out_of_the_ledger(hub_store: HubSt
         (0.0, None, None)
     ]
     assert books(hub_store) == (7, 0)
+
+
+def test_a_batch_is_carried_out_at_once_where_nobody_writes_and_else_nothing_happens(
+    hub_database: HubDatabase, hub_store: HubStore, window: int
+) -> None:
+    batch = Batch([], reserves=[Reserve(row("a1"), [Need(RULE, 600, 600)])], windows={RULE.id: window})
+    if hub_database.kind == "postgres":
+        assert hub_store.carry_out_at_once("w1", batch) is None
+        assert books(hub_store) == (0, 0)
+        return
+    other = hub_database.engine()
+
+    def while_another_writes(_work: Transaction) -> None:
+        assert hub_store.carry_out_at_once("w1", batch) is None
+
+    other.run(while_another_writes)
+    assert books(hub_store) == (0, 0)
+    assert hub_store.carry_out_at_once("w1", replace(batch, windows={})) is None  # its window is not known
+    assert hub_store.carry_out_at_once("w1", replace(batch, windows={RULE.id: window + 1})) is None  # nor is there one
+    assert books(hub_store) == (0, 0)
+    result = hub_store.carry_out_at_once("w1", batch)
+    assert result is not None
+    assert result.reserved == [Granted({RULE.id: window}, {RULE.id: 600})]
+    assert books(hub_store) == (0, 600)

@@ -31,6 +31,8 @@ Result = TypeVar("Result")
 
 _BUSY_SECONDS: Final = 5.0
 _RETRY_AFTER: Final = 1.0
+_LOG_PAGES: Final = 1000
+"""The pages of the log with which a transaction copies it into the file, as SQLite has it by default."""
 _MOST_PLACES: Final = 10_000
 _UNREACHABLE: Final = frozenset(
     {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_PROTOCOL}
@@ -77,6 +79,25 @@ class SqliteEngine:
                 return self._run(action, access)
             except (sqlite3.Error, OSError) as error:
                 raise self._explained(error) from error
+
+    def run_at_once(self, action: Callable[[Transaction], Result]) -> Result | None:
+        """Runs an action, unless another thread or process writes now. The log is not copied into the file meanwhile,
+        which would wait for the disk: a heartbeat does that."""
+        connection = self._connection
+        if connection is None or not self._lock.acquire(blocking=False):
+            return None
+        try:
+            connection.execute("PRAGMA busy_timeout = 0")
+            connection.execute("PRAGMA wal_autocheckpoint = 0")
+            try:
+                return self._run(action, Access.WRITE)
+            finally:
+                connection.execute(f"PRAGMA busy_timeout = {_BUSY_SECONDS * 1000:.0f}")
+                connection.execute(f"PRAGMA wal_autocheckpoint = {_LOG_PAGES}")
+        except (sqlite3.Error, OSError):
+            return None
+        finally:
+            self._lock.release()
 
     def run_alone(self, action: Callable[[Transaction], Result]) -> Result:
         """Like :meth:`run`: there is one writer at a time anyhow."""

@@ -138,6 +138,9 @@ class PostgresEngine:
                     self._rests_until = 0.0
             raise AssertionError  # the last attempt returns or raises
 
+    def run_at_once(self, _action: Callable[[Transaction], Result]) -> None:
+        """Does nothing: a server has to be waited for."""
+
     def run_alone(self, action: Callable[[Transaction], Result]) -> Result:
         """Like :meth:`run`, under a lock of the database that other processes wait for."""
 

@@ -355,6 +355,11 @@ class Engine(Protocol):
         """
         ...
 
+    def run_at_once(self, action: Callable[[Transaction], Result]) -> Result | None:
+        """Like :meth:`run`, where nothing and nobody has to be waited for; None elsewhere, or where it fails: then
+        nothing has happened."""
+        ...
+
     def run_alone(self, action: Callable[[Transaction], Result]) -> Result:
         """Like :meth:`run`, while no other process does so: for the making of tables."""
         ...

@@ -282,7 +282,7 @@ class StreamReader:
             break
         return outputs
 
-    def _read(self, events: Iterable[ServerSentEvent]) -> list[StreamOutput]:  # noqa: C901 - in order
+    def _read(self, events: Iterable[ServerSentEvent]) -> list[StreamOutput]:  # noqa: C901, PLR0912 - in order
         outputs: list[StreamOutput] = []
         if self._closed:
             if self._ended:
