@@ -11,7 +11,9 @@ A window of a budget has a `limit`, what is `spent`, and what is `reserved` for 
 So nothing is known of money but what the database says, and any number of workers on any number of machines share it.
 Each worker has one thread that uses the database. It takes all waiting work into one transaction: what has ended, then
 what runs, then what begins. An answer waits for the transaction of its reservation alone. What has ended wakes nobody:
-it goes with the next transaction, or after `batch_seconds`. An answer without a budget waits for nothing.
+it goes with the next transaction, or after `batch_seconds`. An answer without a budget waits for nothing. Where the
+database is a file that nobody writes at the moment, a short transaction is carried out on the event loop, because to
+wake the thread takes longer (docs/decisions/0024-the-hubs-database.md).
 
 What can go wrong:
 
@@ -452,7 +454,9 @@ class HubWorker:
         began = time.monotonic()
         if not self._is_migrated or not batch.reserves or began < self._at_once_from or len(batch.ended) > _FEW_ENDED:
             return None
-        result = self._store.carry_out_at_once(self.name, batch)
+        result: BatchResult | None = None
+        with suppress(Exception):  # the thread repeats what failed, and logs why
+            result = self._store.carry_out_at_once(self.name, batch)
         now = time.monotonic()
         took = now - began
         self._at_once_from = now + took * (1 if took < _SHORT_SECONDS else _PAUSES_AFTER_A_SLOW_ONE)
