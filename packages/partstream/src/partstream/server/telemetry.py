@@ -11,21 +11,22 @@ histogram with labels takes 1.4 us). No record holds a word of a prompt or a res
 * The ledger is the file that `partstream usage` shows. The event loop never waits for it: responses wait in a bounded
   queue, and a thread writes all that wait in one transaction. Rows are only added; the oldest go when the table is full
   or they are older than :data:`MOST_DAYS` days.
-* Metrics have Prometheus' text form, for `GET /metrics`. Their package `prometheus_client`, of the extra `serve`, is
-  imported when somebody asks for the first time. Each server has a registry of its own, so that several in one process
-  do not add up.
+* Metrics have Prometheus' text form, for `GET /metrics`. Its package `prometheus_client`, of the extra `serve`, writes
+  them when somebody asks. Each server has its own, so that several in one process do not add up.
 """
 
 from __future__ import annotations
 import logging
 import re
 import time
+from bisect import bisect_left
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
 from enum import StrEnum
 from functools import partial
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream._version import __version__
@@ -41,6 +42,8 @@ from partstream.tokens.ledger_file import FORGET_ANSWERS, KEEP_ANSWER, FileThrea
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from prometheus_client import CollectorRegistry, Metric
 
     from partstream.server.settings import AnswerObservation
 
@@ -385,105 +388,65 @@ _OTHER_FIELD: Final = "other"
 _FIELD: Final = re.compile(r"[A-Za-z_][\w-]{0,39}(?![\w-])", re.ASCII)
 
 
-_MOST_UNCOUNTED: Final = 500
-"""How many answers wait for the first one who asks for the metrics."""
+class _Distribution:
+    """The numbers of one series of a histogram: how many are in each bucket, and their sum."""
+
+    __slots__ = ("bounds", "counts", "since", "total")
+
+    def __init__(self, bounds: tuple[float, ...]) -> None:
+        self.bounds = bounds
+        self.counts = [0] * (len(bounds) + 1)
+        self.total = 0.0
+        self.since = time.time()
+
+    def add(self, number: float) -> None:
+        self.counts[bisect_left(self.bounds, number)] += 1
+        self.total += number
+
+
+_COUNTERS: Final = {
+    "partstream_answers": (
+        "Answers that are over, by wire, client and outcome.", ("wire", "client", "kind", "outcome"),
+    ),
+    "partstream_sent_bytes": ("Bytes of answers.", ("wire",)),
+    "partstream_repeated_requests": ("Requests that a client says to have sent before.", ("client",)),
+    "partstream_dropped_fields": (
+        "Requests with a field that reached no model, by wire and the field at the top of its path.", ("wire", "field"),
+    ),
+    "partstream_unsaid_fields": (
+        "Answers with a field that the client did not get, by wire and the field at the top of its path.",
+        ("wire", "field"),
+    ),
+}  # fmt: skip
+"""The counters: what they say, and their labels."""
+_HISTOGRAMS: Final = (*((one, Attribute.ERROR) for one in MEASURES), (TOKENS[TokenType.INPUT], Attribute.TOKEN_TYPE))
+"""The histograms, each with its label beside those of all."""
 
 
 class ServingMetrics:
     """The metrics of one server; `open_answers` returns the number of responses that run now.
 
-    Answers wait until somebody asks for the metrics, or until they are many: a start does not load Prometheus' package.
+    They are plain numbers: the objects of Prometheus' package take five times as long to count an answer. It is loaded,
+    and writes them, when somebody asks.
     """
 
     def __init__(self, open_answers: Callable[[], int]) -> None:
         self._open_answers = open_answers
-        self._waiting: deque[AnswerObservation] = deque(maxlen=_MOST_UNCOUNTED)
-        self._made: _Series | None = None
+        self._distributions: dict[tuple[str, str, str, str], _Distribution] = {}
+        self._counts: dict[str, dict[tuple[str, ...], list[float]]] = {name: {} for name in _COUNTERS}
+        self._dropped_fields: dict[str, str] = {}  # by whom each was sent first
+        self._registry: CollectorRegistry | None = None
 
     def observe(self, answer: AnswerObservation) -> None:
         """Counts an answer that is over."""
-        if self._made is not None:
-            self._made.add(answer)
-            return
-        self._waiting.append(answer)
-        if len(self._waiting) == _MOST_UNCOUNTED:
-            self._series()
-
-    def page(self, accept: str = "") -> tuple[str, bytes]:
-        """The content type and the body of `GET /metrics`; Prometheus asks for OpenMetrics in the header `accept`."""
-        return self._series().page(accept)
-
-    def _series(self) -> _Series:
-        if self._made is None:
-            self._made = _Series(self._open_answers)
-            while self._waiting:
-                self._made.add(self._waiting.popleft())
-        return self._made
-
-
-class _Series:
-    """The series of a server, in a registry of its own."""
-
-    def __init__(self, open_answers: Callable[[], int]) -> None:
-        from prometheus_client import (  # noqa: PLC0415 - an extra
-            CollectorRegistry,
-            Counter,
-            Gauge,
-            Histogram,
-            ProcessCollector,
-        )
-
-        self.registry = CollectorRegistry()
-
-        def histogram(measure: Measure, label: Attribute) -> Histogram:
-            labels = [as_prometheus(name) for name in (*_OF_ANSWER, label)]
-            name = as_prometheus(measure.name, measure.unit)
-            return Histogram(name, measure.says, labels, registry=self.registry, buckets=measure.bounds)
-
-        self._measures = [(one, histogram(one, Attribute.ERROR)) for one in MEASURES]
-        self._tokens = histogram(TOKENS[TokenType.INPUT], Attribute.TOKEN_TYPE)
-        self._answers = Counter(
-            "partstream_answers",
-            "Answers that are over, by wire, client and outcome.",
-            ["wire", "client", "kind", "outcome"],
-            registry=self.registry,
-        )
-        self._bytes = Counter("partstream_sent_bytes", "Bytes of answers.", ["wire"], registry=self.registry)
-        self._repeated = Counter(
-            "partstream_repeated_requests",
-            "Requests that a client says to have sent before.",
-            ["client"],
-            registry=self.registry,
-        )
-        self._dropped = Counter(
-            "partstream_dropped_fields",
-            "Requests with a field that reached no model, by wire and the field at the top of its path.",
-            ["wire", "field"],
-            registry=self.registry,
-        )
-        self._unsaid = Counter(
-            "partstream_unsaid_fields",
-            "Answers with a field that the client did not get, by wire and the field at the top of its path.",
-            ["wire", "field"],
-            registry=self.registry,
-        )
-        self._dropped_fields: dict[str, str] = {}  # by whom each was sent first
-        self._found: dict[tuple[Any, tuple[str, ...]], Any] = {}
-        is_open = Gauge("partstream_open_answers", "Answers that are being given now.", registry=self.registry)
-        is_open.set_function(open_answers)
-        version = Gauge("partstream_build_info", "The version that runs.", ["version"], registry=self.registry)
-        version.labels(__version__).set(1)
-        ProcessCollector(registry=self.registry)
-
-    def add(self, answer: AnswerObservation) -> None:
         provider, model = (answer.provider, answer.model) if answer.provider else (OURSELVES, _NO_MODEL)
-        of_answer, error = (OPERATION, provider, model), error_of(answer)
-        for measure, histogram in self._measures:
+        error = error_of(answer)
+        for measure in MEASURES:
             if (number := measure.of(answer)) is not None:
-                self._series(histogram, *of_answer, error).observe(number)
+                self._distribution(measure, provider, model, error).add(number)
         for kind, measure in TOKENS.items():
             if (number := measure.of(answer)) is not None:
-                self._series(self._tokens, *of_answer, kind.value).observe(number)
+                self._distribution(measure, provider, model, kind.value).add(number)
         client = "other" if answer.client.of_class is ClientClass.OTHER else answer.client.name
         if answer.is_cancelled:
             ended = "cancelled"
@@ -491,21 +454,28 @@ class _Series:
             ended = answer.outcome.value
         else:
             ended = "refused" if answer.status < 500 else "failed"
-        self._series(self._answers, answer.wire, client, answer.client.kind.value, ended).inc()
-        self._series(self._bytes, answer.wire).inc(answer.bytes)
+        self._count("partstream_answers", answer.wire, client, answer.client.kind.value, ended)
+        self._count("partstream_sent_bytes", answer.wire, by=answer.bytes)
         if answer.client.retry:
-            self._repeated.labels(client).inc()
-        for names, counter in ((answer.dropped, self._dropped), (answer.unsaid, self._unsaid)):
+            self._count("partstream_repeated_requests", client)
+        for names, counter in ((answer.dropped, "dropped"), (answer.unsaid, "unsaid")):
             for field in {self._label_of(name, answer.caller) for name in names}:
-                counter.labels(answer.wire, field).inc()
+                self._count(f"partstream_{counter}_fields", answer.wire, field)
 
-    def _series(self, metric: Any, *labels: str) -> Any:
-        """The series of a metric, which keeps all of them itself, but takes five times as long to find one."""
-        key = metric, labels
-        series = self._found.get(key)
-        if series is None:
-            series = self._found[key] = metric.labels(*labels)
-        return series
+    def _distribution(self, measure: Measure, provider: str, model: str, label: str) -> _Distribution:
+        key = measure.name, provider, model, label
+        found = self._distributions.get(key)
+        if found is None:
+            found = self._distributions[key] = _Distribution(measure.bounds)
+        return found
+
+    def _count(self, counter: str, *labels: str, by: int = 1) -> None:
+        """Adds to a count, which is kept with the time of its beginning."""
+        counts = self._counts[counter]
+        found = counts.get(labels)
+        if found is None:
+            found = counts[labels] = [0, time.time()]
+        found[0] += by
 
     def _label_of(self, name: str, caller: str) -> str:
         """The field at the top of a path; `other` where clients invent more of them than there are series."""
@@ -518,8 +488,45 @@ class _Series:
             known[field] = caller
         return field
 
-    def page(self, accept: str) -> tuple[str, bytes]:
+    def page(self, accept: str = "") -> tuple[str, bytes]:
+        """The content type and the body of `GET /metrics`; Prometheus asks for OpenMetrics in the header `accept`."""
+        from prometheus_client import CollectorRegistry, ProcessCollector  # noqa: PLC0415 - an extra
         from prometheus_client.exposition import choose_encoder  # noqa: PLC0415 - an extra
 
+        if self._registry is None:
+            self._registry = CollectorRegistry()
+            self._registry.register(self)
+            ProcessCollector(registry=self._registry)
         encode, content_type = choose_encoder(accept)
-        return content_type, encode(self.registry)
+        return content_type, encode(self._registry)
+
+    def collect(self) -> Iterator[Metric]:
+        """All series, in the form of Prometheus' package, which asks for them."""
+        from prometheus_client.core import (  # noqa: PLC0415 - an extra
+            CounterMetricFamily,
+            GaugeMetricFamily,
+            HistogramMetricFamily,
+        )
+        from prometheus_client.utils import floatToGoString  # noqa: PLC0415 - an extra
+
+        for measure, label in _HISTOGRAMS:
+            name = as_prometheus(measure.name, measure.unit)
+            names = [as_prometheus(one) for one in (*_OF_ANSWER, label)]
+            histogram = HistogramMetricFamily(name, measure.says, labels=names)
+            for (of, *labels), numbers in self._distributions.items():
+                if of == measure.name:
+                    bounds = [*map(floatToGoString, numbers.bounds), "+Inf"]
+                    buckets = [*zip(bounds, accumulate(numbers.counts), strict=True)]
+                    histogram.add_metric([OPERATION, *labels], buckets, numbers.total)
+                    since = dict(zip(names, [OPERATION, *labels], strict=True))
+                    histogram.add_sample(f"{name}_created", since, numbers.since)
+            yield histogram
+        for name, (says, labels_of) in _COUNTERS.items():
+            counter = CounterMetricFamily(name, says, labels=labels_of)
+            for series, (count, begun) in self._counts[name].items():
+                counter.add_metric(series, count, created=begun)
+            yield counter
+        yield GaugeMetricFamily("partstream_open_answers", "Answers that are being given now.", self._open_answers())
+        version = GaugeMetricFamily("partstream_build_info", "The version that runs.", labels=["version"])
+        version.add_metric([__version__], 1)
+        yield version
