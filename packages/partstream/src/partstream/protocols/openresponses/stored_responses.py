@@ -119,8 +119,9 @@ def kept_items(value: object, identity: str) -> list[dict[str, Any]]:
             if item.get("call_id") and item["call_id"] not in answered:
                 kept.append({"status": "completed", **item, "id": item.get("id") or make_id(identity, "fc", place)})
             continue
-        is_too_long = isinstance(item, Mapping) and isinstance(item.get("content"), str) and len(item["content"]) > room
-        room = -1 if is_too_long else room
+        content = item.get("content") if isinstance(item, Mapping) else None
+        if isinstance(content, str) and len(content) > room:
+            room = -1
         message = _kept_message(item, make_id(identity, "msg", place)) if room >= 0 else None
         if message is not None:
             room -= len(dumps(message))
