@@ -22,6 +22,7 @@ import copy
 import importlib.util
 import inspect
 import logging
+from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
@@ -203,7 +204,7 @@ class HubPolicy:
         _, *others = fields(PolicyAnswer)
         answer = PolicyAnswer(row.answer_id, *(getattr(row, one.name) for one in others))
         try:
-            self._threads.call(function, answer, lambda _: None).add_done_callback(_say_failure)
+            self._threads.call(row.person, function, answer, lambda _: None).add_done_callback(_say_failure)
         except PolicyBusyError:
             _logger.warning("the policy was not told of the end of an answer: too many calls of it have not ended")
 
@@ -218,7 +219,10 @@ class HubPolicy:
         try:
             # The copy is made in the thread of the policy: it is work.
             calling = self._threads.call(
-                _with_copy(function), described, lambda result: checked_result(result, self._most_bytes)
+                described.person,
+                _with_copy(function),
+                described,
+                lambda result: checked_result(result, self._most_bytes),
             )
         except PolicyBusyError:
             raise self._undecided("calls of it that have not ended are too many") from None
@@ -401,6 +405,8 @@ T = TypeVar("T")
 
 _MOST_THREADS: Final = 16
 _MOST_WAITING: Final = 1000
+_MOST_OF_ONE: Final = 250
+"""Calls for one person."""
 
 _Job: TypeAlias = tuple["Future[Any]", Callable[[], Any]]
 
@@ -435,14 +441,17 @@ class PolicyThreads:
         self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
         self._lock = Lock()
         self._threads = 0
-        self._open = 0
+        self._open: Counter[str] = Counter()  # by person
         self._loop: asyncio.AbstractEventLoop | None = None
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def call(self, function: Callable[..., Any], argument: object, read: Callable[[object], T]) -> Future[T]:
+    def call(
+        self, person: str, function: Callable[..., Any], argument: object, read: Callable[[object], T]
+    ) -> Future[T]:
         """Begins a call.
 
         Args:
+            person: For whom: each has a share of the calls that may wait.
             function: A function of the policy, with `async` or without.
             argument: Its argument.
             read: Reads what it gives back, in the same thread: that may run code of the policy too.
@@ -454,19 +463,19 @@ class PolicyThreads:
         Raises:
             PolicyBusyError: Too many calls have not ended, or no more are begun.
         """
-        if self._is_closed or self._open >= _MOST_WAITING:
+        if self._is_closed or self._open.total() >= _MOST_WAITING or self._open[person] >= _MOST_OF_ONE:
             raise PolicyBusyError
         future: Future[T] = Future()
         with self._lock:
-            self._open += 1
-        future.add_done_callback(self._note_end)
+            self._open[person] += 1
+        future.add_done_callback(lambda _: self._note_end(person))
         if inspect.iscoroutinefunction(function):
             loop = self._running_loop()
             loop.call_soon_threadsafe(self._begin, future, lambda: self._awaited(future, function, argument, read))
         else:
             self._jobs.put((future, lambda: read(function(argument))))
             with self._lock:
-                needs_thread = self._threads < min(self._open, _MOST_THREADS)
+                needs_thread = self._threads < min(self._open.total(), _MOST_THREADS)
                 self._threads += needs_thread
             if needs_thread:
                 Thread(target=self._work, name="partstream-policy", daemon=True).start()
@@ -480,9 +489,10 @@ class PolicyThreads:
         if self._loop is not None:
             self._loop.call_soon_threadsafe(self._loop.stop)
 
-    def _note_end(self, _future: Future[Any]) -> None:
+    def _note_end(self, person: str) -> None:
         with self._lock:
-            self._open -= 1
+            self._open[person] -= 1
+            self._open += Counter()  # without those of whom nothing is open
 
     def _work(self) -> None:
         while (job := self._jobs.get()) is not None:

@@ -22,7 +22,9 @@ from partstream_hub.hub import DirectoryCaller
 from partstream_hub.policy import (
     Changed,
     HubPolicy,
+    PolicyBusyError,
     PolicyFunctions,
+    PolicyThreads,
     PolicyUnusableError,
     Refusal,
     checked_result,
@@ -368,3 +370,20 @@ def test_a_hub_does_not_start_without_the_policy_that_it_should_have(tmp_path: P
     with pytest.raises(PolicyUnusableError, match="expected a"):
         loaded_policy(f"{tmp_path / 'policy.py'}{name}")
     gc.collect()
+
+
+def test_a_policy_that_waits_for_one_person_still_decides_for_others() -> None:
+    threads, goes_on = PolicyThreads(30), threading.Event()
+
+    async def slow(_: object) -> str:
+        await asyncio.to_thread(goes_on.wait, 30)
+        return "done"
+
+    waiting = [threads.call("zoe", slow, None, str)]
+    with pytest.raises(PolicyBusyError):
+        waiting.extend(threads.call("zoe", slow, None, str) for _ in range(1000))
+    others = threads.call("ana", slow, None, str)
+    goes_on.set()
+    assert {one.result(30) for one in (*waiting, others)} == {"done"}
+    assert threads.call("zoe", slow, None, str).result(30) == "done"
+    threads.close()
