@@ -895,7 +895,8 @@ class RequestHandler:
             sink = self._recorded = state.memory.noted(
                 self._served_state, model.id, self.caller.name, sink, case.remembered.own, is_stream=asked.stream
             )
-        secret = state.memory.secret_of(self.caller.name)
+        # Only a wire that keeps state signs any of it.
+        secret = b"" if self._served_state is None else state.memory.secret_of(self.caller.name)
         identity = (
             Reply(request_id, int(self._time), None, secret, settings.raw_reasoning, self._is_large)
             if state.rules.identify is None
