@@ -161,6 +161,10 @@ FAST = frozenset(
 """The tests of slow files that are fast nevertheless: one process of each command that serves."""
 
 
+LONGEST = ("tests/docs/test_site.py", "tests/docs/test_tutorials.py", "tests/projects", "tests/test_doors.py")
+"""The slow tests that a run begins with: one that began last would leave the other workers idle for half a minute."""
+
+
 def lane_of(place: str) -> str | None:
     """The lane of a folder, a file or a test; None for what has tests of both lanes, or may have."""
     test, _, _ = place.partition("[")
@@ -196,14 +200,17 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leaves single tests of the other lane out."""
+    """Leaves single tests of the other lane out, and has the slow one begin with its longest."""
     lane = config.getoption("lane")
     if lane is None:
         return
-    others = [item for item in items if lane_of(_place(item.path) + item.nodeid[item.nodeid.find("::") :]) != lane]
+    places = {item: _place(item.path) + item.nodeid[item.nodeid.find("::") :] for item in items}
+    others = [item for item in items if lane_of(places[item]) != lane]
     if others:
         config.hook.pytest_deselected(items=others)
         items[:] = [item for item in items if item not in set(others)]
+    if lane == "slow":
+        items.sort(key=lambda item: not places[item].startswith(LONGEST))
 
 
 def _place(path: Path) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from lanes import FAST, SLOW, lane_of
+from lanes import FAST, LONGEST, SLOW, lane_of
 from offences import assert_none
 
 PROJECT = Path(__file__).resolve().parents[1]
@@ -62,7 +62,7 @@ def test_no_test_asserts_how_long_something_takes():
     )
 
 
-@pytest.mark.parametrize("row", sorted(SLOW | FAST))
+@pytest.mark.parametrize("row", sorted(SLOW.union(FAST, LONGEST)))
 def test_what_the_table_of_lanes_names_is_there(row: str):
     file, _, name = row.partition("::")
     assert (PROJECT / file).exists()
@@ -94,6 +94,14 @@ def test_a_lane_runs_its_tests_and_no_others(lane: str, monkeypatch: pytest.Monk
     collected = {line for line in run.stdout.splitlines() if line.startswith("packages/")}
     assert collected == {place for place in places if lane_of(place) == lane}
     assert len(collected) == 1
+
+
+def test_the_slow_lane_begins_with_its_longest_tests(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PYTHONPATH", str(PROJECT / "tests"))
+    places = ("tests/test_freshness.py", "tests/test_doors.py")
+    run = _run("--noconftest", "-p", "lanes", "-p", "no:randomly", "--collect-only", "-q", "--lane=slow", *places)
+    files = [line.partition("::")[0] for line in run.stdout.splitlines() if line.startswith("tests/")]
+    assert list(dict.fromkeys(files)) == ["tests/test_doors.py", "tests/test_freshness.py"]
 
 
 FAILING = """
