@@ -82,6 +82,7 @@ export interface Asked {
 
 /** The errors of an answer that began and went wrong: what came of it says where. */
 const BROKEN_STREAMS: ReadonlySet<string> = new Set([
+  "AnswerTooLargeError",
   "ContractViolationError",
   "EmptyAnswerError",
   "EventTooLargeError",

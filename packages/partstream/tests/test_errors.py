@@ -31,6 +31,7 @@ EXAMPLES: dict[type[Exception], dict[str, Any]] = {
     errors.EmptyAnswerError: {"finish_reason": "max_tokens", "output_tokens": 16, "reasoning_tokens": 12},
     errors.UpstreamProtocolError: {"event_type": "x", "field": "f", "got": "7", "expected": "a string"},
     errors.EventTooLargeError: {"size": 2000, "limit": 1000},
+    errors.AnswerTooLargeError: {"what": "calls", "limit": 1000},
     errors.ToolArgumentsError: {"call_id": "c", "name": "look_up", "arguments": "["},
     errors.ToolRoundLimitError: {"max_rounds": 3, "pending": ("look_up",)},
     errors.ContractViolationError: {"rule_id": "r", "section": "2", "text": "one Finish", "detail": "two"},

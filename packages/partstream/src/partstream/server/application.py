@@ -33,7 +33,7 @@ from partstream.lm.cancellation import Event
 from partstream.lm.provider import LanguageModelChatProvider
 from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.protocols.protocol import Protocol, loadable_protocols
-from partstream.protocols.serve import ResolvedReferences, SocketConversation, SocketTurn
+from partstream.protocols.serve import ResolvedReferences, SocketConversation
 from partstream.server import requests
 from partstream.server.clients import Caller
 from partstream.server.handler import RequestHandler, ServerState
@@ -368,29 +368,37 @@ class SocketExchange:
     async def _read(self, conversation: SocketConversation, endpoint: requests.Endpoint) -> None:
         try:
             while (message := await self._receive())["type"] == "websocket.receive":
-                text, data = message.get("text"), message.get("bytes")
-                said = data or b"" if text is None else text.encode(errors="surrogatepass")
-                if len(said) > self._state.settings.body_bytes:
-                    self._left.set()  # nothing may be sent after the frame that closes
-                    await self._send({"type": "websocket.close", "code": _TOO_LARGE, "reason": ""})
+                # Nothing here holds the message while the next one is awaited.
+                said = message.pop("text", None) or message.pop("bytes", None) or b""
+                said = said.encode(errors="surrogatepass") if isinstance(said, str) else said
+                if not await self._hear(said, conversation, endpoint):
                     return
-                is_large = requests.is_large(said)
-                try:
-                    if is_large:  # kept as it came until its turn
-                        self._waiting.hold(self._waiting.size + len(said))
-                    answers = conversation.receive(said, is_large=is_large)
-                    if is_large and answers:  # it does not wait
-                        self._waiting.hold(self._waiting.size - len(said))
-                except requests.RequestFailedError as error:
-                    refused = endpoint.writes.failed(error.failure)
-                    answers = conversation.refused_at_once(refused.status, refused.body)
-                await self._say(answers)
-                self._news.set()
+                del said
         except requests.ClientLeftError:
             return
         finally:
             self._left.set()
             self._news.set()
+
+    async def _hear(self, message: bytes, conversation: SocketConversation, endpoint: requests.Endpoint) -> bool:
+        """Takes a message; whether further ones are taken."""
+        if len(message) > self._state.settings.body_bytes:
+            self._left.set()  # nothing may be sent after the frame that closes
+            await self._send({"type": "websocket.close", "code": _TOO_LARGE, "reason": ""})
+            return False
+        is_large = requests.is_large(message)
+        try:
+            if is_large:  # kept as it came until its turn
+                self._waiting.hold(self._waiting.size + len(message))
+            answers = conversation.receive(message, is_large=is_large)
+            if is_large and answers:  # it does not wait
+                self._waiting.hold(self._waiting.size - len(message))
+        except requests.RequestFailedError as error:
+            refused = endpoint.writes.failed(error.failure)
+            answers = conversation.refused_at_once(refused.status, refused.body)
+        await self._say(answers)
+        self._news.set()
+        return True
 
     async def _say(self, messages: Iterable[str]) -> None:
         for message in messages:
@@ -400,9 +408,7 @@ class SocketExchange:
         loop = asyncio.get_running_loop()
         ends_at = loop.time() + self._state.settings.socket_seconds
         while not self._left.is_set():
-            turn = conversation.next_turn()
-            if turn is not None:
-                await self._take(turn, conversation, endpoint, caller)
+            if await self._take(conversation, endpoint, caller):
                 continue
             self._news.clear()
             try:
@@ -413,13 +419,11 @@ class SocketExchange:
                 await self._send({"type": "websocket.close", "code": _NORMAL, "reason": ""})
                 return
 
-    async def _take(
-        self,
-        asked: SocketTurn | bytes,
-        conversation: SocketConversation,
-        endpoint: requests.Endpoint,
-        caller: Caller,
-    ) -> None:
+    async def _take(self, conversation: SocketConversation, endpoint: requests.Endpoint, caller: Caller) -> bool:
+        """Answers the next request; whether there was one."""
+        asked = conversation.next_turn()
+        if asked is None:
+            return False
         turn = _Turn(self._state, self._request, self._left, self._say, conversation)
         turn.endpoint, turn.caller, turn.recall = endpoint, caller, conversation.recall
         try:
@@ -444,7 +448,7 @@ class SocketExchange:
             said = endpoint.writes.failed(replace(failure, request_id=turn.request_id))
             turn.observe_refused(said.status, error)
             await self._say(conversation.refused(said.status, said.body))
-            return
+            return True
         finally:
             turn.leave_admission()
         if not turn.is_refused:
@@ -454,6 +458,7 @@ class SocketExchange:
         except requests.RequestFailedError:  # what a later request continues is not found then
             conversation.forget()
             self._remembered.hold(0)
+        return True
 
 
 class _Turn(RequestHandler):
