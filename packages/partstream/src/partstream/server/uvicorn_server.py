@@ -198,7 +198,20 @@ def _socket_class() -> type[asyncio.Protocol]:
     from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol  # noqa: PLC0415
 
     class BoundedSocket(WebSocketsSansIOProtocol):
-        """Answers no ping while the client does not read: the answers would fill the memory."""
+        """Answers no ping while the client does not read: the answers would fill the memory; and forgets each frame,
+        which the parser keeps until the next one, when it has handed its data on."""
+
+        def handle_text(self, event: Any) -> None:
+            super().handle_text(event)
+            event.data = b""
+
+        def handle_bytes(self, event: Any) -> None:
+            super().handle_bytes(event)
+            event.data = b""
+
+        def handle_cont(self, event: Any) -> None:
+            super().handle_cont(event)
+            event.data = b""
 
         def handle_ping(self) -> None:
             if self.writable.is_set():
