@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from partstream.codec.checks import MOST_SECONDS, MOST_TOKENS
 from partstream.errors import (
+    AnswerTooLargeError,
     TruncatedStreamError,
     UpstreamConnectionError,
     UpstreamError,
@@ -324,6 +325,31 @@ def test_a_little_that_unpacks_to_very_much_leaves_others_their_turn() -> None:
         others.cancel()
         assert isinstance(outputs[-1], Finish)
         assert len(watched.seen) >= size // (1024 * 1024)
+
+    run(test())
+
+
+def test_unknown_events_for_ever_leave_others_their_turn_until_the_limit_of_an_answer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("partstream.upstream.transport.TURN_SECONDS", 0.0)
+    monkeypatch.setattr("partstream.upstream.transport.MOST_ANSWER_BYTES", 2_000_000)
+    turns = 0
+
+    async def count_turns() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    async def test() -> None:
+        others = asyncio.create_task(count_turns())
+        async with sending(HEAD + b"\r\n" + DELTA, for_ever=_sse({"type": "zzz", "delta": "a" * 100}) * 10) as (url, _):
+            streamed = await stream(url, retry=ONE_ATTEMPT)
+        others.cancel()
+        assert isinstance(streamed.error, AnswerTooLargeError)
+        assert streamed.text == "Hi"
+        assert turns > 10
 
     run(test())
 
