@@ -48,7 +48,7 @@ def hostile_bodies(size: int) -> Iterator[tuple[str, str, bytes]]:
 
 
 def _body(before: bytes, hostile: bytes, behind: bytes = b"") -> bytes:
-    return b'{"model":"stream","stream":false,' + before + hostile + behind + b"}"
+    return b'{"model":"stream","stream":false,"store":false,' + before + hostile + behind + b"}"
 
 
 def _many(item: bytes, size: int) -> bytes:
