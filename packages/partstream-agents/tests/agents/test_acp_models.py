@@ -284,3 +284,34 @@ def test_a_profile_names_a_program_for_every_host(folder: Path, monkeypatch: pyt
     run(test())
     with pytest.raises(CallerError, match="names no `command`"):
         SourceLoader("profile:server").load()
+
+
+@pytest.mark.parametrize("keeps_markers", [True, False], ids=["in VS Code", "behind serve"])
+def test_conversations_of_the_same_words_never_share_a_session(folder: Path, keeps_markers):
+    async def test() -> None:
+        async with talking(folder, keeps_markers=keeps_markers) as one:
+            other = Talk(one.model, one.log, keeps_markers)
+            await one.say("hello")
+            await one.say("a secret of one")
+            await other.say("hello")
+            again = Talk(one.model, one.log, keeps_markers)
+            await again.say("hello")
+            assert "The conversation so far" in await other.say("what do you know?")
+            assert "The conversation so far" in await again.say("what do you know?")
+            assert await one.say("and on") == "you said: and on"
+            opened = [line for line in one.noted if line.startswith("new")]
+            assert len(opened) == 5
+
+    run(test())
+
+
+def test_an_edited_message_begins_a_new_session(folder: Path):
+    async def test() -> None:
+        async with talking(folder) as talk:
+            await talk.say("hello")
+            before = [*talk.messages]
+            await talk.say("the first way")
+            talk.messages = before
+            assert "The conversation so far" in await talk.say("another way")
+
+    run(test())

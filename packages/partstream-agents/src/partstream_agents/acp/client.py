@@ -305,6 +305,7 @@ class _Conversation:
         events: What comes of the turn that runs: updates, questions, and its response or error at the end.
         turn: The turn that runs, also while a question waits; None between turns.
         asked: The question that the person has been asked; further ones wait among the events.
+        key: By what its next request is known; empty before the first answer.
         is_read: Whether an answer reads the events now.
         is_replayed: Whether the program repeats what was said before.
     """
@@ -313,6 +314,7 @@ class _Conversation:
     events: asyncio.Queue[Any] = field(default_factory=asyncio.Queue)
     turn: asyncio.Task[None] | None = None
     asked: _Asked | None = None
+    key: str = ""
     calls: dict[str, _Call] = field(default_factory=dict)
     is_read: bool = False
     is_replayed: bool = False
@@ -506,6 +508,7 @@ class AcpProgram:
                 event = error
             conversation.events.put_nowait(event)
 
+        self._sessions.forget(conversation.key, conversation.session)  # what it was known by is the past now
         conversation.calls.clear()
         conversation.turn = asyncio.create_task(prompt(), name=f"acp turn {conversation.session}")
 
@@ -535,7 +538,8 @@ class AcpProgram:
     def _keep(self, request: adapter.AgentRequest, answer: str, folder: Path, conversation: _Conversation) -> None:
         """Remembers by what the next request is known that goes on with this answer."""
         said = [*request.messages, ChatMessage.assistant(answer)]
-        self._sessions.keep(self._key(said, folder), conversation.session)
+        conversation.key = self._key(said, folder)
+        self._sessions.keep(conversation.key, conversation.session)
 
     def _key(self, said: Sequence[ChatMessage], folder: Path) -> str:
         facts = dumps([self._command, str(folder), spoken_digest(said)])
@@ -551,6 +555,7 @@ class AcpProgram:
         found = self._conversations.get(session or "")
         if found is not None and not found.is_read:
             asked, found.asked = found.asked, None
+            self._sessions.forget(found.key, found.session)
             if asked is None:
                 return found, self._blocks(later)
             reply, call_id = user_request(later).strip(), asked.call.tool_call_id
@@ -740,14 +745,22 @@ class _KeptSessions:
         self._folder: Callable[[], BoundedFolder] = lambda: BoundedFolder(DATA.path() / _FOLDER, _NAMES, _LIMITS)
 
     def keep(self, key: str, session: str) -> None:
-        """Remembers the session of a conversation."""
+        """Remembers the session of a conversation. Where another has the same words, neither is known by them: a
+        request may be that of another person."""
+        other = self.find(key)
+        shown = session if other in {None, session} else ""
         try:
-            self._folder().write(f"{key}.json", dumps({"session": session}))
+            self._folder().write(f"{key}.json", dumps({"session": shown}))
         except OSError as error:
             _logger.warning("a session was not kept: %s", error.strerror or type(error).__name__)
 
+    def forget(self, key: str, session: str) -> None:
+        """Forgets by what a session was known."""
+        if key and self.find(key) == session:
+            (self._folder().path / f"{key}.json").unlink(missing_ok=True)
+
     def find(self, key: str) -> str | None:
-        """The session of a conversation; None where it is not known."""
+        """The session of a conversation; None where it is not known, empty where two are known by the same words."""
         try:
             session = loads((self._folder().path / f"{key}.json").read_bytes())["session"]
         except (OSError, JSONDecodeError, KeyError, TypeError):
