@@ -56,7 +56,10 @@ NOT_BUNDLED = {
 NOT_PACKED = {
     "partstream.__main__": "the command line",
     "partstream.cli": "the command line",
-    "partstream.codec.settings_files": "for commands that change files of other programs",
+    **dict.fromkeys(
+        (f"partstream_agents.acp.{module}" for module in ("agent", "command", "content", "tools")),
+        "for editors that start a program; the sidecar has the other way of the protocol alone",
+    ),
     "partstream.config.editing": "for commands that change the configuration file",
     "partstream_devtools.captures": "the captures of commands",
     "partstream_devtools.commands_check": "a command",
