@@ -28,15 +28,15 @@ def test_the_output_comes_in_its_order():
         _response(reasoning(["I think"]), message("Hel", "lo"), call('{"a": 1}'), message("!", item_id="m2"))
     )
     assert [type(output).__name__ for output in result.outputs] == [
-        "ThinkingPart", "TextPart", "TextPart", "ToolCallPart", "TextPart", "Finish"
+        "ThinkingPart", "TextPart", "TextPart", "ToolCallPart", "TextPart", "TextPart", "Finish"
     ]  # fmt: skip
-    assert (result.thinking, result.text) == ("I think", "Hello!")
+    assert (result.thinking, result.text) == ("I think", "Hello\n\n!")
     assert result.calls == [("call_0", "look_up", {"a": 1})]
     assert (result.finish.outcome, result.finish.response_id, result.finish.model) == ("completed", "resp_1", "small")
 
 
 def test_two_messages_that_say_the_same_are_two():
-    assert _read(_response(message("a"), message("a", item_id="msg_1"))).text == "aa"
+    assert _read(_response(message("a"), message("a", item_id="msg_1"))).text == "a\n\na"
 
 
 def test_an_item_of_a_hosted_tool_is_counted_once():

@@ -169,7 +169,7 @@ TEXTS: dict[str, tuple[list[Event], str]] = {
             done(message("Two", item_id="msg_1"), 1),
             terminal(output=(message("One"), message("Two", item_id="msg_1"))),
         ),
-        "OneTwo",
+        "One\n\nTwo",
     ),
     "two messages that say the same, closing events only": (
         spread(
@@ -181,7 +181,7 @@ TEXTS: dict[str, tuple[list[Event], str]] = {
             done(message("Done.", item_id="msg_1"), 1),
             terminal(output=(message("Done."), message("Done.", item_id="msg_1"))),
         ),
-        "Done.Done.",
+        "Done.\n\nDone.",
     ),
     "two messages in the final snapshot alone": (
         [terminal(output=(message("One"), message("Two", item_id="msg_1")))],

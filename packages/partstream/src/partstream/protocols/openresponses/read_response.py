@@ -320,6 +320,7 @@ class OpenResponsesStream(base.EventReader):
         self._calls = CallEvents(options.call_id_prefix, self._release)
         self._citations = Citations(options.citations)
         self._active: _Slot | None = None  # the slot of the last delta, the only one that may hold text back
+        self._message: _TextItem | None = None  # the message of the last text
         self._carried: list[dict[str, str]] = []  # the provider state of the response, in order
         self._carried_keys: set[Hashable] = set()
         self._compacted = False  # whether the upstream has summarised the conversation
@@ -483,6 +484,7 @@ class OpenResponsesStream(base.EventReader):
             outputs.append(Unmapped(f"{event['type']} (repeats the text before it)", event))
             return None
         slot.item.said = True
+        self._begin_message(slot, delta, outputs)
         slot.emit(slot.push(delta), outputs)
         self._take_logprobs(listed := base.objects(event, "logprobs"))
         return None if listed else slot.emit_more
@@ -589,6 +591,14 @@ class OpenResponsesStream(base.EventReader):
             self._active = slot
         self._index.touch(slot)
 
+    def _begin_message(self, slot: _Slot, said: str, outputs: Outputs) -> None:
+        """Puts a blank line between the texts of two messages of a response, such as around a search of the server."""
+        if not said or slot.channel.is_reasoning or slot.item is self._message:
+            return
+        if self._message is not None and slot.item.announced and not said.startswith("\n"):
+            outputs.append(text_part("\n\n"))
+        self._message = slot.item
+
     def _close(self, slot: _Slot, whole: str, event: JSONObject, outputs: Outputs) -> _Slot:
         """Emits the text that a closing event adds to a slot.
 
@@ -604,6 +614,7 @@ class OpenResponsesStream(base.EventReader):
         missing, agrees = slot.close(whole)
         if whole:
             slot.item.said = True
+        self._begin_message(slot, missing, outputs)
         slot.emit(missing, outputs)
         if not agrees:
             outputs.append(Unmapped(f"{event['type']} (differs from the text before it)", event))
