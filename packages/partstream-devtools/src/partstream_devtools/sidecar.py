@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
 from partstream.errors import UnexpectedValueError
-from partstream.upstream.context import is_off_here
-from partstream.vscode.failures import run_in_thread
+from partstream.upstream.context import is_off_here, run_in_thread
 from partstream.vscode.methods import InvalidParamsError
 from partstream_devtools.capturing.last_answers import LastAnswers, NextAnswers
 

@@ -38,7 +38,7 @@ The message is one sentence for a person. A log adds the status, the codes and t
 """
 
 from __future__ import annotations
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from enum import StrEnum
 from typing import Any, Final
@@ -254,12 +254,15 @@ class ToolRoundLimitError(PartstreamError):
     Attributes:
         max_rounds: The number of rounds that the consumer allows.
         pending: The names of the tools that the last round called, in order.
+        messages: The whole conversation, as :class:`~partstream.ToolLoopResult` has it: what the rounds have said and
+            the tools have returned.
     """
 
-    def __init__(self, max_rounds: int, pending: tuple[str, ...]) -> None:
+    def __init__(self, max_rounds: int, pending: tuple[str, ...], messages: Iterable[Any] = ()) -> None:
         super().__init__(f"the model still calls tools after {max_rounds} rounds: {', '.join(pending)}")
         self.max_rounds = max_rounds
         self.pending = pending
+        self.messages = tuple(messages)
 
 
 # ---- Errors of an upstream ----

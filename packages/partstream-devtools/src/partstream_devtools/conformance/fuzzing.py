@@ -31,6 +31,7 @@ from partstream.codec.json_codec import loads
 from partstream.codec.redaction import Redactor
 from partstream.errors import CallerError, to_install
 from partstream.lm.contract import Level
+from partstream.upstream.context import run_in_thread
 from partstream_devtools.conformance.checks import CONTRACT_VERSION, LATEST, Breach
 from partstream_devtools.conformance.driver import Capabilities, Provocation, TimeLimits
 from partstream_devtools.conformance.exercises import (
@@ -453,7 +454,7 @@ class Opening:
             UnusableTargetError: It cannot be started, or lists no model.
         """
         # In a thread: a file may run an event loop of its own when it is loaded.
-        target = await asyncio.to_thread(target_of, self.target, protocol)
+        target = await run_in_thread(lambda: target_of(self.target, protocol), "partstream-load")
         if target is self.target and protocol != self.protocol:
             raise CallerError("other_protocol: got a target that is made already, expected a file, a module or a maker")
         async with open_target(target, self.capabilities, self.limits, self.requirements) as tested:

@@ -28,6 +28,7 @@ from partstream.errors import CallerError
 from partstream.lm.contract import RULES, Level, Rule
 from partstream.lm.messages import Tool
 from partstream.lm.outputs import Finish
+from partstream.upstream.context import run_in_thread
 from partstream_devtools.bundles.content import asked_of, content_of
 from partstream_devtools.bundles.exchange import RecordedExchange
 from partstream_devtools.bundles.recorded import recorded_outputs
@@ -173,7 +174,7 @@ async def run(
     """
     began, date = time.monotonic(), datetime.now(UTC).isoformat(timespec="seconds")
     # In a thread: a file may run an event loop of its own when it is loaded.
-    found = await asyncio.to_thread(target_of, target, protocol)
+    found = await run_in_thread(lambda: target_of(target, protocol), "partstream-load")
     if protocol is not None and isinstance(found, ProviderTarget) and driver.Provocation.SANDWICH not in found.ways:
         got = f"got the protocol {protocol}, expected none"
         raise driver.UnusableTargetError(

@@ -40,6 +40,7 @@ from partstream.settings.known_servers import KeyRequirement, server_at
 from partstream.settings.row import hidden_url
 from partstream.upstream import http_errors
 from partstream.upstream.configuration import GatewayConfiguration, RetryPolicy
+from partstream.upstream.context import run_in_thread
 from partstream.upstream.detection import (
     CandidateProtocol,
     Detected,
@@ -575,7 +576,7 @@ async def examine_provider(
     loader = SourceLoader(source)
     try:
         # In a thread, as hosts load it: a file may run an event loop of its own.
-        provider = await asyncio.to_thread(loader.load)
+        provider = await run_in_thread(loader.load, "partstream-load")
     except (Exception, SystemExit) as error:
         return [finding_on_load(error, loader.file)]
     loaded = Finding(

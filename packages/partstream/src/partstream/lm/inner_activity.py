@@ -6,7 +6,10 @@ A line cuts the arguments and shows only the size of a result (docs/wires/agents
 from __future__ import annotations
 import dataclasses
 import json
-from collections.abc import Mapping, Sequence
+from base64 import b64encode
+from collections.abc import Callable, Mapping, Sequence
+from enum import Enum
+from math import isfinite
 from typing import Any, Final, Protocol
 
 from partstream.codec.checks import dataclass
@@ -32,12 +35,14 @@ class InnerCall:
         name: The name of the agent's tool.
         arguments: The arguments, usually a JSON object; a text where the framework has only that.
         step: The number of the inner request to the model that made the call, from 1.
+        is_refused: Whether the call was not allowed, and did not run.
     """
 
     call_id: str
     name: str
     arguments: object
     step: int = 1
+    is_refused: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +107,8 @@ def _shown_arguments(call: NamedCall) -> str:
 
 
 def call_line(call: InnerCall) -> str:
-    """The line of a call: `Called search(query="agents")`."""
-    return f"Called {shown_call(call)}"
+    """The line of a call: `Called search(query="agents")`; of a refused one, `Not allowed: delete(path="a.py")`."""
+    return f"{'Not allowed:' if call.is_refused else 'Called'} {shown_call(call)}"
 
 
 def result_line(result: InnerResult) -> str:
@@ -130,8 +135,10 @@ def handover_line(to: str) -> str:
 
 
 def call_data(call: InnerCall) -> DataPart:
-    """The data part of a call: `{"type": "call", "callId", "name", "arguments", "step"}`."""
-    return _data({"type": "call", "callId": call.call_id, "name": call.name, "step": call.step}, "arguments", call)
+    """The data part of a call: `{"type": "call", "callId", "name", "arguments", "step"}`, with `isRefused` of one that
+    did not run."""
+    facts: dict[str, Any] = {"type": "call", "callId": call.call_id, "name": call.name, "step": call.step}
+    return _data({**facts, "isRefused": True} if call.is_refused else facts, "arguments", call)
 
 
 def result_data(result: InnerResult) -> DataPart:
@@ -148,24 +155,49 @@ def _data(facts: dict[str, Any], field: str, output: InnerCall | InnerResult) ->
 
 
 def plain_value(value: object) -> Any:
-    """A value in JSON's types: models dump themselves, dataclasses become objects, others their text."""
+    """A value in JSON's types: models dump themselves, dataclasses become objects, members of an enumeration their
+    value, dates ISO 8601, bytes their text or base64, numbers that are none null, others their text."""
     try:
-        return json.loads(json.dumps(value, default=_plain, allow_nan=False))
+        return json.loads(json.dumps(_plain(value)))
     except (TypeError, ValueError, RecursionError):
         return _shown(value)
 
 
 def _plain(value: object) -> Any:
+    if isinstance(value, str | int | float | None) and not isinstance(value, Enum):
+        return value if not isinstance(value, float) or isfinite(value) else None
+    made = next((make(value) for kind, make in _MADE if isinstance(value, kind)), None)
+    made = next((make(value) for name, make in _DATES if made is None and hasattr(type(value), name)), made)
+    if made is not None:
+        return made
     dump = getattr(type(value), "model_dump", None)
     if dump is not None:
         return dump(value, mode="json")
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-    if isinstance(value, Mapping):
-        return {str(name): one for name, one in value.items()}
-    if isinstance(value, set | frozenset | tuple):
-        return list(value)
+        return {field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
     return _shown(value)
+
+
+def _of_bytes(value: Any) -> str:
+    try:
+        return bytes(value).decode()
+    except UnicodeDecodeError:
+        return b64encode(value).decode("ascii")
+
+
+_MADE: Final[tuple[tuple[Any, Callable[[Any], Any]], ...]] = (
+    (Enum, lambda value: _plain(value.value)),
+    (Mapping, lambda value: {name if isinstance(name := _plain(one), str) else _json(name): _plain(of)
+                             for one, of in value.items()}),
+    (list | tuple | set | frozenset, lambda value: [_plain(one) for one in value]),
+    (bytes | bytearray | memoryview, _of_bytes),
+)  # fmt: skip
+"""What makes JSON of a value, by its class."""
+_DATES: Final[tuple[tuple[str, Callable[[Any], str]], ...]] = (
+    ("isoformat", lambda value: value.isoformat()),
+    ("total_seconds", lambda value: f"PT{value.total_seconds():g}S"),
+)
+"""The same of dates, times and spans, by a method of their class: a start does not load `datetime`."""
 
 
 def _shown(value: object) -> str:

@@ -22,12 +22,14 @@ from partstream.codec.checks import (
     field,
     optional,
 )
+from partstream.lm.cancellation import CancellationToken, Event
+from partstream.lm.messages import ChatMessage, RequestOptions
+from partstream.lm.parts import ResponsePart
 
 if TYPE_CHECKING:
-    from partstream.lm.cancellation import CancellationToken, Event
-    from partstream.lm.messages import ChatMessage, RequestOptions
     from partstream.lm.outputs import Finish
-    from partstream.lm.parts import ResponsePart
+else:
+    Finish = Any  # for `typing.get_type_hints`: a start loads no reader of JSON
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 from typing import Protocol as TypingProtocol
 
 from partstream.codec.checks import dataclass, narrow, refuse
@@ -43,14 +43,21 @@ from partstream.errors import (
     TruncatedStreamError,
     UpstreamProtocolError,
 )
-from partstream.lm.outputs import EndingStream, Finish, Outcome, PausingStream, StreamOptions, Unmapped
+from partstream.lm.outputs import (
+    EmitText,
+    EndingStream,
+    Finish,
+    Outcome,
+    PausingStream,
+    ResponseStream,
+    StreamOptions,
+    StreamOutput,
+    Unmapped,
+)
 from partstream.protocols.errors import COMMON_ERRORS
 from partstream.protocols.protocol import AUTO, DEFAULT_PROTOCOL, PROTOCOLS, EndMark, Framing, Protocol, ProtocolName
+from partstream.protocols.read_response import Deltas
 from partstream.protocols.recognition import LOOKED_AT, MOST_BEGUN, WireFinder, explanation
-
-if TYPE_CHECKING:
-    from partstream.lm.outputs import EmitText, ResponseStream, StreamOutput
-    from partstream.protocols.read_response import Deltas
 
 _EVENT: Final = re.compile(rb"^data:", re.MULTILINE)
 _AT_ONCE: Final = 256 * 1024

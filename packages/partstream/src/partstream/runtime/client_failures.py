@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 
 from partstream import errors
 from partstream.codec.redaction import Redactor
+from partstream.runtime.progress import cause_of, told
 
 _SECRET_NAME: Final = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL", re.IGNORECASE)
 _SHORTEST: Final = 8
@@ -133,14 +134,16 @@ def failure_of(error: Exception, framework: str, kinds: Mapping[str, FailureKind
         framework: The agent's framework.
         kinds: What the exceptions of the framework mean, by the name of their class or of a base class.
     """
-    if isinstance(error, errors.LanguageModelError):
-        return error
+    cause = cause_of(error)
+    if isinstance(cause, errors.LanguageModelError):
+        return cause
     names = [one.__name__ for one in type(error).__mro__]
     kind = next((kinds[name] for name in names if name in kinds), None)
     kind = kind or next((_OF_CLIENTS[name] for name in names if name in _OF_CLIENTS), None)
     if kind is None:
-        return error
-    said = without_secrets(str(error).strip())
+        found = error if not isinstance(cause, Exception) or cause is error else failure_of(cause, framework, kinds)
+        return error if found is cause else found
+    said = without_secrets(str(error).strip() if cause is error else told(error))
     said = said if len(said) <= _MOST_SAID else f"{said[:_MOST_SAID]}…"
     if kind is FailureKind.HTTP:
         # The places where clients keep the status of the response.

@@ -6,8 +6,9 @@ settings of the connection or options of the request; an unknown one is refused 
 
 from __future__ import annotations
 import asyncio
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypedDict, Unpack
 from urllib.parse import urlsplit
 
@@ -18,7 +19,15 @@ from partstream.lm.messages import RequestOptions
 from partstream.lm.outputs import StreamOptions
 from partstream.lm.provider import LanguageModelChatProvider
 from partstream.protocols.protocol import AUTO, ProtocolName
-from partstream.runtime.consumer import ALSO_CALLED, REQUEST_FIELDS, LanguageModels, RequestFields, choose_model
+from partstream.runtime.consumer import (
+    ALSO_CALLED,
+    REQUEST_FIELDS,
+    LanguageModelChat,
+    LanguageModels,
+    Prompt,
+    RequestFields,
+    choose_model,
+)
 from partstream.runtime.simple import FunctionProvider, UnknownKeywordError
 from partstream.tokens import Counters
 from partstream.upstream.configuration import GatewayConfiguration
@@ -28,8 +37,6 @@ from partstream.upstream.provider import GatewayProvider
 
 if TYPE_CHECKING:
     from types import TracebackType
-
-    from partstream.runtime.consumer import LanguageModelChat, Prompt
 
 _NO_OPTIONS: Final = RequestOptions()
 
@@ -113,10 +120,10 @@ def connect(
         _refuse(settings, "a provider", "none", {"model", "contract_mode"})
         contract_mode = settings.get("contract_mode", CheckMode.LENIENT)
         named = base_url.information.id if isinstance(base_url, FunctionProvider) else type(base_url).__name__
-        return Connection(_asking(base_url, named, model, contract_mode))
+        return Connection(partial(_asking, base_url, named, model, contract_mode))
     if isinstance(base_url, GatewayConfiguration):
         _refuse(settings, "a configuration", "them in the configuration", {"model"})
-        return Connection(_connected(base_url, model))
+        return Connection(partial(_connected, base_url, model))
     check("connect.base_url", base_url, _BASE_URL)
     _refuse(settings, "a base URL", "it for a provider alone", {*_CONNECT_SETTINGS} - {"contract_mode"})
     api_key = settings.get("api_key")
@@ -130,11 +137,12 @@ def connect(
         selection=ModelSelection(overrides={} if model is None else {model: ModelOverride()}),
         discover=model is None,
     )
-    return Connection(_connected(configuration, model))
+    return Connection(partial(_connected, configuration, model))
 
 
 class Connection:
-    """A connection that is not open yet, as :func:`connect` returns it: `async with` opens it and gives the model.
+    """A connection that is not open yet, as :func:`connect` returns it: `async with` opens it and gives the model. Each
+    `async with` opens one of its own, so an object at the top of a module serves any number of requests.
 
     Example:
         >>> import asyncio
@@ -150,16 +158,24 @@ class Connection:
         'Hello'
     """
 
-    def __init__(self, opening: AbstractAsyncContextManager[LanguageModelChat]) -> None:
+    def __init__(self, opening: Callable[[], AbstractAsyncContextManager[LanguageModelChat]]) -> None:
         self._opening = opening
+        self._open: list[tuple[object, AbstractAsyncContextManager[LanguageModelChat]]] = []  # by the task that enters
 
     async def __aenter__(self) -> LanguageModelChat:
-        return await self._opening.__aenter__()
+        opened = self._opening()
+        model = await opened.__aenter__()
+        self._open.append((asyncio.current_task(), opened))
+        return model
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, place: TracebackType | None
     ) -> bool | None:
-        return await self._opening.__aexit__(kind, error, place)
+        # The last one of this task; a fixture of tests may leave the block in another task.
+        of_task = [one for one in self._open if one[0] is asyncio.current_task()]
+        left = (of_task or self._open)[-1]
+        self._open.remove(left)
+        return await left[1].__aexit__(kind, error, place)
 
     if not TYPE_CHECKING:  # a type checker reports by itself that there is no such attribute
 

@@ -57,16 +57,41 @@ def fault_of(error: BaseException, file: Path | None = None) -> Fault:
         error: The error, whose class may be any.
         file: The file that was run, if it is known.
     """
-    kind = type(error).__name__
+    error = cause_of(error)
     if isinstance(error, SystemExit):
         message = "the file ends the process"
     elif isinstance(error, PartstreamError):  # a sentence for people
         message = said_by(error)
+    elif isinstance(error, SyntaxError) and isinstance(error.msg, str):  # its text repeats the place
+        message = f"{type(error).__name__}: {error.msg}"
     else:
-        # The text of a syntax error repeats the place.
-        said = error.msg if isinstance(error, SyntaxError) and isinstance(error.msg, str) else said_by(error)
-        message = f"{kind}: {said}" if said else kind
+        message = told(error)
     return Fault(message, failing_place(error, file))
+
+
+def cause_of(error: BaseException) -> BaseException:
+    """The error that is to be mended: of a group, as task groups and clients of MCP raise it, the first one in it; of a
+    RuntimeError that Python raises in place of a StopIteration, that one; every other error itself."""
+    while True:
+        if isinstance(error, BaseExceptionGroup):
+            error = next((one for one in error.exceptions if isinstance(one, Exception)), error.exceptions[0])
+        elif isinstance(error, RuntimeError) and isinstance(error.__cause__, StopIteration | StopAsyncIteration):
+            error = error.__cause__
+        else:
+            return error
+
+
+def told(error: BaseException) -> str:
+    """The class and the text of an error; of a group, those of the first one in it, and how many more there are."""
+    cause = cause_of(error)
+    said = said_by(cause)
+    more = _errors_in(error) - 1
+    others = f" (and {more} more {'error' if more == 1 else 'errors'})" if more else ""
+    return f"{type(cause).__name__}{f': {said}' if said else ''}{others}"
+
+
+def _errors_in(error: BaseException) -> int:
+    return sum(map(_errors_in, error.exceptions)) if isinstance(error, BaseExceptionGroup) else 1
 
 
 def said_by(error: BaseException) -> str:
@@ -91,6 +116,7 @@ def failing_place(error: BaseException, file: Path | None = None) -> CodePlace |
     Returns:
         The line, or None where no code of the person is involved.
     """
+    error = cause_of(error)
     if isinstance(error, SyntaxError) and isinstance(error.filename, str) and isinstance(error.lineno, int):
         return CodePlace(error.filename, error.lineno)
     places = [
@@ -105,7 +131,7 @@ def failing_place(error: BaseException, file: Path | None = None) -> CodePlace |
 
 def placed(error: BaseException) -> str:
     """An error as Python writes it, with the line of the person's code, unless its text says the line already."""
-    place = failing_place(error)
+    place, error = failing_place(error), cause_of(error)
     return repr(error) if place is None or str(place) in said_by(error) else f"{error!r} ({place})"
 
 

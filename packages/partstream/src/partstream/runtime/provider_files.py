@@ -27,6 +27,7 @@ from partstream.lm.cancellation import CancellationToken, Disposable, EventEmitt
 from partstream.lm.provider import LanguageModelChatInformation, LanguageModelChatProvider, Progress
 from partstream.plugins import AGENTS, MissingPackageError, find
 from partstream.tokens.counting import LedgerUser
+from partstream.upstream.context import run_in_thread
 
 if TYPE_CHECKING:
     from types import CodeType, ModuleType
@@ -472,7 +473,7 @@ class ReloadedProvider(LanguageModelChatProvider):
             self._stamp = stamp
             try:
                 # In a thread: the imports of a file may take seconds, and responses must go on.
-                provider = await asyncio.to_thread(self._loader.load)
+                provider = await run_in_thread(self._loader.load, "partstream-load")
             except (Exception, SystemExit) as error:
                 self._on_load(error)
             else:

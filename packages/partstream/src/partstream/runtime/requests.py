@@ -26,7 +26,7 @@ from partstream.lm.contract import CheckMode, Violation
 from partstream.lm.outputs import Finish
 from partstream.lm.parts import FinishReason, ResponsePart, TextPart, Usage
 from partstream.lm.provider import Progress
-from partstream.runtime.progress import CheckedProgress, failing_place
+from partstream.runtime.progress import CheckedProgress, cause_of, failing_place, told
 
 _TURN_SECONDS: Final = 0.005
 """How long a provider that waits for nothing keeps the event loop to itself; far below what a person notices."""
@@ -137,12 +137,11 @@ ProvideResponse: TypeAlias = "Callable[[Progress, CancellationToken], Awaitable[
 def as_language_model_error(error: BaseException, vendor: str) -> LanguageModelError:
     """The error as a consumer sees it: `error` itself if it is a LanguageModelError, else one caused by `error`, whose
     message names the line of the provider's code."""
-    if isinstance(error, LanguageModelError):
-        return error
-    reason = f": {error}" if str(error) else ""
+    if isinstance(cause := cause_of(error), LanguageModelError):
+        return cause
     place = failing_place(error)
     at = "" if place is None else f" ({place})"
-    wrapped = LanguageModelError(f"the provider of {vendor} failed with {type(error).__name__}{reason}{at}")
+    wrapped = LanguageModelError(f"the provider of {vendor} failed with {told(error)}{at}")
     wrapped.__cause__ = error
     return wrapped
 
@@ -231,7 +230,9 @@ class RunningRequest:
         except BaseException as error:
             # The task was cancelled by us (then the response is settled), by its own code, or with the whole program.
             self.buffer.end(as_language_model_error(error, self._vendor))
-            raise
+            # A task group in a generator that is closed says so by a group of GeneratorExit (Python 3.11).
+            if not isinstance(error, BaseExceptionGroup) or error.split(GeneratorExit)[1] is not None:
+                raise
         else:
             self._progress.complete()
             self.buffer.end(self._progress.violation)
@@ -414,7 +415,7 @@ def log_provider_error(vendor: str, error: Exception) -> None:
     """Logs a provider's error, with the line of its code; the default of `on_provider_error`."""
     place = failing_place(error)
     at = "" if place is None else f" ({place})"
-    _log.warning("the provider of %s failed: %s: %s%s", vendor, type(error).__name__, error, at)
+    _log.warning("the provider of %s failed: %s%s", vendor, told(error), at)
 
 
 @dataclass(frozen=True, slots=True)

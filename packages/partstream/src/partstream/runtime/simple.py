@@ -193,9 +193,9 @@ _USER_REQUEST: Final = re.compile(r"<userRequest>(.*?)</userRequest>", re.DOTALL
 _TIME: Final = re.compile(r"\s*<current_datetime>[^<]*</current_datetime>\s*")
 
 
-AnswerFunction: TypeAlias = (
-    "Callable[[Sequence[ChatMessage], RequestOptions], AsyncIterator[str | ResponsePart | Finish]]"
-)
+AnswerFunction: TypeAlias = Callable[
+    [Sequence[ChatMessage], RequestOptions], AsyncIterator[str | ResponsePart | Finish]
+]
 """An async generator function that yields texts or parts as they come and, if it knows how the answer ended, a
 :class:`~partstream.lm.outputs.Finish` last. `AsyncIterator` and `AsyncGenerator` are both good annotations of what it
 returns."""

@@ -22,13 +22,14 @@ from collections.abc import (
     Sequence,
 )
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import partstream.codec.silent_log  # noqa: F401 - for its effect
 from partstream.codec.checks import dataclass, described, field, refuse, replace
 from partstream.codec.json_codec import JSONDecodeError, loads
 from partstream.conversation.thinking import open_response
 from partstream.errors import UpstreamFailureError, UpstreamProtocolError
+from partstream.lm.cancellation import CancellationToken
 from partstream.lm.outputs import (
     CitationMode,
     ErrorMode,
@@ -36,22 +37,20 @@ from partstream.lm.outputs import (
     Finish,
     Outcome,
     ReportingStream,
+    ResponseStream,
     StreamOptions,
+    StreamOutput,
     ThinkingMode,
     Unmapped,
     error_text,
 )
+from partstream.lm.parts import FinishReason, ResponsePart, Usage
 from partstream.lm.provider import FinishingProgress, Progress
 from partstream.protocols import protocol
+from partstream.protocols.protocol import ProtocolName
 from partstream.protocols.read_response import MatchConfidence
 from partstream.protocols.recognition import name_of_stream, understood_nothing
 from partstream.upstream.context import run_until_cancelled
-
-if TYPE_CHECKING:
-    from partstream.lm.cancellation import CancellationToken
-    from partstream.lm.outputs import ResponseStream, StreamOutput
-    from partstream.lm.parts import FinishReason, ResponsePart, Usage
-    from partstream.protocols.protocol import ProtocolName
 
 # ---- Chunks ----
 

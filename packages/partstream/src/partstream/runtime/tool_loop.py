@@ -12,19 +12,27 @@ import inspect
 from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from partstream.codec import json_codec
 from partstream.codec.checks import Expectation, check_fields, dataclass, field, instance_of, replace, sequence_of
 from partstream.errors import CallerError, ToolRoundLimitError
+from partstream.lm.cancellation import CancellationToken
 from partstream.lm.messages import ChatMessage, RequestOptions, Tool, ToolMode
-from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultContent, ToolResultPart
+from partstream.lm.outputs import Finish
+from partstream.lm.parts import (
+    DataPart,
+    MessagePart,
+    ResponsePart,
+    TextPart,
+    ThinkingPart,
+    ToolCallPart,
+    ToolResultContent,
+    ToolResultPart,
+)
 from partstream.runtime.consumer import LanguageModelChat, Prompt, conversation_of
-
-if TYPE_CHECKING:
-    from partstream.lm.cancellation import CancellationToken
-    from partstream.lm.outputs import Finish
-    from partstream.lm.parts import MessagePart, ResponsePart
+from partstream.runtime.progress import told
+from partstream.upstream.context import run_in_thread
 
 # ---- Tools ----
 
@@ -99,7 +107,10 @@ async def execute_tool_call(call: ToolCallPart, functions: Mapping[str, ToolFunc
         return _failure(call, f"The tool {call.name!r} does not exist. Available tools: {known}.", None)
     try:
         is_async = any(map(inspect.iscoroutinefunction, (function.call, type(function.call).__call__)))
-        value = function.call(call.input) if is_async else await asyncio.to_thread(function.call, call.input)
+        if is_async:
+            value = function.call(call.input)
+        else:
+            value = await run_in_thread(lambda: function.call(call.input), f"tool {call.name}")
         if inspect.isawaitable(value):
             value = await value
     except asyncio.CancelledError as error:
@@ -107,9 +118,8 @@ async def execute_tool_call(call: ToolCallPart, functions: Mapping[str, ToolFunc
         if task is not None and task.cancelling():
             raise
         return _failure(call, f"The tool {call.name!r} cancelled itself.", error)
-    except Exception as error:
-        reason = f": {error}" if str(error) else ""
-        return _failure(call, f"The tool {call.name!r} failed with {type(error).__name__}{reason}", error)
+    except (Exception, SystemExit) as error:  # a function for a command line ends it for a wrong argument
+        return _failure(call, f"The tool {call.name!r} failed with {told(error)}", error)
     try:
         return ToolOutcome(call, ToolResultPart(call.call_id, tool_result_content(value)))
     except CallerError as error:
@@ -309,7 +319,8 @@ async def stream_tool_loop(
             return
         loop.end_round()
         options = replace(options, tool_mode=ToolMode.AUTO)
-    raise ToolRoundLimitError(max_rounds, tuple(call.name for call in loop.calls))
+    pending = tuple(call.name for call in loop.calls)
+    raise ToolRoundLimitError(max_rounds, pending, loop.finish(False, response.finish).messages)
 
 
 @dataclass(slots=True)

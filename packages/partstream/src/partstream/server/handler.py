@@ -45,7 +45,7 @@ from partstream.lm.outputs import Finish, InboundRequest, Outcome, Reply
 from partstream.lm.parts import FinishReason, RawCallPart, ResponsePart, UnifiedFinishReason, Usage
 from partstream.protocols.failures import FailedReply, FailureKind, ServedFailure, UnknownReferenceError
 from partstream.protocols.serve import Effect, id_in_path
-from partstream.runtime.progress import AnswerExcerpt, CheckedProgress, failing_place
+from partstream.runtime.progress import AnswerExcerpt, CheckedProgress, cause_of, failing_place
 from partstream.server import replies, requests
 from partstream.server.clients import NOBODY, Caller, TokenAuthenticator, client_of
 from partstream.server.dropped import UNSAID_HEADER, DroppedFields, DroppedLog
@@ -1098,7 +1098,7 @@ class RequestHandler:
         """Ends the response with an error, whose text passes only if it is one of ours. Later calls do nothing."""
         if self._is_over:
             return
-        self.error = error
+        self.error = error = cause_of(error)
         if isinstance(error, errors.LanguageModelError):
             told = error
             _logger.info("the provider %s failed: %s", self._name, errors.with_facts(str(error), error))

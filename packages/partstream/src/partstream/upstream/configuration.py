@@ -23,6 +23,7 @@ from partstream.codec.redaction import HiddenValues, NotPickled
 from partstream.conversation.preparation import EXTRA_BODY, REQUEST_ROWS, OwnFields, RequestSettings
 from partstream.conversation.turns import short_digest
 from partstream.lm import outputs
+from partstream.lm.provider import LanguageModelChatInformation
 from partstream.protocols import protocol as protocols
 from partstream.settings import kinds
 from partstream.settings.row import (
@@ -48,8 +49,8 @@ from partstream.upstream.model_information import LimitPolicy, LimitSettings, Mo
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from partstream.lm.provider import LanguageModelChatInformation
+else:
+    Path = Any  # for `typing.get_type_hints`: a start loads no pathlib
 
 _FIRST_EVENT: Final = 300.0
 

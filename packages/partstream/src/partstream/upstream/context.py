@@ -13,9 +13,12 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import sys
+import threading
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, suppress
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from partstream.codec.checks import dataclass, field
@@ -262,6 +265,63 @@ async def run_to_the_last_report(answer: Awaitable[object]) -> None:
 async def in_thread(size: int, work: Callable[..., V], *arguments: Any) -> V:
     """The result of work on so many bytes of a request: in a thread, where they are many."""
     return await asyncio.to_thread(work, *arguments) if size > LARGE_BYTES else work(*arguments)
+
+
+async def run_in_thread(function: Callable[[], V], name: str) -> V:
+    """Runs a function of other people in a new daemon thread, in the context of the caller, and returns its result. The
+    threads of `asyncio.to_thread` are few and shared, and such a function may never return. A caller that is cancelled
+    leaves it running.
+
+    Raises:
+        RuntimeError: The function raised a StopIteration, its cause. A future refuses it and would leave the caller
+            waiting (Python 3.11), and a coroutine cannot raise it.
+        BaseException: Whatever else the function raises.
+    """
+    loop = asyncio.get_running_loop()
+    done = asyncio.Event()
+    results: list[V] = []
+    errors: list[BaseException] = []
+    context = copy_context()
+
+    def run() -> None:
+        try:
+            results.append(context.run(function))
+        except BaseException as error:
+            errors.append(error)
+        with suppress(RuntimeError):  # the loop has ended, and with it the caller
+            loop.call_soon_threadsafe(done.set)
+
+    threading.Thread(target=run, name=name, daemon=True).start()
+    await done.wait()
+    if errors and isinstance(errors[0], StopIteration):
+        raise RuntimeError(_STOPPED) from errors[0]
+    if errors:
+        raise errors[0]
+    return results[0]
+
+
+_STOPPED: Final = "a StopIteration was raised"
+
+
+class _Threads(ThreadPoolExecutor):
+    """Threads whose functions never raise a StopIteration, see :func:`run_in_thread`."""
+
+    def submit(self, function: Callable[..., V], /, *args: Any, **kwargs: Any) -> Future[V]:
+        def run() -> V:
+            try:
+                return function(*args, **kwargs)
+            except StopIteration as error:
+                raise RuntimeError(_STOPPED) from error
+
+        return super().submit(run)
+
+
+def guard_threads(loop: asyncio.AbstractEventLoop) -> None:
+    """Gives an event loop threads for `asyncio.to_thread` in which a StopIteration of a tool does not hold up its
+    caller for ever, as in Python 3.11: the frameworks of agents run the tools of people there. A loop that has threads
+    already keeps them."""
+    if sys.version_info < (3, 12, 2) and getattr(loop, "_default_executor", None) is None:
+        loop.set_default_executor(_Threads())
 
 
 async def run_until_cancelled(answer: Coroutine[object, object, None], token: CancellationToken) -> None:

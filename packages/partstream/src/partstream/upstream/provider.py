@@ -26,10 +26,11 @@ from partstream.conversation.preparation import UNKNOWN_CAPABILITIES, ModelCapab
 from partstream.errors import LanguageModelError, UpstreamError, with_facts
 from partstream.lm.cancellation import CancellationToken, EventEmitter
 from partstream.lm.messages import ChatMessage, RequestOptions
-from partstream.lm.outputs import ErrorMode, error_text
+from partstream.lm.outputs import ErrorMode, PausingStream, error_text
 from partstream.lm.provider import LanguageModelChatInformation, LanguageModelChatProvider, Progress
 from partstream.protocols.errors import Errors
 from partstream.protocols.protocol import DEFAULT_PROTOCOL, WindowSource, asking
+from partstream.protocols.serve import WireRequest
 from partstream.settings.known_servers import known_server
 from partstream.tokens import Counters, TokenCount
 from partstream.tokens.accounting import TokenAccounting
@@ -63,8 +64,6 @@ from partstream.upstream.requests import (
 )
 
 if TYPE_CHECKING:
-    from partstream.lm.outputs import PausingStream
-    from partstream.protocols.serve import WireRequest
     from partstream.upstream.detection import Detected, Detector
 
 _logger = logging.getLogger("partstream.upstreams")

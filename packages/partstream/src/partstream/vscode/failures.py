@@ -10,10 +10,8 @@ groups, by the table of settings.
 from __future__ import annotations
 import asyncio
 import os
-import threading
 from collections.abc import Callable, Mapping
-from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from partstream.codec import redaction
 from partstream.codec.checks import MOST_SECONDS, InvalidArgumentError, as_amount, as_count
@@ -28,7 +26,7 @@ from partstream.errors import (
     UpstreamTimeoutError,
 )
 from partstream.lm.contract import CodePlace
-from partstream.runtime.progress import failing_place, fault_of, said_by
+from partstream.runtime.progress import cause_of, failing_place, fault_of, said_by, told
 from partstream.settings.kinds import ConfigurationError
 from partstream.settings.row import SHORTEST_SECRET
 
@@ -112,7 +110,7 @@ class ProviderFailedError(PartstreamError):
     def __init__(self, provider: str, error: BaseException, key_need: wire.KeyNeed | None = None) -> None:
         super().__init__(sentence(error, provider))
         self.provider = provider
-        self.error = error
+        self.error = cause_of(error)
         self.key_need = key_need  # what the provider asks the person for; None where it asks for no key
 
 
@@ -146,6 +144,7 @@ def is_providers_own(error: BaseException, token: CancellationToken | None = Non
 
 def sentence(error: BaseException, provider: str) -> str:
     """One sentence for a person; for a bug, with the error's type, the line of code and the provider's name."""
+    error = cause_of(error)
     said = said_by(error)
     if says_all(error):
         return said
@@ -154,12 +153,10 @@ def sentence(error: BaseException, provider: str) -> str:
 
 def reason(error: BaseException) -> str:
     """What happened, without the provider's name; for a bug, with the error's type and the line of their code."""
-    said, name = said_by(error), type(error).__name__
-    if says_all(error):
-        return said or name
+    if says_all(cause_of(error)):
+        return said_by(cause_of(error)) or type(cause_of(error)).__name__
     place = None if isinstance(error, SyntaxError) else failing_place(error)
-    told = f"{name}: {said}" if said else name
-    return told if place is None else f"{told} ({place})"
+    return told(error) if place is None else f"{told(error)} ({place})"
 
 
 def load_problem(error: BaseException, file: Path | None, *, keeps_old: bool) -> wire.LoadProblem:
@@ -234,38 +231,6 @@ def upstream_facts(error: BaseException | None) -> UpstreamError:
         http_status=as_count(field_of(error, "http_status")),
         retry_after=as_amount(field_of(error, "retry_after"), MOST_SECONDS),
     )
-
-
-# ---- Threads ----
-
-Result = TypeVar("Result")
-
-
-async def run_in_thread(function: Callable[[], Result], name: str) -> Result:
-    """Runs a function in a new daemon thread and returns its result. A caller that is cancelled leaves it running.
-
-    Raises:
-        BaseException: Whatever the function raises. It is raised here and not through a future, which refuses a
-            StopIteration and would leave the caller waiting.
-    """
-    loop = asyncio.get_running_loop()
-    done = asyncio.Event()
-    results: list[Result] = []
-    errors: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            results.append(function())
-        except BaseException as error:
-            errors.append(error)
-        with suppress(RuntimeError):  # the loop has ended, and with it the caller
-            loop.call_soon_threadsafe(done.set)
-
-    threading.Thread(target=run, name=name, daemon=True).start()
-    await done.wait()
-    if errors:
-        raise errors[0]
-    return results[0]
 
 
 # ---- Redaction ----

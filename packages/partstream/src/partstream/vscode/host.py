@@ -24,10 +24,11 @@ from partstream.runtime.provider_files import ProviderLoader, SourceLoader, defa
 from partstream.settings.kinds import ConfigurationError
 from partstream.settings.row import hidden_url
 from partstream.tokens.usage import DAYS, AnswerUsage, UsageBook
+from partstream.upstream.context import run_in_thread
 from partstream.vscode import hosted as hosting
 from partstream.vscode import methods
 from partstream.vscode import rpc_types as wire
-from partstream.vscode.failures import ProviderFailedError, provider_error, run_in_thread
+from partstream.vscode.failures import ProviderFailedError, provider_error
 from partstream.vscode.gateway import PROVIDER_KEY, GatewayLoader, GatewaySurroundings
 
 if TYPE_CHECKING:

@@ -30,6 +30,7 @@ from partstream.lm.provider import LanguageModelChatInformation, WaitingProgress
 from partstream.runtime.progress import AnswerExcerpt, logged_error, said_by
 from partstream.tokens import CountSource, MessageCounter, TokenCount, estimate_tokens
 from partstream.tokens.counting import CorrectsTokenCounts, FactoredTokenCounts, SourcedTokenCounts
+from partstream.upstream.context import run_in_thread
 from partstream.vscode import failures
 from partstream.vscode import rpc_types as wire
 from partstream.vscode.methods import encode_finish
@@ -331,7 +332,7 @@ class HostedProvider:
         self._stamp = self._loader.stamp()
         try:
             # In a thread: the imports of a user's file may take seconds, and other requests must not wait.
-            provider = await failures.run_in_thread(self._loader.load, f"partstream-load-{self.name}")
+            provider = await run_in_thread(self._loader.load, f"partstream-load-{self.name}")
             self.loaded = Generation(self.name, provider, self._changed, self._on_did_correct)
         except BaseException as error:
             # A script that ends with `sys.exit(main())` must not end the other providers.
