@@ -7,19 +7,16 @@ decide what of it is shown.
 """
 
 from __future__ import annotations
-from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, runtime_checkable
+from collections.abc import AsyncGenerator, Collection, Hashable, Iterable, Mapping, Sequence
+from typing import Any, Final, Protocol, TypeAlias, runtime_checkable
 
 from partstream.codec.checks import dataclass, field
+from partstream.conversation.turns import Result, Turn
 from partstream.lm.inner_activity import InnerCall, InnerResult
 from partstream.lm.messages import ChatMessage, Tool, ToolMode
 from partstream.lm.outputs import Finish, Unmapped
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, Usage
-
-if TYPE_CHECKING:
-    from partstream.conversation.turns import Result, Turn
-    from partstream.runtime.client_failures import FailureKind
-
+from partstream.runtime.client_failures import FailureKind
 
 # ---- The request and the adapter ----
 
@@ -168,10 +165,13 @@ class SubAgentText:
     Attributes:
         agent: The name of the agent that said it.
         text: The piece.
+        message: The framework's id of the message, by which the words of agents of one name are kept apart; may be
+            empty.
     """
 
     agent: str
     text: str
+    message: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,7 +307,49 @@ AgentOutput: TypeAlias = (
 """An output of a run. A `Finish` is that of the last inner request, without usage; an adapter need not yield one."""
 
 
-# ---- Paragraphs ----
+# ---- Who speaks, and paragraphs ----
+
+
+class Speakers:
+    """Who speaks at the same time in one run. The words of the first are said as they come; what others say waits until
+    those before them are done, in the order in which they began."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[Hashable, list[Any]] = {}
+        self._done: set[Hashable] = set()
+
+    def say(self, speaker: Hashable, words: Iterable[Any]) -> list[Any]:
+        """What can be said now, of what a speaker says."""
+        waiting = self._waiting.setdefault(speaker, [])
+        self._done.discard(speaker)
+        waiting += words
+        return self._spoken()
+
+    def end(self, ended: Iterable[Hashable]) -> list[Any]:
+        """What can be said once speakers are done."""
+        self._done.update(one for one in ended if one in self._waiting)
+        return self._spoken()
+
+    def end_all(self) -> list[Any]:
+        """What is left at the end of the run."""
+        return self.end([*self._waiting])
+
+    @property
+    def open(self) -> Collection[Hashable]:
+        """Those who are not done."""
+        return self._waiting.keys() - self._done
+
+    def _spoken(self) -> list[Any]:
+        spoken: list[Any] = []
+        for speaker in [*self._waiting]:
+            spoken += self._waiting[speaker]
+            self._waiting[speaker] = []
+            if speaker not in self._done:
+                break
+            del self._waiting[speaker]
+            self._done.discard(speaker)
+        return spoken
+
 
 _BLANK_LINE = "\n\n"
 

@@ -15,7 +15,7 @@ Framework 1.23 (`AgentResponseUpdate`, `ContentType`, the constructors of `Conte
 from __future__ import annotations
 import asyncio
 import inspect
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import AsyncGenerator, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote_to_bytes
@@ -252,31 +252,31 @@ class InnerTools:
     def __init__(self, external: Collection[str], asking: Collection[str]) -> None:
         self._external = external
         self._asking = asking
-        self._batch = CallPieces()
+        self._batches: defaultdict[str | None, CallPieces] = defaultdict(CallPieces)
         self._waiting: dict[str, InnerCall] = {}
         self._names: dict[str, InnerCall] = {}
         self._answered: set[str] = set()
         self._handed_out: dict[str, StreamedCall] = {}
         self.asked: dict[str, Any] = {}  # the contents by which the framework asks for approvals, by call id
 
-    def called(self, content: Any, step: int) -> list[adapter.AgentOutput]:
+    def called(self, content: Any, step: int, author: str | None = None) -> list[adapter.AgentOutput]:
         """Takes a piece of a call; one that the model's provider runs itself is whole and runs at once."""
         if not getattr(content, "informational_only", False) and not getattr(content, "hosted", None):
-            self._batch.add(content)
+            self._batches[author].add(content)
             return []
         call = InnerCall(content.call_id, content.name, parsed(content.arguments), step)
-        if call.call_id in self._names:
+        if not self._is_new(call.call_id):
             return []
         self._names[call.call_id] = call
         return [call]
 
-    def end_batch(self, step: int) -> list[adapter.AgentOutput]:
+    def end_batch(self, step: int, author: str | None = None) -> list[adapter.AgentOutput]:
         """The calls of a response are whole; returns those that the agent runs now."""
-        batch, self._batch = self._batch, CallPieces()
+        batch = self._batches.pop(author, CallPieces())
         waits = any(call.name in self._asking for call in batch)
         outputs: list[adapter.AgentOutput] = []
         for call in batch:
-            if call.call_id in self._names or call.call_id in self._handed_out:
+            if call.call_id in self._handed_out or not self._is_new(call.call_id):
                 continue
             if call.name in self._external:
                 self._handed_out[call.call_id] = call
@@ -287,6 +287,12 @@ class InnerTools:
             else:
                 outputs.append(inner)
         return outputs
+
+    def _is_new(self, call_id: str) -> bool:
+        """Whether an id is that of a new call: some models give each call of a run the same id."""
+        is_new = call_id not in self._names or call_id in self._answered
+        self._answered.discard(call_id)
+        return is_new
 
     def expect(self, calls: Iterable[Mapping[str, Any]]) -> None:
         """Notes calls of an earlier run, as :attr:`open_calls` said them, whose results are still to come."""
@@ -308,6 +314,10 @@ class InnerTools:
         outputs.append(InnerResult(call.call_id, call.name, value, bool(content.exception), max(call.step, 1)))
         files = (file_of(item) for item in items)
         return [*outputs, *(file for file in files if file is not None and not isinstance(file, TextPart))]
+
+    def has_called(self, author: str | None, step: int) -> bool:
+        """Whether a response has called tools: its agent goes on with their results."""
+        return author in self._batches or any(call.step == step for call in self._names.values())
 
     @property
     def open_calls(self) -> list[dict[str, Any]]:
@@ -347,7 +357,6 @@ class RunText:
         self._text = ""
         self._thinking = ""
         self._sources: set[str] = set()
-        self._paragraphs = adapter.Paragraphs()
 
     def text(self, content: Any) -> list[adapter.AgentOutput]:
         """Takes a piece of text, or all of it once more: what was shown cannot be taken back."""
@@ -355,7 +364,7 @@ class RunText:
         self._text += new
         if self._is_structured:
             return []
-        parts: list[adapter.AgentOutput] = [*self._paragraphs.of(new)]
+        parts: list[adapter.AgentOutput] = [TextPart(new)]
         for annotation in content.annotations or ():
             url = annotation.get("url") if annotation.get("type") == "citation" else None
             if not url or url in self._sources or url in self._text:
@@ -374,9 +383,7 @@ class RunText:
     def end_step(self) -> list[adapter.AgentOutput]:
         """Another response follows: the held text was not the result."""
         held, self._text, self._thinking = self._text, "", ""
-        outputs: list[adapter.AgentOutput] = [*self._paragraphs.of(held)] if self._is_structured else []
-        self._paragraphs.begin_step()
-        return outputs
+        return [TextPart(held)] if self._is_structured else []
 
     def end(self) -> list[adapter.AgentOutput]:
         """The run is over: the held text is its result."""
@@ -385,7 +392,7 @@ class RunText:
         try:
             return [adapter.ResultObject(loads(self._text))]
         except JSONDecodeError:
-            return [*self._paragraphs.of(self._text)]
+            return [TextPart(self._text)]
 
 
 def _new(content: Any, before: str) -> str:
@@ -448,6 +455,28 @@ _OF_MODEL: Final = frozenset({"text", "text_reasoning", "function_call", "usage"
 """The kinds of contents that the model says, with which an inner response begins."""
 
 
+@dataclass(slots=True)
+class _Turn:
+    """One turn of an agent of the run, from its first word until it has called no more tools. The agents of a workflow
+    may speak at the same time.
+
+    Attributes:
+        author: The agent; None for one without a name.
+        said: Its text and thinking.
+        tokens: Those of its responses.
+        step: The number of its response among all of the run, from 1; 0 before the first.
+        is_over: Whether its response has ended.
+        has_run_tools: Whether a tool has returned since.
+    """
+
+    author: str | None
+    said: RunText
+    step: int = 0
+    tokens: StepTokens = field(default_factory=StepTokens)
+    is_over: bool = False
+    has_run_tools: bool = False
+
+
 class RunEvents:
     """Reads the updates of one run."""
 
@@ -455,13 +484,15 @@ class RunEvents:
         self, external: Collection[str] = (), asking: Collection[str] = (), *, is_structured: bool = False
     ) -> None:
         self.tools = InnerTools(external, asking)
-        self._said = RunText(is_structured=is_structured)
-        self._tokens = StepTokens()
+        self._is_structured = is_structured
+        self._paragraphs = adapter.Paragraphs()
+        self._speakers = adapter.Speakers()
+        self._turns: dict[str | None, _Turn] = {}
+        self._turn = _Turn(None, RunText(is_structured=is_structured))
+        self._steps = 0
+        self._response: tuple[str | None, int] = (None, 0)
         self._hosted: dict[str, InnerCall] = {}
         self._questions: list[adapter.Question] = []
-        self._step = 1
-        self._has_run_tools = False
-        self._author: str | None = None
         self._reason: str | None = None
         self._response_id: str | None = None
 
@@ -471,22 +502,45 @@ class RunEvents:
         Raises:
             UpstreamFailureError: The model's server has reported a failure in the stream.
         """
+        before, author = self._turn, update.author_name or self._turn.author
+        turn = self._turn = self._turns.setdefault(author, _Turn(author, RunText(is_structured=self._is_structured)))
         outputs: list[adapter.AgentOutput] = []
-        if update.author_name and update.author_name != self._author:
-            outputs += [] if self._author is None else [adapter.Handover(update.author_name)]
-            self._author = update.author_name
-        is_of_model = update.role != "tool" and any(content.type in _OF_MODEL for content in update.contents)
-        if is_of_model and self._has_run_tools:
-            self._has_run_tools = False
-            outputs += [*self._said.end_step(), *self._tokens.end_step()]
-            self._step += 1
+        if author not in self._speakers.open and before.author not in {None, author}:
+            outputs.append(adapter.Handover(str(author)))
+        kinds = {content.type for content in update.contents} if update.role != "tool" else set()
+        if (turn.has_run_tools and kinds & _OF_MODEL) or (turn.is_over and kinds & (_OF_MODEL - {"usage"})):
+            outputs += [*turn.said.end_step(), *turn.tokens.end_step()]
+            turn.has_run_tools, turn.is_over, turn.step = False, False, 0
+        if not turn.step:
+            self._steps += 1
+            turn.step = self._steps
         for content in update.contents:
             handler = _CONTENTS.get(content.type, RunEvents._unmapped)
             outputs += handler(self, content)
         self._response_id = update.response_id or self._response_id
         if update.finish_reason is not None:
             self._reason = str(update.finish_reason)
-            outputs += self.tools.end_batch(self._step)
+            turn.is_over = True
+            outputs += self.tools.end_batch(turn.step, author)
+        said = self._say(turn, outputs)
+        if turn.is_over and not self.tools.has_called(author, turn.step):
+            said += self._shown(self._speakers.end([author]))
+        return said
+
+    def _say(self, turn: _Turn, outputs: Iterable[adapter.AgentOutput]) -> list[adapter.AgentOutput]:
+        return self._shown(self._speakers.say(turn.author, [(turn.author, turn.step, one) for one in outputs]))
+
+    def _shown(self, said: Iterable[tuple[str | None, int, adapter.AgentOutput]]) -> list[adapter.AgentOutput]:
+        """The outputs in the order in which they are shown: the text of each response is a paragraph."""
+        outputs: list[adapter.AgentOutput] = []
+        for author, step, output in said:
+            if not isinstance(output, TextPart):
+                outputs.append(output)
+                continue
+            if (author, step) != self._response:
+                self._paragraphs.begin_step()
+                self._response = (author, step)
+            outputs += self._paragraphs.of(output.value)
         return outputs
 
     def end(self, state: Callable[[], Mapping[str, Any] | None] = lambda: None) -> list[adapter.AgentOutput]:
@@ -495,10 +549,14 @@ class RunEvents:
         Args:
             state: Gives the state of the run as JSON, where something is to come that goes on with it.
         """
-        outputs = self.tools.end_batch(self._step)
+        outputs: list[adapter.AgentOutput] = []
+        for author, turn in self._turns.items():
+            outputs += self._say(turn, self.tools.end_batch(turn.step, author))
         calls, approvals = self.tools.external_calls(), self.tools.approvals()
-        outputs += self._said.end_step() if calls or approvals else self._said.end()
-        outputs += [*self._tokens.end_step(), *self._questions]
+        for turn in self._turns.values():
+            left = turn.said.end_step() if calls or approvals else turn.said.end()
+            outputs += self._say(turn, [*left, *turn.tokens.end_step()])
+        outputs += [*self._shown(self._speakers.end_all()), *self._questions]
         if calls:
             outputs.append(adapter.ExternalCalls(calls))
         if approvals:
@@ -516,12 +574,15 @@ class RunEvents:
     # The contents
 
     def _usage(self, content: Any) -> list[adapter.AgentOutput]:
-        self._tokens.add(content.usage_details, replaces=getattr(content, "merge_mode", None) == "replace")
-        return self.tools.end_batch(self._step)
+        self._turn.tokens.add(content.usage_details, replaces=getattr(content, "merge_mode", None) == "replace")
+        return self.tools.end_batch(self._turn.step, self._turn.author)
 
     def _answered(self, content: Any) -> list[adapter.AgentOutput]:
-        self._has_run_tools = True
-        return [*self.tools.end_batch(self._step), *self.tools.answered(content, self._step)]
+        self._turn.has_run_tools = True
+        return [
+            *self.tools.end_batch(self._turn.step, self._turn.author),
+            *self.tools.answered(content, self._turn.step),
+        ]
 
     def _asked(self, content: Any) -> list[adapter.AgentOutput]:
         self.tools.asked[content.function_call.call_id] = content
@@ -532,7 +593,7 @@ class RunEvents:
         name = content.tool_name or content.name or kind
         given = {field: plain(value) for field in fields if (value := getattr(content, field, None)) is not None}
         arguments = parsed(given["arguments"]) if "arguments" in given else given
-        call = InnerCall(str(content.call_id or content.image_id or ""), name, arguments, self._step)
+        call = InnerCall(str(content.call_id or content.image_id or ""), name, arguments, self._turn.step)
         if call.call_id in self._hosted:
             return []
         self._hosted[call.call_id] = call
@@ -546,7 +607,7 @@ class RunEvents:
         value = plain(values[0]) if len(values) == 1 else [plain(one) for one in values]
         is_error = bool(content.exception or content.exit_code or content.timed_out)
         name = self._hosted[call_id].name if call_id in self._hosted else ""
-        result = InnerResult(call_id, name or kind, value or None, is_error, self._step)
+        result = InnerResult(call_id, name or kind, value or None, is_error, self._turn.step)
         contents = (one for value in values for one in (value if isinstance(value, list | tuple) else (value,)))
         return [result, *(file for one in contents if (file := file_of(one)) is not None)]
 
@@ -571,10 +632,10 @@ class RunEvents:
 
 
 _CONTENTS: Final[Mapping[str, Callable[[RunEvents, Any], list[adapter.AgentOutput]]]] = {
-    "text": lambda reader, content: reader._said.text(content),
-    "text_reasoning": lambda reader, content: reader._said.thinking(content),
+    "text": lambda reader, content: reader._turn.said.text(content),
+    "text_reasoning": lambda reader, content: reader._turn.said.thinking(content),
     "usage": RunEvents._usage,
-    "function_call": lambda reader, content: reader.tools.called(content, reader._step),
+    "function_call": lambda reader, content: reader.tools.called(content, reader._turn.step, reader._turn.author),
     "function_result": RunEvents._answered,
     "function_approval_request": RunEvents._asked,
     "function_approval_response": lambda reader, _content: [],

@@ -10,29 +10,29 @@ In a file for the sidecar, `partstream serve` or `partstream chat`, the agent al
 """
 
 from __future__ import annotations
+import asyncio
 import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Unpack
+from typing import Any, Final, Unpack
+from weakref import ref
 
 from partstream.codec.checks import FILLED_TEXT, Expectation, check, described, narrow, optional
 from partstream.conversation.provider_state import Origin
 from partstream.conversation.turns import short_digest
 from partstream.lm import provider
+from partstream.lm.cancellation import CancellationToken
+from partstream.lm.messages import ChatMessage, RequestOptions
 from partstream.runtime.simple import OneModelProvider, check_keywords, checked_fields
 from partstream.tokens import estimate_tokens
+from partstream.tokens.ledger import Ledger
 from partstream.tokens.records import note_usage
-from partstream.upstream.context import run_until_cancelled
-from partstream_agents.adapter import AgentPairing, ClosableAdapter
+from partstream.upstream.context import guard_threads, run_until_cancelled
+from partstream_agents.adapter import ClosableAdapter
 from partstream_agents.answer import AUTO, AgentOptions, ApprovalPolicy, HostTools, ToolActivity, usage_row
-from partstream_agents.detection import HOOK, UnknownAgentError, as_factory, find_adapter, hook_of, is_factory
+from partstream_agents.detection import UnknownAgentError, as_factory, is_factory, pairing_of
 from partstream_agents.run import AgentRun, AgentSpec, RunStates
-
-if TYPE_CHECKING:
-    from partstream.lm.cancellation import CancellationToken
-    from partstream.lm.messages import ChatMessage, RequestOptions
-    from partstream.tokens.ledger import Ledger
 
 _NO_FIELDS: Final[Mapping[str, Any]] = MappingProxyType({})
 _OWN_KEYWORDS: Final = ("tools", "approve", "host_tools", "states")
@@ -67,6 +67,7 @@ class AgentModel(OneModelProvider):
         super().__init__(information, count_tokens)
         self._asking = asking
         self._ledger: Ledger | None = None
+        self._loop: ref[asyncio.AbstractEventLoop] | None = None
 
     @property
     def framework(self) -> str:
@@ -108,6 +109,10 @@ class AgentModel(OneModelProvider):
         progress: provider.Progress,
         token: CancellationToken,
     ) -> None:
+        loop = asyncio.get_running_loop()
+        if self._loop is None or self._loop() is not loop:
+            self._loop = ref(loop)
+            guard_threads(loop)
         run = AgentRun(self._asking, messages, options, progress, token)
         try:
             await run.answer()
@@ -178,13 +183,13 @@ def as_model(
     check("as_model.approve", approve, _APPROVE)
     check("as_model.host_tools", host_tools, _HOST_TOOLS)
     check("as_model.name", name, optional(FILLED_TEXT))
-    pairing, factory = _pairing_of(agent), None
+    pairing, factory = pairing_of(agent), None
     if pairing is None:
         if not is_factory(agent):
             raise UnknownAgentError(described(agent))
         factory = as_factory(agent)
         made = factory(())
-        if (pairing := _pairing_of(made)) is None:
+        if (pairing := pairing_of(made)) is None:
             raise UnknownAgentError(f"a function that makes {described(made)}")
     shown = name or own_name(pairing.agent) or f"{pairing.adapter.framework} agent"
     model_id = id or _NOT_IN_IDS.sub("-", shown.lower()).strip("-") or "agent"
@@ -218,19 +223,6 @@ def as_model(
         states=states or RunStates(),
     )
     return AgentModel(asking, information, count_tokens)
-
-
-def _pairing_of(agent: Any) -> AgentPairing | None:
-    if isinstance(agent, AgentPairing):
-        return agent
-    if (hook := hook_of(agent)) is not None:
-        said = hook()
-        if isinstance(said, AgentPairing):
-            return said
-        expected = "an AgentPairing; a provider needs no as_model"
-        raise UnknownAgentError(f"an object whose {HOOK} returned {described(said)}, expected {expected}")
-    adapter = find_adapter(agent)
-    return None if adapter is None else AgentPairing(agent, adapter)
 
 
 def own_name(agent: Any) -> str | None:

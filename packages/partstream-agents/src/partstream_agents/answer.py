@@ -89,6 +89,7 @@ class ActivityLines:
         self.step = 1  # the number of the inner request that is answered now
         self._ids: dict[int, str] = {}
         self._ends: dict[type[ResponsePart], str] = {}
+        self._below: tuple[str, str] | None = None
 
     def saw(self, part: TextPart | ThinkingPart) -> None:
         """Takes a part of the answer, in order: a line begins a paragraph of its own after it."""
@@ -114,9 +115,13 @@ class ActivityLines:
         """The parts of a text that is a paragraph of its own."""
         return [TextPart(f"{self._break(TextPart)}{text}")] if text else []
 
-    def said_below(self, text: str) -> list[ResponsePart]:
+    def said_below(self, said: adapter.SubAgentText) -> list[ResponsePart]:
         """The parts of what an agent below the asked one says: thinking, because it is not the answer."""
-        return [] if self._shown is ToolActivity.OFF or not text else [ThinkingPart(text, self._id(self.step))]
+        if self._shown is ToolActivity.OFF or not said.text:
+            return []
+        before, self._below = self._below, (said.agent, said.message)
+        gap = "" if before in {None, self._below} else self._break(ThinkingPart)
+        return [ThinkingPart(f"{gap}{said.text}", self._id(self.step))]
 
     def _break(self, kind: type[ResponsePart]) -> str:
         """The separator between a paragraph and the part before it."""
@@ -186,7 +191,7 @@ def usage_row(total: Usage, origin: Origin, options: RequestOptions, now: float)
 AUTO: Final = "auto"
 """The value of the option `host_tools` with which an agent gets all tools of the host."""
 
-HostTools: TypeAlias = "str | bool | Iterable[str] | Callable[[Tool], bool]"
+HostTools: TypeAlias = str | bool | Iterable[str] | Callable[[Tool], bool]
 """Which of the host's tools an agent gets: `"auto"` or True for all, False for none, names, or what says it of one."""
 
 _PREFIX: Final = "vscode_"
@@ -298,6 +303,7 @@ class AgentAnswer:
         self._finish = Finish(Outcome.COMPLETED)
         self.parts: list[ResponsePart] = []
         self.approvals: tuple[adapter.Approval, ...] = ()
+        self._refused: dict[str, adapter.Approval] = {}
         self.handed_out = HandedOut(tools)
         self.has_question = False
         self.is_visible = False
@@ -309,30 +315,53 @@ class AgentAnswer:
         """Forgets what the run before has stopped with: it goes on."""
         self.approvals, self.state, self.has_question = (), None, False
 
+    def refuse(
+        self, approvals: Iterable[adapter.Approval], decisions: Mapping[str, adapter.Decision]
+    ) -> list[ResponsePart]:
+        """The parts of calls that were not allowed. What the framework says of them is left out: to some, a call that
+        was refused is one with a result."""
+        refused = [one for one in approvals if not decisions[one.call_id].approved]
+        self._refused |= {one.call_id: one for one in refused}
+        calls = [inner_activity.InnerCall(one.call_id, one.name, one.arguments, is_refused=True) for one in refused]
+        return [part for call in calls for part in self._noted(_HANDLERS[inner_activity.InnerCall](self, call))]
+
     def take(self, output: adapter.AgentOutput) -> Iterable[ResponsePart]:
         """The parts of the next output, in order; often one, often none.
 
         Raises:
             LanguageModelError: The run has ended with it.
         """
-        parts = row_of_class(_HANDLERS, output)(self, output)
+        return [] if self._is_refused(output) else self._noted(row_of_class(_HANDLERS, output)(self, output))
+
+    def _is_refused(self, output: adapter.AgentOutput) -> bool:
+        """Whether an output is of a call that was refused, until its result has come."""
+        if not isinstance(output, inner_activity.InnerCall | inner_activity.InnerResult):
+            return False
+        refused = self._refused.get(output.call_id)
+        if refused is None or refused.name != output.name:
+            return False
+        if isinstance(output, inner_activity.InnerResult):
+            del self._refused[output.call_id]
+            return True
+        return output.arguments == refused.arguments
+
+    def _noted(self, parts: _Parts) -> _Parts:
         for part in parts:
             self._note(part)
         return parts
 
     def hand_out(self, calls: Iterable[ToolCallPart]) -> list[ResponsePart]:
         """The parts of calls of the host's tools."""
-        parts: list[ResponsePart] = list(calls)
-        for part in parts:
-            self._note(part)
-        return parts
+        return self._noted(list(calls))
 
     def finish(self) -> Finish:
         """How the answer ended, with the tokens of the last inner request."""
         reason = self._finish.reason
+        raw = None if reason is None else reason.raw
         if any(isinstance(part, ToolCallPart) for part in self.parts):
-            raw = None if reason is None else reason.raw
             reason = FinishReason(UnifiedFinishReason.TOOL_CALLS, raw)
+        elif reason is not None and reason.unified is UnifiedFinishReason.TOOL_CALLS:  # of the agent's own tools
+            reason = FinishReason(UnifiedFinishReason.STOP, raw)
         return replace(self._finish, reason=reason, usage=self.usages.last or self._finish.usage)
 
     def _note(self, part: ResponsePart) -> None:
@@ -393,7 +422,7 @@ _HANDLERS: Final[dict[type[Any], Callable[[AgentAnswer, Any], _Parts]]] = {
         inner_activity.result_data(result),
     ],
     adapter.Handover: lambda answer, handover: answer.lines.line(inner_activity.handover_line(handover.to)),
-    adapter.SubAgentText: lambda answer, said: answer.lines.said_below(said.text),
+    adapter.SubAgentText: lambda answer, said: answer.lines.said_below(said),
     adapter.AgentFile: lambda answer, file: [DataPart(file.data, file.media_type)],
     adapter.ExternalCalls: AgentAnswer._external,  # noqa: SLF001
     adapter.ApprovalAsked: AgentAnswer._approvals,  # noqa: SLF001
@@ -412,7 +441,7 @@ _HANDLERS: Final[dict[type[Any], Callable[[AgentAnswer, Any], _Parts]]] = {
 
 # ---- Approvals: who decides, how a person is asked, and what they answered ----
 
-ApproveFunction: TypeAlias = Callable[[adapter.Approval], "bool | Awaitable[bool]"]
+ApproveFunction: TypeAlias = Callable[[adapter.Approval], bool | Awaitable[bool]]
 """Returns whether the agent may run a call."""
 
 ApprovalPolicy: TypeAlias = Literal["ask", "never"] | ApproveFunction

@@ -8,13 +8,11 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from partstream.codec.checks import dataclass
+from partstream.codec.checks import dataclass, described
 from partstream.runtime.provider_files import NoAgentError
-
-if TYPE_CHECKING:
-    from partstream_agents.adapter import AgentAdapter
+from partstream_agents.adapter import AgentAdapter, AgentPairing
 
 HOOK: Final = "__partstream_model__"
 """The name of the method that returns the provider or the pairing of an object."""
@@ -29,16 +27,18 @@ class AgentKind:
         module: The module, or the package, of one of the object's classes.
         attributes: The attributes that it has; what else comes from the package has not all of them.
         adapter: Our module whose `ADAPTER` runs it.
-        is_model: Whether it is a bare model: in a file that holds an agent too, the agent is meant.
+        rank: Of several objects in a file, those of the lowest rank are meant: agents are made of chains and models,
+            chains of models.
     """
 
     title: str
     module: str
     attributes: tuple[str, ...]
     adapter: str
-    is_model: bool = False
+    rank: int = 0
 
 
+_CHAT_MODELS: Final = "partstream_agents.langchain.chat_models"
 KINDS: Final[tuple[AgentKind, ...]] = (
     AgentKind("a pydantic-ai agent", "pydantic_ai", ("run_stream_events",), "partstream_agents.pydantic_ai"),
     AgentKind(
@@ -54,8 +54,16 @@ KINDS: Final[tuple[AgentKind, ...]] = (
         "a LangChain chat model",
         "langchain_core.language_models",
         ("astream", "bind_tools"),
-        "partstream_agents.langchain.chat_models",
-        is_model=True,
+        _CHAT_MODELS,
+        rank=2,
+    ),
+    *(
+        AgentKind(title, f"langchain_core.runnables.{module}", ("astream", of), _CHAT_MODELS, rank=1)
+        for title, module, of in (
+            ("a chain of LangChain", "base", "steps"),
+            ("a chat model or chain with a configuration", "base", "bound"),
+            ("a chat model with fallbacks", "fallbacks", "fallbacks"),
+        )
     ),
     AgentKind("an agent of the OpenAI Agents SDK", "agents", ("handoffs", "clone"), "partstream_agents.openai_agents"),
     AgentKind(
@@ -112,6 +120,24 @@ def find_adapter(value: object) -> AgentAdapter | None:
         return None
     adapter: AgentAdapter = import_module(kind.adapter).ADAPTER
     return adapter
+
+
+def pairing_of(agent: Any) -> AgentPairing | None:
+    """The agent and its adapter, by the object itself or by the table; None for an object of no known kind.
+
+    Raises:
+        UnknownAgentError: The hook of the object returned no pairing.
+    """
+    if isinstance(agent, AgentPairing):
+        return agent
+    if (hook := hook_of(agent)) is not None:
+        said = hook()
+        if isinstance(said, AgentPairing):
+            return said
+        expected = "an AgentPairing; a provider needs no as_model"
+        raise UnknownAgentError(f"an object whose {HOOK} returned {described(said)}, expected {expected}")
+    adapter = find_adapter(agent)
+    return None if adapter is None else AgentPairing(agent, adapter)
 
 
 # ---- Functions that make agents ----

@@ -22,14 +22,14 @@ _MEANT: Final = "agent"
 def agents_in(names: Mapping[str, object]) -> tuple[str, ...]:
     """The names of the variables of a module that hold the agent that is meant: one where it is clear.
 
-    The variable `agent` wins over others; agents win over bare models, which are mostly what they are made of.
+    The variable `agent` wins over others; agents win over chains and models, which are mostly what they are made of.
     """
     found = {name: value for name, value in names.items() if not name.startswith("_") and is_agent(value)}
     if _MEANT in found:
         return (_MEANT,)
-    agents = {id(value): name for name, value in found.items() if not _is_model(value)}
-    models = {id(value): name for name, value in found.items() if _is_model(value)}
-    return tuple(sorted((agents or models).values()))
+    ranks = {name: kind.rank if (kind := kind_of(value)) else 0 for name, value in found.items()}
+    meant = {id(found[name]): name for name, rank in ranks.items() if rank == min(ranks.values())}
+    return tuple(sorted(meant.values()))
 
 
 def provider_of(agent: object, default_name: str) -> LanguageModelChatProvider:
@@ -66,8 +66,3 @@ def of_profile(name: str) -> LanguageModelChatProvider:
     if "command" not in given:
         raise CallerError(f"the profile {name} names no `command`, expected one that is an agent")
     return acp_agent(**given, name=name)
-
-
-def _is_model(value: object) -> bool:
-    kind = kind_of(value)
-    return kind is not None and kind.is_model

@@ -309,6 +309,7 @@ class InnerTools:
         self._asking = asking
         self._calls: dict[str, InnerCall] = {}
         self._waiting: set[str] = set()
+        self._answered: set[str] = set()
         self._external_ids: set[str] = set()
         self._order: dict[str, int] = {}
 
@@ -320,8 +321,9 @@ class InnerTools:
         if call.name in self._external:
             self._external_ids.add(call.call_id)
             return []
-        if call.call_id in self._calls:
+        if call.call_id in self._calls and call.call_id not in self._answered:
             return []
+        self._answered.discard(call.call_id)  # some models give each call of a run the same id
         self._calls[call.call_id] = call
         if call.name in self._asking:
             self._waiting.add(call.call_id)
@@ -335,6 +337,7 @@ class InnerTools:
         if call_id in self._external_ids:
             return []
         call = self._calls.get(call_id)
+        self._answered.add(call_id)
         outputs: list[adapter.AgentOutput] = []
         if call is not None and call_id in self._waiting:
             self._waiting.remove(call_id)

@@ -6,7 +6,8 @@ output validators takes no type for one run: there a handler of the run's deferr
 
 Events are known by their `event_kind`. Nearly every release adds kinds: a kind without a row comes out as `Unmapped`
 (docs/wires/agents.md#events-of-pydantic-ai). Text that was emitted cannot be taken back, so only the rest of a repeated
-text follows, and an object counts as emitted where the model writes it as text. Calls of the host's tools come from the
+text follows, an object counts as emitted where the model writes it as text, and the text of an agent that revises it is
+held until the result is there. Calls of the host's tools come from the
 result of the run, where they are whole and the step is over.
 
 A run that has stopped waits for calls of three kinds: of the host's tools, of the agent's own tools that need an
@@ -306,17 +307,30 @@ def is_deferred_type(of_output: object) -> bool:
 def outputs_of_value(output: Any, texts: StepTexts, *, has_file: bool) -> list[adapter.AgentOutput]:
     """What the result of a run adds to what was streamed.
 
-    Text is streamed before it is the result, and an output function or a validator may make another of it. A file has
-    come as a part. An object has been streamed where the model writes it as text, else only the result has it.
+    What was streamed of the text is not said again; a hook that :func:`revises_text` does not know may have made
+    another of it. A file has come as a part. An object has been streamed where the model writes it as text, else only
+    the result has it.
     """
     if output is None or is_deferred_type(type(output)):
         return []
     said = texts.of_step.strip()
     if isinstance(output, str):
-        return [] if output.strip() == said else [text_part(piece) for piece in texts.another(output)]
+        rest = output.lstrip().removeprefix(said) if output.lstrip().startswith(said) else None
+        if rest is not None and said:
+            return [text_part(rest)] if rest.strip() else []
+        return [text_part(piece) for piece in texts.another(output)]
     if isinstance(data := getattr(output, "data", None), bytes):
         return [] if has_file else [adapter.AgentFile(data, output.media_type)]
     return [] if _is_json(said) else [adapter.ResultObject(output)]
+
+
+def revises_text(agent: Any) -> bool:
+    """Whether an agent may make another text of what its model says: with a validator or a function of its output."""
+    while (wrapped := getattr(agent, "wrapped", None)) is not None:
+        agent = wrapped
+    own = agent.output_type
+    kinds = (type(one).__name__ for one in (own if isinstance(own, list | tuple) else [own]))
+    return bool(getattr(agent, "_output_validators", ())) or "TextOutput" in kinds
 
 
 def outputs_of_responses(messages: Iterable[Any]) -> list[adapter.AgentOutput]:
@@ -396,6 +410,10 @@ class StepTexts:
         """The text of the current step, without a paragraph that was put before it."""
         return "".join(self._said[index] for index in sorted(self._said))
 
+    def forget_step(self) -> None:
+        """Forgets the texts of the current step, which are not shown."""
+        self._said = {}
+
     def begin_step(self) -> None:
         """Notes that the next answer of the model begins."""
         self._last = self.of_step or self._last
@@ -440,15 +458,25 @@ class EventReader:
         asking: The names of the agent's tools that need an approval: whether a call runs is not known at the call, so
             it is shown together with its result.
         answered: The ids of the calls whose results the run was given, and which it does not run itself.
+        is_revised: Whether the agent may make another text of what its model says: then a text is held until a call
+            beside it shows that it is none of the result, or until the result is there. A draft that a validator has
+            refused is not shown.
 
     Attributes:
         ended: How the run ended; None until it has.
     """
 
     def __init__(
-        self, external: Collection[str] = (), asking: Collection[str] = (), answered: Collection[str] = ()
+        self,
+        external: Collection[str] = (),
+        asking: Collection[str] = (),
+        answered: Collection[str] = (),
+        *,
+        is_revised: bool = False,
     ) -> None:
         self.ended: RunEnd | None = None
+        self._is_revised = is_revised
+        self._held: list[adapter.AgentOutput] = []
         self._step = 0
         self._texts = StepTexts()
         self._tools = InnerTools(external, asking, answered)
@@ -464,6 +492,13 @@ class EventReader:
         and the finish of the last one."""
         if self.ended is None:
             return []
+        if self._held:
+            output = self.ended.output
+            if is_deferred_type(type(output)) or (
+                isinstance(output, str) and output.strip() == self._texts.of_step.strip()
+            ):
+                return [*self._release(), *outputs_of_responses(self.ended.new_messages)]
+            self._drop()
         said = outputs_of_value(self.ended.output, self._texts, has_file=self._has_file)
         return [*said, *outputs_of_responses(self.ended.new_messages)]
 
@@ -471,12 +506,29 @@ class EventReader:
         begun: list[adapter.AgentOutput] = []
         if event.previous_part_kind is None:  # the first part of an answer of the model
             self._step += 1
+            self._drop()
             self._texts.begin_step()
             begun.append(adapter.StepBegun(self._step))
         return [*begun, *_of_part(_STARTS, self, event, event.part.part_kind, event.part)]
 
     def _whole_text(self, index: int, part: Any) -> list[adapter.AgentOutput]:
-        return [text_part(piece) for piece in self._texts.whole(index, part.content)]
+        return self._said(self._texts.whole(index, part.content))
+
+    def _said(self, pieces: Iterable[str]) -> list[adapter.AgentOutput]:
+        parts: list[adapter.AgentOutput] = [text_part(piece) for piece in pieces]
+        if not self._is_revised:
+            return parts
+        self._held += parts
+        return []
+
+    def _release(self, *_: Any) -> list[adapter.AgentOutput]:
+        held, self._held = self._held, []
+        return held
+
+    def _drop(self) -> None:
+        if self._held:
+            self._held = []
+            self._texts.forget_step()
 
     def _whole_thinking(self, _: int, part: Any) -> list[adapter.AgentOutput]:
         if not part.signature:
@@ -505,13 +557,16 @@ _EVENTS: Final[Mapping[str, Callable[[EventReader, Any], list[adapter.AgentOutpu
     "part_start": EventReader._started,
     "part_delta": lambda reader, event: _of_part(_DELTAS, reader, event, event.delta.part_delta_kind, event.delta),
     "part_end": lambda reader, event: _of_part(_ENDS, reader, event, event.part.part_kind, event.part),
-    "function_tool_call": lambda reader, event: [*reader._tools.called(event.part, max(reader._step, 1))],
+    "function_tool_call": lambda reader, event: [
+        *reader._release(),
+        *reader._tools.called(event.part, max(reader._step, 1)),
+    ],
     "function_tool_result": lambda reader, event: [*reader._tools.returned(event.part, max(reader._step, 1))],
     "agent_run_result": EventReader._run_ended,
     # Is neither the end nor a sign of the last text: calls of tools may follow it.
     "final_result": EventReader._nothing,
     # The model's call for the agent's result; the result has it.
-    "output_tool_call": EventReader._nothing,
+    "output_tool_call": EventReader._release,
     "output_tool_result": EventReader._nothing,
     # They also hold what a handler of the agent decides by itself; the result says what is left.
     "deferred_tool_requests": EventReader._nothing,
@@ -530,7 +585,7 @@ _STARTS: Final[Mapping[str, Callable[[EventReader, int, Any], list[adapter.Agent
     "file": EventReader._nothing,
 }
 _DELTAS: Final[Mapping[str, Callable[[EventReader, int, Any], list[adapter.AgentOutput]]]] = {
-    "text": lambda reader, index, delta: [text_part(piece) for piece in reader._texts.more(index, delta.content_delta)],
+    "text": lambda reader, index, delta: reader._said(reader._texts.more(index, delta.content_delta)),
     "thinking": lambda reader, _, delta: reader._thought(delta.content_delta),
     "tool_call": EventReader._nothing,
 }
@@ -899,7 +954,8 @@ class PydanticAI:
                 return
         external = frozenset(tool.name for tool in request.tools)
         asking = [name for name, asks in own_tools(agent).items() if asks]
-        reader = EventReader(external, asking, () if paused is None else paused.answered_calls(request))
+        answered = () if paused is None else paused.answered_calls(request)
+        reader = EventReader(external, asking, answered, is_revised=revises_text(agent))
         arguments = run_arguments(request) if paused is None else paused.arguments(request)
         settings = model_settings_of(request, self._model_settings)
         arguments = {**arguments, "deps": self._deps, "usage_limits": self._usage_limits, "model_settings": settings}

@@ -30,7 +30,7 @@ from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from uuid import uuid4
 
-from partstream.codec.checks import dataclass, field, narrow, replace
+from partstream.codec.checks import dataclass, described, field, narrow, replace
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads
 from partstream.codec.system import DATA
 from partstream.conversation import turns as conversation
@@ -46,6 +46,7 @@ from partstream.runtime.client_failures import AgentFailedError, AgentSaidNothin
 from partstream.runtime.simple import text_of, user_request
 from partstream_agents import adapter as adapters
 from partstream_agents.answer import AgentAnswer, ExternalTools, decided_by, question_of, read_reply, selected
+from partstream_agents.detection import UnknownAgentError, pairing_of
 
 if TYPE_CHECKING:
     from partstream.lm.cancellation import CancellationToken
@@ -260,13 +261,20 @@ class AgentSpec:
         adapter = narrow(self.adapter, adapters.InnerToolsAdapter)
         return frozenset() if adapter is None else frozenset(adapter.inner_tools(self.pairing.agent))
 
-    def agent_for(self, request: adapters.AgentRequest) -> Any:
-        """The agent that runs a request."""
+    def pairing_for(self, request: adapters.AgentRequest) -> adapters.AgentPairing:
+        """The agent that runs a request, and the adapter with the options of that agent: what a factory makes for one
+        request, such as the object that the tools of its agent get, belongs to that request alone.
+
+        Raises:
+            UnknownAgentError: The factory made no agent this time.
+        """
         if self.factory is None:
-            return self.pairing.agent
+            return self.pairing
         maker = narrow(self.adapter, adapters.ToolMakingAdapter)
         made = self.factory(request.tools if maker is None else maker.make_tools(request))
-        return made.agent if isinstance(made, adapters.AgentPairing) else made
+        if (pairing := pairing_of(made)) is None:
+            raise UnknownAgentError(f"a function that makes {described(made)}")
+        return pairing
 
 
 class AgentRun:
@@ -330,7 +338,9 @@ class AgentRun:
             return
         paused, later = found
         if paused.approvals:
-            paused = paused.decided(read_reply(paused.reply(later), paused.approvals))
+            decisions = read_reply(paused.reply(later), paused.approvals)
+            await self._report(self._answer.refuse(paused.approvals, decisions))
+            paused = paused.decided(decisions)
             if paused.calls:
                 await self._hand_out(paused)
                 return
@@ -346,20 +356,13 @@ class AgentRun:
 
     async def _run(self, request: adapters.AgentRequest) -> None:
         """Runs the agent until it ends, or stops with calls of the host or a question to the person."""
-        agent = self._asking.agent_for(request)
+        pairing = self._asking.pairing_for(request)
+        if pairing.adapter.framework != self._asking.adapter.framework:
+            request = replace(request, resumed=None, results={}, decisions={}, reply=None)  # no other one can read it
         for _ in range(_MOST_RUNS):
-            adapter = self._asking.adapter
             self._answer.begin_run()
             refused = len(self._answer.handed_out.refused)
-            try:
-                async with aclosing(adapter.run(agent, request)) as outputs:
-                    async for output in outputs:
-                        await self._report(self._answer.take(output))
-            except Exception as error:
-                failure = failure_of(error, adapter.framework, adapter.errors)
-                if failure is error:
-                    raise
-                raise failure from error
+            await self._report_run(pairing, request)
             for name in self._answer.handed_out.refused[refused:]:
                 self._answer.unmapped[f"a call of {name}, which is no tool of the host"] += 1
             stopped = self._stopped()
@@ -373,11 +376,24 @@ class AgentRun:
                 await self._report(self._answer.take(adapters.Question(question_of(stopped.approvals))))
                 await self._keep(replace(stopped, question=False))
                 return
+            await self._report(self._answer.refuse(stopped.approvals, decisions))
             if stopped.calls:
                 await self._hand_out(stopped.decided(decisions))
                 return
             request = replace(request, resumed=stopped.state, results={}, decisions=decisions, reply=None)
         raise self._failed(f"{_MOST_RUNS} runs for one answer were not enough")
+
+    async def _report_run(self, pairing: adapters.AgentPairing, request: adapters.AgentRequest) -> None:
+        adapter = pairing.adapter
+        try:
+            async with aclosing(adapter.run(pairing.agent, request)) as outputs:
+                async for output in outputs:
+                    await self._report(self._answer.take(output))
+        except Exception as error:
+            failure = failure_of(error, adapter.framework, adapter.errors)
+            if failure is error:
+                raise
+            raise failure from error
 
     def _stopped(self) -> PausedRun | None:
         """The run as it has stopped; None for one that cannot be gone on with exactly."""

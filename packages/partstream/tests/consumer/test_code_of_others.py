@@ -247,7 +247,7 @@ def test_a_value_of_an_agent_is_shown_in_the_types_of_json(value: Any, shown: An
     assert plain_value({"in": [value]}) == {"in": [shown]}
 
 
-@pytest.mark.parametrize("package", ["partstream"])
+@pytest.mark.parametrize("package", ["partstream", "partstream_agents"])
 def test_the_types_of_all_public_names_can_be_looked_up(package: str):
     module = importlib.import_module(package)
     # Those of ACP need its package, which is an extra.

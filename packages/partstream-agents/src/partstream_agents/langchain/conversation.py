@@ -7,6 +7,7 @@ blocks of `langchain_core.messages.content`.
 
 from __future__ import annotations
 import asyncio
+import inspect
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
@@ -28,6 +29,7 @@ from partstream.conversation.turns import Attachment, Call, Result, Text, Turn, 
 from partstream.runtime.client_failures import FailureKind
 from partstream_agents.adapter import AgentRequest
 from partstream_agents.langchain.events import HostCallsPending, has_placeholder
+from partstream_agents.langchain.messages import ASKED_BY
 
 INSTRUCTIONS_ID: Final = "partstream-instructions"
 """The id of the message with the host's instructions: newer ones take its place in a graph that keeps messages."""
@@ -183,6 +185,33 @@ class RunGuard(AsyncCallbackHandler):
         stop_if_cancelled(self._task)
         if self._is_closed:
             raise asyncio.CancelledError
+
+
+_NOT_ASKING: Final = ("langchain_core", "partstream_agents")
+"""Packages whose code stands between a request to a model and the code that makes it."""
+
+
+class AskedBy(AsyncCallbackHandler):
+    """Notes in the metadata of each request to a model which module makes it: nothing else tells the request of an
+    agent from that of a middleware in the same node. LangGraph gives the same metadata with each chunk.
+
+    LangChain awaits a handler that runs inline from where the request is made, so the caller is among its frames.
+    """
+
+    run_inline = True
+
+    async def on_chat_model_start(
+        self, serialized: Any, messages: Any, *, metadata: dict[str, Any] | None = None, **kwargs: Any
+    ) -> None:
+        """Notes it."""
+        del serialized, messages, kwargs
+        frame = inspect.currentframe()
+        while frame is not None:
+            module = str(frame.f_globals.get("__name__", ""))
+            if metadata is not None and module.partition(".")[0] not in _NOT_ASKING:
+                metadata[ASKED_BY] = module
+                return
+            frame = frame.f_back
 
 
 # ---- Errors ----

@@ -15,6 +15,7 @@ LangGraph 1.1 a tuple `(ns, mode, data)`. `HITLRequest` and `ToolApprovalRequest
 from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from partstream.codec.checks import dataclass, field
@@ -23,7 +24,7 @@ from partstream.lm.inner_activity import InnerCall, InnerResult
 from partstream.lm.outputs import Unmapped
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, tool_call_part
 from partstream_agents.adapter import Approval, ApprovalAsked, ExternalCalls, Handover, Question, ResultObject
-from partstream_agents.langchain.messages import StreamedMessages
+from partstream_agents.langchain.messages import Nodes, StreamedMessages
 
 if TYPE_CHECKING:
     from partstream.lm.messages import Tool
@@ -330,8 +331,10 @@ class GraphEvents:
 
     Args:
         answer_nodes: The nodes or sub-graphs whose text is the answer; None for all nodes of the graph itself.
-        tool_nodes: The nodes that run tools: what a model says there is no answer.
+        nodes: The nodes of the graph, and of each graph below whose words are the answer, by its path.
         output: Makes the answer of the last state; None where the graph says its answer.
+        answer_fields: The fields of the state that a graph without messages gives back, which are its answer; none for
+            a graph with messages. None for a graph whose state has no fields, and is the answer itself.
 
     Attributes:
         state: The state of the graph after the last step; None before the first.
@@ -341,14 +344,16 @@ class GraphEvents:
         self,
         host_tools: Collection[str] = (),
         answer_nodes: Collection[str] | None = None,
-        tool_nodes: Collection[str] = ("tools",),
+        nodes: Mapping[tuple[str, ...], Nodes] = MappingProxyType({(): Nodes()}),
         output: Callable[[Any], Any] | None = None,
+        answer_fields: Collection[str] | None = None,
     ) -> None:
         self.calls = RunCalls(host_tools)
+        self._answer_fields = answer_fields
         self.state: Any = None
         self._output = output
         self._has_answer_nodes = answer_nodes is not None
-        self._spoken = StreamedMessages(answer_nodes, tool_nodes)
+        self._spoken = StreamedMessages(answer_nodes, nodes)
         self._interrupts: dict[str, Any] | None = None
         self._result: Any = None
 
@@ -368,9 +373,7 @@ class GraphEvents:
     @property
     def messages(self) -> list[Any]:
         """The messages of the graph after the last step; empty for a state without messages."""
-        state = self.state
-        found = state.get("messages") if isinstance(state, dict) else getattr(state, "messages", None)
-        return found if isinstance(found, list) else []
+        return _messages_in(self.state)
 
     def ends_at(self, calls: Collection[ToolCallPart]) -> bool:
         """Whether the graph itself, and not a sub-graph, has made calls: then its messages are all that a run goes on
@@ -417,11 +420,19 @@ class GraphEvents:
         unsaid = [] if last is None or is_said else self._spoken.unsaid(last)
         if unsaid or self._spoken.has_answer:
             return unsaid
-        # The state of a graph that answers with other fields than messages.
-        others = None if hasattr(self.state, "messages") else self.state
-        if isinstance(others, dict):
-            others = {name: value for name, value in others.items() if name != "messages"}
-        return [ResultObject(others)] if others else []
+        return self._of_fields()
+
+    def _of_fields(self) -> list[AgentOutput]:
+        """The answer of a graph without messages: the fields that it gives back, without those that only its own nodes
+        read. Of a graph with messages, no other field is the answer: they hold keys, files and plans."""
+        state, fields = self.state, self._answer_fields
+        if hasattr(state, "messages") or (isinstance(state, Mapping) and "messages" in state):
+            return []
+        if fields is None:
+            return [ResultObject(state)] if state else []
+        given = state if isinstance(state, Mapping) else {name: getattr(state, name, None) for name in fields}
+        found = {name: value for name, value in given.items() if name in fields}
+        return [ResultObject(found)] if found else []
 
     def _updates(self, namespace: tuple[str, ...], data: Mapping[str, Any]) -> list[AgentOutput]:
         outputs: list[AgentOutput] = []
@@ -430,25 +441,31 @@ class GraphEvents:
                 self._interrupts = {**(self._interrupts or {}), **{one.id: one for one in update}}
             elif not node.startswith("__"):
                 for fields in update if isinstance(update, list) else [update]:
-                    outputs += self._update(namespace, fields) if isinstance(fields, dict) else []
+                    outputs += self._update(namespace, node, fields) if isinstance(fields, dict) else []
         return outputs
 
-    def _update(self, namespace: tuple[str, ...], fields: Mapping[str, Any]) -> list[AgentOutput]:
+    def _update(self, namespace: tuple[str, ...], node: str, fields: Mapping[str, Any]) -> list[AgentOutput]:
+        entered = self._spoken.enter(namespace, node, fields)
         result = fields.get(_RESULT)
         if result is not None and not namespace:
             self._result = result
         values = (one for value in fields.values() for one in (value if isinstance(value, list) else [value]))
         messages = [one for one in values if hasattr(one, "tool_calls") or hasattr(one, "tool_call_id")]
-        return self.calls.read(messages, self._spoken.step, is_result=result is not None)
+        return entered + self.calls.read(messages, self._spoken.step, is_result=result is not None)
 
     def _values(self, namespace: tuple[str, ...], data: Any) -> list[AgentOutput]:
-        if namespace:
-            return []
-        is_first, self.state = self.state is None, data
-        if is_first:
-            self.calls.know(self.messages)
-            self._spoken.know(self.messages)
-        return []
+        if not namespace:
+            is_first, self.state = self.state is None, data
+            if is_first:
+                self.calls.know(self.messages)
+                self._spoken.know(self.messages)
+        return self._spoken.state(namespace, _messages_in(data))
+
+
+def _messages_in(state: Any) -> list[Any]:
+    """The messages of a state; none for a state without them."""
+    found = state.get("messages") if isinstance(state, dict) else getattr(state, "messages", None)
+    return found if isinstance(found, list) else []
 
 
 _HANDLERS: Final[Mapping[Any, Callable[[GraphEvents, tuple[str, ...], Any], list[AgentOutput]]]] = {

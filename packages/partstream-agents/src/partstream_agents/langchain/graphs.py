@@ -18,6 +18,7 @@ from uuid import uuid4
 from langchain_core.messages import ToolMessage
 from langchain_core.tools import BaseTool
 from langgraph.errors import InvalidUpdateError
+from langgraph.graph import END
 from langgraph.types import Command
 
 from partstream.codec.checks import dataclass
@@ -26,6 +27,7 @@ from partstream.lm.outputs import Unmapped
 from partstream_agents.adapter import AgentOutput, AgentRequest, ApprovalAsked, KeptState, Question
 from partstream_agents.langchain import AnsweringGraph, conversation
 from partstream_agents.langchain import events as graph_events
+from partstream_agents.langchain.messages import Nodes
 
 # ---- Parts of a graph ----
 
@@ -78,6 +80,62 @@ def _tools_of(node: Any) -> Mapping[str, Any]:
     """The tools of a node that runs tools; none for other nodes."""
     found = getattr(getattr(node, "bound", None), "tools_by_name", None)
     return found if isinstance(found, dict) else {}
+
+
+_HOOKS: Final = (".before_agent", ".before_model", ".after_model", ".after_agent", "pre_model_hook", "post_model_hook")
+"""How the names of nodes end that LangChain makes of the hooks of middleware."""
+_AFTER: Final = (".after_model", ".after_agent", "post_model_hook")
+"""Hooks that may replace what the model has said."""
+_AGENTS: Final = frozenset({"langchain.agents.factory", "langgraph.prebuilt.chat_agent_executor"})
+"""The modules that make agents, in whose nodes they ask the model."""
+_KEEP_WORDS: Final = ("langchain.agents.middleware.", "deepagents.", "partstream_agents.")
+"""Where middleware comes from that leaves alone what the model has said, besides the two rows below."""
+_OF_PERSONS: Final = frozenset({"langchain.agents.middleware.types"})
+"""The module of middleware that a decorator makes of a person's function."""
+_REVISE: Final = ("PIIMiddleware", "OpenAIModerationMiddleware")
+
+
+def _speaking(graph: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Nodes]]:
+    """The nodes of a graph, and of each graph that is a node of it with the last word, by its path."""
+    found = _nodes(graph)
+    functions = {name: _function_of(node) for name, node in found.items()}
+    modules = {name: getattr(one, "__module__", None) or "" for name, one in functions.items()}
+    after = [functions[name] for name in found if name.endswith(_AFTER)]
+    yield (
+        path,
+        Nodes(
+            frozenset({"tools", *(name for name, node in found.items() if _tools_of(node))}),
+            frozenset(name for name in found if name.endswith(_HOOKS)),
+            {name: module for name, module in modules.items() if module in _AGENTS},
+            any(map(_revises, after)),
+            "messages" in getattr(graph, "channels", ()),
+        ),
+    )
+    for name, node in found.items():
+        below = getattr(node, "bound", None)
+        if _nodes(below) and "messages" in getattr(below, "channels", ()) and _may_end(graph, name):
+            yield from _speaking(below, (*path, name))
+
+
+def _function_of(node: Any) -> Any:
+    bound = getattr(node, "bound", None)
+    return getattr(bound, "afunc", None) or getattr(bound, "func", None)
+
+
+def _revises(hook: Any) -> bool:
+    """Whether a hook may replace what the model has said: those of people, and those that look for private data."""
+    own = type(getattr(hook, "__self__", None))
+    module = own.__module__ if own is not type(None) else getattr(hook, "__module__", None) or ""
+    return own.__name__ in _REVISE or module in _OF_PERSONS or not module.startswith(_KEEP_WORDS)
+
+
+def _may_end(graph: Any, node: str) -> bool:
+    """Whether a graph may end after a node, which then has the last word."""
+    builder = getattr(graph, "builder", None)
+    after = [end for start, end in getattr(builder, "edges", ()) if start == node]
+    branches = [*getattr(builder, "branches", {}).get(node, {}).values()]
+    ends = [one.ends for one in branches]
+    return END in after or not (after or ends) or any(one is None or END in one.values() for one in ends)
 
 
 # ---- The input of a run ----
@@ -251,14 +309,17 @@ class _GraphRun:
         found = getattr(graph.graph, "checkpointer", None)
         self._has_thread = found is not None and not isinstance(found, bool)
         names = [tool.name for tool in request.tools]
-        # What a model says in a node that runs tools is no answer.
-        tool_nodes = frozenset({"tools", *(name for name, node in _nodes(graph.graph).items() if _tools_of(node))})
-        self._events = graph_events.GraphEvents(names, graph.answer_nodes, tool_nodes, graph.output)
+        # The stream of values has also the fields that only nodes read; `output_channels` are those of the output.
+        given = getattr(graph.graph, "output_channels", None)
+        fields = () if "messages" in getattr(graph.graph, "channels", ()) else None if isinstance(given, str) else given
+        self._events = graph_events.GraphEvents(
+            names, graph.answer_nodes, dict(_speaking(graph.graph)), graph.output, fields
+        )
 
     async def outputs(self) -> AsyncGenerator[AgentOutput, None]:
         # `with_config` joins callbacks; before LangGraph 1.1, those given to a run took the place of the graph's own.
         graph = self._graph.graph.with_config(dict(self._graph.config)) if self._graph.config else self._graph.graph
-        compiled = graph.with_config({"callbacks": [self._guard]})
+        compiled = graph.with_config({"callbacks": [self._guard, conversation.AskedBy()]})
         start = await self._start(compiled)
         if self._request.tools and not host_tools_enter(self._graph.graph):
             yield Unmapped("host tools that the graph does not take: see host_tools() in docs/agents.md", {})

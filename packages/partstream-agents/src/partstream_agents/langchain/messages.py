@@ -8,10 +8,10 @@ neither a finish reason nor usage was cut.
 """
 
 from __future__ import annotations
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.codec.checks import as_count
+from partstream.codec.checks import as_count, dataclass, field
 from partstream.codec.json_codec import JSONDecodeError, loads
 from partstream.conversation.citations import Citation, Citations, markdown_link
 from partstream.errors import ToolArgumentsError, TruncatedStreamError
@@ -20,7 +20,7 @@ from partstream.lm.outputs import CitationMode, Finish, Outcome, Unmapped
 from partstream.lm.parts import FinishReason, TextPart, ThinkingPart, UnifiedFinishReason, Usage, text_part
 from partstream.protocols.files import read_base64
 from partstream.protocols.read_response import RecentText
-from partstream_agents.adapter import AgentFile, AgentOutput, StepUsage, SubAgentText
+from partstream_agents.adapter import AgentFile, AgentOutput, Speakers, StepUsage, SubAgentText
 
 if TYPE_CHECKING:
     from partstream.lm.parts import ToolCallPart
@@ -310,21 +310,68 @@ _HANDED_BACK: Final = "__is_handoff_back"
 """The mark of langgraph-supervisor in the metadata of a message that no model made: an agent hands back."""
 
 
+ASKED_BY: Final = "partstream_asked_by"
+"""The name in the metadata of a request to a model for the module whose code has made it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Nodes:
+    """The nodes of one graph by what their words are; those of no set answer.
+
+    Attributes:
+        tools: They run tools: what a model says there is no answer.
+        hooks: Hooks of middleware: their words are the answer where they enter the messages of the graph.
+        makers: Nodes that ask the agent's model, each with the module that does it. A request that other code makes
+            there is one of middleware, such as of a judge.
+        is_revised: Whether middleware may replace what the model has said: then its words are those of the messages.
+        has_messages: Whether the state has messages, which then hold every word of the answer that no model streamed.
+    """
+
+    tools: frozenset[str] = frozenset({"tools"})
+    hooks: frozenset[str] = frozenset()
+    makers: Mapping[str, str] = field(default_factory=dict)
+    is_revised: bool = False
+    has_messages: bool = True
+
+
+@dataclass(slots=True)
+class _Undecided:
+    """The words of a message that are the answer if it enters the messages of its graph.
+
+    Attributes:
+        speaker: Who has said it, if it does not.
+        is_revised: Whether the step of the model has to be over before that is known.
+    """
+
+    namespace: tuple[str, ...]
+    speaker: str
+    is_revised: bool
+    words: list[AgentOutput] = field(default_factory=list)
+
+
 class StreamedMessages:
-    """Reads the messages of one run as they stream.
+    """Reads the messages of one run as they stream. Messages that stream at the same time are said one after the other.
+
+    Args:
+        answer_nodes: The nodes or sub-graphs whose text is the answer; None for those of the graph itself.
+        nodes: The nodes of the graph, and of each graph below whose words are the answer, by its path.
 
     Attributes:
         arguments: The arguments of the calls as they were streamed.
     """
 
-    def __init__(self, answer_nodes: Collection[str] | None, tool_nodes: Collection[str]) -> None:
+    def __init__(self, answer_nodes: Collection[str] | None, nodes: Mapping[tuple[str, ...], Nodes]) -> None:
         self._answer_nodes = None if answer_nodes is None else frozenset(answer_nodes)
-        self._tool_nodes = frozenset(tool_nodes)
+        self._nodes = nodes
         self._content = MessageContent()
         self._tokens = StepTokens()
         self._finish = LastFinish()
         self._known: set[str] = set()
         self._steps: dict[str, int] = {}
+        self._namespaces: dict[str, tuple[str, ...]] = {}
+        self._speakers = Speakers()
+        self._undecided: dict[str, _Undecided] = {}
+        self._entered: dict[tuple[str, ...], dict[Any, Any]] = {}
         self._said: set[str] = set()
         self._last_said = ""
         self._chunks: list[Any] = []
@@ -363,10 +410,16 @@ class StreamedMessages:
         message_id = message.id or ""
         if message_id in self._known or (not is_chunk and message_id in self._steps):
             return []  # an earlier message, or one that was streamed
+        speaker = self._speaker(namespace, metadata)
+        said: list[AgentOutput] = []
         if message_id not in self._steps:
+            said += self._decide(namespace, lambda _, one: one.is_revised)  # the step before is over
             self._steps[message_id] = len(self._steps) + 1
+            self._namespaces[message_id] = namespace
             self._finish.begin()
             self._chunks = []
+            if (undecided := self._undecided_of(namespace, metadata, speaker, is_chunk=is_chunk)) is not None:
+                self._undecided[message_id] = undecided
         step = self._steps[message_id]
         # The pieces with calls of the last message: a run may stop before it is whole.
         if pieces := getattr(message, "tool_call_chunks", None):
@@ -375,11 +428,31 @@ class StreamedMessages:
         outputs = self._content.read(message, step)
         self._tokens.add(message_id, message.usage_metadata)
         self._finish.note(message, metadata.get("ls_provider"))
-        speaker = self._speaker(namespace, metadata)
-        shown = [self._as_said(one, speaker, message_id) for one in outputs]
-        if not is_chunk or getattr(message, "chunk_position", None) == "last":
-            shown += [*self._content.end_step(step), *self._tokens.close(message_id)]
-        return shown
+        is_whole = not is_chunk or getattr(message, "chunk_position", None) == "last"
+        if is_whole:
+            outputs += [*self._content.end_step(step), *self._tokens.close(message_id)]
+        if (open_words := self._undecided.get(message_id)) is not None:
+            open_words.words += [one for one in outputs if isinstance(one, TextPart)]
+            outputs = [one for one in outputs if not isinstance(one, TextPart)]
+        said += self._say(message_id, speaker, outputs)
+        return said + self._end([message_id]) if is_whole else said
+
+    def state(self, namespace: tuple[str, ...], messages: Sequence[Any]) -> list[AgentOutput]:
+        """Takes the messages of a graph after a step of it, in which all have ended that spoke in it or below."""
+        self._entered[namespace] = {message.id: message for message in messages}
+        size = len(namespace)
+        ended = [one for one, place in self._namespaces.items() if place[:size] == namespace]
+        return self._end(ended) + self._decide(namespace, lambda _, one: not one.is_revised)
+
+    def enter(self, namespace: tuple[str, ...], node: str, update: Mapping[str, Any]) -> list[AgentOutput]:
+        """Takes what a node has written: its messages enter the graph, also where another node stops the run."""
+        nodes, written = self._nodes_of(namespace), update.get("messages")
+        messages = written if isinstance(written, list) else [written]
+        entered = {one.id: one for one in messages if one is not None and getattr(one, "id", None)}
+        self._entered.setdefault(namespace, {}).update(entered)
+        if nodes is None or node in nodes.hooks or node in nodes.makers:
+            return []
+        return self._decide(namespace, lambda message_id, one: one.is_revised or message_id in entered)
 
     def unsaid(self, message: Any) -> list[AgentOutput]:
         """The last message of a run as its answer, unless it was shown as text: that of a sub-graph, or the result of a
@@ -398,17 +471,65 @@ class StreamedMessages:
 
     def close_all(self) -> list[AgentOutput]:
         """What is left of messages whose end did not come."""
-        return [*self._content.end_step(self.step), *self._tokens.close_all()]
+        outputs = [*self._content.end_step(self.step), *self._tokens.close_all()]
+        places = dict.fromkeys(one.namespace for one in self._undecided.values())
+        undecided = [output for namespace in places for output in self._decide(namespace)]
+        return [*undecided, *(self._as_said(*one) for one in self._speakers.end_all()), *outputs]
+
+    def _say(self, message_id: str, speaker: str | None, outputs: Iterable[AgentOutput]) -> list[AgentOutput]:
+        words = ((one, speaker, message_id) for one in outputs)
+        return [self._as_said(*one) for one in self._speakers.say(message_id, words)]
+
+    def _end(self, message_ids: Iterable[str]) -> list[AgentOutput]:
+        return [self._as_said(*one) for one in self._speakers.end(message_ids)]
+
+    def _decide(
+        self, namespace: tuple[str, ...], is_due: Callable[[str, _Undecided], bool] = lambda *_: True
+    ) -> list[AgentOutput]:
+        """Says the words that waited for the messages of a graph, as far as these tell."""
+        messages = self._entered.get(namespace, {})
+        outputs: list[AgentOutput] = []
+        for message_id, one in [*self._undecided.items()]:
+            if one.namespace != namespace or not is_due(message_id, one):
+                continue
+            del self._undecided[message_id]
+            if (message := messages.get(message_id)) is None:
+                outputs += self._say(message_id, one.speaker, one.words)
+            else:  # what it says now: middleware may have replaced what the model has said
+                told = [text for text in MessageContent().read(message, self.step) if isinstance(text, TextPart)]
+                outputs += self._say(message_id, None, told)
+            outputs += self._end([message_id])
+        return outputs
 
     def _as_said(self, output: AgentOutput, speaker: str | None, message_id: str) -> AgentOutput:
         if not isinstance(output, TextPart):
             return output
         if speaker is not None:
-            return SubAgentText(speaker, output.value)
+            return SubAgentText(speaker, output.value, message_id)
         is_next = self._last_said not in {"", message_id}
         self._last_said, self.has_answer = message_id, True
         self._said.add(message_id)
         return text_part(f"\n\n{output.value}") if is_next else output
+
+    def _nodes_of(self, namespace: tuple[str, ...]) -> Nodes | None:
+        return self._nodes.get(tuple(one.partition(":")[0] for one in namespace))
+
+    def _undecided_of(
+        self, namespace: tuple[str, ...], metadata: Mapping[str, Any], speaker: str | None, *, is_chunk: bool
+    ) -> _Undecided | None:
+        """Where the words of a message wait for the messages of their graph; None for words that are said at once."""
+        nodes, node = self._nodes_of(namespace), str(metadata.get("langgraph_node", ""))
+        if speaker is not None or nodes is None or not nodes.has_messages:
+            return None
+        own = nodes.makers.get(node)
+        is_asked_by_other = own is not None and metadata.get(ASKED_BY, own) != own
+        is_chosen = self._answer_nodes is not None
+        is_revised = own is not None and nodes.is_revised and not is_asked_by_other and not is_chosen
+        # A message that a node has returned, and no model: it may belong to another field of the state.
+        is_of_node = not is_chunk and "ls_model_type" not in metadata
+        if is_revised or is_asked_by_other or ((node in nodes.hooks or is_of_node) and not is_chosen):
+            return _Undecided(namespace, node, is_revised)
+        return None
 
     def _speaker(self, namespace: tuple[str, ...], metadata: Mapping[str, Any]) -> str | None:
         """Who says a text that is not the answer; None for the answer itself."""
@@ -416,11 +537,12 @@ class StreamedMessages:
             return str(source)  # a request of middleware, such as that of a summary
         node = str(metadata.get("langgraph_node", ""))
         path = [one.partition(":")[0] for one in namespace]
+        nodes = self._nodes_of(namespace)
         if self._answer_nodes is not None:
             is_answer = not self._answer_nodes.isdisjoint([*path, node])
         else:
-            is_answer = not path and node not in self._tool_nodes
+            is_answer = nodes is not None and node not in nodes.tools
         if is_answer:
             return None
-        outer = [one for one in path if one not in self._tool_nodes]
+        outer = [one for one in path if one not in self._nodes[()].tools]
         return str(metadata.get("lc_agent_name") or (outer[0] if outer else node))

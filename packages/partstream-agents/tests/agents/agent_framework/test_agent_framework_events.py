@@ -223,8 +223,12 @@ def test_the_finish_says_why_the_model_stopped(reason: Any, outcome: Outcome, un
 
 def test_another_author_is_a_handover_and_the_first_is_none() -> None:
     text = Content.from_text
-    outputs = read(RunEvents(), update(text("a"), author_name="Triage"), update(text("b"), author_name="Billing"))
-    assert outputs == [TextPart("a"), Handover("Billing"), TextPart("b")]
+    outputs = read(
+        RunEvents(),
+        update(text("a"), author_name="Triage", finish_reason="stop"),
+        update(text("b"), author_name="Billing"),
+    )
+    assert outputs == [TextPart("a"), Handover("Billing"), TextPart("\n\n"), TextPart("b")]
 
 
 PNG = b"\x89PNG\r\n\x1a\n"

@@ -75,7 +75,6 @@ class Validated(ScriptedPydanticAI):
         "external calls one after the other",
         "a mixed batch, gone on with exactly",
         "a mixed batch, rebuilt from the conversation",
-        "a cancellation in the middle",
         "an output that is an object",
         "a person allows a call",
         "calls that nobody may allow",
@@ -96,7 +95,7 @@ def test_an_output_validator_still_judges_the_result(tmp_path: Path):
             return value
 
         answer = await chat_with(agent, tmp_path).say("Hi")
-        assert answer.text == "bad\n\ngood"
+        assert answer.text == "good"
         assert "say it better" in script.requests[1].text
 
     asyncio.run(run())
@@ -289,7 +288,7 @@ def _shout(text: str) -> str:
     ("output", "streamed", "shown"),
     [
         (NativeOutput(City), '{"city": "Paris", "people": 2}', '{"city": "Paris", "people": 2}'),
-        (TextOutput(_shout), "hello", "hello\n\nHELLO"),
+        (TextOutput(_shout), "hello", "HELLO"),
         ([str, DeferredToolRequests], "hello", "hello"),
         ([str, City], "hello", "hello"),
     ],
