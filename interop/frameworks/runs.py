@@ -23,8 +23,9 @@ OWN_TESTS: Final = "its own tests"
 
 _LONGEST: Final = 300
 """Seconds that the tests of one edition may take."""
-_SCENARIOS: Final = ROOT / "packages/partstream-agents/tests/agents/scenarios.py"
-_ROW: Final = re.compile(r'^@_row\("([^"]+)"', re.MULTILINE)
+_TABLES: Final = ("scenarios.py", "behaviours.py")
+_TESTS: Final = ROOT / "packages/partstream-agents/tests/agents"
+_ROW: Final = re.compile(r'^(?:@_row\(|    Behaviour\(\s*)"([^"]+)"', re.MULTILINE)
 _PARAMETER: Final = re.compile(r"\[(?:[^:\]]+: )?(.+)\]$")
 
 
@@ -48,8 +49,12 @@ def tests_of(framework: Framework, edition: str, report: Path) -> str:
 
 
 def scenarios() -> Sequence[str]:
-    """The scenarios that every framework's agents are asked for, in their order."""
-    return _ROW.findall(_SCENARIOS.read_text(encoding="utf-8"))
+    """The scenarios and the behaviours that every framework's agents are asked for, in their order."""
+    return [
+        name
+        for table in ("scenarios.py", "behaviours.py")
+        for name in _ROW.findall((_TESTS / table).read_text(encoding="utf-8"))
+    ]
 
 
 def seen_in(report: str) -> Mapping[str, Seen]:
