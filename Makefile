@@ -337,13 +337,13 @@ TRY_frameworks := interop.frameworks
 TRY_ray := interop.ray_serve
 TRY_freshness := interop.freshness $(if $(ACCEPT),--accept)
 TRY_acp := interop.acp
-TRIES := acp servers served clients agents conformance parsers frameworks ray freshness openresponses
+TRIES := servers served clients agents acp conformance parsers frameworks ray freshness openresponses
 $(call checked,interop,TRY,$(TRIES))
 $(if $(filter interop,$(MAKECMDGOALS)),$(if $(TRY),,$(error say what to try: TRY= and one or more of $(TRIES))))
 SUITE ?=
 BUN ?= bun
 
-#: TRY=acp|servers|served|clients|agents|conformance|parsers|frameworks|ray|freshness|openresponses, one or more
+#: TRY=servers|served|clients|agents|acp|conformance|parsers|frameworks|ray|freshness|openresponses, one or more
 #: ONLY="fakellm" chooses rows of its table; ACCEPT=1 is for freshness, SUITE=DIR for openresponses
 interop: setup ## Try programs of other people
 	@$(MAKE) --no-print-directory $(TRY:%=try-%)

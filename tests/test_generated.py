@@ -45,6 +45,6 @@ def test_a_missing_or_stale_file_is_named_and_left_alone_by_the_check(tmp_path):
 
 
 def test_a_file_that_nothing_makes_is_an_error():
-    result = _generate("--check", "docs/unknown.md")
+    result = _generate("--check", "unknown.md")
     assert result.returncode == 2
-    assert "no generator makes docs/unknown.md" in result.stderr
+    assert "no generator makes unknown.md" in result.stderr

@@ -44,6 +44,7 @@ _PACKAGES: Final = frozenset(name.replace("-", "_") for name in (*OURS, *BUNDLED
 
 _SIDECAR: Final = "partstream.vscode.__main__"
 _OF_THE_PERSON: Final[Mapping[str, str]] = {
+    "acp": "the Agent Client Protocol, for programs that are agents",
     "agent_framework": "a framework of agents",
     "agents": "a framework of agents",
     "langchain": "a framework of agents",

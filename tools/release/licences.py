@@ -88,6 +88,9 @@ _SPOKEN: Final[Mapping[str, str]] = {
 }
 """What packages say that name no SPDX expression. The classifier of BSD is missing: it does not say which."""
 
+_IN_ITS_TEXT: Final[Mapping[str, str]] = {"agent-client-protocol": "Apache-2.0"}
+"""The licences of packages whose metadata names none, as the text of the licence beside the metadata has it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Package:
@@ -179,7 +182,8 @@ def required_packages(requirements: Iterable[str]) -> list[Package]:
         for extra in {"", *requirement.extras} - {of for one, of in seen if one == name}:
             seen.add((name, extra))
             distribution = _distribution(name)
-            found[name] = Package(name, distribution.version, licence_of(_headers(distribution)))
+            licence = licence_of(_headers(distribution)) or _IN_ITS_TEXT.get(name, "")
+            found[name] = Package(name, distribution.version, licence)
             left += _required(distribution, extra)
     return [found[name] for name in sorted(found) if name not in PACKAGES]
 
