@@ -90,10 +90,16 @@ def _tree(path: Path) -> ast.Module:
 
 
 @cache
+def _nodes(path: Path) -> list[ast.AST]:
+    """All of the tree: walking it costs more than parsing does."""
+    return list(ast.walk(_tree(path)))
+
+
+@cache
 def _imports(path: Path) -> list[str]:
     """Every module that the file imports anywhere in it; `from a import b` may mean the module a.b."""
     imported: list[str] = []
-    for node in ast.walk(_tree(path)):
+    for node in _nodes(path):
         if isinstance(node, ast.Import):
             imported += (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -231,7 +237,7 @@ def test_classes_of_fields_are_made_when_they_are_used() -> None:
         f"{_name(path)} takes {alias.name} from dataclasses, expected it from partstream.codec.checks"
         for path in MODULES
         if _room(_name(path)) != "hub" and _name(path) != "partstream.codec.checks"
-        for node in ast.walk(_tree(path))
+        for node in _nodes(path)
         if isinstance(node, ast.ImportFrom) and node.module == "dataclasses"
         for alias in node.names
         if alias.name in {"dataclass", "field", "fields"}
@@ -336,7 +342,7 @@ def test_a_module_can_be_read_in_one_sitting() -> None:
 
 
 def _functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    for node in ast.walk(_tree(path)):
+    for node in _nodes(path):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             yield node
 
@@ -365,7 +371,7 @@ def test_nothing_is_global_but_constants() -> None:
     changes = [
         f"{_name(path)} line {node.lineno} changes a global name"
         for path in MODULES
-        for node in ast.walk(_tree(path))
+        for node in _nodes(path)
         if isinstance(node, ast.Global)
     ]
     assert_none(changes)
@@ -423,7 +429,7 @@ CALLED_LIKE_PROTOCOLS = {
 @cache
 def _words(path: Path) -> list[str]:
     """Every identifier and string of the code, each once; docstrings and comments are for people."""
-    nodes = list(ast.walk(_tree(path)))
+    nodes = _nodes(path)
     prose = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
     words: dict[str, None] = {}
     for node in nodes:
