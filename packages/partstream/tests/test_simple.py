@@ -245,7 +245,7 @@ ENDLESS.append(ENDLESS)
         ({"extra": {"a": math.nan}}, "chat_model.extra['a']: got nan, expected a JSON value"),
         (
             {"extra": {"a": ENDLESS}},
-            "chat_model.extra: got a value that nests deeper than 500 levels, or contains itself, ",
+            "chat_model.extra: got a value that nests deeper than 256 levels, or contains itself, ",
         ),
     ],
 )

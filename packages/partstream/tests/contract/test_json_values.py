@@ -7,7 +7,7 @@ from types import MappingProxyType
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partstream.codec.json_codec import MAX_DEPTH, find_non_json, shorten
+from partstream.codec.json_codec import MOST_LEVELS, find_non_json, shorten
 from rows import one_test_for
 
 JSON_VALUES = st.recursive(
@@ -48,9 +48,9 @@ def test_what_json_has_no_form_for_is_found_with_its_place(value, finding):
 
 
 def test_nesting_is_accepted_up_to_the_limit_and_refused_beyond_it():
-    assert find_non_json(_nested(MAX_DEPTH), "input") is None
-    assert "deeper than 500 levels" in find_non_json(_nested(MAX_DEPTH + 1), "input")
-    assert "deeper than 500 levels" in find_non_json(_nested(100_000), "input")
+    assert find_non_json(_nested(MOST_LEVELS), "input") is None
+    assert "deeper than 256 levels" in find_non_json(_nested(MOST_LEVELS + 1), "input")
+    assert "deeper than 256 levels" in find_non_json(_nested(100_000), "input")
 
 
 def test_a_value_that_holds_itself_is_refused():

@@ -13,7 +13,7 @@ from itertools import accumulate
 from typing import Any, Final, NamedTuple
 
 MOST_LEVELS: Final = 256
-"""The most levels of objects and lists in an event, and in a JSON text that an event holds.
+"""The most levels of objects and lists in an event, in a JSON text that an event holds, and in a value.
 
 RFC 8259 section 9 lets a reader set a limit. Without one it is the rest of the caller's stack, which differs from call
 to call. No server comes near it: the readers in .NET and Rust stop at 64 and 128.
@@ -295,9 +295,6 @@ def _closed(text: str) -> list[str]:
 
 # ---- Values that JSON cannot represent ----
 
-MAX_DEPTH: Final = 500
-"""The most levels that objects and arrays may nest: far above any real argument, and below Python's own limits."""
-
 _MAX_SHOWN: Final = 80
 
 
@@ -330,7 +327,7 @@ def locate_non_json(value: object, name: str) -> NonJSON | None:
     """Finds the first place in `value` that JSON cannot represent; None if there is no such place.
 
     Objects are mappings with string keys, arrays are lists and tuples, numbers are finite. Takes time linear in the
-    size of the value, bounded by :data:`MAX_DEPTH`: a cycle counts as a value that nests too deep.
+    size of the value, bounded by :data:`MOST_LEVELS`: a cycle counts as a value that nests too deep.
     `name` is the value's name in the place, such as `input`.
     """
     path: list[str | int] = [name]
@@ -342,8 +339,8 @@ def locate_non_json(value: object, name: str) -> NonJSON | None:
             if fault is not None:
                 return fault._replace(place=name + "".join(f"[{shorten(key)}]" for key in path[1:]))
             if isinstance(child, Mapping | list | tuple):
-                if len(stack) > MAX_DEPTH:
-                    clause = f"nests deeper than {MAX_DEPTH} levels, or contains itself"
+                if len(stack) > MOST_LEVELS:
+                    clause = f"nests deeper than {MOST_LEVELS} levels, or contains itself"
                     return NonJSON(name, f"a value that {clause}", clause=clause)
                 stack.append(iter(child.items() if isinstance(child, Mapping) else enumerate(child)))
                 path.append("")
