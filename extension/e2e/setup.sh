@@ -51,11 +51,7 @@ install_npm_packages() {
   folder=$(node_folder)
   test -n "$folder" || left_out "there is no Node 24 package for $(uname -s) on $(uname -m)"
   # Two steps, because the scripts of code-server must run on the Node that the first step brings. What they compile
-  # answers a few requests a second: optimising that takes a minute of a processor, and saves nothing. So does compiling
-  # a SQLite of its own where the system has one.
-  if [ -e /usr/include/sqlite3.h ]; then
-    export npm_config_sqlite=/usr
-  fi
+  # answers a few requests a second: optimising that takes a minute of a processor, and saves nothing.
   if ! PATH="$folder:$PATH" JOBS=max CFLAGS=-O0 CXXFLAGS=-O0 npm rebuild --foreground-scripts --loglevel=error >install.log 2>&1; then
     tail -40 install.log
     left_out "code-server could not be built (the whole log is extension/e2e/install.log)"
