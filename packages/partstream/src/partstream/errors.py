@@ -714,6 +714,7 @@ def _first(
 # ---- Extras ----
 
 PACKAGES: Final = {
+    "acp": ("agent-client-protocol>=0.12",),
     "conformance": ("hypothesis>=6.135", "pytest>=8.3"),
     "fast": ("msgspec>=0.19",),
     "serve": ("httptools>=0.6.3", "msgspec>=0.19", "prometheus-client>=0.21", "uvicorn>=0.52.1", "websockets>=14"),

@@ -99,7 +99,7 @@ def test_what_was_announced_is_itself_however_many_others_say_the_same() -> None
     opened = [added({"type": "message", "id": f"b{number}", "content": []}, count + number) for number in range(count)]
     closed = [text_done("Done", count + number, item_id=f"b{number}") for number in range(count)]
     result = read_events([created(), *said, *opened, *closed, terminal()])
-    assert result.text == "Done" * 2 * count
+    assert result.text == "\n\n".join(["Done" * count, *["Done"] * count])
 
 
 def test_two_messages_without_an_index_are_told_apart_by_their_ids() -> None:
@@ -107,7 +107,7 @@ def test_two_messages_without_an_index_are_told_apart_by_their_ids() -> None:
     said = [delta(name.upper(), OMIT, 0, name) for name in "abab"]
     closed = [text_done(name.upper() * 2, OMIT, 0, name) for name in "ab"]
     result = read_events([created(), *opened, *said, *closed, terminal()])
-    assert result.text == "ABAB"
+    assert result.text == "A\n\nB\n\nA\n\nB"
     assert result.unmapped == {}
 
 

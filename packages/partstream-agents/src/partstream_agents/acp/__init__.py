@@ -19,7 +19,7 @@ from collections.abc import Awaitable, Callable
 from importlib.util import find_spec
 from typing import Any, Final
 
-from partstream.errors import CallerError
+from partstream.errors import CallerError, to_install
 from partstream.vscode.rpc import Reader, claim_standard_streams
 
 __all__ = ["AcpMissingError", "Lines", "require_acp", "standard_lines"]
@@ -29,11 +29,7 @@ class AcpMissingError(CallerError):
     """The official package of the protocol is not installed."""
 
     def __init__(self, what: str) -> None:
-        super().__init__(
-            f"{what} needs the package agent-client-protocol, which is not installed: "
-            "`pip install './packages/partstream-agents[acp]'` in a clone of the repository, or "
-            "`pip install 'agent-client-protocol>=0.12'`"
-        )
+        super().__init__(f"{what} needs a package that is not installed: {to_install('acp')}")
 
 
 def require_acp(what: str) -> None:

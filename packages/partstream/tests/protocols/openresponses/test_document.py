@@ -28,9 +28,9 @@ def test_the_output_comes_in_its_order():
         _response(reasoning(["I think"]), message("Hel", "lo"), call('{"a": 1}'), message("!", item_id="m2"))
     )
     assert [type(output).__name__ for output in result.outputs] == [
-        "ThinkingPart", "TextPart", "TextPart", "ToolCallPart", "TextPart", "TextPart", "Finish"
+        "ThinkingPart", "TextPart", "TextPart", "ToolCallPart", "TextPart", "Finish"
     ]  # fmt: skip
-    assert (result.thinking, result.text) == ("I think", "Hello\n\n!")
+    assert (result.thinking, result.text) == ("I think", "Hello!")
     assert result.calls == [("call_0", "look_up", {"a": 1})]
     assert (result.finish.outcome, result.finish.response_id, result.finish.model) == ("completed", "resp_1", "small")
 

@@ -321,6 +321,7 @@ class OpenResponsesStream(base.EventReader):
         self._citations = Citations(options.citations)
         self._active: _Slot | None = None  # the slot of the last delta, the only one that may hold text back
         self._message: _TextItem | None = None  # the message of the last text
+        self._is_apart = False  # whether thinking or a call came since
         self._carried: list[dict[str, str]] = []  # the provider state of the response, in order
         self._carried_keys: set[Hashable] = set()
         self._compacted = False  # whether the upstream has summarised the conversation
@@ -448,7 +449,9 @@ class OpenResponsesStream(base.EventReader):
     def _item_done(self, event: JSONObject, outputs: Outputs) -> None:
         item = mapping(event, "item")
         kind = identifier(item, "type")
-        if kind != "function_call":
+        if kind == "function_call":
+            self._is_apart = True
+        else:
             self._calls.emit_bare(outputs)
         ITEMS.get(kind, _COUNTED).done(self, event, outputs, item)
 
@@ -460,6 +463,7 @@ class OpenResponsesStream(base.EventReader):
         key = (kind, identifier(item, "id") if place is None else place)
         if key not in self._counted:
             self._counted.add(key)
+            self._is_apart = False
             outputs.append(Unmapped(kind, item))
 
     def _picture_done(self, event: JSONObject, outputs: Outputs, item: JSONObject) -> None:
@@ -592,12 +596,14 @@ class OpenResponsesStream(base.EventReader):
         self._index.touch(slot)
 
     def _begin_message(self, slot: _Slot, said: str, outputs: Outputs) -> None:
-        """Puts a blank line between the texts of two messages of a response, such as around a search of the server."""
-        if not said or slot.channel.is_reasoning or slot.item is self._message:
-            return
-        if self._message is not None and slot.item.announced and not said.startswith("\n"):
-            outputs.append(text_part("\n\n"))
-        self._message = slot.item
+        """Puts a blank line between the texts of two messages where nothing that a person sees is between them: they
+        follow each other, or the server worked meanwhile, such as by a search."""
+        if said and slot.channel.is_reasoning:
+            self._is_apart = True
+        elif said and slot.item is not self._message:
+            if self._message is not None and slot.item.announced and not self._is_apart and not said.startswith("\n"):
+                outputs.append(text_part("\n\n"))
+            self._message, self._is_apart = slot.item, False
 
     def _close(self, slot: _Slot, whole: str, event: JSONObject, outputs: Outputs) -> _Slot:
         """Emits the text that a closing event adds to a slot.
