@@ -1,9 +1,14 @@
-"""The fixed scenarios: few conversations, many checks each, as tables in the order of reports.
+"""The fixed scenarios: few conversations, many checks each, in the order of reports.
 
 A scenario scripts what the model says, lists what the consumer does, and names the requirements that its transcript is
 judged by. Whole answers come first, then tools, failures and cancellation, then the probes, which ask a provider for
 its models and its token counts. A target that plays no script is asked by a directive in the prompt; `provoked` then
 says whether its answer shows what the scenario is about.
+
+The conversations are the rows of `scenarios.json`, with the names of the fields of :class:`Scenario`; what is as usual
+is left out. `answers` is the script as transcripts hold it, where a block `words` stands for a text of so many words;
+`tools` names tools of the file, `checks` requirements or groups of them; `history` and `images` ask for those of this
+module; `provoked` is what the answers must have and how much of it, such as `calls 2`.
 
 A parser has scenarios of its own: the bytes of one stream cut at every place, broken off at every place, in each form
 that the standard of server-sent events allows, in the shapes of real servers, and as recorded.
@@ -11,9 +16,11 @@ that the standard of server-sent events allows, in the shapes of real servers, a
 
 from __future__ import annotations
 import asyncio
+import json
 import re
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from importlib.resources import files
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
@@ -27,21 +34,18 @@ from partstream.lm.provider import LanguageModelChatInformation, LanguageModelCh
 from partstream.protocols.protocol import PROTOCOLS, Protocol
 from partstream_devtools.conformance import parsing
 from partstream_devtools.conformance.checks import (
-    PLAYED,
+    ANY_WAY,
     REQUIREMENTS,
-    SANDWICH_ONLY,
     Breach,
     NotJudged,
     Probe,
     Scenario,
 )
-from partstream_devtools.conformance.driver import Capability, Request
+from partstream_devtools.conformance.driver import Capability, Provocation, Request
 from partstream_devtools.conformance.scripts import (
     PIXEL,
     USAGE,
     Call,
-    Echo,
-    Ending,
     Say,
     Script,
     ScriptedAnswer,
@@ -50,409 +54,100 @@ from partstream_devtools.conformance.scripts import (
 )
 from partstream_devtools.conformance.transcript import Answer
 
-# ---- What is judged, and what shows that a scenario was provoked ----
+# ---- Conversations ----
 
-ENDED: Final = (
-    "stream.nothing-after-completion",
-    "stream.ends-once",
-    "stream.ends",
-    "stream.visible-part",
-    "part.known-class",
-    "part.no-tool-result",
-)
-"""What every answer keeps, whether the provider rejects it or not."""
-STREAM: Final = (*ENDED, "stream.resolves")
-TEXT: Final = ("text.string-value", "text.utf-8", "text.complete", "part.known-audience")
-THINKING: Final = ("thinking.string-value", "thinking.string-id", "thinking.json-metadata")
-CALLS: Final = (
-    "tool-call.non-empty-call-id",
-    "tool-call.non-empty-name",
-    "tool-call.known-tool",
-    "tool-call.object-input",
-    "tool-call.json-input",
-    "tool-call.atomic",
-    "tool-call.unique-call-id",
-    "tool-call.namespaced-call-id",
-    "tool-call.complete",
-)
-DATA: Final = ("data.bytes", "data.media-type", "usage.as-reported")
-CANCELLED: Final = ("cancellation.nothing-after", "cancellation.resolves", "stream.ends")
-FAILED: Final = ("failure.language-model-error", "failure.rejects", "stream.ends-once", "stream.ends")
+_FILE: Final[Mapping[str, Any]] = json.loads((files(__package__) / "scenarios.json").read_bytes())
+_TOOLS: Final = {name: Tool(name, row["description"], row["schema"]) for name, row in _FILE["tools"].items()}
 
-_CITY: Final = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
-TOOLS: Final = (
-    Tool("get_weather", "Says the weather in a city.", _CITY),
-    Tool("get_time", "Says the time in a city.", _CITY),
-)
+TOOLS: Final = (_TOOLS["get_weather"], _TOOLS["get_time"])
 """The tools of the kit's requests."""
 
-OSLO: Final = Call("get_weather", {"city": "Oslo"})
-LIMA: Final = Call("get_time", {"city": "Lima"})
+_HISTORY: Final = (
+    ChatMessage.user("What is the price of tea?"),
+    ChatMessage.assistant([TextPart("I look it up."), ToolCallPart("old_1", "removed_tool", {"of": "tea"})]),
+    ChatMessage.user([ToolResultPart("old_1", [TextPart("Tea costs seventeen.")])]),
+    ChatMessage.assistant("Tea costs seventeen."),
+)
+"""A conversation with a call of a tool that no request has."""
 
 
-def said(*blocks: Say | Think | Call | Echo, ending: Ending = Ending.DONE, fault: str = "") -> Script:
-    """A script of one answer."""
-    return Script((ScriptedAnswer(blocks, ending, fault),))
-
-
-def called(*calls: Call) -> str:
-    """The directive to the scripted model of the kit that has it make calls."""
-    texts = (f'call:{call.name}{{"city": "{call.arguments.get("city", "Oslo")}"}}' for call in calls)
-    return " ".join(("scenario:tools", *texts))
-
-
-def has_parts(answers: list[Answer]) -> str:
-    """Whether anything came."""
+def _lacks_parts(answers: list[Answer], _: int) -> str:
     return "" if any(answer.parts_before_cancel for answer in answers) else "nothing came before it was cancelled"
 
 
-def has_text(answers: list[Answer]) -> str:
-    """Whether an answer has text."""
+def _lacks_text(answers: list[Answer], _: int) -> str:
     return "" if any(answer.text for answer in answers) else "no text came"
 
 
-def has_thinking(answers: list[Answer]) -> str:
-    """Whether an answer has thinking."""
+def _lacks_thinking(answers: list[Answer], _: int) -> str:
     found = any(isinstance(part, ThinkingPart) for answer in answers for part in answer.parts)
     return "" if found else "the model did not think"
 
 
-def has_calls(count: int) -> Callable[[list[Answer]], str]:
-    """Whether an answer has so many calls."""
-
-    def provoked(answers: list[Answer]) -> str:
-        most = max((len(answer.calls) for answer in answers), default=0)
-        return "" if most >= count else f"the model made {most} calls in one answer, expected {count}"
-
-    return provoked
+def _lacks_calls(answers: list[Answer], count: int) -> str:
+    most = max((len(answer.calls) for answer in answers), default=0)
+    return "" if most >= count else f"the model made {most} calls in one answer, expected {count}"
 
 
-def has_rounds(count: int) -> Callable[[list[Answer]], str]:
-    """Whether so many answers have calls."""
-
-    def provoked(answers: list[Answer]) -> str:
-        rounds = sum(bool(answer.calls) for answer in answers)
-        return "" if rounds >= count else f"the model called a tool in {rounds} answers, expected {count}"
-
-    return provoked
+def _lacks_rounds(answers: list[Answer], count: int) -> str:
+    rounds = sum(bool(answer.calls) for answer in answers)
+    return "" if rounds >= count else f"the model called a tool in {rounds} answers, expected {count}"
 
 
-# ---- Whole answers ----
-
-_SIX_HUNDRED_WORDS: Final = Say("".join(f"word{number} " for number in range(600)) + "and the end.")
-
-ANSWERS: Final = (
-    Scenario(
-        "text",
-        "A short text, in characters of one to four bytes",
-        said(Say("The weather in Oslo is fine. Grüße, 你好, 👋 and good bye.")),
-        Request("Say something kind about Oslo."),
-        (*STREAM, *TEXT, *DATA, "request.text-arrives"),
-        directive="scenario:text",
-        provoked=has_text,
-    ),
-    Scenario(
-        "long-text",
-        "A text of several hundred pieces",
-        said(_SIX_HUNDRED_WORDS),
-        Request("Write a long story about Oslo."),
-        (*STREAM, *TEXT),
-        directive="scenario:long",
-        provoked=has_text,
-    ),
-    Scenario(
-        "thinking-then-text",
-        "Thinking, then a text",
-        said(Think("Six times seven, step by step."), Say("It makes forty-two.")),
-        Request("How much is six times seven? Think first."),
-        ("stream.generation-order", *STREAM, *THINKING, *TEXT),
-        needs=frozenset({Capability.THINKING}),
-        directive="scenario:thinking",
-        provoked=has_thinking,
-    ),
-    Scenario(
-        "thinking-only",
-        "Thinking and nothing else: the provider has to say so",
-        said(Think("I think, and find nothing to say.")),
-        Request("Think, and say nothing."),
-        ("stream.visible-part", "failure.language-model-error", "stream.ends"),
-        needs=frozenset({Capability.THINKING}),
-        ways=PLAYED,
-    ),
-    Scenario(
-        "empty-text-then-call",
-        "An empty text, then a call",
-        said(Say(""), OSLO),
-        Request("What is the weather in Oslo? Call the tool at once.", tools=TOOLS),
-        (*STREAM, *CALLS),
-        needs=frozenset({Capability.TOOLS}),
-        ways=PLAYED,
-        directive=called(OSLO),
-        provoked=has_calls(1),
-    ),
-    Scenario(
-        "length-stop",
-        "A limit of tokens stops the model in a sentence",
-        said(Say("This answer stops in the middle of"), ending=Ending.LENGTH),
-        Request("Write a text that is too long."),
-        (*ENDED, *TEXT),
-        ways=PLAYED,
-    ),
-    Scenario(
-        "refusal",
-        "A filter stops the model behind a text",
-        said(Say("I am sorry, but I can't help with that."), ending=Ending.FILTERED),
-        Request("Ask for something that no model does."),
-        (*ENDED, *TEXT),
-        ways=PLAYED,
-    ),
-    Scenario(
-        "image-input",
-        "A question with an image",
-        said(Say("I see one pixel.")),
-        Request("What do you see?", images=(PIXEL,)),
-        (*STREAM, "request.images-arrive"),
-        needs=frozenset({Capability.IMAGES}),
-        provoked=has_text,
-    ),
-    Scenario(
-        "split-bytes",
-        "The bytes of the stream arrive three at a time",
-        said(Think("Every byte counts."), Say("Grüße, 你好, 👋 from a slow line."), fault="split=3"),
-        Request("Say hello over a slow line."),
-        (*STREAM, "text.string-value", "text.utf-8", "text.complete"),
-        ways=frozenset(PLAYED),
-    ),
-    Scenario(
-        "two-at-once",
-        "Two requests at the same time",
-        said(Echo()),
-        Request("Repeat this word:"),
-        ("concurrency.no-mixing", *STREAM),
-        provoked=has_text,
-        copies=2,
-    ),
-    Scenario(
-        "fifty-at-once",
-        "Fifty requests at the same time",
-        said(Echo()),
-        Request("Repeat this word:"),
-        ("concurrency.no-mixing", *STREAM),
-        ways=PLAYED,
-        provoked=has_text,
-        copies=50,
-    ),
-)
-"""The scenarios of whole answers."""
+_LACKING: Final[Mapping[str, Callable[[list[Answer], int], str]]] = {
+    "parts": _lacks_parts,
+    "text": _lacks_text,
+    "thinking": _lacks_thinking,
+    "calls": _lacks_calls,
+    "rounds": _lacks_rounds,
+}
+"""What the answers lack of what a scenario wants provoked, by its name; empty if they have so many of it."""
 
 
-# ---- Failures and cancellation ----
-
-_BEGUN: Final = Say("This answer begins well, and then it goes on and on, until something breaks.")
-_TWO_HUNDRED_WORDS: Final = Say("".join(f"word{number} " for number in range(200)) + "and the end.")
-_LONG_CALL: Final = Call("get_weather", {"city": "Llanfairpwllgwyngyllgogerychwyrndrobwllllantysiliogogogoch " * 5})
-
-FAILURES: Final = (
-    Scenario(
-        "error-before-parts",
-        "The model server refuses the request",
-        said(_BEGUN, fault="status=400"),
-        Request("Ask for something that the server refuses."),
-        (*FAILED, "failure.logged"),
-        ways=SANDWICH_ONLY,
-    ),
-    Scenario(
-        "error-after-parts",
-        "The model fails behind two hundred words",
-        said(_TWO_HUNDRED_WORDS, ending=Ending.FAILED),
-        Request("Begin, and then fail."),
-        (*FAILED, "failure.keeps-parts", "failure.logged"),
-        ways=PLAYED,
-    ),
-    Scenario(
-        "cut-in-an-event",
-        "The connection is reset in the middle of the answer",
-        said(_BEGUN, fault="split=100,cut"),
-        Request("Begin, and then lose the line."),
-        (*FAILED, "failure.keeps-parts", "failure.logged"),
-        ways=SANDWICH_ONLY,
-    ),
-    Scenario(
-        "truncated",
-        "The stream ends properly in the middle of the answer",
-        said(_BEGUN, fault="truncate"),
-        Request("Begin, and then stop."),
-        (*FAILED, "failure.keeps-parts", "failure.logged"),
-        ways=SANDWICH_ONLY,
-    ),
-    Scenario(
-        "stall",
-        "The model server says nothing more in the middle of a text, and then the person cancels",
-        said(_BEGUN, fault="stall"),
-        Request("Begin, and then wait."),
-        ("text.as-received", "cancellation.stops-upstream", *CANCELLED),
-        actions=read_actions("send", "cancel_after 1"),
-        ways=SANDWICH_ONLY,
-    ),
-    Scenario(
-        "cancel-before-start",
-        "Cancelled before it begins",
-        said(_TWO_HUNDRED_WORDS),
-        Request("Write a long story about Oslo."),
-        CANCELLED,
-        actions=read_actions("send_cancelled"),
-        directive="scenario:long",
-        asks_upstream=False,
-    ),
-    Scenario(
-        "cancel-in-text",
-        "Cancelled in the middle of a text, which the model server goes on to send",
-        Script((ScriptedAnswer((_TWO_HUNDRED_WORDS,), pace=0.01),)),
-        Request("Write a long story about Oslo."),
-        (*CANCELLED, "cancellation.stops-upstream"),
-        actions=read_actions("send", "cancel_after 2"),
-        directive="scenario:long=200 pace:20",
-        provoked=has_parts,
-    ),
-    Scenario(
-        "cancel-in-arguments",
-        "Cancelled while the arguments of a call arrive",
-        said(_LONG_CALL, fault="stall"),
-        Request("What is the weather in the city with the longest name?", tools=TOOLS),
-        (*CANCELLED, "cancellation.stops-upstream"),
-        actions=read_actions("send", "cancel_quiet 150"),
-        needs=frozenset({Capability.TOOLS}),
-        ways=SANDWICH_ONLY,
-    ),
-    Scenario(
-        "cancel-after-end",
-        "The token is cancelled when the answer is complete",
-        said(Say("This is all.")),
-        Request("Say something short."),
-        STREAM,
-        actions=read_actions("send", "cancel_ended"),
-        directive="scenario:text",
-        provoked=has_text,
-    ),
-)
-"""The scenarios of failures and of cancellation."""
+def _lacking(wanted: str, answers: list[Answer]) -> str:
+    name, _, count = wanted.partition(" ")
+    return _LACKING[name](answers, int(count or 1)) if name else ""
 
 
-# ---- Tools ----
-
-_TOOLS_NEEDED: Final = frozenset({Capability.TOOLS})
-_WEATHER: Final = "What is the weather in Oslo? Call the tool get_weather with the city Oslo."
-_REPORT: Final = ScriptedAnswer((Say("It has seventeen degrees in Oslo."),))
-_ONE_ROUND: Final = Script((ScriptedAnswer((Say("Let me look."), OSLO)), _REPORT))
-_THREE_ROUNDS: Final = Script(
-    (ScriptedAnswer((OSLO,)), ScriptedAnswer((Say("And now the time."), LIMA)), ScriptedAnswer((OSLO,)), _REPORT)
-)
-_NESTED: Final = Call(
-    "save",
-    {
-        "path": "Größe/東京 🚀.txt",
-        "lines": ["", 'a "quoted" line\n', "tab\t"],
-        "options": {"deep": {"er": [1, 2.5, True, None]}, "empty": {}},
-    },
-)
-_SAVE: Final = Tool(
-    "save",
-    "Saves lines to a file.",
-    {
-        "type": "object",
-        "properties": {
-            "path": {"type": "string"},
-            "lines": {"type": "array", "items": {"type": "string"}},
-            "options": {"type": "object"},
-        },
-    },
-)
-_LIST: Final = Tool("list_files", "Lists all files.", {"type": "object", "properties": {}})
+def _checks_of(names: Iterable[str]) -> Iterator[str]:
+    for name in names:
+        if name in _FILE["groups"]:
+            yield from _checks_of(_FILE["groups"][name])
+        else:
+            yield name
 
 
-def _result(kind: str, title: str) -> Scenario:
+def _block(value: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A block of a script, whose text is made where the file counts its words alone."""
+    words = "".join(f"word{number} " for number in range(value.get("words", 0)))
+    return {"say": f"{words}and the end."} if words else value
+
+
+def _scenario(row: Mapping[str, Any]) -> Scenario:
+    answers = [{**answer, "blocks": [*map(_block, answer["blocks"])]} for answer in row["answers"]]
     return Scenario(
-        f"tool-result-{kind}",
-        title,
-        _ONE_ROUND,
-        Request(_WEATHER, tools=TOOLS),
-        (*STREAM, "text.complete", "request.results-arrive"),
-        actions=read_actions("send", f"answer_calls {kind}", "send"),
-        needs=_TOOLS_NEEDED,
-        directive=called(OSLO),
-        provoked=has_calls(1),
+        row["slug"],
+        row["title"],
+        Script.from_json({"answers": answers}),
+        Request(
+            row["prompt"],
+            history=_HISTORY if row.get("history") else (),
+            tools=tuple(_TOOLS[name] for name in row.get("tools", ())),
+            images=(PIXEL,) if row.get("images") else (),
+        ),
+        tuple(_checks_of(row["checks"])),
+        actions=read_actions(*row.get("actions", ("send",))),
+        needs=frozenset(map(Capability, row.get("needs", ()))),
+        ways=frozenset(map(Provocation, row["ways"])) if "ways" in row else ANY_WAY,
+        directive=row.get("directive", ""),
+        provoked=partial(_lacking, row.get("provoked", "")),
+        copies=row.get("copies", 1),
+        asks_upstream=row.get("asks_upstream", True),
     )
 
 
-TOOL_SCENARIOS: Final = (
-    Scenario(
-        "one-call",
-        "A text, then one call",
-        said(Say("Let me look."), OSLO),
-        Request(_WEATHER, tools=TOOLS),
-        (*STREAM, *CALLS, "request.tools-arrive"),
-        needs=_TOOLS_NEEDED,
-        directive=called(OSLO),
-        provoked=has_calls(1),
-    ),
-    Scenario(
-        "two-calls",
-        "Thinking, a text, then two calls at once",
-        said(Think("I need both facts."), Say("Let me look that up."), OSLO, LIMA),
-        Request("What is the weather in Oslo, and the time in Lima? Call both tools at once.", tools=TOOLS),
-        ("stream.generation-order", *STREAM, *CALLS),
-        needs=frozenset({Capability.TOOLS, Capability.PARALLEL_CALLS}),
-        directive=called(OSLO, LIMA),
-        provoked=has_calls(2),
-    ),
-    Scenario(
-        "call-arguments",
-        "Calls with nested, empty and unusual arguments",
-        said(_NESTED, Call("list_files", {})),
-        Request("Save the file, and list all files.", tools=(_SAVE, _LIST)),
-        (*STREAM, *CALLS),
-        needs=frozenset({Capability.TOOLS, Capability.PARALLEL_CALLS}),
-        ways=PLAYED,
-        provoked=has_calls(2),
-    ),
-    Scenario(
-        "unknown-tool-in-history",
-        "The conversation holds a call of a tool that the request does not have",
-        Script((ScriptedAnswer((Say("Tea still costs the same."),)),)),
-        Request(
-            "And now?",
-            history=(
-                ChatMessage.user("What is the price of tea?"),
-                ChatMessage.assistant(
-                    [TextPart("I look it up."), ToolCallPart("old_1", "removed_tool", {"of": "tea"})]
-                ),
-                ChatMessage.user([ToolResultPart("old_1", [TextPart("Tea costs seventeen.")])]),
-                ChatMessage.assistant("Tea costs seventeen."),
-            ),
-            tools=TOOLS,
-        ),
-        (*STREAM, *TEXT, "request.text-arrives"),
-        needs=_TOOLS_NEEDED,
-        directive="scenario:text",
-        provoked=has_text,
-    ),
-    _result("text", "A call, its result as text, and the answer to it"),
-    _result("image", "A call, its result with an image, and the answer to it"),
-    _result("error", "A call, its failure, and the answer to it"),
-    _result("empty", "A call, an empty result, and the answer to it"),
-    Scenario(
-        "tool-loop",
-        "Three rounds of calls, as an agent makes them",
-        _THREE_ROUNDS,
-        Request(_WEATHER, tools=TOOLS),
-        (*STREAM, *CALLS, "text.complete", "request.results-arrive"),
-        actions=read_actions("send", "answer_calls", "send", "answer_calls", "send", "answer_calls", "send"),
-        needs=_TOOLS_NEEDED,
-        ways=PLAYED,
-        provoked=has_rounds(3),
-    ),
-)
-"""The scenarios of tools."""
+CONVERSATIONS: Final = tuple(map(_scenario, _FILE["scenarios"]))
+"""The scenarios with a conversation."""
 
 
 # ---- Probes ----
@@ -571,14 +266,14 @@ _PROBES: Final = (
 )
 
 SCENARIOS: Final[Mapping[str, Scenario | Probe]] = MappingProxyType(
-    {row.slug: row for row in (*ANSWERS, *TOOL_SCENARIOS, *FAILURES, *_PROBES)}
+    {one.slug: one for one in CONVERSATIONS} | {one.slug: one for one in _PROBES}
 )
 """Every scenario by its slug."""
 
 
 def any_script() -> Script:
     """A script for a target that needs one, whatever it is asked."""
-    return ANSWERS[0].script
+    return CONVERSATIONS[0].script
 
 
 # ---- Parsers ----
@@ -590,7 +285,8 @@ WHOLE_CALLS: Final = "parser.whole-calls"
 SERVER_SHAPE: Final = "parser.server-shape"
 RECORDED: Final = "parser.recorded-"
 
-_ANSWER: Final = ScriptedAnswer((Think("I look it up."), Say("Grüße, 你好, 👋 from Oslo."), OSLO, LIMA))
+_CALLS: Final = (Call("get_weather", {"city": "Oslo"}), Call("get_time", {"city": "Lima"}))
+_ANSWER: Final = ScriptedAnswer((Think("I look it up."), Say("Grüße, 你好, 👋 from Oslo."), *_CALLS))
 _DATA: Final = re.compile(rb"^data: ", re.MULTILINE)
 _MORE_FIELDS: Final = b"id: 1\nretry: 3000\n"
 _MOST_CUTS: Final = 400
