@@ -14,12 +14,13 @@ redacted as if a person had written it.
 from __future__ import annotations
 import re
 from base64 import b64decode
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from partstream.codec.checks import dataclass, field
+from partstream.codec.json_codec import loads
 from partstream.codec.redaction import Redactor, decoded_views
 from partstream.lm.outputs import GATEWAY_CALL_ID_PREFIX
 from partstream_devtools.redaction.fragments import Meaning
@@ -46,13 +47,16 @@ class SecretRule:
     pattern: re.Pattern[str] = field(repr=False)
 
 
-def _token(name: str, prefix: str, characters: str, least: int, *, words: str = "") -> SecretRule:
-    """A key: a pattern, then at least so many characters of a class, or fewer at the end of the text.
+def _token(row: Mapping[str, Any]) -> SecretRule:
+    """A key by a row of `keys.json`: a pattern, then `least` characters of a class, or fewer at the end of the text.
 
-    A text must hold one of the words; empty where the prefix is the word.
+    A text must hold one of the `words`, which are missing where the prefix is the word. `why` is for readers of the
+    file.
     """
-    pattern = rf"{prefix}(?:[{characters}]{{{least},}}|[{characters}]+\Z)"
-    return SecretRule(name, tuple((words or prefix).lower().split()), re.compile(pattern))
+    characters = row["characters"]
+    start = _START if row.get("begins_a_word") else ""
+    pattern = rf"{start}{row['prefix']}(?:[{characters}]{{{row['least']},}}|[{characters}]+\Z)"
+    return SecretRule(row["name"], tuple(row.get("words", row["prefix"]).lower().split()), re.compile(pattern))
 
 
 def _named(name: str, words: str, pattern: str) -> SecretRule:
@@ -62,8 +66,6 @@ def _named(name: str, words: str, pattern: str) -> SecretRule:
 
 _START: Final = r"(?:(?<![A-Za-z0-9])|(?<=\\[bfnrt]))"
 """Where a word begins, also after an escape of JSON in a text."""
-_WORD: Final = r"A-Za-z0-9_-"
-_ALNUM: Final = r"A-Za-z0-9"
 _VALUE: Final = r"""(?P<secret> [^\s"'`\\,;&<>(){}\[\]|*]{4,} )"""
 """The value of an assignment without quotation marks; `***` is there where it was hidden already."""
 _QUOTED: Final = r"""(?P<mark> \\*["'`] ) (?P<quoted> (?: (?! (?P=mark) ) [^\r\n] ){4,}? ) (?: (?P=mark) | \Z )"""
@@ -76,94 +78,10 @@ _STAGES: Final = (
     r"(?: [_.-] (?: [0-9]{1,3} | prod | dev | test | live | staging | value | string | env | base64 | b64 ) )?"
 )
 
+_FILE: Final[Mapping[str, Any]] = loads(Path(__file__).with_name("keys.json").read_bytes())
+
 RULES: Final[tuple[SecretRule, ...]] = (
-    # Keys of model servers (docs/wires/practice.md#secrets-in-recordings). Longer prefixes first: the first fit counts.
-    _token("anthropic-key", r"sk-ant-", _WORD, 8),
-    _token("openrouter-key", r"sk-or-", _WORD, 8),
-    _token("openai-key", r"sk-(?:proj|svcacct|admin|None)-", _WORD, 8, words="sk-"),
-    _token("secret-key", _START + r"[sr]k[-_](?:live[-_]|test[-_]|lf-)?", _WORD, 16, words="sk- sk_ rk_ rk-"),
-    _token("google-key", _START + r"AIza", _WORD, 20, words="aiza"),
-    _token("google-oauth-token", r"ya29\.", r"A-Za-z0-9._-", 16, words="ya29."),
-    _token("google-refresh-token", _START + r"1//0", _WORD, 20, words="1//0"),
-    _token("groq-key", r"gsk_", _ALNUM, 16),
-    _token("xai-key", r"xai-", _WORD, 16),
-    _token("hugging-face-token", r"(?:hf|api_org)_", _ALNUM, 16, words="hf_ api_org_"),
-    _token("replicate-token", _START + r"r8_", _ALNUM, 16, words="r8_"),
-    _token("perplexity-key", r"pplx-", _ALNUM, 16),
-    _token("vercel-key", _START + r"v(?:ck|cp|ci|ca|cr)_", _ALNUM, 16, words="vck_ vcp_ vci_ vca_ vcr_"),
-    _token("nvidia-key", r"nvapi-", _WORD, 16),
-    _token("fireworks-key", _START + r"fw_", _ALNUM, 16, words="fw_"),
-    _token("cerebras-key", _START + r"csk-", _ALNUM, 16, words="csk-"),
-    _token("hub-key", _START + r"ps[kj]_", _WORD, 16, words="psk_ psj_"),  # of our own hub: keys, and codes to join
-    _token("together-key", _START + r"tgp_v1_", _WORD, 16, words="tgp_v1_"),
-    # Other keys that occur in files and terminals.
-    _token(
-        "github-token", r"(?:gh[pousr]_|github_pat_)", r"A-Za-z0-9_", 16, words="ghp_ gho_ ghu_ ghs_ ghr_ github_pat_"
-    ),
-    _token(
-        "gitlab-token",
-        r"gl(?:pat|dt|rt|cbt|ptt|ft|imt|agent|oas|soat)-",
-        _WORD,
-        16,
-        words="glpat- gldt- glrt- glcbt- glptt- glft- glimt- glagent- gloas- glsoat-",
-    ),
-    _token("slack-token", r"xox[a-z](?:\.xox[a-z])?-", _WORD, 10, words="xox"),
-    _token("npm-token", _START + r"npm_", _ALNUM, 20, words="npm_"),
-    _token("pypi-token", r"pypi-AgE", _WORD, 16, words="pypi-age"),
-    _token("digitalocean-token", r"do[oprt]_v1_", r"a-f0-9", 16, words="doo_v1_ dop_v1_ dor_v1_ dot_v1_"),
-    _token("sendgrid-key", _START + r"SG\.", r"A-Za-z0-9_.-", 20, words="sg."),
-    _token(
-        "aws-key-id",
-        r"(?:A3T[A-Z0-9]|AKIA|ASIA|AGPA|AIDA|AROA|ABIA|ACCA)",
-        r"A-Z0-9",
-        12,
-        words="a3t akia asia agpa aida aroa abia acca",
-    ),
-    _token("bedrock-key", _START + r"(?:bedrock-api-key-|ABSK)", r"A-Za-z0-9+/=", 16, words="bedrock-api-key- absk"),
-    _token("age-key", r"AGE-SECRET-KEY-1", r"A-Z0-9", 16),
-    _token("serve-token", _START + r"partstream-", _WORD, 32, words="partstream-"),  # of our own server
-    _token("google-agent-key", _START + r"AQ\.", _WORD, 30, words="aq."),
-    _token("tavily-key", _START + r"tvly-(?:dev-|prod-)?", _ALNUM, 16, words="tvly-"),
-    _token("langsmith-key", _START + r"lsv2_(?:pt|sk)_", r"A-Za-z0-9_", 16, words="lsv2_"),
-    _token("jina-key", _START + r"jina_", _WORD, 20, words="jina_"),
-    _token("e2b-key", _START + r"e2b_", _ALNUM, 20, words="e2b_"),
-    _token("vault-token", _START + r"hv[sbr]\.", _WORD, 20, words="hvs. hvb. hvr."),
-    _token("doppler-token", _START + r"dp\.(?:pt|st|ct|sa|scim|audit)\.", r"A-Za-z0-9._-", 20, words="dp."),
-    _token("linear-key", _START + r"lin_(?:api|oauth)_", _ALNUM, 16, words="lin_api_ lin_oauth_"),
-    _token("notion-token", _START + r"ntn_", _ALNUM, 40, words="ntn_"),
-    _token("databricks-token", _START + r"dapi", r"a-f0-9", 32, words="dapi"),
-    _token("supabase-key", _START + r"(?:sbp_|sb_secret_)", _WORD, 20, words="sbp_ sb_secret_"),
-    _token("vercel-blob-token", _START + r"vercel_blob_rw_", _WORD, 16, words="vercel_blob_rw_"),
-    _token("netlify-token", _START + r"nf[pcou]_", _ALNUM, 30, words="nfp_ nfc_ nfo_ nfu_"),
-    _token("heroku-key", _START + r"HRKU-", _WORD, 16, words="hrku-"),
-    _token(
-        "shopify-token",
-        _START + r"shp(?:at|ca|pa|ss|tka)_",
-        r"A-Fa-f0-9",
-        16,
-        words="shpat_ shpca_ shppa_ shpss_ shptka_",
-    ),
-    _token("atlassian-token", r"AT(?:ATT3|CTT3|BB)", r"A-Za-z0-9_=-", 24, words="atatt3 atctt3 atbb"),
-    _token("sentry-token", _START + r"sntry[su]_", r"A-Za-z0-9+/=_-", 20, words="sntrys_ sntryu_"),
-    _token("grafana-token", _START + r"gl(?:sa|c)_", r"A-Za-z0-9+/=_", 20, words="glsa_ glc_"),
-    _token("docker-token", _START + r"dckr_(?:pat|oat)_", _WORD, 16, words="dckr_"),
-    _token("tailscale-key", _START + r"tskey-", _WORD, 16, words="tskey-"),
-    _token("fly-token", _START + r"(?:fo1_|fm[12]_)", r"A-Za-z0-9+/=_,-", 20, words="fo1_ fm1_ fm2_"),
-    _token("postman-key", _START + r"PMAK-", r"a-f0-9-", 24, words="pmak-"),
-    _token("new-relic-key", _START + r"NR(?:AK|JS|II)-", _WORD, 16, words="nrak- nrjs- nrii-"),
-    _token("dynatrace-token", _START + r"dt0[a-z][0-9]{2}\.", r"A-Z0-9.", 24, words="dt0"),
-    _token("pulumi-token", _START + r"pul-", r"a-f0-9", 40, words="pul-"),
-    _token("sourcegraph-token", _START + r"sg[pd]_", r"A-Za-z0-9_", 30, words="sgp_ sgd_"),
-    _token("posthog-key", _START + r"ph[xs]_", _ALNUM, 30, words="phx_ phs_"),
-    _token("figma-token", _START + r"fig[duo][rh]?_", _WORD, 30, words="figd_ figu figo"),
-    _token("rubygems-key", _START + r"rubygems_", r"a-f0-9", 40, words="rubygems_"),
-    _token("webhook-secret", _START + r"whsec_", r"A-Za-z0-9+/=", 20, words="whsec_"),
-    _token("square-token", _START + r"sq0[a-z]{3}-", _WORD, 20, words="sq0"),
-    _token("mailgun-key", _START + r"key-", r"a-f0-9", 32, words="key-"),
-    _token("twilio-key", _START + r"SK", r"a-f0-9", 32, words="sk"),
-    _token("telegram-token", r"(?<![0-9])[0-9]{8,10}:AA", _WORD, 30, words=":aa"),
-    _token("airtable-token", _START + r"pat[A-Za-z0-9]{14}\.", r"a-f0-9", 40, words="pat"),
-    _token("discord-token", _START + r"[MNO][\w-]{22,27}\.[\w-]{6}\.", _WORD, 24, words="."),
+    *map(_token, _FILE["keys"]),
     SecretRule(
         "json-web-token",
         ("eyj",),
@@ -233,29 +151,23 @@ RULES: Final[tuple[SecretRule, ...]] = (
 )
 """The rules for keys, each with a row in packages/partstream-devtools/tests/bundles/test_redaction_rules.py."""
 
-PERSON_RULES: Final[tuple[SecretRule, ...]] = (
-    _token("openai-organization", _START + r"org-", _ALNUM, 16, words="org-"),
-    _token("openai-project", _START + r"proj_", _ALNUM, 16, words="proj_"),
-    _token("openai-user", _START + r"user-", _ALNUM, 16, words="user-"),
-    _token("request-id", _START + r"req_", _ALNUM, 16, words="req_"),
-)
+PERSON_RULES: Final[tuple[SecretRule, ...]] = tuple(map(_token, _FILE["persons"]))
 """The rules for ids of people, as error messages hold them."""
 
 
 # ---- Names that stay ----
 
 
-def words(listed: str) -> frozenset[str]:
-    """The words of a text with blanks between them."""
-    return frozenset(listed.split())
+def _lists(text: str) -> Iterator[tuple[str, frozenset[str]]]:
+    """The lists of `names.txt`: a block each, of comments, a head in brackets, and words with blanks between them."""
+    for block in text.split("\n\n"):
+        lines = [line for line in block.splitlines() if not line.startswith("#")]
+        yield lines[0][1:-1], frozenset(" ".join(lines[1:]).split())
 
 
-ID_PREFIXES: Final = words(
-    "ap asst batch call call_function chatcmpl chatcmpl-tool ci cmp cmpl cntr container content conv ctc cu data "
-    "event evt fc fcl fco file fp fs functions gen ig in item lsh mcp mcpl mcpr mcptoolu message msg msgs org out "
-    "part proj reasoning req resp response rs run sess session srvtoolu step text thread tool toolcall toolu "
-    "tooluse txt user vs ws "
-)
+_LISTS: Final = dict(_lists(Path(__file__).with_name("names.txt").read_text(encoding="utf-8")))
+
+ID_PREFIXES: Final = _LISTS["id prefixes"]
 """What ids begin with that say their kind."""
 
 WRAPPINGS: Final = (GATEWAY_CALL_ID_PREFIX,)
@@ -264,54 +176,15 @@ WRAPPINGS: Final = (GATEWAY_CALL_ID_PREFIX,)
 LINKED_ENDINGS: Final = ("png", "jpg", "jpeg", "gif", "webp", "avif", "heic", "pdf")
 """Endings of addresses by which readers tell the kind of a file."""
 
-TOOL_NAMES: Final = words(
-    # VS Code's and Copilot's own tools.
-    "apply_patch ask_questions configure_python_environment copilot_applyPatch copilot_askQuestions "
-    "copilot_createDirectory copilot_createFile copilot_createNewJupyterNotebook copilot_createNewWorkspace "
-    "copilot_editFiles copilot_editNotebook copilot_fetchWebPage copilot_findFiles copilot_findTestFiles "
-    "copilot_findTextInFiles copilot_getChangedFiles copilot_getDocInfo copilot_getErrors copilot_getNotebookSummary "
-    "copilot_getProjectSetupInfo copilot_getSearchResults copilot_getVSCodeAPI copilot_githubRepo "
-    "copilot_insertEdit copilot_installExtension copilot_listCodeUsages copilot_listDirectory copilot_memory "
-    "copilot_multiReplaceString copilot_openSimpleBrowser copilot_readFile copilot_readNotebookCellOutput "
-    "copilot_readProjectStructure copilot_replaceString copilot_runInTerminal copilot_runNotebookCell "
-    "copilot_runTests copilot_runVscodeCommand copilot_searchCodebase copilot_searchWorkspaceSymbols "
-    "copilot_testFailure copilot_think copilot_updateUserPreferences copilot_viewImage "
-    "create_and_run_task create_directory create_file create_new_jupyter_notebook create_new_workspace edit_files "
-    "edit_notebook_file execution_subagent fetch_webpage file_search get_changed_files get_doc_info get_errors "
-    "get_project_setup_info get_python_environment_details get_python_executable_details get_search_view_results "
-    "get_task_output get_terminal_output get_vscode_api github_repo grep_search insert_edit_into_file "
-    "install_extension install_python_packages kill_terminal list_code_usages list_dir manage_todo_list memory "
-    "multi_replace_string_in_file open_simple_browser read_file read_notebook_cell_output read_project_structure "
-    "replace_string_in_file run_in_terminal run_notebook_cell run_task run_vscode_command runSubagent runTests "
-    "search_subagent search_workspace_symbols semantic_search terminal_last_command terminal_selection test_failure "
-    "test_search think update_user_preferences view_image vscode_askQuestions vscode_editFile_internal "
-    "vscode_fetchWebPage_internal vscode_searchExtensions_internal "
-    # Tools that servers run, and tools whose schema a server defines: readers know them by name.
-    "advisor bash bash_code_execution code_execution code_interpreter computer computer_use_preview file_search "
-    "google_search image_generation local_shell memory shell str_replace_based_edit_tool str_replace_editor "
-    "text_editor text_editor_code_execution tool_search_tool_bm25 tool_search_tool_regex url_context web_fetch "
-    "web_search web_search_preview x_search code_mode googleSearch urlContext codeExecution "
-    # Words of protocols that a field `name` holds.
-    "on_interrupt PredictState json json_schema response object final_result"
-)
+TOOL_NAMES: Final = _LISTS["tools of VS Code"] | _LISTS["tools of servers"] | _LISTS["other names"]
 
-HEADERS_KEPT: Final = words(
-    "accept accept-encoding cache-control connection content-encoding content-length content-type keep-alive pragma "
-    "retry-after retry-after-ms server strict-transport-security te transfer-encoding user-agent vary "
-    "x-accel-buffering x-content-type-options x-envoy-upstream-service-time x-should-retry x-stainless-retry-count"
-)
+HEADERS_KEPT: Final = _LISTS["headers"]
 """Header fields whose values stay; those of :data:`HEADER_ENDINGS_KEPT` stay too."""
 
 HEADER_ENDINGS_KEPT: Final = ("-version", "-beta", "-processing-ms", "-streaming", "-stream")
 """What the names of header fields end with that say how a wire is spoken."""
 
-PATH_WORDS: Final = words(
-    "accounts agent agents api backend-api beta cancel chat codex compact compatible-mode completions config "
-    "converse converse-stream count_tokens deployments embeddings endpoints engines generate global google "
-    "inference inference-profiles input_items input_tokens interactions invoke invoke-with-response-stream "
-    "language-model locations messages model models openapi paas projects ps publishers responses run serverless "
-    "show tags us-central1 v1 v1alpha v1beta v1beta1 v2 v3 v4 version workers "
-)
+PATH_WORDS: Final = _LISTS["path segments"]
 """Segments of paths that stay."""
 
 
@@ -324,51 +197,16 @@ SENTENCES: Final = Path(__file__).with_name("sentences.txt").read_text(encoding=
 # ---- Fields by name, for requests, documents and events without a table ----
 
 
-def _rows(meaning: Meaning, names: str) -> dict[str, Meaning]:
-    return dict.fromkeys(names.split(), meaning)
-
-
-_BY_NAME: Final[dict[str, Meaning]] = {
-    **_rows(
-        Meaning.WORD,
-        "type event event_type object role status model models model_id model_version model_name provider_name "
-        "finish_reason stop_reason native_finish_reason done_reason block_reason raw_finish_reason finish service_tier "
-        "code phase effort verbosity truncation tool_choice mode detail mime_type media_type content_type probability "
-        "category severity level encoding kind method traffic_type modality response_modalities op format ttl "
-        "source_type provider reason_type summary_type reasoning_effort anthropic_version anthropic_beta api_version "
-        "language grounding_type vendor $class "
-        "ui_type state outcome version speed inference_geo activity_type tool_type domain_type http_status_text "
-        "search_context_size quality size background output_format keep_alive stop_type",
-    ),
-    **_rows(
-        Meaning.PERSON,
-        "user user_id safety_identifier prompt_cache_key organization organization_id org_id project_id account_id "
-        "account_uuid session session_id conversation_id thread_id parent_thread_id request_id x_request_id tenant_id "
-        "workspace_id installation_id device_id machine_id client_request_id trace_id run_id parent_run_id tracking_id",
-    ),
-    **_rows(
-        Meaning.OPAQUE,
-        "encrypted_content signature thought_signature thought_signatures obfuscation encrypted_value encrypted_index "
-        "reasoning_opaque reasoning_signature redacted_data encrypted_stdout stateful_marker",
-    ),
-    **_rows(
-        Meaning.MEDIA,
-        "data b64_json file_data partial_image_b64 image_base64 base64 $uint8array uint8_array images bytes result "
-        "audio_data",
-    ),
-    **_rows(Meaning.LINK, "url uri image_url file_url file_uri source_url download_url website href link $url"),
-    **_rows(Meaning.TOOL, "name tool_name tool_call_name server_label server_name function_name available_tools"),
-    **_rows(Meaning.ARGUMENTS, "arguments partial_json args_text_delta input_text_delta args_delta"),
-    **_rows(Meaning.ERROR, "message error error_text detail msg error_message errormessage raw reason"),
-    **_rows(Meaning.PROPERTY, "json_path"),
-    **_rows(Meaning.ARGUMENT_NAME, "required property_ordering"),
+_FIELDS: Final = "fields: "
+_BY_NAME: Final = {
+    name: Meaning(head.removeprefix(_FIELDS))
+    for head, names in _LISTS.items()
+    if head.startswith(_FIELDS)
+    for name in names
 }
 """By the name in small letters, its words joined by underscores."""
 
-_TIMES: Final = words(
-    "created created_at completed_at updated_at expires_at started_at finished_at modified_at timestamp create_time "
-    "expire_time update_time cancelled_at failed_at ended_at start_time end_time $date accessed_at date"
-)
+_TIMES: Final = _LISTS["times"]
 _IDS: Final = re.compile(r"(?:^|_)ids?$|^(?:system_)?fingerprint$|^conversation$|^container$|^previous_interaction$")
 _SECRETS: Final = re.compile(
     r"(?:^|_)(?:pass(?:word|wd|phrase|code)|pwd|secret|api_?key|authorization|access_token|refresh_token|id_token"
@@ -383,16 +221,10 @@ _FREE_UNDER: Final = frozenset({("function_response", "response"), ("output", "v
 _WORDS_UNDER: Final = frozenset(
     {("finish_reason", "raw"), ("finish_reason", "unified"), ("incomplete_details", "reason")}
 )
-_NUMBERS_OF_TEXT: Final = words("bytes token_ids prompt_token_ids context tokens embedding")
+_NUMBERS_OF_TEXT: Final = frozenset({"bytes", "token_ids", "prompt_token_ids", "context", "tokens", "embedding"})
 """Lists of numbers that are text in another form, such as the bytes of a token."""
 
-_NUMBERS: Final = words(
-    "index number position choice candidate step sequence_number status status_code http_code http_status code n "
-    "best_of temperature top_p top_k top_a min_p typical_p frequency_penalty presence_penalty repeat_penalty "
-    "repetition_penalty max_uses num_predict num_ctx top_logprobs logprob score probability confidence budget_tokens "
-    "thinking_budget budget context_window cost ttl retry retry_after size width height duration latency throughput "
-    "count limit remaining version"
-)
+_NUMBERS: Final = _LISTS["numbers"]
 """Numbers that wires know: how much, which one, how likely."""
 _NUMBER_ENDINGS: Final = ("_index", "_tokens", "_count", "_duration", "_ms", "_seconds", "_cost", "logprob")
 _NUMBERS_UNDER: Final = re.compile(
