@@ -12,13 +12,14 @@ import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from hashlib import sha256
+from importlib.resources import files
 from struct import Struct
 from typing import Any, Final
 
 from partstream.codec.checks import dataclass
 from partstream.codec.json_codec import dumps
 from partstream_devtools.bundles import documents
-from partstream_devtools.bundles.exchange import Bundle, RecordedAnswer, RecordedExchange, Redaction, RedactionLevel
+from partstream_devtools.bundles.exchange import Bundle, RecordedAnswer, RecordedExchange, Redaction
 from partstream_devtools.recorded_stream import UnpackingLimits
 
 # ---- Zip archives ----
@@ -298,60 +299,21 @@ def _folder(kind: str, number: int) -> str:
     return f"{kind}/{number:03}"
 
 
-_REPLACED: Final = {
-    RedactionLevel.KEYS: """\
-Keys, cookies and ids of people that were recognized are replaced. TEXTS ARE NOT: this file holds what people, tools and
-models wrote, also file contents and paths. For a file to give away: partstream share FILE OUT.partstream.zip
-""",
-    RedactionLevel.STRUCTURE: """\
-Keys, cookies and ids of people that were recognized are replaced, and so are texts, by stand-ins of the same length.
-The lengths and the rhythm of an answer are kept, because errors of streams depend on them: a person who has the text
-already can recognize it by them. Names of models, kinds of events, numbers and times are kept too.
-""",
-    RedactionLevel.NONE: """\
-NOTHING IS REPLACED: this file may hold keys, and holds what people, tools and models wrote. Do not give it away.
-""",
-}
-_NOT_REDACTED: Final = """\
-NOBODY HAS REDACTED THIS FILE: it may hold keys, and holds what people, tools and models wrote. For a file to give away:
-partstream share FILE OUT.partstream.zip
-"""
+_README, *_TEXTS = (files(__package__) / "readme.txt").read_text(encoding="utf-8").split("\n[")
+_REPLACED: Final = {level: text for level, _, text in (one.partition("]\n") for one in _TEXTS)}
+"""What a redaction of each level has replaced and left, for people; `unknown` of a file that says nothing of it."""
 
 
 def readme_of(bundle: Bundle, *, has_report: bool) -> str:
     """The text for a person who unpacks the file."""
     open_page = "Open report.html in a browser: it needs no network and sends nothing.\n" if has_report else ""
-    return f"""\
-What a model server was asked, and what came back
-=================================================
-
-This file was made by {bundle.made_by}. It holds {_count(len(bundle.exchanges), "exchange")} with a server, read by read
-with its times, and {_count(len(bundle.answers), "answer")} as the program that asked got it.
-
-How to open it
---------------
-
-{open_page}With Partstream, where its command is installed:
-
-    partstream inspect FILE     shows it in a browser
-    partstream check FILE       says which promise was broken
-    partstream replay FILE      prints the parts; --pace real as fast as they came
-    partstream upstream --replay FILE     answers every request with it
-
-Without: docs/bundles.md of Partstream describes each file for other programs.
-
-What is not in it
------------------
-
-{_replaced(bundle.redaction)}
-What was replaced is in this file in no form, neither hidden nor as a checksum. No list of rules knows every secret:
-look through the file before you give it away (partstream inspect FILE --what-is-in-it).
-
-How to delete it
-----------------
-
-Delete this file. What Partstream keeps by itself is in its data folder, in `recordings`, for 30 days.
-"""
+    return _README.format(
+        made_by=bundle.made_by,
+        exchanges=_count(len(bundle.exchanges), "exchange"),
+        answers=_count(len(bundle.answers), "answer"),
+        open_page=open_page,
+        replaced=_replaced(bundle.redaction),
+    )
 
 
 def _count(count: int, noun: str) -> str:
@@ -360,7 +322,7 @@ def _count(count: int, noun: str) -> str:
 
 def _replaced(redaction: Redaction | None) -> str:
     if redaction is None:
-        return _NOT_REDACTED
+        return _REPLACED["unknown"]
     kept = f"Kept at the wish of who made it: {', '.join(redaction.kept)}.\n" if redaction.kept else ""
     lines = "".join(f"    {count:>7,}  {rule}\n" for rule, count in sorted(redaction.counts.items()))
     counts = f"\nHow often each rule has replaced something:\n\n{lines}" if lines else ""

@@ -116,49 +116,30 @@ __all__ = [
     "without_secrets",
 ]
 
-_NAMES: Final[Mapping[str, tuple[str, ...]]] = {
-    "assertions": ("BrokenContractError", "assert_contract", "recorded_answer", "recorded_answer_sync"),
-    "driver": ("Capabilities", "Provocation", "Target", "TimeLimits", "UnusableTargetError"),
-    "exercises": ("Exercise", "Relation"),
+_HOMES: Final[Mapping[str, str]] = {
+    "assertions": "BrokenContractError assert_contract recorded_answer recorded_answer_sync",
+    "driver": "Capabilities Provocation Target TimeLimits UnusableTargetError",
+    "exercises": "Exercise Relation",
     "fuzzing": (
-        "FailureFileError",
-        "FuzzSettings",
-        "Opening",
-        "read_failure",
-        "replay",
-        "search",
-        "with_baseline",
-        "with_generated",
-        "with_minimal_failures",
-        "without_secrets",
+        "FailureFileError FuzzSettings Opening read_failure replay search with_baseline with_generated "
+        "with_minimal_failures without_secrets"
     ),
     "report": (
-        "Baseline",
-        "BaselineError",
-        "Blame",
-        "CheckResult",
-        "Report",
-        "ReportFileError",
-        "StaleEntry",
-        "Verdict",
-        "baseline_text",
-        "read_baseline",
-        "read_report",
-        "report_json_schema",
-        "secrets_of",
+        "Baseline BaselineError Blame CheckResult Report ReportFileError StaleEntry Verdict baseline_text "
+        "read_baseline read_report report_json_schema secrets_of"
     ),
-    "report_formats": ("badge_json", "badge_svg", "junit_xml", "markdown_summary", "matrix_html"),
-    "running": ("run",),
-    "scripts": ("Script", "ScriptedAnswer"),
-    "targets": ("ParserTarget",),
-    "transcript": ("Transcript",),
+    "report_formats": "badge_json badge_svg junit_xml markdown_summary matrix_html",
+    "running": "run",
+    "scripts": "Script ScriptedAnswer",
+    "targets": "ParserTarget",
+    "transcript": "Transcript",
 }
-_MODULES: Final = {
-    name: f"partstream_devtools.conformance.{module}" for module, names in _NAMES.items() for name in names
+_LAZY: Final = {
+    name: f"partstream_devtools.conformance.{module}" for module, names in _HOMES.items() for name in names.split()
 }
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
+    if name not in _LAZY:
         raise AttributeError(f"module 'partstream_devtools.conformance' has no attribute {name!r}")
-    return getattr(import_module(_MODULES[name]), name)
+    return getattr(import_module(_LAZY[name]), name)

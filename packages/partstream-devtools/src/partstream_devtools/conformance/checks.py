@@ -585,16 +585,19 @@ class Requirement:
     level: Level = Level.MUST
 
 
-_FILE: Final[Mapping[str, Any]] = loads((files(__package__) / "kit_requirements.json").read_bytes())
-"""Of each requirement that the kit adds: its text, section and level, and its hint."""
-
-KIT_REQUIREMENTS: Final[Mapping[str, Requirement]] = MappingProxyType(
-    {
-        name: Requirement(name, row["text"], row.get("section", "kit"), Level(row.get("level", Level.MUST)))
-        for name, row in _FILE.items()
+def kit_requirements(name: str) -> tuple[Mapping[str, Requirement], Mapping[str, Hint]]:
+    """The requirements and the hints in a file of the kit, by id; what is as usual for a requirement is left out."""
+    rows: Mapping[str, Any] = loads((files(__package__) / name).read_bytes())
+    requirements = {
+        one: Requirement(one, row["text"], row.get("section", "kit"), Level(row.get("level", Level.MUST)))
+        for one, row in rows.items()
     }
-)
-"""The requirements that the kit adds, by id."""
+    hints = {one: Hint(row["seen"], tuple(row["causes"])) for one, row in rows.items()}
+    return MappingProxyType(requirements), MappingProxyType(hints)
+
+
+KIT_REQUIREMENTS, _KIT_HINTS = kit_requirements("kit_requirements.json")
+"""The requirements that the kit adds, by id, and their hints."""
 
 REQUIREMENTS: Final[Mapping[str, Requirement]] = MappingProxyType(
     {rule.id: Requirement(rule.id, rule.text, rule.section, rule.level) for rule in RULES.values()}
@@ -602,9 +605,7 @@ REQUIREMENTS: Final[Mapping[str, Requirement]] = MappingProxyType(
 )
 """All requirements by id: first the rules of the contract."""
 
-HINTS: Final[Mapping[str, Hint]] = MappingProxyType(
-    {**RULE_HINTS, **{name: Hint(row["seen"], tuple(row["causes"])) for name, row in _FILE.items()}}
-)
+HINTS: Final[Mapping[str, Hint]] = MappingProxyType({**RULE_HINTS, **_KIT_HINTS})
 """The hint of every requirement, by its id."""
 
 

@@ -118,38 +118,7 @@ SAME_PARTS: Final[Mapping[Relation, str]] = MappingProxyType(
 )
 """The requirement that each relation is about."""
 
-_REQUIREMENTS: Final = {
-    name: checks.Requirement(name, text)
-    for name, text in {
-        "stream.same-when-cut": "However the bytes of the model server are cut, the same parts come.",
-        "stream.same-again": "The same request brings the same parts when the model answers the same, whatever was "
-        "asked before it.",
-        "stream.same-over-protocols": "The same answer brings the same text and calls over every protocol.",
-    }.items()
-}
-
-_HINTS: Final[Mapping[str, Hint]] = MappingProxyType(
-    {
-        "stream.same-when-cut": Hint(
-            "Letters are missing or broken, now and then, depending on the network.",
-            (
-                "bytes are decoded read by read, so that a character of several bytes is cut in two",
-                "an event is parsed read by read and not line by line",
-            ),
-        ),
-        "stream.same-again": Hint(
-            "An answer holds pieces of another one, or is empty when it is asked for again.",
-            (
-                "the state of a request is kept on the provider, which serves many at once",
-                "a cache is keyed by less than the whole request",
-            ),
-        ),
-        "stream.same-over-protocols": Hint(
-            "The same model answers differently through another of its endpoints.",
-            ("one of the readers loses what its protocol says in another event",),
-        ),
-    }
-)
+_REQUIREMENTS, _HINTS = checks.kit_requirements("generated_requirements.json")
 
 
 def requirement_of(requirement_id: str) -> checks.Requirement:

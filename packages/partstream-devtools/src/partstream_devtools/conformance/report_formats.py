@@ -20,6 +20,7 @@ import re
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from html import escape as html_escape
+from importlib.resources import files
 from itertools import groupby
 from typing import Any, Final
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
@@ -245,34 +246,7 @@ def _markdown(value: object) -> str:
 
 # ---- Matrix ----
 
-_STYLE: Final = """
-:root { color-scheme: light dark; --line: #8884; --shade: #8881; }
-* { box-sizing: border-box; }
-body { font: 1rem/1.5 system-ui, sans-serif; margin: 0 auto; padding: 1rem; max-width: 90rem; overflow-wrap: anywhere; }
-h1 { font-size: 1.5rem; } h2 { font-size: 1.25rem; } h3 { font-size: 1rem; }
-a { color: inherit; } a:focus-visible, .scroll:focus-visible, summary:focus-visible { outline: 3px solid #1a73e8;
-  outline-offset: 2px; }
-.scroll { overflow-x: auto; border: 1px solid var(--line); }
-table { border-collapse: collapse; }
-th, td { border-bottom: 1px solid var(--line); padding: .3rem .5rem; text-align: left; vertical-align: top;
-  overflow-wrap: normal; }
-td { white-space: nowrap; }
-th[scope=row] { overflow-wrap: break-word; min-width: 8rem; }
-.matrix th[scope=row] { position: sticky; left: 0; background: Canvas; font-weight: normal; min-width: 9rem;
-  max-width: 45vw; overflow-wrap: anywhere; }
-.matrix thead th { position: sticky; top: 0; background: Canvas; min-width: 7rem; }
-.matrix td a { display: block; text-decoration: none; padding: .1rem .3rem; border-radius: .2rem; }
-.passed { background: #2e7d3226; } .failed, .untestable, .error { background: #c62828; color: #fff; font-weight: bold; }
-.warning { background: #f9a82566; } .known { background: #6a1b9a40; }
-.not-applicable, .not-judged, .absent { background: var(--shade); }
-section { border-top: 1px solid var(--line); margin-top: 1.5rem; scroll-margin-top: 1rem; }
-article { scroll-margin-top: 1rem; padding: .2rem .5rem; }
-article:target, section:target { outline: 3px solid #1a73e8; }
-.word { padding: .1rem .4rem; border-radius: .2rem; }
-pre { white-space: pre-wrap; background: var(--shade); padding: .5rem; margin: .5rem 0; }
-mark { background: #c62828; color: #fff; }
-@media (max-width: 30rem) { body { padding: .5rem; } th, td { padding: .2rem .3rem; } }
-"""
+_STYLE: Final = (files(__package__) / "matrix.css").read_text(encoding="utf-8")
 
 _MARKS: Final[Mapping[str, str]] = {
     Verdict.PASSED.value: "✓",

@@ -1,8 +1,8 @@
 """The numbers of an answer, what VS Code shows of it when, and its parts joined to runs.
 
 - **Rhythm**: gaps, stalls and lumps between the events that changed the answer.
-- **Numbers**: one table with the definition of each, for the page, the command and the documentation. The names are
-  those of OpenTelemetry where it has one (`time_to_first_chunk`, `time_per_output_chunk`).
+- **Numbers**: one table, `numbers.json`, with the definition of each, for the page, the command and the documentation.
+  The names are those of OpenTelemetry where it has one (`time_to_first_chunk`, `time_per_output_chunk`).
 - **The lane of the host**: what a person sees of the answer in VS Code, simulated; see :func:`flushes`.
 - **Runs**: parts that belong together, and the answer as VS Code joins them.
 - **Collapsing**: the view of a very long answer shows a run of deltas as one event with a count. The numbers, the gaps
@@ -11,11 +11,13 @@
 
 from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
+from importlib.resources import files
 from itertools import groupby, pairwise
 from statistics import median, quantiles
 from typing import TYPE_CHECKING, Final
 
 from partstream.codec.checks import dataclass
+from partstream.codec.json_codec import loads
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream_devtools.inspector.reading import CompletedPart, kind_of_part, shortened, text_of_part
 
@@ -126,8 +128,6 @@ _NO_CLOCK: Final = "no clock in the recording"
 _NO_BYTES: Final = "no bytes in the recording"
 _NO_END: Final = "the end is not in the recording"
 _NEITHER_CAME: Final = "neither text nor a call came"
-_ONE_EVENT: Final = "fewer than two events changed the answer"
-_FEW_TEXTS: Final = f"fewer than {FEWEST_TEXT_EVENTS} text events"
 _ONE_SECOND: Final = 1000.0
 
 
@@ -219,115 +219,30 @@ def _closing(measured: Measured) -> float | str | None:
     return _NO_END if measured.end is None else measured.end - measured.terminal
 
 
-NUMBERS: Final[tuple[NumberRow, ...]] = (
-    NumberRow(
-        "time_to_first_byte",
-        "First byte (TTFB)",
-        "ms",
-        "From the last byte of the request to the first byte of the body.",
-        "no byte came",
-        lambda measured: _of_bytes(measured, measured.first_byte),
-    ),
-    NumberRow(
-        "time_to_first_event",
-        "First event",
-        "ms",
-        "From the last byte of the request to the end of the first event that holds data.",
-        "no event came",
-        lambda measured: _of_bytes(measured, measured.first_event),
-    ),
-    NumberRow(
-        "time_to_first_thinking",
-        "First thinking",
-        "ms",
-        "From the last byte of the request to the first thinking part with text.",
-        "no thinking",
-        lambda measured: _since_sent(measured, measured.first_thinking),
-    ),
-    NumberRow(
-        "time_to_first_chunk",
-        "First visible (TTFT)",
-        "ms",
-        "From the last byte of the request to the first text part with text, or the first tool call.",
-        _NEITHER_CAME,
-        lambda measured: _since_sent(measured, measured.first_visible),
-    ),
-    NumberRow(
-        "shown",
-        "Shown in VS Code (simulated)",
-        "ms",
-        "From the last byte of the request to the moment in which VS Code shows the first visible part, behind the "
-        "extension's pacing and the queue of the extension host.",
-        _NEITHER_CAME,
-        lambda measured: _since_sent(measured, measured.shown),
-    ),
-    NumberRow(
-        "longest_gap",
-        "Longest gap",
-        "ms",
-        "The longest time between two events that changed the answer. Keep-alives, comments and empty deltas change "
-        "nothing.",
-        _ONE_EVENT,
-        lambda measured: None if (gap := measured.rhythm.longest) is None else gap.milliseconds,
-    ),
-    NumberRow(
-        "time_per_output_chunk",
-        "Median gap in texts",
-        "ms",
-        "The median of the gaps inside of texts.",
-        _FEW_TEXTS,
-        lambda measured: _in_texts(measured, measured.rhythm.text_median),
-    ),
-    NumberRow(
-        "time_per_output_chunk_p95",
-        "95th percentile of gaps in texts",
-        "ms",
-        "The gap inside of texts that 95 of 100 do not exceed.",
-        _FEW_TEXTS,
-        lambda measured: _in_texts(measured, measured.rhythm.text_95),
-    ),
-    NumberRow(
-        "lumps",
-        "Lumps",
-        "%",
-        "The share of text events that came in the same read of the socket as the event before them.",
-        _FEW_TEXTS,
-        _lumps,
-    ),
-    NumberRow(
-        "tokens_per_second",
-        "Tokens a second",
-        "tokens/s",
-        "The reported tokens of the answer, without those of reasoning where they are reported, by the time from the "
-        "first visible part to the last.",
-        "no usage, or less than 1 s",
-        _speed,
-    ),
-    NumberRow(
-        "stalls",
-        "Stalls",
-        "",
-        "How many gaps were longer than 2 s and longer than 20 times the median gap.",
-        _ONE_EVENT,
-        lambda measured: None if measured.rhythm.longest is None else len(measured.rhythm.stalls),
-    ),
-    NumberRow(
-        "closing_delay",
-        "Closing delay",
-        "ms",
-        "From the event that ended the answer to the end of the bytes, when the provider is done.",
-        "no event ended the answer",
-        _closing,
-    ),
-    NumberRow(
-        "total",
-        "Total",
-        "ms",
-        "From the last byte of the request to the end.",
-        _NO_END,
-        lambda measured: _since_sent(measured, measured.end),
-    ),
-)
+_MEASURES: Final[Mapping[str, Callable[[Measured], float | str | None]]] = {
+    "time_to_first_byte": lambda measured: _of_bytes(measured, measured.first_byte),
+    "time_to_first_event": lambda measured: _of_bytes(measured, measured.first_event),
+    "time_to_first_thinking": lambda measured: _since_sent(measured, measured.first_thinking),
+    "time_to_first_chunk": lambda measured: _since_sent(measured, measured.first_visible),
+    "shown": lambda measured: _since_sent(measured, measured.shown),
+    "longest_gap": lambda measured: None if (gap := measured.rhythm.longest) is None else gap.milliseconds,
+    "time_per_output_chunk": lambda measured: _in_texts(measured, measured.rhythm.text_median),
+    "time_per_output_chunk_p95": lambda measured: _in_texts(measured, measured.rhythm.text_95),
+    "lumps": _lumps,
+    "tokens_per_second": _speed,
+    "stalls": lambda measured: None if measured.rhythm.longest is None else len(measured.rhythm.stalls),
+    "closing_delay": _closing,
+    "total": lambda measured: _since_sent(measured, measured.end),
+}
+
+
+def _number(row: Mapping[str, str]) -> NumberRow:
+    """A row of `numbers.json`, with what measures it."""
+    missing = row["missing"].format(fewest=FEWEST_TEXT_EVENTS)
+    return NumberRow(**{**row, "missing": missing}, measure=_MEASURES[row["id"]])
+
+
+NUMBERS: Final = tuple(map(_number, loads((files(__package__) / "numbers.json").read_bytes())))
 """All numbers, in the order in which they are shown."""
 
 

@@ -19,10 +19,12 @@ Source: docs/wires/anthropic-messages.md, and the issues that it cites.
 from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from importlib.resources import files
 from itertools import groupby, takewhile
 from typing import Any, Final, NamedTuple
 
 from partstream.codec.checks import replace
+from partstream.codec.json_codec import loads
 from partstream.conversation.preparation import ThinkingForm
 from partstream.conversation.provider_state import open_state
 from partstream.protocols.anthropic_messages import models
@@ -82,16 +84,9 @@ class _Anthropic(vendor.Vendor):
 # ---- headers and fields ----
 
 
-_OF_BETAS: Final[Mapping[str, tuple[str, ...]]] = {
-    "context_management": ("context-management-", "compact-"),
-    "mcp_servers": ("mcp-client-",),
-    "speed": ("fast-mode-",),
-    "fallbacks": ("server-side-fallback-",),
-    "fallback_credit_token": ("fallback-credit-",),
-    "diagnostics": ("cache-diagnosis-",),
-    "compaction": ("compact-",),
-    "thread": ("message-threads-",),
-}
+_FILE: Final[Mapping[str, Any]] = loads((files(__package__) / "anthropic_fields.json").read_bytes())
+_FIELDS: Final = frozenset(_FILE["always"])
+_OF_BETAS: Final[Mapping[str, tuple[str, ...]]] = {name: tuple(betas) for name, betas in _FILE["of_betas"].items()}
 """Fields that a beta adds, with the beginnings of the betas that add them."""
 
 _BETA: Final = re.compile(r"[a-z0-9-]+-\d{4}-?\d{2}-?\d{2}")
@@ -119,29 +114,6 @@ def _check_headers(headers: Mapping[str, str]) -> frozenset[str]:
 
 
 _EXTRA: Final = "Extra inputs are not permitted"
-
-_FIELDS: Final = frozenset(
-    {
-        "model",
-        "max_tokens",
-        "messages",
-        "system",
-        "tools",
-        "tool_choice",
-        "thinking",
-        "output_config",
-        "temperature",
-        "top_p",
-        "top_k",
-        "stop_sequences",
-        "metadata",
-        "service_tier",
-        "cache_control",
-        "container",
-        "inference_geo",
-        "stream",
-    }
-)
 
 
 def _check_fields(body: Mapping[str, Any], betas: frozenset[str], forbidden: frozenset[str]) -> None:

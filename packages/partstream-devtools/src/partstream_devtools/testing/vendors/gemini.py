@@ -15,9 +15,11 @@ Sources: docs/wires/gemini.md; names of functions: kaitranntt/ccs#219.
 from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from importlib.resources import files
 from typing import Any, Final
 from urllib.parse import unquote
 
+from partstream.codec.json_codec import loads
 from partstream.protocols.failures import RefusedRequestError
 from partstream.protocols.gemini.models import Levels, known_model
 from partstream.protocols.gemini.provider_state import SIGNATURE, usable_signature
@@ -69,65 +71,9 @@ _Message = dict[str, str]
 """The fields of a message, each with the name of the message that it holds; empty for any other value."""
 
 
-def _plain(*names: str) -> _Message:
-    return dict.fromkeys(names, "")
-
-
 _MESSAGES: Final[Mapping[str, _Message]] = {
-    "request": {
-        **_plain("safetySettings", "cachedContent", "serviceTier", "labels", "model", "store"),
-        "contents": "content",
-        "systemInstruction": "content",
-        "tools": "tool",
-        "toolConfig": "tool config",
-        "generationConfig": "generation",
-    },
-    "content": {**_plain("role"), "parts": "part"},
-    "part": {
-        **_plain("text", "thought", "thoughtSignature", "videoMetadata", "mediaResolution", "partMetadata"),
-        **_plain("executableCode", "codeExecutionResult", "toolCall", "toolResponse", "audioTranscription"),
-        "functionCall": "call",
-        "functionResponse": "response",
-        "inlineData": "blob",
-        "fileData": "file",
-    },
-    "call": _plain("id", "name", "args", "partialArgs", "willContinue"),
-    "response": {**_plain("id", "name", "response", "willContinue", "scheduling"), "parts": "response part"},
-    "response part": {"inlineData": "blob", "fileData": "file"},
-    "blob": _plain("mimeType", "data", "displayName"),
-    "file": _plain("mimeType", "fileUri", "displayName"),
-    "tool": {
-        **_plain("googleSearch", "googleSearchRetrieval", "urlContext", "codeExecution", "googleMaps", "fileSearch"),
-        **_plain("computerUse", "enterpriseWebSearch", "mcpServers", "retrieval"),
-        "functionDeclarations": "function",
-    },
-    "function": {
-        **_plain("name", "description", "parametersJsonSchema", "responseJsonSchema", "behavior"),
-        "parameters": "schema",
-        "response": "schema",
-    },
-    "schema": {
-        **_plain("type", "format", "title", "description", "nullable", "enum", "minItems", "maxItems", "required"),
-        **_plain("propertyOrdering", "default", "example", "minLength", "maxLength", "pattern", "minimum", "maximum"),
-        **_plain("minProperties", "maxProperties"),
-        "items": "schema",
-        "anyOf": "schema",
-        "properties": "schemas",
-    },
-    "tool config": {
-        **_plain("includeServerSideToolInvocations", "retrievalConfig"),
-        "functionCallingConfig": "calling",
-    },
-    "calling": _plain("mode", "allowedFunctionNames", "streamFunctionCallArguments"),
-    "generation": {
-        **_plain("temperature", "topP", "topK", "maxOutputTokens", "stopSequences", "seed", "candidateCount"),
-        **_plain("responseMimeType", "responseJsonSchema", "responseModalities", "mediaResolution"),
-        **_plain("presencePenalty", "frequencyPenalty", "responseLogprobs", "logprobs", "speechConfig"),
-        **_plain("imageConfig", "enableEnhancedCivicAnswers", "audioTimestamp", "routingConfig"),
-        "responseSchema": "schema",
-        "thinkingConfig": "thinking",
-    },
-    "thinking": _plain("includeThoughts", "thinkingBudget", "thinkingLevel"),
+    message: {**dict.fromkeys(row.get("plain", ()), ""), **row.get("messages", {})}
+    for message, row in loads((files(__package__) / "gemini_messages.json").read_bytes()).items()
 }
 """By our names for them.
 
