@@ -25,7 +25,7 @@ _HEAD: Final = """\
 
 <!-- Made by tools/generate.py from tools/attacks.toml. Change it there. -->
 
-{count} attacks, what happens now, and the tests that show it, behind `packages/*/tests/` or `tests/`. Most rows hold
+{count} attacks, what happens now, and the tests that show it, below `packages/*/tests/` or `tests/`. Most rows hold
 several variants; `tools/attacks.toml` names the rows of tests too. A row whose test does not exist fails the build.
 
 `make test PART=fuzz` damages streams, bodies, socket messages, files and settings for as long as one likes. `make bench
