@@ -17,20 +17,7 @@ from partstream.codec.json_codec import JSONDecodeError, dumps, find_non_json, l
 from partstream.errors import UnexpectedValueError
 from partstream.lm.outputs import CitationMode, ExecutedCode, FileMode, StreamOptions, ThinkingMode, ThinkTags
 from partstream.lm.parts import part_json, part_of_json
-from partstream_devtools.bundles.exchange import (
-    Chunk,
-    ExchangeEnd,
-    HowEnded,
-    LeftOut,
-    RecordedAnswer,
-    RecordedError,
-    RecordedExchange,
-    RecordedRequest,
-    Redaction,
-    RedactionLevel,
-    ReportedPart,
-    ResponseHead,
-)
+from partstream_devtools.bundles import exchange as exchanges
 
 if TYPE_CHECKING:
     from enum import StrEnum
@@ -262,7 +249,7 @@ _SHOWN: Final[Mapping[str, type[Choice]]] = {
 # ---- Exchanges ----
 
 
-def exchange_json(exchange: RecordedExchange, end: ExchangeEnd | None) -> dict[str, Any]:
+def exchange_json(exchange: exchanges.RecordedExchange, end: exchanges.ExchangeEnd | None) -> dict[str, Any]:
     """What is known of an exchange as a whole; without an end, of one that still runs."""
     facts: dict[str, Any] = {
         "number": exchange.number,
@@ -280,15 +267,15 @@ def exchange_json(exchange: RecordedExchange, end: ExchangeEnd | None) -> dict[s
 
 def read_exchange(
     said: JSONFields,
-    request: RecordedRequest | None,
-    head: ResponseHead | None,
-    chunks: tuple[Chunk, ...],
-    end: ExchangeEnd | None = None,
-) -> RecordedExchange:
+    request: exchanges.RecordedRequest | None,
+    head: exchanges.ResponseHead | None,
+    chunks: tuple[exchanges.Chunk, ...],
+    end: exchanges.ExchangeEnd | None = None,
+) -> exchanges.RecordedExchange:
     """The exchange, of its own document and of what else belongs to it."""
     shown = said.optional_object("shown")
     modes: dict[str, Any] = {} if shown is None else {name: shown.choice(name, words) for name, words in _SHOWN.items()}
-    return RecordedExchange(
+    return exchanges.RecordedExchange(
         number=said.number("number"),
         answer=said.number("answer"),
         protocol=said.optional_text("protocol"),
@@ -303,11 +290,11 @@ def read_exchange(
     )
 
 
-def _read_left_out(counts: dict[str, int]) -> LeftOut:
-    return LeftOut(**{field.name: counts.get(field.name, 0) for field in fields(LeftOut)})
+def _read_left_out(counts: dict[str, int]) -> exchanges.LeftOut:
+    return exchanges.LeftOut(**{field.name: counts.get(field.name, 0) for field in fields(exchanges.LeftOut)})
 
 
-def request_json(request: RecordedRequest) -> dict[str, Any]:
+def request_json(request: exchanges.RecordedRequest) -> dict[str, Any]:
     """A request; its body as text where it is UTF-8, else in base64."""
     facts = {"method": request.method, "path": request.path, "query": request.query, "headers": list(request.headers)}
     try:
@@ -317,9 +304,9 @@ def request_json(request: RecordedRequest) -> dict[str, Any]:
     return {**facts, **body, "sent_at": request.sent_at}
 
 
-def read_request(said: JSONFields) -> RecordedRequest:
+def read_request(said: JSONFields) -> exchanges.RecordedRequest:
     """The request of its document."""
-    return RecordedRequest(
+    return exchanges.RecordedRequest(
         method=said.text("method"),
         path=said.text("path"),
         query=said.text("query"),
@@ -340,44 +327,47 @@ def _read_body(said: JSONFields) -> bytes:
         ) from error
 
 
-def head_json(head: ResponseHead) -> dict[str, Any]:
+def head_json(head: exchanges.ResponseHead) -> dict[str, Any]:
     """The head of a response."""
     return {"at": head.at, "status": head.status, "reason": head.reason, "headers": list(head.headers)}
 
 
-def read_head(said: JSONFields) -> ResponseHead:
+def read_head(said: JSONFields) -> exchanges.ResponseHead:
     """The head of its document."""
-    return ResponseHead(said.time("at"), said.status("status"), said.text("reason"), said.pairs("headers"))
+    return exchanges.ResponseHead(said.time("at"), said.status("status"), said.text("reason"), said.pairs("headers"))
 
 
-def end_json(end: ExchangeEnd) -> dict[str, Any]:
+def end_json(end: exchanges.ExchangeEnd) -> dict[str, Any]:
     """The end of an exchange."""
     return {"at": end.at, "how": end.how.value, "error": _error_json(end.error)}
 
 
-def read_end(said: JSONFields) -> ExchangeEnd:
+def read_end(said: JSONFields) -> exchanges.ExchangeEnd:
     """The end of its document."""
-    return ExchangeEnd(said.time("at"), said.choice("how", HowEnded), _read_error(said.optional_object("error")))
+    error = _read_error(said.optional_object("error"))
+    return exchanges.ExchangeEnd(said.time("at"), said.choice("how", exchanges.HowEnded), error)
 
 
-def _error_json(error: RecordedError | None) -> dict[str, Any] | None:
+def _error_json(error: exchanges.RecordedError | None) -> dict[str, Any] | None:
     return None if error is None else {"type": error.type, "message": error.message, "fields": list(error.fields)}
 
 
-def _read_error(said: JSONFields | None) -> RecordedError | None:
-    return None if said is None else RecordedError(said.text("type"), said.text("message"), said.pairs("fields"))
+def _read_error(said: JSONFields | None) -> exchanges.RecordedError | None:
+    if said is None:
+        return None
+    return exchanges.RecordedError(said.text("type"), said.text("message"), said.pairs("fields"))
 
 
 # ---- Reads ----
 
 
-def chunk_bytes(chunk: Chunk) -> bytes:
+def chunk_bytes(chunk: exchanges.Chunk) -> bytes:
     """One read: its time in 8 bytes, its length in 4, both with the highest byte first, and what came."""
     at = _NO_TIME if chunk.at is None else chunk.at
     return _CHUNK.pack(at, len(chunk.data)) + chunk.data
 
 
-def read_chunk(data: bytes, where: str, place: int = 0) -> tuple[Chunk, int]:
+def read_chunk(data: bytes, where: str, place: int = 0) -> tuple[exchanges.Chunk, int]:
     """The read that begins at a place, and the place after it.
 
     Raises:
@@ -392,12 +382,12 @@ def read_chunk(data: bytes, where: str, place: int = 0) -> tuple[Chunk, int]:
         raise BundleContentError(f"{where}, byte {place}", f"a read of {size:,} bytes", f"one of 1 to {left:,} bytes")
     if at != _NO_TIME and at >> 63:
         raise BundleContentError(f"{where}, byte {place}", f"the time {at}", "nanoseconds below 2**63")
-    return Chunk(None if at == _NO_TIME else at, data[begin : begin + size]), begin + size
+    return exchanges.Chunk(None if at == _NO_TIME else at, data[begin : begin + size]), begin + size
 
 
-def read_chunks(data: bytes, where: str) -> tuple[Chunk, ...]:
+def read_chunks(data: bytes, where: str) -> tuple[exchanges.Chunk, ...]:
     """All reads of a body."""
-    chunks: list[Chunk] = []
+    chunks: list[exchanges.Chunk] = []
     place = 0
     while place < len(data):
         chunk, place = read_chunk(data, where, place)
@@ -408,7 +398,7 @@ def read_chunks(data: bytes, where: str) -> tuple[Chunk, ...]:
 # ---- Answers ----
 
 
-def answer_json(answer: RecordedAnswer) -> dict[str, Any]:
+def answer_json(answer: exchanges.RecordedAnswer) -> dict[str, Any]:
     """An answer without its parts."""
     facts = {
         "number": answer.number,
@@ -424,9 +414,9 @@ def answer_json(answer: RecordedAnswer) -> dict[str, Any]:
     return {**facts, "dropped": list(answer.dropped)} if answer.dropped else facts
 
 
-def read_answer(said: JSONFields, reported: Iterable[ReportedPart]) -> RecordedAnswer:
+def read_answer(said: JSONFields, reported: Iterable[exchanges.ReportedPart]) -> exchanges.RecordedAnswer:
     """The answer of its document and its parts."""
-    return RecordedAnswer(
+    return exchanges.RecordedAnswer(
         number=said.number("number"),
         host=said.optional_text("host"),
         model=said.optional_text("model"),
@@ -440,7 +430,7 @@ def read_answer(said: JSONFields, reported: Iterable[ReportedPart]) -> RecordedA
     )
 
 
-def reported_lines(reported: Iterable[ReportedPart]) -> bytes:
+def reported_lines(reported: Iterable[exchanges.ReportedPart]) -> bytes:
     """The parts that a host got, a line each.
 
     A field that JSON cannot represent, such as arguments with an infinite number, is replaced by what shows it, and the
@@ -449,7 +439,7 @@ def reported_lines(reported: Iterable[ReportedPart]) -> bytes:
     return b"".join(_reported_line(one) for one in reported)
 
 
-def _reported_line(reported: ReportedPart) -> bytes:
+def _reported_line(reported: exchanges.ReportedPart) -> bytes:
     part = part_json(reported.part)
     if find_non_json(part, "part") is None:
         return dumps({"at": reported.at, "part": part}) + b"\n"
@@ -463,13 +453,13 @@ def _as_json(value: Any) -> Any:
     return {"shown": shorten(value)} if isinstance(value, Mapping) else shorten(value)
 
 
-def read_reported(data: bytes, where: str) -> Iterator[ReportedPart]:
+def read_reported(data: bytes, where: str) -> Iterator[exchanges.ReportedPart]:
     """The parts of their lines."""
     for number, line in enumerate(data.splitlines(), start=1):
         place = f"{where}, line {number}"
         said = read_object(line, place)
         try:
-            yield ReportedPart(said.time("at"), part_of_json(said.raw("part"), f"{place}, field 'part'"))
+            yield exchanges.ReportedPart(said.time("at"), part_of_json(said.raw("part"), f"{place}, field 'part'"))
         except BundleContentError:
             raise
         except UnexpectedValueError as error:
@@ -479,7 +469,7 @@ def read_reported(data: bytes, where: str) -> Iterator[ReportedPart]:
 # ---- Redaction ----
 
 
-def redaction_json(redaction: Redaction | None) -> dict[str, Any] | None:
+def redaction_json(redaction: exchanges.Redaction | None) -> dict[str, Any] | None:
     """What was replaced."""
     if redaction is None:
         return None
@@ -487,8 +477,9 @@ def redaction_json(redaction: Redaction | None) -> dict[str, Any] | None:
     return {"level": redaction.level.value, "counts": counts, "kept": list(redaction.kept)}
 
 
-def read_redaction(said: JSONFields | None) -> Redaction | None:
+def read_redaction(said: JSONFields | None) -> exchanges.Redaction | None:
     """The redaction of its document."""
     if said is None:
         return None
-    return Redaction(said.choice("level", RedactionLevel), said.count_by_name("counts"), said.texts("kept"))
+    level = said.choice("level", exchanges.RedactionLevel)
+    return exchanges.Redaction(level, said.count_by_name("counts"), said.texts("kept"))

@@ -175,21 +175,22 @@ class ExchangeCapture:
 
     def whole(self) -> None:
         """Says that the body has come to its end, or the answer in it has. The first end counts."""
-        self._end(HowEnded.WHOLE)
+        self.ended(HowEnded.WHOLE)
 
     def cut(self, error: BaseException) -> None:
         """Says that the body broke off, or was given up, with an error without secrets. The first end counts."""
-        self._end(HowEnded.CUT, error)
+        self.ended(HowEnded.CUT, error)
 
     def cancelled(self) -> None:
         """Says that the rest of the body was not wanted any more. The first end counts."""
-        self._end(HowEnded.CANCELLED)
+        self.ended(HowEnded.CANCELLED)
 
     def no_response(self, error: BaseException | None) -> None:
         """Says that no head of a response came; without an error, it was not wanted any more. The first end counts."""
-        self._end(HowEnded.NO_RESPONSE, error)
+        self.ended(HowEnded.NO_RESPONSE, error)
 
-    def _end(self, how: HowEnded, error: BaseException | None = None) -> None:
+    def ended(self, how: HowEnded, error: BaseException | None = None) -> None:
+        """Says how it ended. The first end counts."""
         if self.end is None:
             answer = self._answer
             self.end = CapturedEnd(answer.clock(), how, None if error is None else recorded_error(error))

@@ -7,7 +7,7 @@ of the bytes; :func:`view_of_answer` has the parts alone. A view says four thing
 2. **What broke**: the contract judges the parts that are shown, and names the part, the event and what helps.
 3. **Whose fault it is**: a table leads from the facts of the end to who and a sentence; the first row that fits counts.
    What the bytes break already is the server's fault, what only the parts of the host break is the provider's.
-4. **How fast it was**: the numbers and the rhythm (`numbers.py`).
+4. **How fast it was**: the numbers and the rhythm (`metrics.py`).
 
 A recording may know less than a server sent: a stream without a clock may have lost its end, a large one leaves bytes
 out. Then the view blames the recording, and no one else.
@@ -35,21 +35,7 @@ from partstream_devtools.inspector import metrics, reading
 from partstream_devtools.recorded_stream import RecordingError
 
 if TYPE_CHECKING:
-    from partstream_devtools.inspector.shapes import (
-        AnswerView,
-        BlameView,
-        ErrorView,
-        EventKind,
-        EventMark,
-        EventView,
-        NumberView,
-        ShownView,
-        UnmappedView,
-        UsageView,
-        VerdictView,
-        ViolationView,
-        Who,
-    )
+    from partstream_devtools.inspector import shapes
 
 # ---- Request, response, error and usage ----
 
@@ -82,7 +68,7 @@ _ROWS: Final = (
 """The label of each count, its field in a usage, and its field in the data part that Copilot reads."""
 
 
-def error_shown(error: BaseException | RecordedError | None) -> ErrorView | None:
+def error_shown(error: BaseException | RecordedError | None) -> shapes.ErrorView | None:
     """An error, whether it was recorded or found now."""
     if error is None:
         return None
@@ -104,7 +90,7 @@ def raised(error: BaseException | RecordedError) -> BaseException:
     return unknown(error.message)
 
 
-def usage_shown(finish: Finish | None, parts: Iterable[reading.CompletedPart]) -> UsageView | None:
+def usage_shown(finish: Finish | None, parts: Iterable[reading.CompletedPart]) -> shapes.UsageView | None:
     """The tokens that the server reported; else those that a host was told."""
     if finish is not None and finish.usage is not None:
         counts = ((label, getattr(finish.usage, name)) for label, name, _ in _ROWS)
@@ -128,11 +114,13 @@ def usage_shown(finish: Finish | None, parts: Iterable[reading.CompletedPart]) -
 class Judged:
     """The first thousand violations of an answer, in order, and how many rules were kept, broken, and so on."""
 
-    violations: tuple[ViolationView, ...]
-    verdict: VerdictView
+    violations: tuple[shapes.ViolationView, ...]
+    verdict: shapes.VerdictView
 
 
-def _violation(violation: Violation, parts: Sequence[reading.CompletedPart], last_event: int | None) -> ViolationView:
+def _violation(
+    violation: Violation, parts: Sequence[reading.CompletedPart], last_event: int | None
+) -> shapes.ViolationView:
     rule, hint = violation.rule, RULE_HINTS.get(violation.rule.id)
     event = last_event
     if violation.index is not None:
@@ -204,7 +192,7 @@ def _is(*names: str) -> Callable[[EndFacts], bool]:
     return lambda facts: facts.error in names
 
 
-_Row = tuple["Callable[[EndFacts], bool]", "Who", str]
+_Row = tuple["Callable[[EndFacts], bool]", "shapes.Who", str]
 
 _BLAME_ROWS: Final[tuple[_Row, ...]] = (
     (
@@ -280,7 +268,7 @@ _BLAME_ROWS: Final[tuple[_Row, ...]] = (
 """The first row that fits says whose fault it is, and in which sentence."""
 
 
-def blame(facts: EndFacts) -> BlameView:
+def blame(facts: EndFacts) -> shapes.BlameView:
     """Whose fault it is, in one sentence."""
     who, sentence = next((who, sentence) for fits, who, sentence in _BLAME_ROWS if fits(facts))
     said = sentence.format(
@@ -305,7 +293,7 @@ _SUCCESS: Final = range(200, 300)
 _NOT_WRONG: Final = frozenset({Outcome.COMPLETED.value, Outcome.INCOMPLETE.value, UNKNOWN})
 
 
-def view_of_exchange(exchange: RecordedExchange, answer: RecordedAnswer | None, title: str) -> AnswerView:
+def view_of_exchange(exchange: RecordedExchange, answer: RecordedAnswer | None, title: str) -> shapes.AnswerView:
     """The view of an exchange.
 
     Args:
@@ -322,7 +310,7 @@ def view_of_exchange(exchange: RecordedExchange, answer: RecordedAnswer | None, 
     )
 
 
-def view_of_answer(answer: RecordedAnswer, title: str) -> AnswerView:
+def view_of_answer(answer: RecordedAnswer, title: str) -> shapes.AnswerView:
     """The view of an answer of which only the parts are known, such as that of an agent.
 
     Args:
@@ -347,10 +335,10 @@ class _Subject:
     exchange: RecordedExchange | None
     answer: RecordedAnswer | None
     read: reading.ReadAnswer
-    kinds: tuple[EventKind, ...]
+    kinds: tuple[shapes.EventKind, ...]
     parts: tuple[reading.CompletedPart, ...]
 
-    def shown(self, title: str) -> AnswerView:
+    def shown(self, title: str) -> shapes.AnswerView:
         """The view."""
         exchange, answer, read = self.exchange, self.answer, self.read
         request, head = (None, None) if exchange is None else (exchange.request, exchange.head)
@@ -518,7 +506,7 @@ class _Subject:
     def _last_whole_event(self) -> int | None:
         return next((event.number for event in reversed(self.read.events) if event.data), None)
 
-    def _blame(self, judged: Judged, lost: reading.Difference | None) -> BlameView:
+    def _blame(self, judged: Judged, lost: reading.Difference | None) -> shapes.BlameView:
         error = self._error()
         is_found = isinstance(error, BaseException)
         broken = _must(judged.violations)
@@ -581,7 +569,7 @@ class _Subject:
         times = [one.at for one in self.parts if one.at is not None]
         return metrics.milliseconds(max(times)) if times else None
 
-    def _shown(self, *, paced: bool) -> list[ShownView]:
+    def _shown(self, *, paced: bool) -> list[shapes.ShownView]:
         settled = self._settled()
         if settled is None or not self._has_clock or any(one.at is None for one in self.parts):
             return []
@@ -591,7 +579,7 @@ class _Subject:
             for one in metrics.flushes(parts, max(settled, parts[-1][0] if parts else 0.0), paced=paced)
         ]
 
-    def _numbers(self, rhythm: metrics.Rhythm, shown: Sequence[ShownView]) -> list[NumberView]:
+    def _numbers(self, rhythm: metrics.Rhythm, shown: Sequence[shapes.ShownView]) -> list[shapes.NumberView]:
         exchange, read = self.exchange, self.read
         visible = [
             index
@@ -628,7 +616,7 @@ class _Subject:
 
     # ---- bytes and events ----
 
-    def _events(self, rhythm: metrics.Rhythm, violations: Sequence[ViolationView]) -> list[EventView]:
+    def _events(self, rhythm: metrics.Rhythm, violations: Sequence[shapes.ViolationView]) -> list[shapes.EventView]:
         parts: dict[int, list[int]] = {}
         for index, part in enumerate(self.parts):
             if part.event is not None:
@@ -656,7 +644,7 @@ class _Subject:
             for event, kind in zip(self.read.events, self.kinds, strict=True)
         ]
 
-    def _unmapped(self) -> list[UnmappedView]:
+    def _unmapped(self) -> list[shapes.UnmappedView]:
         events: dict[str, list[int]] = {}
         for event in self.read.events:
             for output in event.outputs:
@@ -711,7 +699,7 @@ class _Subject:
         return notes
 
 
-def _must(violations: Sequence[ViolationView]) -> list[str]:
+def _must(violations: Sequence[shapes.ViolationView]) -> list[str]:
     return list(dict.fromkeys(one["rule"] for one in violations if one["level"] == "MUST"))
 
 
@@ -721,8 +709,8 @@ def _finishes(event: reading.ReadEvent) -> bool:
 
 def _marks(
     event: reading.ReadEvent, is_stall: bool | None, rhythm: metrics.Rhythm, *, is_broken: bool
-) -> list[EventMark]:
-    rows: tuple[tuple[bool, EventMark], ...] = (
+) -> list[shapes.EventMark]:
+    rows: tuple[tuple[bool, shapes.EventMark], ...] = (
         (is_stall is False, "gap"),
         (bool(is_stall), "stall"),
         (any(isinstance(output, Unmapped) for output in event.outputs), "unmapped"),

@@ -9,7 +9,7 @@ import asyncio
 import gc
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from partstream.codec.checks import dataclass, replace
 from partstream.codec.redaction import query_without_secrets, without_secrets_by_name
@@ -110,14 +110,8 @@ class SeenAnswers:
         told = facts
         if judged is not None:
             error = facts.error if judged["error"] is None else seen.redacted(judged["error"])
-            told = replace(
-                facts,
-                outcome=judged["outcome"],
-                protocol=judged["protocol"],
-                events=judged["events"],
-                broken=judged["broken"],
-                error=error,
-            )
+            found: dict[str, Any] = {**judged, "error": error}
+            told = replace(facts, **found)
         seen.answer.end(told.outcome or _OUTCOMES.get(facts.ending, "completed"))
         self._report(told)
 
@@ -181,14 +175,7 @@ class _Watcher:
         self._exchange.chunk(data)
 
     def end(self, at: int, how: HowEnded, error: Exception | None) -> None:
-        if how is HowEnded.WHOLE:
-            self._exchange.whole()
-        elif how is HowEnded.CANCELLED:
-            self._exchange.cancelled()
-        elif how is HowEnded.CUT and error is not None:
-            self._exchange.cut(error)
-        else:
-            self._exchange.no_response(error)
+        self._exchange.ended(how, error)
         request = self._request
         seconds = (time.monotonic_ns() - request.at) / 1e9
         said = None if error is None else str(error)

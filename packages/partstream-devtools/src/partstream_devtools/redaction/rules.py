@@ -59,24 +59,27 @@ def _token(row: Mapping[str, Any]) -> SecretRule:
     return SecretRule(row["name"], tuple(row.get("words", row["prefix"]).lower().split()), re.compile(pattern))
 
 
-def _named(name: str, words: str, pattern: str) -> SecretRule:
-    """A secret that is known by what comes before it."""
-    return SecretRule(name, tuple(words.split()), re.compile(pattern, re.IGNORECASE | re.VERBOSE))
+def _named(text: str) -> Iterator[SecretRule]:
+    """The secrets that are known by what comes before them: a block each of `named_secrets.txt`.
+
+    Its first line has the name and the words, the others a verbose pattern; a name in angles is that of a piece of the
+    patterns after it.
+    """
+    pieces: dict[str, str] = {}
+    for block in text.split("\n\n"):
+        head, *lines = (line for line in block.splitlines() if not line.startswith("#"))
+        name, _, words = head[1:].partition("]")
+        pattern = "\n".join(lines)
+        for piece, said in pieces.items():
+            pattern = pattern.replace(piece, said)
+        if name.startswith("<<"):
+            pieces[name] = pattern
+        else:
+            yield SecretRule(name, tuple(words.split()), re.compile(pattern, re.IGNORECASE | re.VERBOSE))
 
 
 _START: Final = r"(?:(?<![A-Za-z0-9])|(?<=\\[bfnrt]))"
 """Where a word begins, also after an escape of JSON in a text."""
-_VALUE: Final = r"""(?P<secret> [^\s"'`\\,;&<>(){}\[\]|*]{4,} )"""
-"""The value of an assignment without quotation marks; `***` is there where it was hidden already."""
-_QUOTED: Final = r"""(?P<mark> \\*["'`] ) (?P<quoted> (?: (?! (?P=mark) ) [^\r\n] ){4,}? ) (?: (?P=mark) | \Z )"""
-_NAMES: Final = (
-    r"(?: (?<![a-z]) pass | pass(?:word|wd|phrase|code) | pwd | secret | token | apikey | credentials?"
-    r" | (?:api|access|auth|account|private|client|shared|storage|encryption|signing|subscription|master|session)"
-    r"[ _.-]?(?:key|token|secret) | connection[ _.-]?string )"
-)
-_STAGES: Final = (
-    r"(?: [_.-] (?: [0-9]{1,3} | prod | dev | test | live | staging | value | string | env | base64 | b64 ) )?"
-)
 
 _FILE: Final[Mapping[str, Any]] = loads(Path(__file__).with_name("keys.json").read_bytes())
 
@@ -101,53 +104,7 @@ RULES: Final[tuple[SecretRule, ...]] = (
             re.DOTALL,
         ),
     ),
-    # What comes before it makes it a secret.
-    _named(
-        "authorization",
-        "bearer basic authorization",
-        r"""\b (?: bearer | basic | proxy-authorization\s*[:=] | authorization\s*[:=] ) [\s"'\\:]+
-            (?: (?:bearer|basic|token|apikey|digest|negotiate)\s+ )?
-            (?P<secret> [A-Za-z0-9+/._~=:-]{8,} )""",
-    ),
-    _named("cookie", "cookie", r"""\b (?:set-)?cookie ["'\\]* \s* [:=] \s* ["'\\]* (?P<secret> [^\r\n"'\\]{4,} )"""),
-    _named("aws-signature", "aws4-", r"aws4-[^\n]{0,400}? signature= (?P<secret> [0-9a-f]{16,} )"),
-    _named(
-        "password-in-command",
-        "curl wget sshpass mysql mariadb",
-        rf"""\b (?: (?:curl|wget) \b [^\n|]{{0,400}}? \s (?: -u | --(?:proxy-)?user | --(?:http-)?password ) [ =]?"""
-        rf""" ["']? (?: [^\s:"']{{1,100}} : )? | sshpass \s+ -p \s* ["']?"""
-        rf""" | (?:mysql|mariadb)[a-z-]{{0,10}} \b [^\n|]{{0,400}}? \s -p ["']? ) {_VALUE}""",
-    ),
-    _named(
-        "form-field",
-        "form-data",
-        rf"""form-data; [^\r\n]{{0,200}}? name=" [^"\r\n]{{0,60}}? {_NAMES} [^"\r\n]{{0,20}} " [^\r\n]{{0,200}}"""
-        r""" (?: \r?\n | \\r\\n | \\n ) (?: [^\r\n\\]{1,200} (?: \r?\n | \\r\\n | \\n ) ){0,5}"""
-        r""" (?: \r?\n | \\r\\n | \\n ) (?P<secret> [^\r\n\\]{4,} )""",
-    ),
-    _named("password-in-url", "://", r":// (?P<secret> [^\s/@\"'<>\\]{1,200} ) @ (?=[\w\[])"),
-    _named(
-        "key-in-query",
-        "key= token= secret= signature= sig= code= password= credential= auth=",
-        r"""[?&;] [\w.-]{0,40} (?: key|token|secret|signature|sig|code|password|credential|auth ) = """
-        r"""(?P<secret> [^&\s"'#<>\\]{4,} )""",
-    ),
-    _named(
-        "azure-key",
-        "api-key accountkey sharedaccess ocp-apim",
-        r"""(?: api-key | ocp-apim-subscription-key | accountkey | sharedaccess(?:key|signature) ) ["'\\]* \s* [:=]"""
-        r""" \s* ["'\\]* (?P<secret> [A-Za-z0-9+/=%._-]{16,} )""",
-    ),
-    _named(
-        "assigned-secret",
-        "pass pwd secret key token credential connection",
-        rf"""{_NAMES} {_STAGES} \\*["'`]? \s* (?: => | := | [:=] ) \s* (?: {_QUOTED} | {_VALUE} )""",
-    ),
-    _named(
-        "said-password",
-        "pass",
-        rf"""(?: pass(?:word|wd|phrase|code) ) \s+ (?: is | was ) \s+ :? \s* (?: {_QUOTED} | {_VALUE} )""",
-    ),
+    *_named(Path(__file__).with_name("named_secrets.txt").read_text(encoding="utf-8")),
 )
 """The rules for keys, each with a row in packages/partstream-devtools/tests/bundles/test_redaction_rules.py."""
 
