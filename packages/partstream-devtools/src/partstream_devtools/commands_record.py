@@ -22,6 +22,7 @@ from partstream.cli.options import UnusableConfigurationError
 from partstream.cli.program import program
 from partstream.cli.terminal import echo_while_read
 from partstream.codec.system import DATA, make_private_folder
+from partstream.codec.text import counted
 from partstream.errors import CallerError
 from partstream_devtools.bundles.exchange import HowEnded
 from partstream_devtools.bundles.forms import FORMS
@@ -126,11 +127,11 @@ def line_of(facts: AnswerFacts) -> str:
     if facts.ending in _ENDINGS:
         said.append(_ENDINGS[facts.ending])
     if facts.outcome is not None:
-        said.append(_counted(facts.events, "event"))
+        said.append(counted(facts.events, "event"))
     elif size:
         said.append(f"{size} bytes" if size < _KILO else f"{size / _KILO:.1f} kB")
     if facts.broken is not None:
-        said.append("contract kept" if not facts.broken else f"{_counted(facts.broken, 'rule')} broken")
+        said.append("contract kept" if not facts.broken else f"{counted(facts.broken, 'rule')} broken")
     if facts.error:
         said.append(facts.error)
     return f"{' '.join(words)} {', '.join(said)}"
@@ -138,10 +139,6 @@ def line_of(facts: AnswerFacts) -> str:
 
 def _reason(error: Exception) -> str:
     return getattr(error, "strerror", None) or str(error)
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def _write(**fields: Any) -> None:

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
+from partstream.codec.text import counted
 from partstream.errors import UnexpectedValueError
 from partstream.upstream.context import is_off_here, run_in_thread
 from partstream.vscode.methods import InvalidParamsError
@@ -248,7 +249,7 @@ def _preview(bundle: Bundle) -> wire.SharePreviewResult:
 def _lines(bundle: Bundle, report: RedactionReport) -> Iterator[str]:
     """Counts by rule, redacted samples, and texts that stay (docs/wires/practice.md#preview-before-saving)."""
     size = sum(len(chunk.data) for exchange in bundle.exchanges for chunk in exchange.chunks)
-    yield f"{_counted(len(bundle.answers), 'answer')}, {_counted(len(bundle.exchanges), 'request')}, {size:,} bytes."
+    yield f"{counted(len(bundle.answers), 'answer')}, {counted(len(bundle.exchanges), 'request')}, {size:,} bytes."
     yield "Keys, ids and everything that people, models and tools wrote are replaced; lengths, order and times stay."
     yield ""
     replaced = sorted(report.counts.items(), key=lambda rule: -rule[1])
@@ -265,7 +266,3 @@ def _lines(bundle: Bundle, report: RedactionReport) -> Iterator[str]:
 def _listed(words: Sequence[str]) -> str:
     more = len(words) - _MOST_RULES
     return ", ".join([*words[:_MOST_RULES], *([f"{more} more"] if more > 0 else [])])
-
-
-def _counted(count: int, thing: str) -> str:
-    return f"{count:,} {thing}{'' if count == 1 else 's'}"

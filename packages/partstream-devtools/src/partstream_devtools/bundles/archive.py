@@ -18,6 +18,7 @@ from typing import Any, Final
 
 from partstream.codec.checks import dataclass
 from partstream.codec.json_codec import dumps
+from partstream.codec.text import counted
 from partstream_devtools.bundles import documents
 from partstream_devtools.bundles.exchange import Bundle, RecordedAnswer, RecordedExchange, Redaction
 from partstream_devtools.recorded_stream import UnpackingLimits
@@ -309,15 +310,11 @@ def readme_of(bundle: Bundle, *, has_report: bool) -> str:
     open_page = "Open report.html in a browser: it needs no network and sends nothing.\n" if has_report else ""
     return _README.format(
         made_by=bundle.made_by,
-        exchanges=_count(len(bundle.exchanges), "exchange"),
-        answers=_count(len(bundle.answers), "answer"),
+        exchanges=counted(len(bundle.exchanges), "exchange"),
+        answers=counted(len(bundle.answers), "answer"),
         open_page=open_page,
         replaced=_replaced(bundle.redaction),
     )
-
-
-def _count(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def _replaced(redaction: Redaction | None) -> str:

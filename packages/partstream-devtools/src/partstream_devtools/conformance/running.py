@@ -24,6 +24,7 @@ from typing import Any, Final
 
 from partstream._version import __version__
 from partstream.codec.checks import replace
+from partstream.codec.text import counted
 from partstream.errors import CallerError
 from partstream.lm.contract import RULES, Level, Rule
 from partstream.lm.messages import Tool
@@ -374,13 +375,9 @@ async def _replayed(tested: Tested, exchanges: Sequence[RecordedExchange], file:
     repeat = shlex.join(["partstream", "conformance", tested.target.description.name, "--replay", file])
     milliseconds = (time.monotonic() - began) * 1000 / len(_JUDGED)
     checks = tuple(_result(requirement_of(one), findings.get(one), repeat, milliseconds) for one in _JUDGED)
-    counts = f"{_count(len(answers), 'answer')}, of {_count(len(exchanges), 'exchange')} with a server"
+    counts = f"{counted(len(answers), 'answer')}, of {counted(len(exchanges), 'exchange')} with a server"
     note = f"Recorded in {file} and replayed: {counts}."
     return GeneratedResults(checks, {RECORDED: transcript}, note)
-
-
-def _count(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def _tools_of(exchanges: Sequence[RecordedExchange], tested: Tested) -> tuple[Tool, ...]:

@@ -1,4 +1,4 @@
-"""Text as code in Markdown, whatever marks it holds."""
+"""Texts for people: code in Markdown, whatever marks it holds, counts of things, and what others say made visible."""
 
 from __future__ import annotations
 import json
@@ -18,6 +18,11 @@ def inline_code(text: str) -> str:
     fence = _fence(text, at_least=1)
     pad = " " if "`" in text else ""
     return f"{fence}{pad}{text}{pad}{fence}"
+
+
+def counted(count: int, noun: str) -> str:
+    """A number of things whose plural ends with `s`, such as `1,000 events`."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def _fence(text: str, at_least: int) -> str:
