@@ -37,6 +37,15 @@ _THINKING: Final = frozenset({"thinking", "redacted_thinking"})
 _MARK: Final = "cache_control"
 
 
+_REFUSALS: Final[Mapping[str, str]] = loads((files(__package__) / "anthropic_refusals.json").read_bytes())
+"""The longer sentences of the server, with its typing errors and with names in braces."""
+
+
+def _refused(sentence: str, **names: Any) -> RefusedRequestError:
+    """The refusal with a sentence of the file, by its name there."""
+    return RefusedRequestError(_REFUSALS[sentence].format(**names))
+
+
 class _Anthropic(vendor.Vendor):
     def refuse(self, request: WireRequest) -> None:
         betas = _check_headers(request.headers)
@@ -106,10 +115,7 @@ def _check_headers(headers: Mapping[str, str]) -> frozenset[str]:
     unknown = [name for name in betas if not _BETA.fullmatch(name)]
     if unknown:
         named = ", ".join(f"`{name}`" for name in unknown)
-        raise RefusedRequestError(
-            f"Unexpected value(s) {named} for the `anthropic-beta` header. Please consult our documentation at "
-            "docs.claude.com or try again without the header."
-        )
+        raise _refused("unknown beta", named=named)
     return frozenset(betas)
 
 
@@ -159,16 +165,10 @@ def _check_form(kind: str, effort: str | None, row: models.Abilities | None) -> 
     if kind == "adaptive":
         raise RefusedRequestError("adaptive thinking is not supported on this model")
     if kind == "enabled":
-        raise RefusedRequestError(
-            '"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive" and '
-            '"output_config.effort" to control thinking behavior.'
-        )
+        raise _refused("no budget")
     if not row.takes_disabled or (effort is not None and effort not in row.takes_disabled):
         beside = f" with effort '{effort}'" if row.takes_disabled else ""
-        raise RefusedRequestError(
-            f'"thinking.type.disabled" is not supported for this model{beside}. Use "thinking.type.adaptive" and '
-            '"output_config.effort" to control thinking behavior.'
-        )
+        raise _refused("no switch", beside=beside)
 
 
 def _check_beside(kind: str, thinking: Mapping[str, Any], body: Mapping[str, Any]) -> None:
@@ -182,9 +182,7 @@ def _check_beside(kind: str, thinking: Mapping[str, Any], body: Mapping[str, Any
     if type(budget) is not int:
         raise RefusedRequestError("thinking.enabled.budget_tokens: Field required")
     if budget < _LEAST_BUDGET:
-        raise RefusedRequestError(
-            f"thinking.enabled.budget_tokens: Input should be greater than or equal to {_LEAST_BUDGET}"
-        )
+        raise _refused("low budget", least_budget=_LEAST_BUDGET)
     if budget >= body["max_tokens"]:
         raise RefusedRequestError("`max_tokens` must be greater than `thinking.budget_tokens`.")
     if (body.get("tool_choice") or {}).get("type") in {"any", "tool"}:
@@ -225,10 +223,7 @@ def _check_sampling(body: Mapping[str, Any], row: models.Abilities | None, *, th
     if chosen["top_k"]:
         raise RefusedRequestError("`top_k` must be unset when thinking is enabled or in adaptive mode.")
     if top_p is not None and top_p < _LEAST_TOP_P:
-        raise RefusedRequestError(
-            f"`top_p` must be greater than or equal to {_LEAST_TOP_P} or unset when thinking is enabled or in adaptive "
-            "mode."
-        )
+        raise _refused("low top_p", least_top_p=_LEAST_TOP_P)
 
 
 # ---- tools: docs/wires/anthropic-messages.md#tools-and-tool-choice ----
@@ -261,9 +256,7 @@ def _check_tool(tool: Mapping[str, Any], where: str) -> None:
     if schema["type"] != "object":
         raise RefusedRequestError(f"{where}.input_schema.type: Input should be 'object'")
     if not _ALTERNATIVES.isdisjoint(schema):
-        raise RefusedRequestError(
-            f"{where}.input_schema: input_schema does not support oneOf, allOf, or anyOf at the top level"
-        )
+        raise _refused("alternatives", where=where)
 
 
 def _check_choice(choice: Mapping[str, Any] | None, names: list[str]) -> None:
@@ -308,26 +301,17 @@ def _check_version(messages: Sequence[Mapping[str, Any]], forbidden: models.Forb
 
 def _check_system(messages: Sequence[Mapping[str, Any]], place: int, row: models.Abilities | None) -> None:
     if row is not None and not row.takes_system_turns:
-        raise RefusedRequestError(
-            'messages: Unexpected role "system". The Messages API accepts a top-level `system` parameter, not "system" '
-            "as an input message role."
-        )
+        raise _refused("system role")
     before = messages[place - 1]["role"]
     after = messages[place + 1]["role"] if place + 1 < len(messages) else "assistant"
     if before != "user" or after != "assistant":
-        raise RefusedRequestError(
-            f"messages.{place}: a `system` message must follow a `user` message, and precede an `assistant` message or "
-            "end the conversation"
-        )
+        raise _refused("system place", place=place)
 
 
 def _check_content(message: Mapping[str, Any], place: int, *, is_last: bool) -> None:
     blocks = _blocks_of(message)
     if not blocks and not (is_last and message["role"] == "assistant"):
-        raise RefusedRequestError(
-            f"messages.{place}: all messages must have non-empty content except for the optional final assistant "
-            "message"
-        )
+        raise _refused("empty message", place=place)
     for number, block in enumerate(blocks):
         where = f"messages.{place}.content.{number}"
         _check_text(block, "messages")
@@ -357,9 +341,7 @@ def _check_end(last: Mapping[str, Any], row: models.Abilities | None) -> None:
     if last["role"] != "assistant" or any(block["type"] == "server_tool_use" for block in blocks):
         return
     if row is None or not row.takes_prefill:
-        raise RefusedRequestError(
-            "This model does not support assistant message prefill. The conversation must end with a user message."
-        )
+        raise _refused("prefill")
     if blocks and blocks[-1]["type"] == "text" and blocks[-1]["text"] != blocks[-1]["text"].rstrip():
         raise RefusedRequestError("messages: final assistant content cannot end with trailing whitespace")
 
@@ -372,13 +354,7 @@ def _check_beginning(messages: Sequence[Mapping[str, Any]]) -> None:
     place, answer = answers[0]
     first = _blocks_of(answer)[0]["type"]
     if first not in _THINKING:
-        raise RefusedRequestError(
-            f"messages.{place}.content.0.type: Expected `thinking` or `redacted_thinking`, but found `{first}`. When "
-            "`thinking` is enabled, a final `assistant` message must start with a thinking block (preceeding the "
-            "lastmost set of `tool_use` and `tool_result` blocks). We recommend you include thinking blocks from "
-            "previous turns. To avoid this requirement, disable `thinking`. Please consult our documentation at "
-            "https://docs.claude.com/en/docs/build-with-claude/extended-thinking"
-        )
+        raise _refused("no thinking first", place=place, first=first)
 
 
 # ---- calls and results: docs/wires/anthropic-messages.md#tool-results ----
@@ -450,15 +426,9 @@ def _check_known(before: _Said | None, said: _Said) -> None:
     for block in (block for block in said.blocks if block.type == "tool_result"):
         call_id = block.fields["tool_use_id"]
         if call_id not in calls:
-            raise RefusedRequestError(
-                f"{block.where}: unexpected `tool_use_id` found in `tool_result` blocks: {call_id}. Each `tool_result` "
-                "block must have a corresponding `tool_use` block in the previous message."
-            )
+            raise _refused("result without call", where=block.where, call_id=call_id)
         if call_id in answered:
-            raise RefusedRequestError(
-                f"{block.where}: each tool_use must have a single result. Found multiple `tool_result` blocks with id: "
-                f"{call_id}"
-            )
+            raise _refused("second result", where=block.where, call_id=call_id)
         answered.add(call_id)
 
 
@@ -466,11 +436,7 @@ def _check_answered(said: _Said, after: _Said | None) -> None:
     first = takewhile(lambda block: block.type == "tool_result", after.blocks if after else ())
     answered = {block.fields["tool_use_id"] for block in first}
     if missing := [call_id for call_id in _calls_of(said) if call_id not in answered]:
-        raise RefusedRequestError(
-            f"messages.{said.place}: `tool_use` ids were found without `tool_result` blocks immediately after: "
-            f"{', '.join(missing)}. Each `tool_use` block must have a corresponding `tool_result` block in the next "
-            "message."
-        )
+        raise _refused("call without result", place=said.place, missing=", ".join(missing))
 
 
 _SERVER_CALLS: Final = frozenset({"server_tool_use", "mcp_tool_use"})
@@ -484,20 +450,14 @@ def _check_server_tools(said: list[_Said]) -> None:
             if waiting and any(block.type != "tool_result" for block in one.blocks):
                 half = next(iter(waiting.values()))
                 name, call_id = half.fields.get("name"), half.fields.get("id")
-                raise RefusedRequestError(
-                    f"{half.where}: `{name}` tool use with id `{call_id}` was found without a corresponding "
-                    f"`{name}_tool_result` block"
-                )
+                raise _refused("half of a tool", where=half.where, name=name, call_id=call_id)
             continue
         for block in one.blocks:
             call_id = str(block.fields.get("tool_use_id"))
             if block.type in _SERVER_CALLS:
                 waiting[str(block.fields.get("id"))] = block
             elif block.type.endswith("_tool_result") and waiting.pop(call_id, None) is None:
-                raise RefusedRequestError(
-                    f"{block.where}: unexpected `tool_use_id` found in `{block.type}` blocks: {call_id}. Each "
-                    f"`{block.type}` block must have a corresponding `server_tool_use` block before it."
-                )
+                raise _refused("result of no tool", where=block.where, type=block.type, call_id=call_id)
 
 
 # ---- marks for the cache: docs/wires/anthropic-messages.md#prompt-cache ----
@@ -517,9 +477,7 @@ def _check_marks(body: Mapping[str, Any]) -> None:
             marks.append(mark)
     count = len(marks) + (body.get(_MARK) is not None)
     if count > _MOST_MARKS:
-        raise RefusedRequestError(
-            f"A maximum of {_MOST_MARKS} blocks with cache_control may be provided. Found {count}."
-        )
+        raise _refused("many marks", most_marks=_MOST_MARKS, count=count)
     lives = [mark.get("ttl", "5m") for mark in marks]
     if "5m" in lives and "1h" in lives[lives.index("5m") :]:
         raise RefusedRequestError("A ttl='1h' cache_control block must not come after a ttl='5m' cache_control block.")
@@ -567,17 +525,12 @@ def _check_edits(body: Mapping[str, Any]) -> None:
         raise RefusedRequestError("context_management.edits: Input should be a valid list")
     kinds = [edit.get("type") for edit in edits]
     if _CLEAR_THINKING in kinds[1:]:
-        raise RefusedRequestError(
-            f"context_management.edits: `{_CLEAR_THINKING}` strategy must be the first one in the list"
-        )
+        raise _refused("clear thinking late", clear_thinking=_CLEAR_THINKING)
     for place, edit in enumerate(edits):
         trigger = edit.get("trigger")
         least = trigger.get("value") if isinstance(trigger, dict) else None
         if edit.get("type") == _COMPACT and isinstance(least, int) and least < _LEAST_TRIGGER:
-            raise RefusedRequestError(
-                f"context_management.edits.{place}.trigger.value: Input should be greater than or equal to "
-                f"{_LEAST_TRIGGER}"
-            )
+            raise _refused("low trigger", place=place, least_trigger=_LEAST_TRIGGER)
 
 
 # ---- the blocks of messages, and the turn that is under way ----
@@ -613,10 +566,7 @@ def _calls_with_thinking(place: int, message: Mapping[str, Any]) -> Iterator[ven
         if _is_signed(block):
             signatures = (*signatures, block["signature"])
         elif block["type"] == "tool_use":
-            refusal = RefusedRequestError(
-                f"messages.{place}.content.{number}: `thinking` or `redacted_thinking` blocks in the latest assistant "
-                "message cannot be modified. These blocks must remain as they were in the original response."
-            )
+            refusal = _refused("changed thinking", place=place, number=number)
             yield vendor.CallWithThinking(block["id"], signatures, refusal)
 
 
