@@ -26,21 +26,7 @@ from partstream.codec.checks import as_amount
 from partstream.codec.json_codec import dumps
 from partstream.codec.text import bare_media_type
 from partstream_devtools.bundles import documents
-from partstream_devtools.bundles.exchange import (
-    Bundle,
-    Chunk,
-    ExchangeEnd,
-    Headers,
-    HowEnded,
-    RecordedAnswer,
-    RecordedError,
-    RecordedExchange,
-    RecordedRequest,
-    ResponseHead,
-    begun_answers,
-    nanoseconds_of,
-    wall_time_of,
-)
+from partstream_devtools.bundles import exchange as exchanges
 
 # ---- The form ----
 
@@ -137,7 +123,7 @@ _BEFORE_SENDING: Final = ("blocked", "dns", "connect")
 _OF_A_HOST: Final = frozenset({"host", ":authority"})
 
 
-def read_har(data: bytes) -> Bundle:
+def read_har(data: bytes) -> exchanges.Bundle:
     """The answers in a HAR, each as an exchange.
 
     Times are known where the file has `_eventSourceMessages` that fit the body, or our own `_chunks`.
@@ -160,22 +146,22 @@ def read_har(data: bytes) -> Bundle:
     notes = [] if own is None else list(own.texts("notes"))
     if len(taken) < len(entries):
         notes.append(f"left out {len(entries) - len(taken)} entries that look like no answers of a model")
-    exchanges = []
+    found = []
     for number, entry in enumerate(taken, 1):
-        exchanges.append(entry.exchange(number))
+        found.append(entry.exchange(number))
         notes += [f"exchange {number}: {note}" for note in entry.notes]
-    return Bundle(
+    return exchanges.Bundle(
         "har" if own is None else own.text("source"),
         f"partstream {__version__}" if own is None else own.text("made_by"),
         {} if own is None else own.text_by_name("versions"),
         None if own is None else documents.read_redaction(own.optional_object("redaction")),
-        tuple(exchanges),
-        begun_answers([entry.started for entry in taken]) if own is None else _own_answers(own),
+        tuple(found),
+        exchanges.begun_answers([entry.started for entry in taken]) if own is None else _own_answers(own),
         notes=tuple(notes),
     )
 
 
-def _own_answers(own: documents.JSONFields) -> tuple[RecordedAnswer, ...]:
+def _own_answers(own: documents.JSONFields) -> tuple[exchanges.RecordedAnswer, ...]:
     rows = own.raw("answers")
     if not isinstance(rows, list):
         raise documents.BundleContentError(f"{own.where}, field 'answers'", f"a {type(rows).__name__}", "a list")
@@ -198,7 +184,7 @@ class _Entry:
         )
         self._timings = said.optional_object("timings") or documents.JSONFields({}, f"{said.where}, no timings")
         self._type = bare_media_type(self._content.optional_text("mimeType") or "")
-        began = nanoseconds_of(said.optional_text("startedDateTime") or "")
+        began = exchanges.nanoseconds_of(said.optional_text("startedDateTime") or "")
         self._waited = sum(_milliseconds(self._timings, name) for name in _BEFORE_SENDING)
         self.started = None if began is None else began + self._waited
         self.notes: list[str] = []
@@ -210,16 +196,16 @@ class _Entry:
             return True
         return self._type in _DOCUMENTS and self._request.raw("postData") is not None
 
-    def exchange(self, number: int) -> RecordedExchange:
+    def exchange(self, number: int) -> exchanges.RecordedExchange:
         """The exchange of the entry."""
         own = self._own
         if self._said.raw("_webSocketMessages"):
             self.notes.append("the messages of its WebSocket are left out")
-        started_at = None if self.started is None else wall_time_of(self.started)
+        started_at = None if self.started is None else exchanges.wall_time_of(self.started)
         if own is not None:
             request = None if own.raw("request") is False else self._asked()
             return documents.read_exchange(own, request, self._head(), self._chunks())
-        return RecordedExchange(
+        return exchanges.RecordedExchange(
             number,
             number,
             None,
@@ -231,7 +217,7 @@ class _Entry:
             offset=None if self.started is None else 0,
         )
 
-    def _asked(self) -> RecordedRequest:
+    def _asked(self) -> exchanges.RecordedRequest:
         url = self._request.text("url")
         try:
             address = urlsplit(url)
@@ -240,7 +226,7 @@ class _Entry:
                 f"{self._request.where}, field 'url'", repr(url)[:60], "a URL"
             ) from error
         sent_at = _milliseconds(self._timings, "send") if self._own is None else self._own.time("sent_at")
-        return RecordedRequest(
+        return exchanges.RecordedRequest(
             self._request.text("method"),
             address.path or "/",
             address.query,
@@ -256,28 +242,28 @@ class _Entry:
         text = posted.optional_text("text") or ""
         return _decoded(text, posted.optional_text("_encoding"), f"{posted.where}, field 'text'")
 
-    def _head(self) -> ResponseHead | None:
+    def _head(self) -> exchanges.ResponseHead | None:
         if self._response.raw("status") in (0, None):  # how browsers say that none came
             return None
         at = _milliseconds(self._timings, "send") + _milliseconds(self._timings, "wait")
         # The body is unpacked in a HAR, whatever the header says.
         headers = tuple(pair for pair in _headers(self._response) if pair[0].lower() != "content-encoding")
-        return ResponseHead(
+        return exchanges.ResponseHead(
             at if self._own is None else self._own.time("head_at"),
             self._response.status("status"),
             self._response.optional_text("statusText") or "",
             headers if self._own is None else _headers(self._response),
         )
 
-    def _end(self) -> ExchangeEnd:
+    def _end(self) -> exchanges.ExchangeEnd:
         error = self._response.optional_text("_error")
-        said = RecordedError("HARError", error) if error else None
+        said = exchanges.RecordedError("HARError", error) if error else None
         at = max(0, _milliseconds(self._said, "time") - self._waited)
         if self._response.raw("status") in (0, None):
-            return ExchangeEnd(at, HowEnded.NO_RESPONSE, said)
-        return ExchangeEnd(at, HowEnded.CUT if error else HowEnded.WHOLE, said)
+            return exchanges.ExchangeEnd(at, exchanges.HowEnded.NO_RESPONSE, said)
+        return exchanges.ExchangeEnd(at, exchanges.HowEnded.CUT if error else exchanges.HowEnded.WHOLE, said)
 
-    def _chunks(self) -> tuple[Chunk, ...]:
+    def _chunks(self) -> tuple[exchanges.Chunk, ...]:
         text = self._content.optional_text("text")
         encoding = self._content.optional_text("encoding")
         body = _decoded(text or "", encoding, f"{self._content.where}, field 'text'")
@@ -291,19 +277,19 @@ class _Entry:
             return self._chunks_of_events(body, [_fields(one, f"{self._said.where}, {EVENTS}") for one in messages])
         if text is None and self._type != UNKNOWN_TYPE and self._response.raw("status") not in (0, None):
             self.notes.append("the HAR was saved without the body")
-        return (Chunk(None, body),) if body else ()
+        return (exchanges.Chunk(None, body),) if body else ()
 
-    def _own_chunks(self, body: bytes) -> tuple[Chunk, ...]:
+    def _own_chunks(self, body: bytes) -> tuple[exchanges.Chunk, ...]:
         """The reads as we wrote them; one read without a time where another program has changed the body."""
         rows = self._said.raw(READS)
         sizes = [row[1] for row in rows if _is_read(row)] if isinstance(rows, list) else []
         if not isinstance(rows, list) or len(sizes) < len(rows) or sum(sizes) != len(body):
             self.notes.append(f"the field {READS} does not fit the body: its times are left out")
-            return (Chunk(None, body),) if body else ()
+            return (exchanges.Chunk(None, body),) if body else ()
         ends = accumulate(sizes)
-        return tuple(Chunk(row[0], body[end - row[1] : end]) for row, end in zip(rows, ends, strict=True))
+        return tuple(exchanges.Chunk(row[0], body[end - row[1] : end]) for row, end in zip(rows, ends, strict=True))
 
-    def _chunks_of_events(self, body: bytes, messages: list[documents.JSONFields]) -> tuple[Chunk, ...]:
+    def _chunks_of_events(self, body: bytes, messages: list[documents.JSONFields]) -> tuple[exchanges.Chunk, ...]:
         """The body as events came, each with its time."""
         times = self._times_of(messages)
         if not body:
@@ -314,15 +300,15 @@ class _Entry:
                 for one in messages
             ]
             self.notes.append(f"its bytes are made of {EVENTS}: the HAR was saved without the body")
-            return tuple(Chunk(at, piece) for at, piece in zip(times, pieces, strict=True))
+            return tuple(exchanges.Chunk(at, piece) for at, piece in zip(times, pieces, strict=True))
         blocks = list(event_blocks(body))
         if [block.data for block in blocks] != [one.text("data") for one in messages]:
             self.notes.append(f"{EVENTS} do not fit the body: their times are left out")
-            return (Chunk(None, body),)
+            return (exchanges.Chunk(None, body),)
         ends = [block.end for block in blocks]
         pieces = [body[start:end] for start, end in zip([0, *ends], [*ends, len(body)], strict=True)]
         last = times[-1]
-        return tuple(Chunk(at, piece) for at, piece in zip([*times, last], pieces, strict=True) if piece)
+        return tuple(exchanges.Chunk(at, piece) for at, piece in zip([*times, last], pieces, strict=True) if piece)
 
     def _times_of(self, messages: list[documents.JSONFields]) -> list[int | None]:
         """When each message came, from the beginning of the request; none where they cannot be told."""
@@ -408,7 +394,7 @@ _NOT_KNOWN: Final = -1
 _HTTP: Final = "HTTP/1.1"
 
 
-def write_har(bundle: Bundle) -> bytes:
+def write_har(bundle: exchanges.Bundle) -> bytes:
     """The bytes of a HAR 1.2 with all exchanges of a bundle."""
     own = {
         "source": bundle.source,
@@ -429,14 +415,14 @@ def write_har(bundle: Bundle) -> bytes:
     return dumps({"log": log}) + b"\n"
 
 
-def _entry(exchange: RecordedExchange) -> dict[str, Any]:
+def _entry(exchange: exchanges.RecordedExchange) -> dict[str, Any]:
     sent = (exchange.request.sent_at if exchange.request is not None else None) or 0
     head = (exchange.head.at if exchange.head is not None else None) or sent
     last = max((chunk.at for chunk in exchange.chunks if chunk.at is not None), default=head)
     end = max(last, exchange.end.at or 0)
     send, wait, receive = (max(0, span) / MILLISECOND for span in (sent, head - sent, end - head))
     entry: dict[str, Any] = {
-        "startedDateTime": wall_time_of(nanoseconds_of(exchange.started_at or "") or 0),
+        "startedDateTime": exchanges.wall_time_of(exchanges.nanoseconds_of(exchange.started_at or "") or 0),
         "time": send + wait + receive,
         "request": _request(exchange.request),
         "response": _response(exchange),
@@ -465,7 +451,7 @@ def _entry(exchange: RecordedExchange) -> dict[str, Any]:
     return entry
 
 
-def _request(request: RecordedRequest | None) -> dict[str, Any]:
+def _request(request: exchanges.RecordedRequest | None) -> dict[str, Any]:
     path = "/" if request is None else request.path
     query = "" if request is None else request.query
     said: dict[str, Any] = {
@@ -488,7 +474,7 @@ def _request(request: RecordedRequest | None) -> dict[str, Any]:
     return said
 
 
-def _response(exchange: RecordedExchange) -> dict[str, Any]:
+def _response(exchange: exchanges.RecordedExchange) -> dict[str, Any]:
     head, body = exchange.head, exchange.body
     text, encoding = _text_of(body)
     content: dict[str, Any] = {"size": len(body), "mimeType": _media_type(exchange) or UNKNOWN_TYPE, "text": text}
@@ -509,11 +495,11 @@ def _response(exchange: RecordedExchange) -> dict[str, Any]:
     return said if error is None else {**said, "_error": error.message}
 
 
-def _messages(exchange: RecordedExchange) -> Iterator[dict[str, Any]]:
+def _messages(exchange: exchanges.RecordedExchange) -> Iterator[dict[str, Any]]:
     """The events as Chrome's table shows them: with the time of the read in which each ended, in seconds since 1970."""
-    began = nanoseconds_of(exchange.started_at or "") or 0
+    began = exchanges.nanoseconds_of(exchange.started_at or "") or 0
     reads = iter(exchange.chunks)
-    read: Chunk | None = None
+    read: exchanges.Chunk | None = None
     come = 0
     for block in event_blocks(exchange.body):
         while come < block.end and (following := next(reads, None)) is not None:
@@ -523,15 +509,15 @@ def _messages(exchange: RecordedExchange) -> Iterator[dict[str, Any]]:
         yield {"time": (began + at) / SECOND, "eventName": block.name, "eventId": block.id, "data": block.data}
 
 
-def _media_type(exchange: RecordedExchange) -> str:
+def _media_type(exchange: exchanges.RecordedExchange) -> str:
     return "" if exchange.head is None else _first(exchange.head.headers, "content-type")
 
 
-def _first(headers: Headers, name: str) -> str:
+def _first(headers: exchanges.Headers, name: str) -> str:
     return next((value for field, value in headers if field.lower() == name), "")
 
 
-def _header_fields(headers: Headers) -> list[dict[str, str]]:
+def _header_fields(headers: exchanges.Headers) -> list[dict[str, str]]:
     return [{"name": name, "value": value} for name, value in headers]
 
 
