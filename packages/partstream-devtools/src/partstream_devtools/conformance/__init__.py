@@ -134,12 +134,12 @@ _HOMES: Final[Mapping[str, str]] = {
     "targets": "ParserTarget",
     "transcript": "Transcript",
 }
-_LAZY: Final = {
+_MODULES: Final = {
     name: f"partstream_devtools.conformance.{module}" for module, names in _HOMES.items() for name in names.split()
 }
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _LAZY:
+    if name not in _MODULES:
         raise AttributeError(f"module 'partstream_devtools.conformance' has no attribute {name!r}")
-    return getattr(import_module(_LAZY[name]), name)
+    return getattr(import_module(_MODULES[name]), name)
