@@ -125,7 +125,7 @@ def _page(client: Client) -> str:
     lines = [
         f"# {client.title}",
         "",
-        "<!-- Made by tools/generate.py of the table in partstream/cli/client_settings.py. -->",
+        "<!-- Made by tools/generate.py of the table in partstream/cli/clients.toml. -->",
         "",
         f"{client.package}; over {_spoken(client)}.",
         "",

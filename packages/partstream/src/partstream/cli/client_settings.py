@@ -1,8 +1,8 @@
 """What a client needs to ask a server: its settings as values, and its own files, changed as text and back again.
 
-A client is a row: the wires that it speaks, and a function that gives its settings for a server. A file of a client
-keeps its comments, its order and its spaces, because it belongs to a person: only members of JSON, keys and tables of
-TOML, and two simple forms of YAML are changed. As in the user's own file
+A client is a row of `clients.toml`: the wires that it speaks, and what gives its settings for a server. A file of a
+client keeps its comments, its order and its spaces, because it belongs to a person: only members of JSON, keys and
+tables of TOML, and two simple forms of YAML are changed. As in the user's own file
 (docs/decisions/0014-the-file-is-changed-as-text.md), a change of TOML counts only if the standard library reads the new
 text as the old document with the change in it. No YAML is read beyond its lines; what is more than that is left to a
 person, and said so (YAML 1.2.2, of which JSON's texts are a part).
@@ -21,10 +21,11 @@ import json
 import re
 import shlex
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path
+from string import Template
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -38,6 +39,7 @@ from partstream.codec.settings_files import (
     Splice,
     UnusableTextError,
     applied,
+    loads_toml,
     newline_of,
     read_nodes,
     taken_back,
@@ -459,11 +461,6 @@ _USUAL_WINDOW: Final = 128_000
 _USUAL_OUTPUT: Final = 16_384
 """Tokens, for clients that have to be told a number where no server tells one."""
 
-_REFUSALS: Final = (
-    "A token that the server refuses is status 401; a key that the provider's own server refuses, and a policy that "
-    "forbids the request, are status 403."
-)
-
 _CODEX: Final = ClientSettingsFile(".codex", ("config.toml",), "CODEX_HOME")
 _CLAUDE: Final = ClientSettingsFile(".claude", ("settings.json",), "CLAUDE_CONFIG_DIR")
 _OPENCODE: Final = ClientSettingsFile(
@@ -591,259 +588,55 @@ def _llm(server: Server, _wire: str) -> Settings:
     return Settings((FileSettings(_LLM, YamlList(), {("model_id", name): entry}),), {"OPENAI_API_KEY": server.token})
 
 
-AGENTS: Final = (
-    Client(
-        "codex",
-        "Codex CLI",
-        "npm: @openai/codex",
-        (RESPONSES, WEBSOCKET),
-        _codex,
-        ("codex",),
-        (
-            "Codex knows no limits of the model unless the server tells its context window.",
-            (
-                "Codex says that it found no metadata of the model, and works with its own instructions: "
-                "`model_catalog_url` asks for a list without models, because from an entry Codex would take shorter "
-                "instructions in place of its own. `model_reasoning_effort` in its file sets the effort."
-            ),
-            (
-                "Of a model of OpenAI's by its own name, Codex knows more: it patches files with a tool, searches its "
-                "tools, and calls them from programs. So it does where `PARTSTREAM_SERVE_TOKEN` is set while "
-                "`partstream connect` runs. Where a command says the token, Codex forgets all that it knows of models, "
-                "unless its file names them: `codex debug models --bundled > ~/.codex/models.json`, again after each "
-                "update of Codex, and `model_catalog_json` in its file with the whole path of that file (tried with "
-                "0.171.0)."
-            ),
-            (
-                f"{_REFUSALS} Codex asks again all the same, for about ten seconds: five times, and eleven times after "
-                "401 where a command says the token. Then it shows the server's message."
-            ),
-            "`--wire websocket` keeps one connection for a session, and sends only what is new in a turn.",
-        ),
-    ),
-    Client(
-        "claude",
-        "Claude Code",
-        "npm: @anthropic-ai/claude-code",
-        (MESSAGES,),
-        _claude,
-        ("claude",),
-        (
-            "The three default models are set too: Claude Code asks the small one for titles and summaries.",
-            "What `--write` puts there reads the token by a command; a saved login stays, and is not used.",
-            (
-                f"{_REFUSALS} Where a command says the token, Claude Code asks again all the same, up to ten times "
-                "with longer and longer pauses, for minutes. Where `ANTHROPIC_AUTH_TOKEN` holds it, it ends at once."
-            ),
-        ),
-    ),
-    Client(
-        "opencode",
-        "opencode",
-        "npm: opencode-ai",
-        (CHAT, RESPONSES, MESSAGES),
-        _opencode,
-        ("opencode",),
-        ("Each session asks once more for its title; this answer is counted too.",),
-    ),
-    Client("copilot-cli", "Copilot CLI", "npm: @github/copilot", (CHAT, RESPONSES, MESSAGES), _copilot, ("copilot",)),
-    Client(
-        "qwen-code",
-        "qwen-code",
-        "npm: @qwen-code/qwen-code",
-        (CHAT,),
-        _qwen,
-        ("qwen",),
-        ("After an answer, it may ask once more what to remember of it; this answer is counted too.",),
-    ),
-    Client(
-        "gemini-cli",
-        "Gemini CLI",
-        "npm: @google/gemini-cli",
-        ("gemini",),
-        _gemini,
-        ("gemini",),
-        ("A saved Google login wins over the key; the file chooses the key.",),
-    ),
-    Client("aider", "aider", "PyPI: aider-chat", (CHAT,), _aider, ("aider",)),
-    Client(
-        "llm",
-        "llm",
-        "PyPI: llm",
-        (CHAT,),
-        _llm,
-        ("llm", "-m", "partstream/{model}"),
-        ("`llm keys set partstream` keeps the token instead, and asks for it.",),
-    ),
-)
-"""The rows, as the page lists them."""
+_AGENTS: Final[Mapping[str, Callable[[Server, str], Settings]]] = {
+    "codex": _codex,
+    "claude": _claude,
+    "opencode": _opencode,
+    "copilot-cli": _copilot,
+    "qwen-code": _qwen,
+    "gemini-cli": _gemini,
+    "aider": _aider,
+    "llm": _llm,
+}
+"""The settings of the rows that are no libraries."""
 
 
-# ---- Libraries that programs ask with; versions: docs/clients.md ----
+# ---- The rows ----
 
 _quoted: Final = json.dumps
-"""A text in both languages."""
-_PYTHON: Final = "python"
-_JAVASCRIPT: Final = "js"
-_SAID_IN_PYTHON: Final = 'messages=[{"role": "user", "content": "Hello."}]'
-_SAID_IN_NODE: Final = 'messages: [{ role: "user", content: "Hello." }]'
-_OPENAI_PYTHON: Final = "from openai import OpenAI\n\nOpenAI()"
-_OPENAI_NODE: Final = 'import OpenAI from "openai";\n\nconst client = new OpenAI();\nawait client'
-_ANTHROPIC_NODE: Final = 'import Anthropic from "@anthropic-ai/sdk";\n\nconst client = new Anthropic();\nawait client'
-_ANTHROPIC_PYTHON: Final = "from anthropic import Anthropic\n\nAnthropic()"
-_LANGCHAIN: Final = "from langchain_openai import ChatOpenAI\n\nChatOpenAI"
-_GENAI: Final = "from google import genai\n\nclient = genai.Client()\nclient"
+"""A text in the languages of all programs."""
 
 
-def _library(
-    name: str,
-    title: str,
-    package: str,
-    variables: Callable[[Server], dict[str, str | TokenPlace]],
-    language: str,
-    programs: Mapping[str, str],
-    *notes: str,
-) -> Client:
-    """A library that reads all from variables; `programs` has one for each wire, with MODEL for the model."""
+def _library(row: Mapping[str, Any]) -> Callable[[Server, str], Settings]:
+    """The settings of a library: variables, which are enough unless the row has none, and a program."""
 
     def settings(server: Server, wire: str) -> Settings:
-        program = Program(language, programs[wire].replace("MODEL", _quoted(server.model)))
-        return Settings(environment=variables(server), is_environment_enough=True, program=program)
+        urls = {"root": server.root, "v1": server.v1}
+        words = {**urls, "variable": server.token.variable, "model": _quoted(server.model)}
+        program = Program(row["language"], Template(row["programs"][wire]).substitute(words))
+        if "environment" not in row:
+            return Settings(environment=_token_as_variable(server.token), program=program)
+        environment = {
+            name: server.token if value == "$token" else Template(value).substitute(urls)
+            for name, value in row["environment"].items()
+        }
+        return Settings(environment=environment, is_environment_enough=True, program=program)
 
-    return Client(name, title, package, tuple(programs), settings, notes=notes)
-
-
-def _openai(server: Server) -> dict[str, str | TokenPlace]:
-    return {"OPENAI_BASE_URL": server.v1, "OPENAI_API_KEY": server.token}
-
-
-def _anthropic(server: Server) -> dict[str, str | TokenPlace]:
-    return {"ANTHROPIC_BASE_URL": server.root, "ANTHROPIC_AUTH_TOKEN": server.token}
-
-
-def _ai_sdk(server: Server, wire: str) -> Settings:
-    key = f"apiKey: process.env.{server.token.variable}"
-    named = f'name: "partstream", {key}'
-    package, made = {
-        RESPONSES: (
-            "@ai-sdk/open-responses",
-            f"createOpenResponses({{ {named}, url: {_quoted(f'{server.v1}/responses')} }})",
-        ),
-        CHAT: (
-            "@ai-sdk/openai-compatible",
-            f"createOpenAICompatible({{ {named}, baseURL: {_quoted(server.v1)}, includeUsage: true }})",
-        ),
-        MESSAGES: ("@ai-sdk/anthropic", f"createAnthropic({{ {key}, baseURL: {_quoted(server.v1)} }})"),
-    }[wire]
-    maker = made.partition("(")[0]
-    lines = (
-        f'import {{ {maker} }} from "{package}";',
-        'import { streamText } from "ai";',
-        "",
-        f"const partstream = {made};",
-        f'const {{ textStream }} = streamText({{ model: partstream({_quoted(server.model)}), prompt: "Hello." }});',
-        "for await (const text of textStream) process.stdout.write(text);",
-    )
-    program = Program(_JAVASCRIPT, "\n".join(lines) + "\n")
-    return Settings(environment=_token_as_variable(server.token), program=program)
+    return settings
 
 
-LIBRARIES: Final = (
-    _library(
-        "openai",
-        "openai for Python",
-        "PyPI: openai",
-        _openai,
-        _PYTHON,
-        {
-            RESPONSES: f'{_OPENAI_PYTHON}.responses.create(model=MODEL, input="Hello.")\n',
-            CHAT: f"{_OPENAI_PYTHON}.chat.completions.create(model=MODEL, {_SAID_IN_PYTHON})\n",
-        },
-    ),
-    _library(
-        "openai-node",
-        "openai for Node",
-        "npm: openai",
-        _openai,
-        _JAVASCRIPT,
-        {
-            RESPONSES: f'{_OPENAI_NODE}.responses.create({{ model: MODEL, input: "Hello." }});\n',
-            CHAT: f"{_OPENAI_NODE}.chat.completions.create({{ model: MODEL, {_SAID_IN_NODE} }});\n",
-        },
-    ),
-    _library(
-        "anthropic",
-        "anthropic for Python",
-        "PyPI: anthropic",
-        _anthropic,
-        _PYTHON,
-        {MESSAGES: f"{_ANTHROPIC_PYTHON}.messages.create(model=MODEL, max_tokens=1024, {_SAID_IN_PYTHON})\n"},
-    ),
-    _library(
-        "anthropic-node",
-        "anthropic for Node",
-        "npm: @anthropic-ai/sdk",
-        _anthropic,
-        _JAVASCRIPT,
-        {MESSAGES: f"{_ANTHROPIC_NODE}.messages.create({{ model: MODEL, max_tokens: 1024, {_SAID_IN_NODE} }});\n"},
-    ),
-    _library(
-        "google-genai",
-        "google-genai",
-        "PyPI: google-genai",
-        lambda server: {"GOOGLE_GEMINI_BASE_URL": server.root, "GEMINI_API_KEY": server.token},
-        _PYTHON,
-        {"gemini": f'{_GENAI}.models.generate_content(model=MODEL, contents="Hello.")\n'},
-    ),
-    _library(
-        "ollama",
-        "ollama for Python",
-        "PyPI: ollama",
-        lambda server: {"OLLAMA_HOST": server.root, "OLLAMA_API_KEY": server.token},
-        _PYTHON,
-        {"ollama": f"import ollama\n\nollama.chat(MODEL, {_SAID_IN_PYTHON})\n"},
-    ),
-    Client("ai-sdk", "AI SDK", "npm: ai", (CHAT, RESPONSES, MESSAGES), _ai_sdk),
-    _library(
-        "langchain",
-        "LangChain",
-        "PyPI: langchain-openai",
-        _openai,
-        _PYTHON,
-        {
-            CHAT: f'{_LANGCHAIN}(model=MODEL, stream_usage=True).invoke("Hello.")\n',
-            RESPONSES: f'{_LANGCHAIN}(model=MODEL, stream_usage=True, use_responses_api=True).invoke("Hello.")\n',
-        },
-    ),
-    _library(
-        "pydantic-ai",
-        "Pydantic AI",
-        "PyPI: pydantic-ai",
-        _openai,
-        _PYTHON,
-        {
-            wire: f"from pydantic_ai import Agent\nfrom pydantic_ai.models.openai import {model}\n\n"
-            f'Agent({model}(MODEL)).run_sync("Hello.")\n'
-            for wire, model in ((CHAT, "OpenAIChatModel"), (RESPONSES, "OpenAIResponsesModel"))
-        },
-    ),
-    _library(
-        "openai-agents",
-        "OpenAI Agents SDK",
-        "PyPI: openai-agents",
-        lambda server: {**_openai(server), "OPENAI_AGENTS_DISABLE_TRACING": "1"},
-        _PYTHON,
-        {
-            wire: f"from agents import Agent, {model}, Runner\nfrom openai import AsyncOpenAI\n\n"
-            f'agent = Agent("Assistant", model={model}(MODEL, AsyncOpenAI()))\nRunner.run_sync(agent, "Hello.")\n'
-            for wire, model in ((RESPONSES, "OpenAIResponsesModel"), (CHAT, "OpenAIChatCompletionsModel"))
-        },
-        "Without the last variable it sends its traces to OpenAI.",
-    ),
-)
-"""The rows, as the page lists them."""
-CLIENTS: Final = MappingProxyType({client.name: client for client in (*AGENTS, *LIBRARIES)})
-"""The clients by name."""
+def _read_clients() -> Iterator[Client]:
+    """The rows of `clients.toml`, which says what their fields mean."""
+    document = loads_toml(Path(__file__).with_name("clients.toml").read_text(encoding="utf-8"))
+    for row in document["clients"]:
+        settings = _AGENTS[row["name"]] if "run" in row else _library(row)
+        notes = tuple(Template(note).substitute(refusals=document["refusals"]) for note in row.get("notes", ()))
+        run = tuple(row.get("run", ()))
+        yield Client(row["name"], row["title"], row["package"], tuple(row["wires"]), settings, run, notes)
+
+
+CLIENTS: Final = MappingProxyType({client.name: client for client in _read_clients()})
+"""The clients by name, as the page lists them."""
 
 
 # ---- Editors that start `partstream acp` ----
