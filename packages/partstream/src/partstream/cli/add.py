@@ -1,4 +1,10 @@
-"""`partstream add`: asks for a model server, tries it, and writes it into the user's file as a profile."""
+"""`partstream add`: asks for a model server, tries it, and writes it into the user's file as a profile.
+
+A person may have a key of a hub already, or a join code, which the hub gives a key for. A code is good once: the place
+of the key is checked before the code is sent, and a link is taken only if it names the hub that the person has
+confirmed. Codes are typed or read from standard input, because other users of the machine can read the arguments of a
+command.
+"""
 
 from __future__ import annotations
 import asyncio
@@ -13,8 +19,7 @@ import click
 from rich.markup import escape
 from rich.text import Text
 
-from partstream.cli.add_answers import AddAnswers, KeySource, ServerAddress, key_of, moved, place_of
-from partstream.cli.add_hub import HUB, key_of_hub, place_of_hub, refuse_codes
+from partstream.cli.add_answers import AddAnswers, KeySource, ServerAddress, kept, key_of, key_place, moved, place_of
 from partstream.cli.console import Questions, make_console, print_hanging
 from partstream.cli.options import UnusableConfigurationError
 from partstream.cli.program import program
@@ -26,9 +31,10 @@ from partstream.config.table import configuration_file
 from partstream.errors import LanguageModelError
 from partstream.settings.kinds import ConfigurationError, PlainHttpError, shown_name
 from partstream.upstream.detection import open_upstream
-from partstream.upstream.endpoint import presets
+from partstream.upstream.endpoint import Secret, is_hub_key, presets
 from partstream.upstream.http import DocumentFetcher
 from partstream.upstream.http_errors import says_path_is_missing
+from partstream.upstream.hub import base_url_of, hub_address, is_join_link, join, join_code, join_link
 from partstream.upstream.provider import ModelList
 
 if TYPE_CHECKING:
@@ -37,6 +43,8 @@ if TYPE_CHECKING:
     from partstream.upstream.configuration import GatewayConfiguration
     from partstream.upstream.detection import Detected
 
+_HUB: Final = "hub"
+"""The name of the preset."""
 _MOST_SHOWN: Final = 20
 """The most models that are shown; `partstream models` shows all."""
 
@@ -120,7 +128,7 @@ class _Addition:
 
     def run(self) -> None:
         """Asks, tries, writes."""
-        refuse_codes(self.given.server, self.given.address, self.given.base_url)
+        _refuse_codes(self.given.server, self.given.address, self.given.base_url)
         place = self._placed(place_of(self.given, self.questions))
         name, taken = place.name, self.file.profiles
         is_open = self.given.server is None or (name in taken and not self.given.replaces)
@@ -151,14 +159,14 @@ class _Addition:
         self._say(f"Next: {program()} chat{profile}")
 
     def _placed(self, place: ServerAddress) -> ServerAddress:
-        return place_of_hub(place) if place.preset.name == HUB else place
+        return _place_of_hub(place) if place.preset.name == _HUB else place
 
     def _key(self, given: AddAnswers, place: ServerAddress, name: str) -> KeySource:
         """Where the key comes from; a hub may refuse a code, which only a person can mend."""
-        if place.preset.name != HUB:
+        if place.preset.name != _HUB:
             return key_of(given, place, name, self.questions)
         try:
-            return key_of_hub(given, place, name, self.questions)
+            return _key_of_hub(given, place, name, self.questions)
         except LanguageModelError as error:
             self._complain(error.message)
             sys.exit(ExitCode.FAILED)
@@ -274,3 +282,89 @@ def _listed(model: str, models: Sequence[str]) -> str:
     if model not in models:
         raise ConfigurationError("--model", shown_name(model), "one of the models above, or any other that is listed")
     return model
+
+
+# ---- The key of a hub ----
+
+_OPTION: Final = "--key-from"
+_READ: Final = "-"
+_PROMPT: Final = "prompt"
+
+
+def _refuse_codes(*arguments: str | None) -> None:
+    """Refuses a join link among the arguments of a command, which other users of the machine can read.
+
+    Raises:
+        UsageError: There is one; the message names the hub alone.
+    """
+    for text in arguments:
+        if text is not None and is_join_link(text):
+            hub = join_link(text, "SERVER", allow_insecure_http=True).hub
+            raise click.UsageError(
+                "SERVER: got a join link with its code, which other users of this machine can read in the list of "
+                f"processes; run `partstream add {_HUB} {hub}`, which asks for the link"
+            )
+
+
+def _place_of_hub(place: ServerAddress) -> ServerAddress:
+    """The place with the base URL of the hub, whichever of its addresses a person has copied.
+
+    Raises:
+        ConfigurationError: It is no address of a hub.
+    """
+    # Plain http is asked about where a place is chosen, and refused where it is tried.
+    hub = hub_address(place.base_url, "--base-url", allow_insecure_http=True)
+    return replace(place, base_url=base_url_of(hub))
+
+
+def _key_of_hub(given: AddAnswers, place: ServerAddress, profile: str, questions: Questions) -> KeySource:
+    """Where the key of a hub comes from: as that of any server, or from a join code that is typed or read.
+
+    Raises:
+        UsageError: Something is missing, and no person can be asked; or the keyring cannot be used.
+        ConfigurationError: What was typed is neither a key nor a code, or a link names another hub.
+        LanguageModelError: The hub cannot be reached, or does not take the code.
+    """
+    if given.keyring is not None or given.key_from not in (None, _PROMPT, _READ):
+        return key_of(given, place, profile, questions)
+    has_variable = any(os.environ.get(name, "").strip() for name in place.preset.key_variables)
+    if given.key_from is None and (has_variable or not questions.has_person):
+        return key_of(given, place, profile, questions)
+    if given.key_from is None and given.keep_in is None and (fault := editing.keyring_fault()):
+        questions.say(
+            f"The key cannot go into a keyring, because {fault}. It goes into a file that you alone can read."
+        )
+        given = replace(given, keep_in="file")
+    return _typed_key(given, place, profile, questions)
+
+
+def _typed_key(given: AddAnswers, place: ServerAddress, profile: str, questions: Questions) -> KeySource:
+    """Asks for a key or a join code, gives the code for a key, and has that kept; raises as :func:`_key_of_hub`."""
+    kept_in = key_place(given, profile)  # before a code is spent that is good once
+    if given.key_from == _READ:
+        typed = sys.stdin.readline().strip()
+        if not typed:
+            raise click.UsageError(f"{_OPTION}: got nothing on standard input, expected a key or a join code")
+    else:
+        typed = questions.hidden("Join code, join link or key of the hub", _OPTION, may_be_empty=False)
+    if is_hub_key(Secret(typed)):
+        return kept(typed, kept_in)
+    code = _code_for(place, typed)
+    questions.say("Giving the join code for a key …")
+    hub = editing.trial_of(editing.Addition(profile, {"baseUrl": place.base_url, **place.settings}), os.environ)
+    joined = asyncio.run(join(hub, code))
+    if joined.person:
+        questions.say(f"The hub knows you as {joined.person}.")
+    return kept(joined.key.reveal(), kept_in, is_once=True)
+
+
+def _code_for(place: ServerAddress, typed: str) -> Secret:
+    """The code in what was typed: alone, or in a link to the same hub."""
+    if not is_join_link(typed):
+        return join_code(typed, _OPTION)
+    link = join_link(typed, _OPTION, allow_insecure_http=True)  # compared with an address that was allowed before
+    if base_url_of(link.hub) != place.base_url:
+        raise ConfigurationError(_OPTION, f"a link to {link.hub}", f"one to the hub at {place.base_url}")
+    if link.code is None:
+        raise ConfigurationError(_OPTION, "a link without a code", "the whole link, from https:// to its end")
+    return link.code
