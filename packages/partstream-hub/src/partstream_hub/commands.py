@@ -7,7 +7,6 @@ from typing import Final
 import click
 
 _DIRECTORY: Final = "partstream_hub.commands_directory"
-_KEYS: Final = "partstream_hub.commands_keys"
 _USAGE: Final = "partstream_hub.commands_usage"
 
 COMMANDS: Final = {
@@ -15,8 +14,8 @@ COMMANDS: Final = {
     "add": (_DIRECTORY, "Add a team, a person or a model."),
     "set": (_DIRECTORY, "Change what a team, a person, a model or a key may do."),
     "remove": (_DIRECTORY, "Remove a team, a person or a model."),
-    "key": (_KEYS, "Make, list and revoke the keys of people."),
-    "invite": (_KEYS, "Print a link with which a person gets a key, once."),
+    "key": (_DIRECTORY, "Make, list and revoke the keys of people."),
+    "invite": (_DIRECTORY, "Print a link with which a person gets a key, once."),
     "list": (_USAGE, "List teams, people and models."),
     "show": (_USAGE, "Show one team, person, model or key, with what is left of its budgets."),
     "usage": (_USAGE, "Show what answers took: by person, team, model, client, session or day."),

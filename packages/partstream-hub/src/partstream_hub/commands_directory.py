@@ -1,17 +1,22 @@
-"""`partstream hub init`, `check`, `add`, `set`, `remove`, `apply` and `export`: a hub is made, checked and changed.
+"""`partstream hub init`, `check`, `add`, `set`, `remove`, `apply`, `export`, `key`, `invite`: all that changes a hub.
 
 The options of `add` and `set` are made from the fields of `hub.toml` (:data:`partstream_hub.configuration.FIELDS`), so
 they say and read the same as a file. A change of entries is a plan: it is shown as a diff, a person is asked where
 something would be lost, and one transaction carries it out. Where no person can be asked, `--yes` or `--remove` lets
 it.
+
+Keys and join links of people are shown once and kept by their digests alone. A command that makes or revokes a key
+waits until the workers know of it: a key works, or works no more, when its command is over.
 """
 
 from __future__ import annotations
 import sys
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 import click
 from rich.text import Text
@@ -20,11 +25,24 @@ from partstream.cli.console import make_console, write_page
 from partstream.cli.terminal import AnyCommand, ExitCode, all_options
 from partstream.codec.json_codec import dumps
 from partstream.settings.kinds import closest_name
+from partstream.upstream.endpoint import is_loopback
+from partstream.upstream.hub import editor_link, page_link
 from partstream_hub import configuration
 from partstream_hub.administration import Administration, PreparedPlan, findings_of
-from partstream_hub.commands_database import UnusableHubError, hub_database, opened_database, shown_argument
-from partstream_hub.directory import RATE_NAMES, Directory, Owner, OwnerKind, RateLimits
-from partstream_hub.store.store import VERSIONS
+from partstream_hub.commands_database import (
+    END,
+    LABEL,
+    UnusableHubError,
+    hub_database,
+    hub_url,
+    opened_database,
+    show_table,
+    shown_argument,
+    time_text,
+    url_option,
+)
+from partstream_hub.directory import RATE_NAMES, Directory, Key, Owner, OwnerKind, RateLimits
+from partstream_hub.store.store import VERSIONS, HubStore
 
 # ---- hub init and check ----
 
@@ -82,10 +100,10 @@ def check(*, as_json: bool) -> None:
 _PREFIX: Final = "field_"
 
 
-def field_options(
+def _field_options(
     section: configuration.Section, names: Sequence[str] | None = None
 ) -> Callable[[AnyCommand], AnyCommand]:
-    """Adds to a command an option for each field of a table; :func:`given_fields` takes their values.
+    """Adds to a command an option for each field of a table; :func:`_given_fields` takes their values.
 
     Args:
         section: The table.
@@ -96,16 +114,16 @@ def field_options(
     return all_options(*(_option(field) for name, field in fields.items() if names is None or name in names))
 
 
-def given_fields(options: Mapping[str, Any]) -> dict[str, Any]:
+def _given_fields(options: Mapping[str, Any]) -> dict[str, Any]:
     """The fields that the options of a command give, by their names, as they were written."""
     given = {name.removeprefix(_PREFIX): value for name, value in options.items() if name.startswith(_PREFIX)}
     return {name: value for name, value in given.items() if value not in (None, ())}
 
 
-def read_fields(
+def _read_fields(
     identity: configuration.EntryId, given: Mapping[str, Any], before: configuration.Entry | None = None
 ) -> configuration.Entry:
-    """An entry with the fields of :func:`given_fields`; the others stay as they are in `before`, None for a new one.
+    """An entry with the fields of :func:`_given_fields`; the others stay as they are in `before`, None for a new one.
 
     Raises:
         UsageError: A value cannot be used; the message names the option.
@@ -188,7 +206,7 @@ _SET_HELP: Final = {
     "person": "Change a person; what no option names stays as it is.",
     "model": "Change a model, or set the price of one that the workers' providers list.",
 }
-KEY_FIELDS: Final = ("budgets", "time_zone", "models", *RATE_NAMES)
+_KEY_FIELDS: Final = ("budgets", "time_zone", "models", *RATE_NAMES)
 """The fields that a key may have as well as its person."""
 
 
@@ -219,9 +237,9 @@ def _add_commands(kind: str, section: configuration.Section) -> None:
 
     @add.command(kind, help=_ADD_HELP[kind])
     @click.argument("name")
-    @field_options(section)
+    @_field_options(section)
     def add_one(name: str, **options: Any) -> None:
-        entry = read_fields(_identity(section, name), given_fields(options))
+        entry = _read_fields(_identity(section, name), _given_fields(options))
         with hub_database() as hub:
             if entry.id in configuration.document_of(hub.directory()).entries:
                 raise click.UsageError(f"there is a {entry.id} already; `partstream hub set {kind} {name}` changes it")
@@ -232,7 +250,7 @@ def _add_commands(kind: str, section: configuration.Section) -> None:
 
     @change.command(kind, help=_SET_HELP[kind])
     @click.argument("name")
-    @field_options(section)
+    @_field_options(section)
     @_unset_option(tuple(configuration.FIELDS[section]))
     def set_one(name: str, unset: tuple[str, ...], **options: Any) -> None:
         identity, given = _identity(section, name), _given(options, unset)
@@ -244,7 +262,7 @@ def _add_commands(kind: str, section: configuration.Section) -> None:
             _check_team(options, hub.directory())
             before = entries.get(identity, configuration.Entry(identity, {})).fields
             kept = {one: value for one, value in before.items() if one not in unset}
-            changed = read_fields(identity, given, configuration.Entry(identity, kept))
+            changed = _read_fields(identity, given, configuration.Entry(identity, kept))
             carry_out(hub, hub.prepared_entry(identity, changed))
 
     @remove.command(kind, help=f"Remove a {kind}.")
@@ -269,13 +287,13 @@ def _unset_option(names: tuple[str, ...]) -> Callable[[Any], Any]:
 
 @change.command("key")
 @click.argument("key_id", metavar="ID")
-@field_options(configuration.Section.PEOPLE, KEY_FIELDS)
-@_unset_option(KEY_FIELDS)
+@_field_options(configuration.Section.PEOPLE, _KEY_FIELDS)
+@_unset_option(_KEY_FIELDS)
 def set_key(key_id: str, unset: tuple[str, ...], **options: Any) -> None:
     """Narrow what a key may do: budgets, models and rates of its own, beside those of its person and team."""
     given = _given(options, unset)
     # A key is no entry of the file; its fields are those of a person.
-    fields = read_fields(configuration.EntryId(configuration.Section.PEOPLE, key_id), given).fields
+    fields = _read_fields(configuration.EntryId(configuration.Section.PEOPLE, key_id), given).fields
     with hub_database() as hub:
         directory = hub.directory()
         if key_id not in directory.keys:
@@ -296,7 +314,7 @@ def set_key(key_id: str, unset: tuple[str, ...], **options: Any) -> None:
 
 
 def _given(options: Mapping[str, Any], unset: tuple[str, ...]) -> dict[str, Any]:
-    given = given_fields(options)
+    given = _given_fields(options)
     if twice := [name for name in unset if name in given]:
         raise click.UsageError(f"--unset: got {', '.join(twice)}, which an option sets")
     if not given and not unset:
@@ -313,7 +331,7 @@ def _identity(section: configuration.Section, name: str) -> configuration.EntryI
 
 def _check_team(options: Mapping[str, Any], directory: Directory) -> None:
     """Looks for the team of a person before a plan is shown that cannot be carried out; a UsageError for none."""
-    name = given_fields(options).get("team")
+    name = _given_fields(options).get("team")
     if name and name not in directory.teams:
         raise click.UsageError(
             "--team: " + _missing(configuration.EntryId(configuration.Section.TEAMS, name), directory.teams)
@@ -399,6 +417,173 @@ def export(file: str) -> None:
     write_page(Path(file), text)
 
 
+# ---- hub key and invite ----
+
+_SECONDS: Final = 3.0
+"""How long a worker may be silent and still be waited for, and for how long. Each is heard of every second."""
+_PAUSE: Final = 0.1
+_HEARTBEATS: Final = 2
+"""A heartbeat that began after a change brings it; with the next one, the worker has taken it in."""
+_WORKERS: Final = "SELECT name, counter FROM hub_workers WHERE seen_at > ?"
+
+
+def _wait_for_workers(store: HubStore) -> None:
+    """Waits until all workers that are alive have asked for changes; says which have not."""
+    waited_for = {name: counter + _HEARTBEATS for name, counter in store.read(_WORKERS, [store.time() - _SECONDS])}
+    deadline = time.monotonic() + _SECONDS
+    while waited_for and time.monotonic() < deadline:
+        time.sleep(_PAUSE)
+        counters = dict(store.read("SELECT name, counter FROM hub_workers"))
+        waited_for = {name: wanted for name, wanted in waited_for.items() if counters.get(name, wanted) < wanted}
+    for name in sorted(waited_for):
+        click.echo(f"Worker {name} has not been heard of since; it knows of the change when it comes back.", err=True)
+
+
+@click.group("key", short_help="Make, list and revoke the keys of people.")
+def key() -> None:
+    """Make, list and revoke the keys of people. The database has digests alone, so a key is shown once."""
+
+
+@key.command("add")
+@click.argument("person")
+@click.option("--label", type=LABEL, default="", metavar="TEXT", help="What the key is called, such as laptop.")
+@click.option("--expires", type=END, metavar="WHEN", help="From when on it is not accepted: 90d, 12h or a date.")
+@_field_options(configuration.Section.PEOPLE, _KEY_FIELDS)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with the key in it.")
+def add_key(person: str, label: str, expires: float | None, *, as_json: bool, **options: Any) -> None:
+    """Make a key for PERSON and print it, this once: to standard output alone, so that a script can take it.
+
+    The key may do what its person may do; budgets, models and rates of its own narrow that.
+    """
+    fields = _read_fields(configuration.EntryId(configuration.Section.PEOPLE, "key"), _given_fields(options)).fields
+    rates = RateLimits(**{name: fields.get(name) for name in RATE_NAMES})
+    with hub_database() as hub:
+        _check_person(hub.directory(), person)
+        made, secret = hub.add_key(
+            person,
+            label=label,
+            expires_at=expires,
+            models=fields.get("models"),
+            rates=rates,
+            budgets=fields.get("budgets", ()),
+            time_zone=fields.get("time_zone", "UTC"),
+        )
+        if as_json:
+            click.echo(dumps({"id": made.id, "person": person, "key": secret.reveal(), "expires_at": expires}))
+        else:
+            click.echo(f"The key of {person}, with the id {made.id}; it is not shown again:", err=True)
+            click.echo(secret.reveal())
+        sys.stdout.flush()
+        _wait_for_workers(hub.store)
+
+
+@key.command("list")
+@click.argument("person", required=False)
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON array.")
+def list_keys(person: str | None, *, as_json: bool) -> None:
+    """List the keys of PERSON, or of everybody, without the keys themselves."""
+    with hub_database() as hub:
+        directory, now = hub.directory(), hub.store.time()
+    if person is not None:
+        _check_person(directory, person)
+    keys = sorted(
+        (one for one in directory.keys.values() if person in (None, one.person)),
+        key=lambda one: (one.person, one.created_at, one.id),
+    )
+    if as_json:
+        fields = ("id", "person", "label", "created_at", "expires_at", "revoked_at", "models")
+        shown = ({name: getattr(one, name) for name in fields} | {"state": _state(one, now)} for one in keys)
+        click.echo(dumps([*shown]))
+    elif keys:
+        columns = ("id", "person", "label", "made", "expires", "state")
+        rows = (
+            (
+                one.id,
+                one.person,
+                one.label,
+                time_text(one.created_at),
+                time_text(one.expires_at),
+                _state(one, now),
+            )
+            for one in keys
+        )
+        show_table(columns, rows)
+    else:
+        click.echo("There are no keys; `partstream hub key add NAME` makes one.")
+
+
+@key.command("revoke")
+@click.argument("key_ids", metavar="ID...", nargs=-1, required=True)
+def revoke(key_ids: tuple[str, ...]) -> None:
+    """Revoke keys by their ids, for ever: within two seconds no worker accepts them."""
+    with hub_database() as hub:
+        known = hub.directory().keys
+        if missing := [one for one in key_ids if one not in known]:
+            shown = ", ".join(map(shown_argument, missing))
+            raise click.UsageError(
+                f"ID: got {shown}, expected the id of a key, as `partstream hub key list` shows them"
+            )
+        hub.revoke(key_ids)
+        _wait_for_workers(hub.store)
+    click.echo("Revoked: " + ", ".join(f"{one} of {known[one].person}" for one in key_ids))
+
+
+@click.command("invite", short_help="Print a link with which a person gets a key, once.")
+@click.argument("person", metavar="NAME")
+@url_option("The address at which people reach the hub.")
+@click.option(
+    "--expires",
+    type=END,
+    default="7d",
+    show_default=True,
+    metavar="WHEN",
+    help="How long the link is good.",
+)
+@click.option("--label", type=LABEL, default="", metavar="TEXT", help="What the key will be called.")
+@click.option("--key-expires", type=END, metavar="WHEN", help="From when on the key is not accepted.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with the link in it.")
+def invite(person: str, url: str, expires: float, label: str, key_expires: float | None, *, as_json: bool) -> None:
+    """Print a link with which NAME gets a key, once; for VS Code, and for `partstream add hub URL` elsewhere.
+
+    Whoever has the link can use it, so send it as you would send a password. It is printed to standard output alone.
+    """
+    address = hub_url(url)
+    with hub_database() as hub:
+        _check_person(hub.directory(), person)
+        code = hub.invite(person, expires_at=expires, label=label, key_expires_at=key_expires)
+    link = page_link(address, code.reveal())
+    if as_json:
+        editor = editor_link(address, code.reveal())
+        click.echo(dumps({"person": person, "link": link, "editor_link": editor, "expires_at": expires}))
+        return
+    if is_loopback(urlsplit(address).hostname or ""):
+        click.echo("Good on this machine alone; for people on others, --url says where they reach the hub.", err=True)
+    click.echo(
+        f"The link for {person}, good once until {time_text(expires)}; it is not shown again:",
+        err=True,
+    )
+    click.echo(link)
+
+
+def _check_person(directory: Directory, name: str) -> None:
+    """Refuses a name that no person has.
+
+    Raises:
+        UsageError: There is none.
+    """
+    if name in directory.people:
+        return
+    close = closest_name(name, directory.people)
+    ways = f"did you mean {close}?" if close else "`partstream hub add person NAME` adds one"
+    raise click.UsageError(f"there is no person {shown_argument(name)}; {ways}")
+
+
+def _state(one: Key, now: float) -> str:
+    if one.revoked_at is not None:
+        return "revoked"
+    return "expired" if one.expires_at is not None and one.expires_at <= now else "good"
+
+
 COMMANDS: Final[Mapping[str, click.Command]] = {
     "init": init,
     "check": check,
@@ -407,4 +592,6 @@ COMMANDS: Final[Mapping[str, click.Command]] = {
     "remove": remove,
     "apply": apply,
     "export": export,
+    "key": key,
+    "invite": invite,
 }
