@@ -81,14 +81,16 @@ class Scripted:
         if said.startswith(("write", "read")):
             kind: Any = "edit" if said.startswith("write") else "read"
             path = os.path.join(os.getcwd(), "made.txt")
-            await show(helpers.start_tool_call("t1", "Make it", kind=kind, status="pending", raw_input={"path": path}))
+            diff = helpers.tool_diff_content(path, "one\n", None)
+            # As Claude Code tells of a call, with its arguments, or as Codex does, with the change alone.
+            told: Any = {"content": [diff]} if said.startswith("write by patch") else {"raw_input": {"path": path}}
+            await show(helpers.start_tool_call("t1", "Make it", kind=kind, status="pending", **told))
             call = schema.ToolCallUpdate(tool_call_id="t1", title="Make made.txt", kind=kind)
             outcome = (await self.client.request_permission(session_id, call, OPTIONS)).outcome
             answer = getattr(outcome, "option_id", "cancelled")
             self.note(f"permission {answer}")
             if answer == "yes":
                 Path(path).write_text("one\n")
-                diff = helpers.tool_diff_content(path, "one\n", None)
                 await show(helpers.update_tool_call("t1", status="completed", content=[diff]))
             else:
                 await show(helpers.update_tool_call("t1", status="failed"))

@@ -135,6 +135,18 @@ def test_a_question_for_permission_is_asked_in_the_chat_and_the_turn_goes_on_wit
     run(test())
 
 
+def test_a_question_shows_the_change_where_the_program_tells_no_arguments(folder: Path):
+    async def test() -> None:
+        async with talking(folder) as talk:
+            path = folder.resolve() / "made.txt"
+            asked = await talk.say("write by patch")
+            assert f'`edit(title="Make made.txt", files=["{path}"])`' in asked
+            assert f"```diff\n--- {path}\n+++ {path}\n@@ -0,0 +1 @@\n+one\n```" in asked
+            assert await talk.say("yes") == "permission: yes"
+
+    run(test())
+
+
 @pytest.mark.parametrize(
     ("permissions", "words", "permission"),
     [

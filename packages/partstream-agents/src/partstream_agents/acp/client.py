@@ -40,6 +40,7 @@ from partstream._version import __version__
 from partstream.codec.checks import dataclass, field
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads
 from partstream.codec.system import DATA
+from partstream.codec.text import code_lines, visible
 from partstream.config.table import Permissions
 from partstream.errors import LanguageModelError
 from partstream.lm.inner_activity import InnerCall, InnerResult
@@ -143,6 +144,7 @@ class _Call:
     is_over: bool = False
     kind: str = "other"
     content: list[Any] = field(default_factory=list)
+    places: list[Any] = field(default_factory=list)
 
     def take(self, update: Any) -> None:
         """Takes the fields of an update; those that it leaves out stay."""
@@ -153,10 +155,24 @@ class _Call:
         self.name = str(named or (self.kind if self.name == "tool" and self.kind != "other" else self.name))
         self.arguments = update.raw_input or self.arguments
         self.content = update.content or self.content
+        self.places = update.locations or self.places
 
     def shown(self, call_id: str) -> InnerCall:
-        """The call for people and programs."""
-        return InnerCall(call_id, self.name, self.arguments or {"title": self.title})
+        """The call for people and programs; Codex tells no arguments of an edit, so its title and files are shown."""
+        files = [one.path for one in self.places] or [one.path for one in self.edits()]
+        return InnerCall(
+            call_id, self.name, self.arguments or {"title": self.title, **({"files": files} if files else {})}
+        )
+
+    def edits(self) -> Sequence[schema.FileEditToolCallContent]:
+        """The changes of files that it holds."""
+        return [one for one in self.content if isinstance(one, schema.FileEditToolCallContent)]
+
+    @property
+    def reason(self) -> str:
+        """What a person reads below a question: its title, and the changes that no argument shows, in Markdown."""
+        changes = [line for one in self.edits() for line in _diff(one)] if not self.arguments else []
+        return "\n\n".join([self.title, *([code_lines(visible("\n".join(changes)), "diff")] if changes else [])])
 
 
 class _TurnOutputs:
@@ -476,7 +492,7 @@ class AcpProgram:
                 call.is_shown = True  # by the question
                 conversation.asked = event
                 shown = call.shown(event.call.tool_call_id)
-                approval = adapter.Approval(shown.call_id, shown.name, shown.arguments, call.title)
+                approval = adapter.Approval(shown.call_id, shown.name, shown.arguments, call.reason)
                 self._keep(request, outputs.text + question_of([approval]), folder, conversation)
                 yield adapter.ApprovalAsked((approval,))
                 yield adapter.KeptState({"session": conversation.session})

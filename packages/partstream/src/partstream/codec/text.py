@@ -8,9 +8,13 @@ from typing import Any, Final
 
 def code_block(value: Any) -> str:
     """A JSON value as a block of code in Markdown, whatever marks it holds."""
-    text = json.dumps(value, indent=2, ensure_ascii=False)
+    return code_lines(json.dumps(value, indent=2, ensure_ascii=False), "json")
+
+
+def code_lines(text: str, language: str) -> str:
+    """A text of any lines as a block of code in Markdown, whatever marks it holds."""
     fence = _fence(text, at_least=3)
-    return f"{fence}json\n{text}\n{fence}"
+    return f"{fence}{language}\n{text}\n{fence}"
 
 
 def inline_code(text: str) -> str:
