@@ -3,8 +3,8 @@
 On Ray, each replica builds the same application anew from the plan of the options, and reads keys where it runs: no key
 is given to Ray. A provider that names resources has a deployment of its own; the others run beside the application.
 
-For Kubernetes the same options become a Deployment, a Service and a PodDisruptionBudget, as documents of YAML. They are
-printed for each use, so there are no templates; keys are references to a Secret, which is not printed.
+For Kubernetes the same options become a Deployment, a Service and a PodDisruptionBudget, as documents of YAML:
+`kubernetes.yaml` with what the options say in it. Keys are references to a Secret, which is not printed.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path, PurePosixPath
+from string import Template
+from textwrap import indent
 from typing import Any, Final
 
 import click
@@ -220,14 +222,14 @@ _SIGNING_KEY: Final = "signing-key"
 _SIGNING_FILE: Final = "serve-signing-key"
 """What all pods sign with, so that each reads what another has sealed for a client."""
 _KEYS: Final = PurePosixPath("/run/secrets/partstream")
-_LABELS: Final = {"app.kubernetes.io/name": _NAME}
-_PORT_NAME: Final = "http"
 
 
 def kubernetes_text(plan: ServePlan, replicas: int) -> str:
     """A Deployment, a Service and a PodDisruptionBudget, as documents of YAML.
 
-    Keys are references to a Secret, which is not printed: its comment says how it is made.
+    Keys are references to a Secret, which is not printed: its comment says how it is made. The template turns
+    `enableServiceLinks` off, because a Service named partstream-serve would set PARTSTREAM_SERVE_PORT, and has no limit
+    of processor time, which would hold up streams.
 
     Args:
         replicas: The number of pods; 1 for as many as keep serving when one ends, which are two.
@@ -242,23 +244,30 @@ def kubernetes_text(plan: ServePlan, replicas: int) -> str:
     if _is_hub(plan) and (shown := plan.options.get("policy")):
         said = f"got {shown} with --print-kubernetes; build it into the image and add it there"
         raise click.UsageError(f"--policy: {said}")
-    pods = replicas if replicas > 1 else 2
-    documents = (
-        _deployment(plan, pods),
-        {
-            "apiVersion": "v1",
-            "kind": "Service",
-            "metadata": {"name": _NAME, "labels": _LABELS},
-            "spec": {"selector": _LABELS, "ports": [{"name": _PORT_NAME, "port": 80, "targetPort": _PORT_NAME}]},
-        },
-        {
-            "apiVersion": "policy/v1",
-            "kind": "PodDisruptionBudget",
-            "metadata": {"name": _NAME, "labels": _LABELS},
-            "spec": {"maxUnavailable": 1, "selector": {"matchLabels": _LABELS}},
-        },
-    )
-    return _comment(plan) + "---\n".join(yaml_text(one) for one in documents)
+    reference = {"secretKeyRef": {"name": _SECRET, "key": _DATABASE_KEY}}
+    is_hub = _is_hub(plan)
+    entries: Mapping[str, Sequence[Any]] = {
+        "arguments": [*_arguments(plan)],
+        "environment": [{"name": "PARTSTREAM_HUB_DATABASE", "valueFrom": reference}] if is_hub else [],
+        "mounts": [] if is_hub else [{"name": "keys", "mountPath": str(_KEYS), "readOnly": True}],
+    }
+    values = {
+        "comment": _comment(plan),
+        "name": _NAME,
+        "replicas": replicas if replicas > 1 else 2,
+        "grace_seconds": int(plan.settings_number("drain_seconds")) + PRE_STOP_SECONDS + ADDED_SECONDS,
+        "pre_stop_seconds": PRE_STOP_SECONDS,
+        "user": _USER,
+        "image": _scalar(_IMAGE),
+        "port": DEFAULT_PORT,
+        "state": _STATE,
+        "secret": _SECRET,
+        "signing_key": _SIGNING_KEY,
+        "signing_file": _SIGNING_FILE,
+        **{name: indent(yaml_text(some), " " * 12) for name, some in entries.items()},
+    }
+    template = Path(__file__).with_name("kubernetes.yaml").read_text(encoding="utf-8")
+    return Template(template).substitute(values)
 
 
 def _is_hub(plan: ServePlan) -> bool:
@@ -280,89 +289,6 @@ def _comment(plan: ServePlan) -> str:
         "Keys of model servers are variables of the same kind: `env`, with `secretKeyRef`.",
     ]
     return "".join(f"# {line}\n" for line in lines)
-
-
-def _deployment(plan: ServePlan, replicas: int) -> Mapping[str, Any]:
-    drain = plan.settings_number("drain_seconds")
-    pod = {
-        "terminationGracePeriodSeconds": int(drain) + PRE_STOP_SECONDS + ADDED_SECONDS,
-        "enableServiceLinks": False,  # a Service named partstream-serve would set PARTSTREAM_SERVE_PORT
-        "automountServiceAccountToken": False,
-        "securityContext": {
-            "runAsNonRoot": True,
-            "runAsUser": _USER,
-            "runAsGroup": _USER,
-            "fsGroup": _USER,
-            "seccompProfile": {"type": "RuntimeDefault"},
-        },
-        "containers": [_container(plan)],
-        "volumes": [
-            {"name": "state", "emptyDir": {"sizeLimit": "1Gi"}},
-            {"name": "tmp", "emptyDir": {"sizeLimit": "64Mi"}},
-            {"name": "keys", "secret": {"secretName": _SECRET, "defaultMode": 0o440}},
-        ],
-        "topologySpreadConstraints": [
-            {
-                "maxSkew": 1,
-                "topologyKey": "kubernetes.io/hostname",
-                "whenUnsatisfiable": "ScheduleAnyway",
-                "labelSelector": {"matchLabels": _LABELS},
-            }
-        ],
-    }
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": {"name": _NAME, "labels": _LABELS},
-        "spec": {
-            "replicas": replicas,
-            "selector": {"matchLabels": _LABELS},
-            "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 0, "maxSurge": 1}},
-            "template": {"metadata": {"labels": _LABELS}, "spec": pod},
-        },
-    }
-
-
-def _container(plan: ServePlan) -> Mapping[str, Any]:
-    def probe(path: str, period: int, failures: int) -> Mapping[str, Any]:
-        get = {"path": path, "port": _PORT_NAME}
-        return {"httpGet": get, "periodSeconds": period, "timeoutSeconds": 2, "failureThreshold": failures}
-
-    mounts: list[Mapping[str, Any]] = [
-        {"name": "state", "mountPath": str(_STATE)},
-        {"name": "tmp", "mountPath": "/tmp"},  # noqa: S108 - of the pod alone
-        {"name": "keys", "mountPath": str(_STATE / _SIGNING_FILE), "subPath": _SIGNING_KEY, "readOnly": True},
-    ]
-    environment: list[Mapping[str, Any]] = [
-        {"name": "HOME", "value": str(_STATE)},
-        {"name": "PARTSTREAM_DATA", "value": str(_STATE)},
-    ]
-    if _is_hub(plan):
-        reference = {"secretKeyRef": {"name": _SECRET, "key": _DATABASE_KEY}}
-        environment.append({"name": "PARTSTREAM_HUB_DATABASE", "valueFrom": reference})
-    else:
-        mounts.append({"name": "keys", "mountPath": str(_KEYS), "readOnly": True})
-    return {
-        "name": _NAME,
-        "image": _IMAGE,
-        "args": list(_arguments(plan)),
-        "env": environment,
-        "ports": [{"name": _PORT_NAME, "containerPort": DEFAULT_PORT}],
-        "startupProbe": probe("/healthz", 1, 60),
-        "readinessProbe": probe("/readyz", 2, 1),
-        "livenessProbe": probe("/healthz", 10, 3),
-        "lifecycle": {"preStop": {"exec": {"command": ["sleep", str(PRE_STOP_SECONDS)]}}},
-        "resources": {
-            "requests": {"cpu": "250m", "memory": "128Mi"},
-            "limits": {"memory": "512Mi"},  # a limit of processor time would hold up streams
-        },
-        "securityContext": {
-            "allowPrivilegeEscalation": False,
-            "readOnlyRootFilesystem": True,
-            "capabilities": {"drop": ["ALL"]},
-        },
-        "volumeMounts": mounts,
-    }
 
 
 _OF_ONE_MACHINE: Final = frozenset({"hub", "no_store", "store_file", "store_days"})
