@@ -106,6 +106,11 @@ _SLOW: Mapping[str, tuple[str, ...]] = {
         "packages/partstream/tests/serving/test_four_corners.py",
         "packages/partstream/tests/serving/test_profiles_over_every_wire.py",
     ),
+    # One test of each direction is in the fast lane.
+    "has a program of its own that speaks ACP, or servers of MCP, in processes": (
+        "packages/partstream-agents/tests/agents/test_acp_agent.py::test_the_tools_of_mcp_servers_are_the_models_and_a_server_that_fails_is_named",
+        "packages/partstream-agents/tests/agents/test_acp_models.py",
+    ),
     "runs the kit against every framework of agents": (
         "packages/partstream-agents/tests/agents/test_agents_conformance.py",
     ),
@@ -153,12 +158,14 @@ SLOW = frozenset(place for places in _SLOW.values() for place in places)
 
 FAST = frozenset(
     {
+        "packages/partstream-agents/tests/agents/test_acp_models.py::test_a_wrong_argument_is_refused_at_once",
+        "packages/partstream-agents/tests/agents/test_acp_models.py::test_what_the_program_says_and_does_is_shown_and_its_session_goes_on",
         "packages/partstream-devtools/tests/cli/test_record.py::test_the_file_is_written_when_it_is_stopped_and_holds_no_key",
         "packages/partstream/tests/cli/test_serve.py::test_a_file_is_served_until_ctrl_c",
         "packages/partstream-devtools/tests/cli/test_upstream.py::test_it_says_where_it_serves_and_one_line_for_each_request",
     }
 )
-"""The tests of slow files that are fast nevertheless: one process of each command that serves."""
+"""The tests of slow files that are fast nevertheless: one process of each kind, and what needs none."""
 
 
 LONGEST = ("tests/docs/test_site.py", "tests/docs/test_tutorials.py", "tests/projects", "tests/test_doors.py")
