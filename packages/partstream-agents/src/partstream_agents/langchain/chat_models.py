@@ -29,7 +29,7 @@ class ChatModelAdapter:
     """Asks chat models; see :class:`partstream_agents.adapter.AgentAdapter`."""
 
     framework = "LangChain"
-    tested = "langchain-core 1.0-1.7"
+    tested = "langchain-core 1.0-1.8"
     errors = conversation.CHAT_MODEL_ERRORS
 
     async def run(self, agent: Any, request: AgentRequest) -> AsyncGenerator[AgentOutput, None]:

@@ -274,7 +274,7 @@ class GraphAdapter:
     """Runs graphs; see :class:`partstream_agents.adapter.AgentAdapter`."""
 
     framework = "LangGraph"
-    tested = "langgraph 1.0-1.2, langchain 1.0-1.4"
+    tested = "langgraph 1.0-1.2, langchain 1.0-1.5"
     errors = conversation.ERRORS
 
     async def run(self, agent: Any, request: AgentRequest) -> AsyncGenerator[AgentOutput, None]:
