@@ -28,6 +28,7 @@ import { missingTexts } from "./driver/agentHostTexts.js";
 import { findPackage } from "./driver/extensionPackage.js";
 import { Harness } from "./driver/harness.js";
 import { PROVIDER_KEY_CHECKS } from "./checks/providerKeys.js";
+import { PROGRAM_CHECKS, missingPrograms, preparePrograms, programEnvironment, programSettings } from "./checks/programs.js";
 import { REPORT_CHECKS } from "./checks/report.js";
 import { TOKEN_CHECKS } from "./checks/tokens.js";
 import { TROUBLE_CHECKS } from "./checks/trouble.js";
@@ -101,6 +102,17 @@ const RUNS = [
       ...PROVIDER_KEY_CHECKS,
       ...ENDING_CHECKS,
     ],
+  },
+  {
+    name: "programs",
+    begin: {
+      fixtures: ["consumer"],
+      settings: programSettings,
+      environment: programEnvironment,
+      prepare: preparePrograms,
+    },
+    checks: PROGRAM_CHECKS,
+    missing: missingPrograms(),
   },
   { name: "first-run", begin: { isFresh: true }, checks: FIRST_RUN_CHECKS },
   { name: "everywhere", begin: { groups: everywhereGroups, settings: everywhereSettings }, checks: EVERYWHERE_CHECKS },

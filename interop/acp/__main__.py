@@ -76,15 +76,15 @@ async def _acpx(work: Path, served: Served) -> list[str]:
     return [fault for fault, is_well in checks.items() if not is_well]
 
 
-async def _asked(command: str, environment: dict[str, str], work: Path, calls: list[Any], *, asks: bool) -> list[str]:
-    """What is wrong with a turn of an agent that is our model; where it asks, it is allowed."""
-    options = {"mode": "default"} if asks else {}  # else Claude Code may decide by itself what it asks
-    provider = acp_agent([str(_ENVIRONMENT.program(command))], folder=work, environment=environment, options=options)
+async def _asked(command: str, mode: str, environment: dict[str, str], work: Path, calls: list[Any]) -> list[str]:
+    """What is wrong with a turn of an agent that is our model; it asks in this mode, and is allowed."""
+    program = str(_ENVIRONMENT.program(command))
+    provider = acp_agent([program], folder=work, environment=environment, options={"mode": mode})
     messages = [ChatMessage.user("PLAN " + json.dumps({"calls": calls, "text": "That was all."}))]
     said = []
     try:
         async with asyncio.timeout(_SECONDS), connect(provider) as model:
-            for _ in range(2 if asks else 1):
+            for _ in range(2):
                 response = model.stream(messages)
                 async with response:
                     parts = [part async for part in response]
@@ -93,7 +93,7 @@ async def _asked(command: str, environment: dict[str, str], work: Path, calls: l
     finally:
         await provider.aclose()
     checks = {
-        f"it did not ask: {said[0]}": not asks or "Reply *yes*" in said[0],
+        f"it did not ask: {said[0]}": "Reply *yes*" in said[0] and _MADE in said[0],
         f"it does not end with the answer: {said[-1]}": said[-1].endswith("That was all."),
         f"{_MADE} was not written": (work / _MADE).is_file(),
     }
@@ -118,13 +118,14 @@ async def _claude(work: Path, served: Served) -> list[str]:
     environment = await _connected(served.folder / "claude", "claude", served)
     environment["IS_SANDBOX"] = "1"  # else it does not run as root
     calls = [["Write", {"file_path": str(work / _MADE), "content": "made\n"}]]
-    return await _asked("claude-agent-acp", environment, work, calls, asks=True)
+    return await _asked("claude-agent-acp", "default", environment, work, calls)
 
 
 async def _codex(work: Path, served: Served) -> list[str]:
     environment = await _connected(served.folder / "codex", "codex", served, "--write")
-    calls = [["exec_command", {"cmd": f"echo made > {_MADE}"}]]
-    return await _asked("codex-acp", environment, work, calls, asks=False)
+    patch = f"*** Begin Patch\n*** Add File: {_MADE}\n+made\n*** End Patch"  # Codex takes it out of the command
+    calls = [["exec_command", {"cmd": f"apply_patch <<'EOF'\n{patch}\nEOF\n"}]]
+    return await _asked("codex-acp", "read-only", environment, work, calls)
 
 
 _ROWS: Final = {

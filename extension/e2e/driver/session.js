@@ -45,15 +45,25 @@ export class Session {
    *
    * `fixtures` are folders of unpacked extensions, `extension` is the packed one under test (or none),
    * `groups` and `settings` are functions of the session, which knows the upstream's URL by then; `window` is the
-   * browser's window as the browser driver takes it; `prepare` is called with the session before VS Code starts. `harness`
-   * joins the window with the agent host.
+   * browser's window as the browser driver takes it; `prepare` is called with the session before VS Code starts, which
+   * gets the variables of `environment`, a function too. `harness` joins the window with the agent host.
    *
    * `isFresh` starts VS Code as a person's first one: no setting is written, Copilot's extension is as VS Code ships it,
    * and VS Code asks whether the folder is trusted.
    */
-  async start({ fixtures = [], extension, groups, settings = () => ({}), window, isFresh = false, prepare, harness }) {
+  async start({
+    fixtures = [],
+    extension,
+    groups,
+    settings = () => ({}),
+    environment: more = () => ({}),
+    window,
+    isFresh = false,
+    prepare,
+    harness,
+  }) {
     await this.upstream.start(this.processes, this.folder, PYTHON);
-    prepare?.(this);
+    await prepare?.(this);
     if (groups) this.server.writeGroups(groups(this));
     if (!isFresh) this.server.writeSettings({ ...SETTINGS, ...settings(this) });
     for (const name of fixtures) this.server.copyExtension(join(E2E, "fixtures", name));
@@ -61,7 +71,7 @@ export class Session {
     const joined = await harness?.start(join(this.folder, "data"));
     const environment = { E2E_UPSTREAM: this.upstream.url, E2E_FOLDER: this.folder, ...ownFolders(this.folder) };
     await this.server.start(
-      { ...environment, ...joined?.environment },
+      { ...environment, ...joined?.environment, ...more(this) },
       { nodeArguments: joined?.nodeArguments, isTrusting: !isFresh },
     );
     await this.panel.open(this.server.url, this.server.workspace, findBrowser(), {
