@@ -119,7 +119,11 @@ class Result:
 
 def with_mcp() -> Any:
     mcp = pytest.importorskip("pydantic_ai.mcp", exc_type=ImportError)
-    server = mcp.MCPServerStdio(PYTHON, [MCP_SERVER])
+    if hasattr(mcp, "MCPToolset"):  # since 2.0
+        transports = pytest.importorskip("fastmcp.client.transports")
+        server = mcp.MCPToolset(transports.StdioTransport(PYTHON, [MCP_SERVER]))
+    else:
+        server = mcp.MCPServerStdio(PYTHON, [MCP_SERVER])
     return Agent(model([("add", '{"first": 1, "second": 2}', "c1")], ["Done."]), toolsets=[server])
 
 
