@@ -1,6 +1,7 @@
 """What somebody outside may cause: how long others wait while it is read, what memory it takes, and what is refused."""
 
 import asyncio
+import gc
 import json
 import random
 import time
@@ -15,6 +16,7 @@ import pytest
 from partstream import chat_model
 from partstream.codec import limits
 from partstream.codec.json_codec import MOST_LEVELS
+from partstream.lm.parts import TextPart
 from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.server.application import app
 from partstream.server.clients import Caller
@@ -158,6 +160,34 @@ def test_others_have_their_turn_while_a_large_request_is_answered(
     with turns_of_the_loop(monkeypatch) as turns:
         assert asyncio.run(main()).status == 200
     assert max(turns) < LONGEST_TURN
+
+
+def test_what_a_large_request_took_is_freed_soon_after_its_end() -> None:
+    """A request and its answer refer to each other: without a collection, each body of 31 MB stayed for some rounds."""
+    text = "hello big world " * (MEBIBYTE // 16)
+
+    def kept() -> int:
+        return sum(isinstance(one, TextPart) and one.value == text for one in gc.get_objects())
+
+    async def test() -> None:
+        loop, collected = asyncio.get_running_loop(), asyncio.Event()
+
+        def note(phase: str, info: dict[str, int]) -> None:
+            if phase == "stop" and info["generation"] == 2:
+                loop.call_soon_threadsafe(collected.set)
+
+        gc.disable()
+        gc.callbacks.append(note)
+        try:
+            assert (await sent(app(short), RESPONSES, b'{"model":"m","input":"%b"}' % text.encode())).status == 200
+            async with asyncio.timeout(30):
+                await collected.wait()
+            assert kept() == 0
+        finally:
+            gc.callbacks.remove(note)
+            gc.enable()
+
+    asyncio.run(test())
 
 
 @one_test_for(("path", "body", "status"), TOO_MUCH.values(), ids=TOO_MUCH)

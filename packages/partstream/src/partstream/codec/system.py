@@ -4,13 +4,14 @@ The only module of this room that touches the system. It creates and opens no fo
 """
 
 from __future__ import annotations
+import gc
 import os
 import stat
 import sys
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar
 
@@ -117,6 +118,26 @@ def read_in_shared_folder(path: Path, most_bytes: int) -> bytes | None:
     except OSError:
         return None
     return data if len(data) <= most_bytes else None
+
+
+def give_memory_back() -> None:
+    """Gives what large requests took back to the system; takes some milliseconds.
+
+    A request and its answer refer to each other, so only Python's collector frees them. Then glibc keeps what was freed
+    for each thread that took it, and raises the size from which a block is a mapping of its own: a process would stay
+    as large as at its largest moment. Both are undone here; a system with another C library gives back by itself.
+    """
+    import ctypes  # noqa: PLC0415 - large requests alone need it
+
+    gc.collect()
+    with suppress(OSError, AttributeError, TypeError):
+        library = ctypes.CDLL(None)
+        library.mallopt(_MAPPED_FROM, 256 * 1024)
+        library.malloc_trim(0)
+
+
+_MAPPED_FROM: Final = -3
+"""`M_MMAP_THRESHOLD` of glibc's malloc.h."""
 
 
 # ---- SQLite files that several processes use at the same time ----

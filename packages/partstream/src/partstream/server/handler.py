@@ -36,6 +36,7 @@ from partstream import errors
 from partstream.codec import limits
 from partstream.codec.checks import narrow, replace
 from partstream.codec.json_codec import dumps
+from partstream.codec.system import give_memory_back
 from partstream.conversation.preparation import ASKED_IN
 from partstream.conversation.provider_state import ThinkingMemory
 from partstream.errors import PartstreamError, UnknownModelError, UnsupportedParameterError
@@ -115,6 +116,8 @@ _logger = logging.getLogger("partstream.serving")
 
 T = TypeVar("T")
 
+_MOMENT: Final = 0.5
+"""Seconds without a large request after which memory is given back."""
 _CLIENT_LEFT: Final = 499
 """The status in observations of a reply whose client left; never sent. The number is nginx' own."""
 _LIMITS: Final = frozenset({UnifiedFinishReason.LENGTH, UnifiedFinishReason.CONTENT_FILTER})
@@ -182,6 +185,7 @@ class ServerState:
         self._finished: EventEmitter[AnswerObservation] = EventEmitter()
         self.waiting = requests.WaitingBytes(settings.body_bytes)
         self.large = asyncio.Semaphore(limits.LARGE_AT_ONCE)
+        self._giving_back: asyncio.TimerHandle | None = None
         self.requests = 0
         self.is_draining = False
         self.owner_routes: dict[str, dict[str, OwnerRoute]] = {}
@@ -203,6 +207,13 @@ class ServerState:
     def open_answers(self) -> int:
         """How many answers run."""
         return len(self._answers)
+
+    def large_ended(self) -> None:
+        """Gives memory back once large requests have been over for a moment, so that nothing refers to them."""
+        loop = asyncio.get_running_loop()
+        if self._giving_back is not None:
+            self._giving_back.cancel()
+        self._giving_back = loop.call_later(_MOMENT, lambda: loop.run_in_executor(None, give_memory_back))
 
     def remembering(self, endpoint: requests.Endpoint) -> ServedState | None:
         """What is remembered of the answers of an endpoint; None for nothing."""
@@ -424,6 +435,9 @@ class RequestHandler:
         except requests.ClientLeftError:
             if self._is_answer:
                 self.observe_left()
+        finally:
+            if self._is_large:
+                self._state.large_ended()
 
     async def _dispatch(self) -> None:
         """Finds the route and the caller, then answers."""

@@ -10,6 +10,7 @@ connections, size and time of heads, time of bodies. One timer runs for what has
 
 from __future__ import annotations
 import asyncio
+import gc
 from collections.abc import Awaitable, Callable, Iterator, MutableMapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache, partial
@@ -158,6 +159,7 @@ class HttpServer:
         try:
             await _first(running, self._server.is_listening.wait())
             if not running.done():
+                gc.freeze()  # what the start has made stays: no later collection looks at it
                 on_listening()
                 await _first(running, self._is_stopping.wait())
                 await self._drain()
