@@ -48,7 +48,7 @@ FACTS = {
     "megabytes of them": Fact(str(MOST_BYTES // MEGABYTE), r"last \d+ answers in memory, in at most (\d+) MB", 2),
     "megabytes of one of them": Fact(str(MOST_BYTES_OF_ONE // MEGABYTE), r"Of an answer above (\d+) MB", 1),
     "days of a stored response": Fact(f"{KEPT_DAYS:g}", r"(?:answers are|response is) kept for (\d+) days", 2),
-    "gigabytes of stored responses": Fact(str(LARGEST_STORE // GIGABYTE), r"Above (\d+) GiB the oldest give way", 1),
+    "gigabytes of stored responses": Fact(str(LARGEST_STORE // GIGABYTE), r"Above (\d+) GiB the caller who", 1),
     "days of a recording without a name": Fact(
         f"{FileLimits(1, 1, 1).seconds / DAY:g}",
         r"(?:for|those of more than) (\d+) days(?: and in at most|, and what)",

@@ -5,7 +5,6 @@ import base64
 import gzip
 import json
 import sys
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from types import FrameType
@@ -133,13 +132,6 @@ def _take(kind: str, data: bytes) -> None:
     target = TARGETS["settings" if kind.endswith((".json", ".toml")) else "files"]
     with suppress(*target.refusals):
         target.take(kind, data)
-
-
-def test_a_large_file_of_each_form_is_read_in_seconds() -> None:
-    for name, make in GROWING.items():
-        took = time.process_time()
-        _take(*make(600))
-        assert time.process_time() - took < 6, name
 
 
 NUMBERS = {"digits": b"9" * 5000, "hexadecimal digits": b"0x" + b"f" * 5000, "levels": b"[" * 20_000}
