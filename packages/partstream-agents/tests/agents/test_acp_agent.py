@@ -45,10 +45,12 @@ ROUNDS = [
 def model(*steps: Any, **fields: Any) -> Any:
     """A model whose answers are the steps, one for each request, and that keeps what it was asked."""
     asked: list[list[ChatMessage]] = []
+    offered: list[list[str]] = []
 
     @chat_model(name="Own", tool_calling=True, image_input=True, **fields)
     async def own(messages, options):
         asked.append([*messages])
+        offered.append([tool.name for tool in options.tools])
         step = steps[min(len(asked), len(steps)) - 1]
         for part in step:
             if isinstance(part, Exception):
@@ -58,7 +60,7 @@ def model(*steps: Any, **fields: Any) -> Any:
             else:
                 yield part
 
-    own.asked = asked
+    own.asked, own.offered = asked, offered
     return own
 
 
@@ -242,6 +244,43 @@ def test_what_is_allowed_for_the_session_is_not_asked_again_but_programs_and_fil
             async with connected(calling, editor=editor) as one:
                 await one.say(await one.session(str(tmp_path)), "Do it")
                 assert len(editor.asked) == times
+
+    run(test())
+
+
+MODES = {
+    "ask": (["read_text_file", "write_text_file", "edit_text_file", "run_command"], ["Write a.txt", "Run make"]),
+    "accept-edits": (["read_text_file", "write_text_file", "edit_text_file", "run_command"], ["Run make"]),
+    "read-only": (["read_text_file"], []),
+}
+"""By the mode of a session: the tools that the model gets, and the calls that are asked for."""
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_mode_of_a_session_takes_tools_or_questions_away_and_is_kept_with_it(mode, tmp_path):
+    tools, asked = MODES[mode]
+    write, command = (
+        call("write_text_file", {"path": "a.txt", "content": "x"}),
+        call("run_command", {"command": "make"}),
+    )
+
+    async def test() -> None:
+        calling, files = model(write, command, [TextPart("done")]), SessionFiles(tmp_path / "kept")
+        async with connected(calling, files=files) as one:
+            opened = await one.agent.new_session(cwd=str(tmp_path))
+            assert (opened.modes.current_mode_id, [each.id for each in opened.modes.available_modes]) == (
+                "ask",
+                [*MODES],
+            )
+            await one.agent.set_session_mode(session_id=opened.session_id, mode_id=mode)
+            await one.say(opened.session_id, "Do it")
+            assert calling.offered[0] == tools
+            assert [each.title for each in one.editor.asked] == asked
+            with pytest.raises(acp.RequestError, match="Invalid params"):
+                await one.agent.set_session_mode(session_id=opened.session_id, mode_id="yolo")
+        async with connected(calling, files=files) as one:
+            again = await one.agent.resume_session(cwd=str(tmp_path), session_id=opened.session_id)
+            assert again.modes.current_mode_id == mode
 
     run(test())
 

@@ -55,7 +55,7 @@ from partstream.runtime.tool_loop import (
     stream_tool_loop,
 )
 from partstream_agents.acp.content import AnswerUpdates, read_prompt, replayed
-from partstream_agents.acp.tools import McpTools, SessionTools, has_mcp
+from partstream_agents.acp.tools import ASK, MODES, McpTools, SessionTools, has_mcp
 
 if TYPE_CHECKING:
     from acp.interfaces import Client
@@ -94,6 +94,7 @@ class Session:
     Attributes:
         messages: The conversation, without instructions.
         model_id: The model that answers; None for the first one.
+        mode_id: How it works, one of :data:`partstream_agents.acp.tools.MODES`.
         title: The beginning of the first prompt; empty before it.
         answering: Cancels the turn that runs; None while none does.
     """
@@ -103,6 +104,7 @@ class Session:
     folders: tuple[str, ...] = ()
     messages: tuple[ChatMessage, ...] = field(default=(), repr=False)
     model_id: str | None = None
+    mode_id: str = ASK
     title: str = ""
     updated: str = ""
     answering: CancellationTokenSource | None = None
@@ -111,7 +113,7 @@ class Session:
 
     def head(self) -> dict[str, Any]:
         """What a list of sessions shows."""
-        names = ("id", "folder", "model_id", "title", "updated")
+        names = ("id", "folder", "model_id", "mode_id", "title", "updated")
         return {name: getattr(self, name) for name in names}
 
 
@@ -176,6 +178,7 @@ class SessionFiles:
 
 def _session_of(head: Mapping[str, Any]) -> Session:
     texts: Any = {name: str(head[name]) for name in ("id", "folder", "title", "updated")}
+    texts["mode_id"] = head["mode_id"] if head["mode_id"] in MODES else ASK
     return Session(**texts, model_id=None if head["model_id"] is None else str(head["model_id"]))
 
 
@@ -252,7 +255,8 @@ class EditorAgent:
         """Opens a session."""
         session = Session(token_hex(16), cwd, model_id=self._first)
         self._open(session, cwd, given)
-        return schema.NewSessionResponse(session_id=session.id, config_options=await self._options(session))
+        options = await self._options(session)
+        return schema.NewSessionResponse(session_id=session.id, modes=_modes(session), config_options=options)
 
     async def load_session(self, cwd: str, session_id: str, **given: Any) -> schema.LoadSessionResponse:
         """Opens a kept session, and shows its conversation again."""
@@ -260,13 +264,13 @@ class EditorAgent:
         tools = self._open(session, cwd, given)
         for update in replayed(session.messages, AnswerUpdates(cwd, 0, AnswerFiles())):
             await tools.show(update)
-        return schema.LoadSessionResponse(config_options=await self._options(session))
+        return schema.LoadSessionResponse(modes=_modes(session), config_options=await self._options(session))
 
     async def resume_session(self, cwd: str, session_id: str, **given: Any) -> schema.ResumeSessionResponse:
         """Opens a kept session without showing anything again."""
         session = await self._kept(session_id)
         self._open(session, cwd, given)
-        return schema.ResumeSessionResponse(config_options=await self._options(session))
+        return schema.ResumeSessionResponse(modes=_modes(session), config_options=await self._options(session))
 
     async def list_sessions(
         self, cwd: str | None = None, cursor: str | None = None, **_kwargs: Any
@@ -298,6 +302,16 @@ class EditorAgent:
         session.model_id = str(value)
         return schema.SetSessionConfigOptionResponse(config_options=await self._options(session) or [])
 
+    async def set_session_mode(self, session_id: str, mode_id: str, **_kwargs: Any) -> schema.SetSessionModeResponse:
+        """Chooses how the session works: with or without questions at once, with which tools from the next prompt."""
+        session = self._session(session_id)
+        if mode_id not in MODES:
+            raise RequestError.invalid_params({"details": f"expected one of the modes {', '.join(MODES)}"})
+        session.mode_id = mode_id
+        if session.tools is not None:
+            session.tools.mode = MODES[mode_id]
+        return schema.SetSessionModeResponse()
+
     def _open(self, session: Session, cwd: str, given: Mapping[str, Any]) -> SessionTools:
         if not isabs(cwd):
             raise RequestError.invalid_params({"details": "cwd: expected an absolute path"})
@@ -306,7 +320,9 @@ class EditorAgent:
         if self._client is None:
             raise AssertionError("a session before the connection")
         session.folder, session.folders = cwd, (cwd, *(given.get("additional_directories") or ()))
-        session.tools = SessionTools(self._client, session.id, session.folders, self._capabilities)
+        session.tools = SessionTools(
+            self._client, session.id, session.folders, self._capabilities, MODES[session.mode_id]
+        )
         session.mcp = McpTools(given.get("mcp_servers") or (), session.tools)
         self._sessions[session.id] = session
         return session.tools
@@ -424,7 +440,9 @@ class _Turn:
             session.title = words[:_TITLE]
         functions: list[ToolFunction] = []
         if model.capabilities.tool_calling:
-            functions = [*self._tools.functions(), *await self._mcp.functions()]
+            functions = self._tools.functions()
+            if not self._tools.mode.is_reading:  # nobody knows what a tool of a server does
+                functions += await self._mcp.functions()
         await self._say_what_is_left_out()
         session.messages = (*session.messages, asked)
         try:
@@ -512,6 +530,11 @@ class _Turn:
             cached_read_tokens=cached,
             thought_tokens=thought,
         )
+
+
+def _modes(session: Session) -> schema.SessionModeState:
+    modes = [schema.SessionMode(id=name, name=mode.name, description=mode.description) for name, mode in MODES.items()]
+    return schema.SessionModeState(current_mode_id=session.mode_id, available_modes=modes)
 
 
 def _failed(error: PartstreamError) -> RequestError:

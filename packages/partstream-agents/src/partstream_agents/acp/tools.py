@@ -4,7 +4,8 @@ An editor says at the beginning what it can do. It reads and writes files with w
 programs where the person sees them. Each call is shown from its begin to its end, with the change that it makes or its
 terminal. The person is asked before a file is written or read outside of the session's folders, before a program runs,
 and before a tool of an MCP server runs; what they allow for the whole session is remembered for the session alone, and
-programs are never allowed for longer than once. Nothing here touches the disk or starts a program but the MCP servers,
+programs are never allowed for longer than once. The session's mode (:data:`MODES`) takes tools away, or questions about
+edits. Nothing here touches the disk or starts a program but the MCP servers,
 which the person has put into the editor's settings; the official SDK speaks to them, if it is installed.
 """
 
@@ -18,7 +19,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from importlib.util import find_spec
 from secrets import token_hex
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from acp import RequestError, helpers, schema
 
@@ -48,7 +49,31 @@ _ONCE: Final = (
     schema.PermissionOption(option_id="allow", name="Allow", kind="allow_once"),
     schema.PermissionOption(option_id="reject", name="Reject", kind="reject_once"),
 )
+_WRITE: Final = "write"
+"""The name under which writing files of the session's folders is allowed."""
 _ALWAYS: Final = schema.PermissionOption(option_id="allow-always", name="Allow for this session", kind="allow_always")
+
+
+class Mode(NamedTuple):
+    """How a session works, as the person has chosen it in the editor.
+
+    Attributes:
+        is_reading: Whether the model gets the tools that only read.
+        edits: Whether files of the session's folders are written without a question.
+    """
+
+    name: str
+    description: str
+    is_reading: bool = False
+    edits: bool = False
+
+
+ASK: Final = "ask"
+MODES: Final[dict[str, Mode]] = {
+    ASK: Mode("Ask", "Asks before it writes or runs anything"),
+    "accept-edits": Mode("Accept edits", "Writes files of the folder without asking; asks before it runs", edits=True),
+    "read-only": Mode("Read only", "Gets no tool that writes or runs anything", is_reading=True),
+}
 
 
 class NotAllowedError(Exception):
@@ -85,16 +110,18 @@ class SessionTools:
         client: The editor.
         folders: The session's folder, and the further ones that the editor has named.
         capabilities: What the editor can do.
+        mode: How the session works now.
     """
 
     client: Client
     session_id: str
     folders: Sequence[str]
     capabilities: schema.ClientCapabilities
+    mode: Mode = MODES[ASK]
     _allowed: set[str] = field(default_factory=set)
 
     def functions(self) -> list[ToolFunction]:
-        """The tools that the editor can serve."""
+        """The tools that the editor can serve, and the mode has."""
         files = self.capabilities.fs or schema.FileSystemCapabilities()
         wanted = {
             "read_text_file": files.read_text_file,
@@ -105,7 +132,7 @@ class SessionTools:
         return [
             ToolFunction(Tool(name, says, _schema(properties, required)), getattr(self, f"_{name}"))
             for name, (says, properties, required) in _TOOLS.items()
-            if wanted[name]
+            if wanted[name] and (name == "read_text_file" or not self.mode.is_reading)
         ]
 
     async def run(self, step: _Step, work: Callable[[str], Awaitable[tuple[Any, Sequence[Any]]]]) -> Any:
@@ -132,7 +159,8 @@ class SessionTools:
         )
         said = "The call was cancelled."
         try:
-            if step.asks and (step.always is None or step.always not in self._allowed):
+            allowed = {*self._allowed, _WRITE} if self.mode.edits else self._allowed
+            if step.asks and (step.always is None or step.always not in allowed):
                 await self._ask(call_id, step)
             await self.show(helpers.update_tool_call(call_id, status="in_progress"))
             result, shown = await work(call_id)
@@ -200,7 +228,7 @@ class SessionTools:
             await self.client.write_text_file(self.session_id, path, after)
             return f"{path} was written.", [diff]
 
-        always = "write" if self._is_inside(path) else None
+        always = _WRITE if self._is_inside(path) else None
         verb = "Write" if before is None else "Edit"
         result: str = await self.run(_Step(f"{verb} {self._shown(path)}", "edit", given, path, (diff,), always), work)
         return result
