@@ -247,11 +247,13 @@ def test_a_value_of_an_agent_is_shown_in_the_types_of_json(value: Any, shown: An
     assert plain_value({"in": [value]}) == {"in": [shown]}
 
 
-@pytest.mark.parametrize("package", ["partstream", "partstream_agents"])
+PUBLIC = ["partstream", "partstream_agents", "partstream_devtools.conformance", "partstream_devtools.testing"]
+
+
+@pytest.mark.parametrize("package", PUBLIC)
 def test_the_types_of_all_public_names_can_be_looked_up(package: str):
     module = importlib.import_module(package)
-    # Those of ACP need its package, which is an extra.
-    found = [getattr(module, name) for name in module.__all__ if not name.lower().startswith("acp")]
+    found = [getattr(module, name) for name in module.__all__]
     ours = [one for one in found if inspect.isclass(one) or inspect.isfunction(one)]
     methods = [method for one in ours if inspect.isclass(one) for name, method in vars(one).items() if name[0] != "_"]
     unknown: list[str] = []

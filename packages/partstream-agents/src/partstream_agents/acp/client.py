@@ -54,6 +54,7 @@ from partstream.lm.parts import (
     UnifiedFinishReason,
     Usage,
 )
+from partstream.lm.provider import ModelFields
 from partstream.runtime.answer_files import BoundedFolder, FileLimits
 from partstream.runtime.client_failures import FailureKind
 from partstream.runtime.simple import text_of, user_request
@@ -66,7 +67,6 @@ from partstream_agents.run import spoken_digest
 if TYPE_CHECKING:
     from acp.interfaces import Client
 
-    from partstream.lm.provider import ModelFields
 
 _logger = logging.getLogger("partstream.acp")
 

@@ -23,6 +23,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mappi
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream._version import __version__
@@ -48,12 +49,11 @@ from partstream_devtools.conformance.exercises import (
 from partstream_devtools.conformance.report import Baseline, CheckResult, KitFileError, Report, Verdict, facts_of
 from partstream_devtools.conformance.scenarios import all_rows, check_ids
 from partstream_devtools.conformance.targets import Tested, open_target, target_of
+from partstream_devtools.conformance.transcript import Transcript
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
-    from pathlib import Path
 
-    from partstream_devtools.conformance.transcript import Transcript
 
 # ---- Searching ----
 

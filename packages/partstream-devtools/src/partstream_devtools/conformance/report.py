@@ -23,6 +23,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from enum import IntEnum, StrEnum
 from importlib.resources import files
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote, urlsplit
@@ -35,13 +36,11 @@ from partstream.codec.settings_files import loads_toml
 from partstream.errors import CallerError
 from partstream.lm.contract import RULES, Rule
 from partstream.settings.row import SHORTEST_KEY
+from partstream_devtools.conformance.driver import Capabilities, TargetDescription
 from partstream_devtools.conformance.transcript import Transcript
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from partstream_devtools.conformance.checks import Breach, Requirement
-    from partstream_devtools.conformance.driver import Capabilities, TargetDescription
 
 
 # ---- Results ----

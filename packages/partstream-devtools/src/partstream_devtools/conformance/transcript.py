@@ -17,11 +17,11 @@ from partstream.codec.json_codec import find_non_json, shorten
 from partstream.codec.text import visible
 from partstream.lm import parts as parts_json
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
+from partstream_devtools.conformance.scripts import Action, Script
 
 if TYPE_CHECKING:
     from partstream.lm.messages import ChatMessage, RequestOptions
     from partstream.lm.outputs import Finish
-    from partstream_devtools.conformance.scripts import Action, Script
 
 # ---- Parts as JSON ----
 

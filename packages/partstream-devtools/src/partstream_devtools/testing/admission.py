@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from partstream.codec.checks import dataclass, replace
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads
@@ -36,12 +36,16 @@ from partstream_devtools.recorded_stream import RecordingError, as_stream
 from partstream_devtools.testing import directives
 from partstream_devtools.testing import faults as causes
 from partstream_devtools.testing.replaying import CURRENT, Plan, noting_bugs
-from partstream_devtools.testing.scripted_model import PromptTokens, choose_scenario, dressed, find_choice, play
+from partstream_devtools.testing.scripted_model import (
+    Outputs,
+    PromptTokens,
+    choose_scenario,
+    dressed,
+    find_choice,
+    play,
+)
 from partstream_devtools.testing.vendors import VENDORS
 from partstream_devtools.testing.vendors.vendor import PromptCache, Vendor, check_request, check_signed_state
-
-if TYPE_CHECKING:
-    from partstream_devtools.testing.scripted_model import Outputs
 
 # ---- Recorded exchanges ----
 

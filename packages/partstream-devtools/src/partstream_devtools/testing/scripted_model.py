@@ -42,7 +42,7 @@ DEFAULT_LONG_PIECES: Final = 300
 
 MAX_LONG_PIECES: Final = 1_000_000
 MAX_ROUNDS: Final = 1000
-Outputs: TypeAlias = "Iterator[parts.ResponsePart | Finish]"
+Outputs: TypeAlias = Iterator[parts.ResponsePart | Finish]
 """An answer, made on demand: parts, then one `Finish`. Call ids are unique within the answer only."""
 
 

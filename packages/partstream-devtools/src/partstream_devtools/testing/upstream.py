@@ -8,6 +8,7 @@ selects the answers, :mod:`partstream_devtools.testing.replaying` records exchan
 from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from decimal import Decimal
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from partstream.codec.checks import replace
@@ -22,18 +23,17 @@ from partstream.server.loopback import Host, LoopbackLimits
 from partstream.server.models import CataloguedModel, served_model
 from partstream.server.settings import ServerOverrides, ServingSettings
 from partstream.upstream.endpoint import Secret
+from partstream_devtools.bundles.exchange import RecordedExchange
 from partstream_devtools.testing import admission, replaying
 from partstream_devtools.testing.scripted_model import INPUT_PRICE, MODELS, OUTPUT_PRICE, ScriptedProvider, count_prompt
 from partstream_devtools.testing.vendors.vendor import PromptCache
 
 if TYPE_CHECKING:
-    from pathlib import Path
     from types import TracebackType
 
     from partstream.lm.cancellation import CancellationToken, Event
     from partstream.lm.messages import ChatMessage, RequestOptions
     from partstream.server.requests import Application
-    from partstream_devtools.bundles.exchange import RecordedExchange
     from partstream_devtools.testing.scripted_model import Outputs
 
 
