@@ -1,6 +1,7 @@
 """Programs of the same user ask a running host for its last answers, and follow what goes on; nobody else can."""
 
 import asyncio
+import gc
 import os
 import stat
 from collections.abc import AsyncIterator, Coroutine
@@ -102,6 +103,22 @@ def test_the_socket_is_for_the_user_alone_and_goes_with_the_host(tmp_path: Path)
         assert list(folder.iterdir()) == []
 
     run(test())
+
+
+def test_a_host_that_ends_while_its_socket_opens_leaves_none(tmp_path: Path):
+    """An unclosed socket would be a warning, and warnings are errors here."""
+
+    async def test() -> None:
+        door = CaptureSocket(LastAnswers(), "chat", folder=tmp_path / "doors")
+        opening = asyncio.create_task(door.open())
+        await asyncio.sleep(0)
+        opening.cancel()
+        await asyncio.gather(opening, return_exceptions=True)
+        assert opening.cancelled()
+        assert list((tmp_path / "doors").iterdir()) == []
+
+    run(test())
+    gc.collect()
 
 
 def test_a_socket_that_a_dead_host_has_left_is_removed(tmp_path: Path):

@@ -92,8 +92,14 @@ class CaptureSocket:
             if self._folder.is_symlink():
                 raise NotADirectoryError(0, "the folder of sockets is a link")
             self._folder.chmod(0o700)
-            self._server = await asyncio.start_unix_server(self._welcome, self._path, limit=_LONGEST_QUESTION)
+            self._server = await asyncio.start_unix_server(
+                self._welcome, self._path, limit=_LONGEST_QUESTION, start_serving=False
+            )
             self._path.chmod(0o600)
+            await self._server.start_serving()
+        except asyncio.CancelledError:  # the host ends while it begins
+            await self.aclose()
+            raise
         except OSError as error:
             _logger.info("no program can ask this one for its answers: %s", error.strerror or error)
             await self.aclose()
