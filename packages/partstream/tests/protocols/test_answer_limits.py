@@ -7,6 +7,7 @@ from partstream.lm.messages import RequestOptions
 from partstream.lm.outputs import Finish, InboundRequest, Outcome, Reply, StreamOptions
 from partstream.lm.parts import FinishReason, TextPart, ToolCallPart, UnifiedFinishReason, Usage
 from partstream.protocols import calls
+from partstream.protocols import reader as reading
 from partstream.protocols.protocol import PROTOCOLS, asked_protocols
 from partstream.protocols.reader import StreamReader
 from partstream.runtime.translation import frame_answer, read_answer, write_answer
@@ -50,6 +51,27 @@ def test_an_answer_that_takes_too_much_ends_with_an_error_that_names_the_limit(
     assert isinstance(finish.error, AnswerTooLargeError)
     assert finish.error.limit == most
     assert f"at most {most:,}" in str(finish.error)
+
+
+FORMS = {
+    "an event": lambda reader, data: reader.feed(b"data: " + data + b"\n\n"),
+    "a line": lambda reader, data: reader.feed(data + b"\n"),
+    "a document": StreamReader.feed_document,
+}
+
+
+@one_test_for("wire", WIRES)
+@one_test_for("form", FORMS)
+def test_one_event_of_too_many_values_is_read_no_further(monkeypatch: pytest.MonkeyPatch, wire: str, form: str) -> None:
+    """`[],` without end takes thirty times its bytes in memory, and a second of the event loop for each 50 MB."""
+    if (wire == "ollama") is (form == "an event"):
+        return
+    many = b'{"new":[' + b"[]," * 1_000 + b"[]]}"
+    with monkeypatch.context() as patched:
+        patched.setattr(reading, "MOST_ANSWER_VALUES", 2_000)
+        [finish] = [one for one in FORMS[form](StreamReader(wire), many) if isinstance(one, Finish)]
+    assert isinstance(finish.error, AnswerTooLargeError)
+    assert "at most 2,000" in str(finish.error)
 
 
 def test_pieces_of_one_letter_count_as_much_as_they_take_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:

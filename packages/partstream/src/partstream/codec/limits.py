@@ -76,6 +76,8 @@ ARGUMENT_PIECE: Final = 16
 """What each piece of arguments counts at least: one letter takes as much memory as ten."""
 MOST_CALLS: Final = 4_096
 """The most calls of one answer."""
+MOST_ANSWER_VALUES: Final = 2_000_000
+"""The most values of one event or document of an upstream: log probabilities of the longest answers are a million."""
 
 
 class Measure(NamedTuple):
@@ -89,12 +91,12 @@ _STEPS: Final = bytes.maketrans(b"[{]},", bytes((1, 1, 255, 255, 0)))
 _OTHERS: Final = bytes(set(range(256)) - set(b"[]{},"))
 
 
-def measure(text: bytes) -> Measure:
-    """What a JSON text holds, or its beginning that has more than a text may have; in linear time, in pieces, without
-    making a value. A text that is no JSON has some numbers too."""
+def measure(text: bytes, most: int = MOST_VALUES) -> Measure:
+    """What a JSON text holds, or its beginning that has more values or levels than a text may have; in linear time, in
+    pieces, without making a value. A text that is no JSON has some numbers too."""
     values = level = levels = place = 0
     in_string = False
-    while place < len(text) and values <= MOST_VALUES and levels <= MOST_LEVELS:
+    while place < len(text) and values <= most and levels <= MOST_LEVELS:
         piece = text[place : place + PIECE]
         hides = len(piece) - len(piece.rstrip(b"\\")) & 1 and len(piece) == PIECE  # the first byte of the next piece
         piece = piece[: len(piece) - hides]

@@ -34,6 +34,7 @@ from partstream.codec.json_codec import (
     may_nest_deeply,
     nests_too_deeply,
 )
+from partstream.codec.limits import MOST_ANSWER_VALUES, measure
 from partstream.codec.sse import SHORT_EVENT, ServerSentEvent
 from partstream.conversation.thinking import open_response
 from partstream.errors import (
@@ -199,7 +200,7 @@ class StreamReader:
             outputs += self._read(self._decoder.feed(data[start : start + _AT_ONCE]))
         return self._explained(outputs)
 
-    def feed_document(self, data: bytes) -> list[StreamOutput]:
+    def feed_document(self, data: bytes) -> list[StreamOutput]:  # noqa: C901 - in order
         """Reads the whole document that a server sent in place of a stream, and returns its outputs.
 
         Raises:
@@ -216,7 +217,9 @@ class StreamReader:
             raise AdapterUsageError("this protocol has no document in place of a stream")
         self.started = True
         try:
-            document = None if nests_too_deeply(data) else loads(data)
+            document = None if _is_too_much(data) else loads(data)
+        except AnswerTooLargeError as error:
+            return self._unreadable(error)
         except JSONDecodeError:
             document = _lenient(data)
             if document is None and _EVENT.search(data):  # a stream under the name of a document
@@ -367,7 +370,7 @@ class StreamReader:
         if self._head is not None and len(self._begun) < MOST_BEGUN and not self._stream.finished:
             self._begun.append((name, data[:LOOKED_AT]))
         try:
-            event = None if len(data) > SHORT_EVENT and nests_too_deeply(data) else self._decode(data)
+            event = None if len(data) > SHORT_EVENT and _is_too_much(data) else self._decode(data)
         except DECODE_ERRORS:
             if self._is_no_event(data, outputs):
                 return not self._closed
@@ -457,11 +460,23 @@ def _unwrapped(value: Any) -> Any:
     return value[0] if type(value) is list and len(value) == 1 else value
 
 
+def _is_too_much(data: bytes) -> bool:
+    """Whether a text nests too deeply.
+
+    Raises:
+        AnswerTooLargeError: It has so many values that they would take ten times its bytes.
+    """
+    if len(data) > MOST_ANSWER_VALUES and measure(data, MOST_ANSWER_VALUES).values > MOST_ANSWER_VALUES:
+        raise AnswerTooLargeError("values in one event", MOST_ANSWER_VALUES)
+    return nests_too_deeply(data)
+
+
 def _lenient(data: bytes) -> Any:
-    """The value of a JSON text, also with lone surrogates, broken UTF-8 or huge numbers; None for what is no JSON."""
+    """The value of a JSON text, also with lone surrogates, broken UTF-8 or huge numbers; None for what is too much or
+    no JSON."""
     try:
-        return None if nests_too_deeply(data) else loads_event(data)
-    except JSONDecodeError:
+        return None if _is_too_much(data) else loads_event(data)
+    except (JSONDecodeError, AnswerTooLargeError):
         return None
 
 
