@@ -168,6 +168,7 @@ class HttpServer:
             if not running.done():
                 await self._server.abandon()
         finally:
+            gc.unfreeze()
             self._server.should_exit = True
             await running
             if self._server.force_exit:
