@@ -137,7 +137,7 @@ test-fuzz: setup
 	cd tests && $(CURDIR)/$(BIN)/python -m fuzzing --seconds $(SECONDS) $(if $(TARGET),--target $(TARGET))
 
 # This version and 0.14.0 read recordings and damaged streams, in a minute. Ends with an error if a difference is in no
-# row of tests/versions/improvements.py. The counts go into docs/differences.md.
+# row of tests/versions/improvements.py. The counts go into docs/maintainers/differences.md.
 STREAMS ?= 20000
 test-versions: setup
 	cd tests && $(CURDIR)/$(BIN)/python -m versions --streams $(STREAMS) --write
@@ -150,7 +150,7 @@ test-contract: setup
 		packages/partstream-devtools/tests/conformance/test_own_providers.py packages/partstream-agents/tests
 
 # Each Python has an environment of its own for the newest packages and for the oldest that pyproject.toml allows. The
-# results go into tools/pythons/results.json, and from there into docs/releasing.md.
+# results go into tools/pythons/results.json, and from there into docs/maintainers/releasing.md.
 test-pythons: export PYTHONDONTWRITEBYTECODE :=
 test-pythons: pythons
 	$(BIN)/python -m tools.pythons --workers $(WORKERS) $(CHOSEN) $(if $(TESTS),--tests "$(TESTS)")
@@ -284,7 +284,7 @@ pictures: setup ## Take the pictures of VS Code in the README and the docs anew,
 # - pages: the inspector's page in Chromium, in a minute; vscode: the packed extension in a real VS Code
 # - tokens: how far token estimates are from the truth; session: the totals of a session of 200 turns
 # - caching: what prompt caching saves in an agent's session
-BENCH_streams := benchmarks $(if $(DOCS),--docs docs/performance.md)
+BENCH_streams := benchmarks $(if $(DOCS),--docs docs/maintainers/performance.md)
 BENCH_serve := benchmarks.serving $(CHOSEN) $(if $(ROUNDS),--rounds $(ROUNDS))
 BENCH_record := benchmarks.recording
 BENCH_pages := benchmarks.pages

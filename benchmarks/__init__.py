@@ -1,1 +1,1 @@
-"""Measures Partstream beside others on the same bytes: `make bench`; docs/performance.md explains it."""
+"""Measures Partstream beside others on the same bytes: `make bench`; docs/maintainers/performance.md explains it."""

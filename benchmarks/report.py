@@ -1,4 +1,4 @@
-"""Shows the results: tables in the terminal, JSON in a file, Markdown in docs/performance.md; measures nothing."""
+"""Shows results: tables in the terminal, JSON in a file, Markdown in docs/maintainers/performance.md."""
 
 from __future__ import annotations
 from dataclasses import asdict, dataclass

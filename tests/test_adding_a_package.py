@@ -15,7 +15,7 @@ from partstream import plugins
 from partstream_devtools.testing.upstream import ReplayUpstream
 
 PROJECT = Path(__file__).resolve().parents[1]
-PAGE = (PROJECT / "docs" / "adding-a-package.md").read_text(encoding="utf-8")
+PAGE = (PROJECT / "docs" / "maintainers" / "adding-a-package.md").read_text(encoding="utf-8")
 FILES = dict(re.findall(r"<!-- file: (\S+) -->\n```\w+\n(.*?)```", PAGE, re.DOTALL))
 SECONDS = 60
 

@@ -14,7 +14,7 @@ import pytest
 from hosts.vscode.sidecar import Sidecar
 
 PROJECT = Path(__file__).resolve().parents[1]
-PAGE = PROJECT / "docs" / "adding-a-protocol.md"
+PAGE = PROJECT / "docs" / "maintainers" / "adding-a-protocol.md"
 FILES = re.compile(r"<!-- file: (\S+) -->\n```\w+\n(.*?)```", re.DOTALL)
 FRAMES = re.compile(r"```text\n(data: .*?)```", re.DOTALL)
 SECONDS = 60

@@ -131,7 +131,7 @@ def test_the_package_holds_the_libraries_that_the_sidecar_imports_and_no_others(
 
 
 def test_the_package_is_no_larger_than_it_has_to_be() -> None:
-    """Agents of ACP as models, bounds of answers and adapters of agents took 50 kB; docs/releasing.md has the sizes."""
+    """ACP agents, bounds of answers and adapters of agents took 50 kB: docs/maintainers/releasing.md has the sizes."""
     assert _built().stat().st_size < 2_290_000
 
 

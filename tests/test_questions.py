@@ -24,7 +24,7 @@ ASKED = {
     "How do I see what went wrong?": "docs/inspector.md#whose-fault",
     "Can my team share it?": "docs/hub.md",
     "Can I use the same model outside VS Code?": "docs/everywhere.md",
-    "What is lost between my server and me?": "docs/translation.md#what-each-protocol-has-no-place-for",
+    "What is lost between my server and me?": "docs/maintainers/translation.md#what-each-protocol-has-no-place-for",
     "How do I remove it?": "docs/install.md#removing-it",
 }
 

@@ -382,7 +382,7 @@ def test_an_exception_is_over_when_its_package_has_another_licence():
 
 
 def test_the_page_on_releases_names_every_licence_that_is_allowed_and_every_exception():
-    page = (ROOT / "docs" / "releasing.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "maintainers" / "releasing.md").read_text(encoding="utf-8")
     for name, exception in EXCEPTIONS.items():
         assert f"| `{name}` | {exception.licence} |" in page
     assert ", ".join(sorted(ALLOWED)) in " ".join(page.split())

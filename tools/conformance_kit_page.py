@@ -18,12 +18,12 @@ _HEAD: Final = """\
 
 <!-- Made by tools/conformance_kit_page.py from partstream_devtools/conformance. Change it there. -->
 
-The kit tests whether a provider or a model server keeps [the contract](contract.md), and shows the failing transcript
-where it does not. It shows defects, not their absence. [docs/conformance.md](conformance.md) has what it found.
+The kit tests whether a provider or a model server keeps [the contract](../contract.md), and shows the failing
+transcript where it does not. It shows defects, not their absence. [Conformance](conformance.md) has what it found.
 
 ## In one minute
 
-The kit is in the package `partstream-devtools` ([installing](install.md#the-packages)). In a clone of this repository:
+The kit is in the package `partstream-devtools` ([installing](../install.md#the-packages)). In a clone:
 
 ```sh
 pip install ./packages/partstream ./packages/partstream-devtools
@@ -140,7 +140,7 @@ place, one that ends at every place, and the shapes below, which real servers se
 `--recordings FOLDER` judges it by recorded streams too: `NAME.expected.json` beside the body as it came (`NAME.sse`,
 `NAME.ndjson`), or beside its events as lines of JSON (`NAME.jsonl`), in the folder or in one below it that has the name
 of the protocol. The outcome has `text`, `thinking`, `tool_calls` (`name`, `input`), `input_tokens`, `output_tokens` and
-`error` (null for an answer without one); what is missing is not judged. [docs/conformance.md](conformance.md) has what
+`error` (null for an answer without one); what is missing is not judged. [Conformance](conformance.md) has what
 parsers of others make of recorded streams.
 
 In a test: `run(ParserTarget(parse, "chat-completions"))`, with `ParserTarget` from `partstream_devtools.conformance`.

@@ -14,8 +14,8 @@ _HEAD: Final = """\
 
 A provider makes these promises about the parts of one response. The sections are those of "Language Model Provider
 Stream Semantics", version 1.0 draft of 30 January 2026. `partstream check FILE` judges a recording by these rules;
-`partstream.lm.contract.ContractChecker` judges a running stream. [The conformance kit](conformance-kit.md) provokes
-what they speak of, and judges a provider or a server: `partstream conformance my_provider.py`.
+`partstream.lm.contract.ContractChecker` judges a running stream. [The conformance kit](maintainers/conformance-kit.md)
+provokes what they speak of, and judges a provider or a server: `partstream conformance my_provider.py`.
 
 In strict mode, a part that breaks a MUST raises `ContractViolationError`, which names the rule. In lenient mode, the
 part is dropped and the violation is reported. A broken SHOULD is reported in both modes, and the part passes.

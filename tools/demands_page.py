@@ -100,7 +100,7 @@ def _section(document: Document) -> str:
 
 def _row(demand: Demand) -> str:
     verdict = "decided otherwise" if demand.decisions else "built"
-    pages = [f"[{_label(page)}]({page.removeprefix('docs/')})" for page in demand.decisions]
+    pages = [f"[{_label(page)}](../{page.removeprefix('docs/')})" for page in demand.decisions]
     shown = "<br>".join([*pages, *(f"`{test}`" for test in demand.tests)])
     return f"| {demand.section} | {demand.text} | {verdict} | {shown} |"
 

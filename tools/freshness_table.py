@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["freshness_page"]
 
-_PAGE: Final = Path(__file__).resolve().parent.parent / "docs" / "freshness.md"
+_PAGE: Final = Path(__file__).resolve().parent.parent / "docs" / "maintainers" / "freshness.md"
 
 
 def freshness_page() -> str:

@@ -28,7 +28,7 @@ sentences in tools/http_page.py. -->
 
 Every path of `partstream serve`. [Serving](../serving.md) says how it is started,
 [From VS Code to everywhere](../everywhere.md) what clients get. Bodies are those that each wire has at its own vendor's
-server; what has no place in a wire is [its loss](../translation.md#what-each-protocol-has-no-place-for).
+server; what has no place in a wire is [its loss](../maintainers/translation.md#what-each-protocol-has-no-place-for).
 
 A path is right with `/v1` before it and without, and with a slash at its end. `{model}` is the id of a model, `{id}`
 that of a response. What is read with GET has HEAD too: the same head, and no body. HTTP/1.0 is answered without chunks:

@@ -1,5 +1,4 @@
-"""Makes docs/hub-performance.md and docs/hub-proof.md of the figures of `make bench WHAT=hub` and
-`make bench WHAT=proof`."""
+"""Makes two pages of docs/maintainers of the figures that `make bench WHAT=hub` and `make bench WHAT=proof` kept."""
 
 from __future__ import annotations
 import json

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["releasing_page"]
 
 _ROOT: Final = Path(__file__).resolve().parent.parent
-_PAGE: Final = _ROOT / "docs" / "releasing.md"
+_PAGE: Final = _ROOT / "docs" / "maintainers" / "releasing.md"
 _RESULTS: Final = _ROOT / "tools" / "pythons" / "results.json"
 
 

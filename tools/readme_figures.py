@@ -61,8 +61,10 @@ def _table() -> Iterator[str]:
     yield "| what | figure | page |"
     yield "|---|---:|---|"
     for what, page, link, row in _FIGURES:
-        text = (_ROOT / f"docs/{page}.md").read_text(encoding="utf-8")
+        text = (_ROOT / f"docs/maintainers/{page}.md").read_text(encoding="utf-8")
         measured = re.search(rf"^\| {re.escape(row)} \| (.+?) \|", text, re.MULTILINE)
         if measured is None:
-            raise ValueError(f"docs/{page}.md: got no row {row!r} among its targets, expected one for the README")
-        yield f"| {what} | {measured[1]} | [{link}](docs/{page}.md#targets) |"
+            raise ValueError(
+                f"docs/maintainers/{page}.md: got no row {row!r} among its targets, expected one for the README"
+            )
+        yield f"| {what} | {measured[1]} | [{link}](docs/maintainers/{page}.md#targets) |"

@@ -1,4 +1,4 @@
-"""Makes docs/recording-performance.md of the figures that `make bench WHAT=record` kept."""
+"""Makes docs/maintainers/recording-performance.md of the figures that `make bench WHAT=record` kept."""
 
 from __future__ import annotations
 import json

@@ -1,4 +1,4 @@
-"""Makes docs/serving-performance.md of the figures that `make bench WHAT=serve` kept."""
+"""Makes docs/maintainers/serving-performance.md of the figures that `make bench WHAT=serve` kept."""
 
 from __future__ import annotations
 import json

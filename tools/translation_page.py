@@ -42,7 +42,7 @@ function in a tool of the type `function`.
 |---|---|
 | carried | The other side says it, in its own word. |
 | refused | The client gets an error that names it. |
-| named | It is left out, and named in the log and in [a header of the reply](serving.md#what-reaches-no-model). |
+| named | It is left out, and named in the log and in [a header of the reply](../serving.md#what-reaches-no-model). |
 | text | It arrives as words in a text of the conversation. |
 | lost | It is left out without a word. |
 
@@ -50,7 +50,7 @@ Where a tool, a part or an event does not arrive, neither do its fields, and the
 itself, such as places in a stream and fields that repeat the request, is not counted.
 
 Where both sides speak the same wire, `partstream serve` forwards the bytes and translates nothing
-([how](everywhere.md#the-same-wire)); the fields of these tables with one wire twice are about the requests that it
+([how](../everywhere.md#the-same-wire)); the fields of these tables with one wire twice are about the requests that it
 translates all the same.
 
 A call of a tool is one part, so its arguments arrive in one piece, whatever pieces the upstream sent.

@@ -1,1 +1,1 @@
-"""The hub beside LiteLLM's proxy with its database: `make bench WHAT=hub`, which makes docs/hub-performance.md."""
+"""The hub beside LiteLLM's proxy with database: `make bench WHAT=hub` makes docs/maintainers/hub-performance.md."""

@@ -22,7 +22,7 @@ _INTRODUCTION: Final = """\
 <!-- Made by tools/generate.py of benchmarks/hub/results.json, which `make bench WHAT=hub` writes. -->
 # Performance of the hub
 
-`make bench WHAT=hub` measures the [hub](hub.md) beside LiteLLM's proxy with its database, which most teams use. It
+`make bench WHAT=hub` measures the [hub](../hub.md) beside LiteLLM's proxy with its database, which most teams use. It
 needs Linux, takes about a quarter of an hour, and makes this page. Its exit code is 0 whatever the figures are.
 What a hub adds to `partstream serve` is on the [page of serving](serving-performance.md).
 

@@ -38,7 +38,7 @@ at the same time on the same processors.
 
 
 def page(results: Mapping[str, Any]) -> str:
-    """The page docs/recording-performance.md."""
+    """The page docs/maintainers/recording-performance.md."""
     machine = "\n".join(f"- {name}: {value}" for name, value in results["machine"].items())
     return _INTRODUCTION + "\n".join(_lines(results)) + f"\n## Measured on\n\n{machine}\n"
 

@@ -17,7 +17,9 @@ EVERY = [(direction, wire) for direction in DIRECTIONS for wire in WIRES]
 @pytest.mark.parametrize(("direction", "wire"), EVERY)
 def test_no_field_goes_without_a_word(direction, wire):
     silent = kept_table().silent(direction, wire)
-    assert not any(silent), f"carry, refuse or name them: docs/translation.md has them as lost ({silent} by wires)"
+    assert not any(silent), (
+        f"carry, refuse or name them: docs/maintainers/translation.md loses them ({silent} by wires)"
+    )
 
 
 @pytest.mark.parametrize(("direction", "wire"), EVERY)

@@ -15,7 +15,7 @@ from offences import assert_none
 PARSER = doctest.DocTestParser()
 WITHOUT = {
     "CodePlace": "a violation has it",
-    "Framing": "for protocols: docs/adding-a-protocol.md has a whole one",
+    "Framing": "for protocols: docs/maintainers/adding-a-protocol.md has a whole one",
     "LoopFinished": "an event of stream_tool_loop",
     "PartReceived": "an event of stream_tool_loop",
     "RoundStarted": "an event of stream_tool_loop",

@@ -10,7 +10,7 @@ An answer in one document says what its stream says, but for `UNSUPPORTED.docume
 sides: what a wire has no place for, it may replace by a word of its own.
 
 The forms below join what any wire may cut anew: the pieces of a text, and messages of one speaker that follow each
-other. Everything else that differs has a row, here where several wires share it, and stands in docs/translation.md.
+other. Everything else that differs has a row, here where wires share it, and in docs/maintainers/translation.md.
 
 What a request loses while it is prepared is the same for all wires
 (:mod:`partstream.conversation.preparation`, :mod:`partstream.conversation.turns`).

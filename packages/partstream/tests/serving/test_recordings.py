@@ -1,5 +1,5 @@
 """Every recorded answer that a provider gives is served over each wire and read again as it was, but for the losses
-that the wire names (docs/translation.md)."""
+that the wire names (docs/maintainers/translation.md)."""
 
 from __future__ import annotations
 import asyncio

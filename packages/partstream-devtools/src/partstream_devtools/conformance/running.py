@@ -261,7 +261,7 @@ def _unfit(row: rules.Scenario | rules.Probe, tested: Tested) -> tuple[Verdict, 
         return Verdict.NOT_APPLICABLE, f"not declared: {', '.join(missing)}"
     if tested.way is driver.Provocation.PARSER or tested.way in row.ways or row.slug in tested.capabilities.prompts:
         return None
-    # What the prompt cannot bring about, another kind of target can: docs/conformance-kit.md, "What can be tested".
+    # Another kind of target provokes what the prompt cannot: docs/maintainers/conformance-kit.md, "What can be tested".
     ways = " or ".join(said for way, said in _TARGETS.items() if way in row.ways)
     return Verdict.NOT_JUDGED, f"no prompt brings this about; name {ways}"
 

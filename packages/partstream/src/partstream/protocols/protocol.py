@@ -8,7 +8,7 @@
     write_response   parts and a Finish   ──► events, or one document          as a server
 
 A function imports the module of each one and returns the typed object in it, see :func:`loaded`: a program that only
-reads responses loads no writer. docs/adding-a-protocol.md adds a protocol, step by step.
+reads responses loads no writer. docs/maintainers/adding-a-protocol.md adds a protocol, step by step.
 
 :data:`PROTOCOLS` has all protocols by name. Its table is the only place outside their folders that names them; an
 installed package adds its own with an entry point of the group `partstream.protocols`, whose name is the protocol's and

@@ -1,9 +1,9 @@
 """Translates requests and answers from one wire into another, sans-IO.
 
 Any two protocols with the readers and writers that it takes translate into each other, through the values in the
-middle: :class:`partstream.lm.outputs.InboundRequest` and the outputs of a response. docs/translation.md says what
-becomes of each field on the way. A function raises :class:`MissingCornerError` if the protocol cannot be asked or
-served.
+middle: :class:`partstream.lm.outputs.InboundRequest` and the outputs of a response. docs/maintainers/translation.md
+says what becomes of each field on the way. A function raises :class:`MissingCornerError` if the protocol cannot be
+asked or served.
 
 :func:`to_model_messages` gives a conversation alone, in the words of the AI SDK.
 """
