@@ -39,8 +39,8 @@ _INTRODUCTION: Final = """\
 # Performance of serving
 
 `make bench WHAT=serve` measures `partstream serve` and a [hub](../hub.md) beside a floor and gateways of others. It
-needs Linux and Node 20, takes about a quarter of an hour, and makes this page. Its exit code is 0 whatever the figures are.
-`make bench WHAT=serve ONLY="floor partstream" ROUNDS=3` is a quick look, which leaves the page as it is.
+needs Linux and Node 20, takes about a quarter of an hour, and makes this page. Its exit code is 0 whatever the figures
+are. `make bench WHAT=serve ONLY="floor partstream" ROUNDS=3` is a quick look, which leaves the page as it is.
 
 | contestant | what it is |
 |---|---|
