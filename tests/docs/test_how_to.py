@@ -10,7 +10,7 @@ from offences import assert_none
 
 from . import commands
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs/how-to.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).resolve().parents[2] / "docs/questions.md").read_text(encoding="utf-8")
 TASKS = dict(re.findall(r"^\| (?!I want to|---)(.+?) \| (.+) \|$", PAGE, re.MULTILINE))
 FEWEST = 20
 PLACEHOLDERS = {"URL": "http://127.0.0.1/v1", "FILE": "answer.sse", "OUT": "issue.md", "CLIENT": "codex"}
