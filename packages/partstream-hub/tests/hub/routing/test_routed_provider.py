@@ -438,7 +438,7 @@ def test_the_list_shows_a_routed_model_once_with_what_all_its_upstreams_can_do()
         async with hub() as built:
             (listed,) = await built.routed.provide_language_model_chat_information(True, None)
             assert (listed.id, listed.name, listed.max_input_tokens) == ("big", "Big", 1000)
-            models = await built.application._state.catalogue.models()
+            models = await built.application.catalogue.models()
             behind = {name for name, model in models.items() if is_behind_a_route(model, {"big": ROUTE})}
             assert (set(models), behind) == ({"big", "big-1", "big-2"}, {"big-1", "big-2"})
 

@@ -8,11 +8,9 @@
 
 :class:`ServingApp` is one object for any number of requests. What belongs to one request lives in a
 :class:`~partstream.server.handler.RequestHandler`, and what belongs to a WebSocket in a :class:`SocketExchange`. No
-word of a prompt and no key is logged.
-
-Nothing is opened before the first request but the lifetimes that the owner has added. Servers end the lifespan after
-the last request (docs/wires/serving.md#shutdown-and-drain); a server that drains refuses new responses, and ends those
-that run too long with the terminal event of their wire.
+word of a prompt and no key is logged. Nothing is opened before the first request but the lifetimes that the owner has
+added. Servers end the lifespan after the last request (docs/wires/serving.md#shutdown-and-drain); a server that drains
+refuses new responses, and ends those that run too long with the terminal event of their wire.
 
 A WebSocket carries requests one after another, and each is a turn, answered by the same handler as over HTTP. A task of
 its own reads the socket, also while a response runs: that shows when the client leaves.
@@ -29,7 +27,6 @@ from typing import Any, Final, TypeAlias
 from partstream.codec.checks import refuse, replace
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads
 from partstream.errors import PartstreamError
-from partstream.lm.cancellation import Event
 from partstream.lm.provider import LanguageModelChatProvider
 from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.protocols.protocol import Protocol, loadable_protocols
@@ -37,12 +34,10 @@ from partstream.protocols.serve import ResolvedReferences, SocketConversation
 from partstream.server import requests
 from partstream.server.clients import Caller
 from partstream.server.handler import RequestHandler, ServerState
-from partstream.server.models import CataloguedModel
 from partstream.server.pages.front import FRONT, front_page
 from partstream.server.replies import Head, json_headers
 from partstream.server.settings import (
     MOST_BYTES,
-    AnswerObservation,
     Lifetime,
     OwnerHandler,
     OwnerRoute,
@@ -78,7 +73,7 @@ def app(providers: Providers, settings: ServingSettings | None = None) -> Servin
     return ServingApp(providers, settings or ServingSettings())
 
 
-class ServingApp:
+class ServingApp(ServerState):
     """One raw ASGI application; see :func:`app`.
 
     Args:
@@ -99,50 +94,16 @@ class ServingApp:
         rules: ServerOverrides = ServerOverrides(),  # noqa: B008 - immutable
     ) -> None:
         spoken = loadable_protocols()[0].values() if protocols is None else protocols
-        self._state = ServerState(named_providers(providers), settings, spoken, (HEALTH, READINESS), rules)
-        self.add_route("GET", FRONT, front_page(self._state), is_open=True)
-
-    @property
-    def settings(self) -> ServingSettings:
-        """The settings."""
-        return self._state.settings
-
-    @property
-    def base_paths(self) -> dict[str, str]:
-        """The path of a client's base URL for each protocol that is spoken."""
-        return self._state.base_paths
+        super().__init__(named_providers(providers), settings, spoken, (HEALTH, READINESS), rules)
+        self.add_route("GET", FRONT, front_page(self), is_open=True)
 
     async def models(self) -> tuple[str, ...]:
         """The ids of the models that requests may name; those of a provider that fails are missing."""
-        return tuple(await self._state.catalogue.models())
+        return tuple(await self.catalogue.models())
 
     async def models_of(self, caller: Caller) -> tuple[str, ...]:
         """The ids of the models that a caller may use."""
-        return tuple(await self._state.models_of(caller))
-
-    async def find_model(self, model_id: str, caller: Caller) -> CataloguedModel:
-        """The model of an id that a caller may use.
-
-        Raises:
-            UnknownModelError: There is none.
-            LanguageModelError: A provider that may offer it could not list its models.
-        """
-        return await self._state.find_model(model_id, caller)
-
-    @property
-    def open_answers(self) -> int:
-        """How many answers run."""
-        return self._state.open_answers
-
-    @property
-    def is_draining(self) -> bool:
-        """Whether new answers are refused."""
-        return self._state.is_draining
-
-    @property
-    def on_did_finish_answer(self) -> Event[AnswerObservation]:
-        """Fires once for each request that asked for an answer, when its reply is over."""
-        return self._state.on_did_finish_answer
+        return tuple(await self.models_for(caller))
 
     def add_page(self, path: str, page: Callable[[str], tuple[str, bytes]], *, is_open: bool = False) -> None:
         """Puts a page at a path, such as `/metrics`; it is read with `GET`, and with the key unless it is open.
@@ -175,31 +136,23 @@ class ServingApp:
             title: The words of the link to it on the page at the address of the server; "" for no link.
         """
         route = OwnerRoute(handler, is_open, most_bytes, title)
-        self._state.owner_routes.setdefault(path, {})[method] = route
+        self.owner_routes.setdefault(path, {})[method] = route
 
     def add_lifetime(self, lifetime: Lifetime) -> None:
         """Starts something before the first request, and stops it after the last response, by ASGI's lifespan."""
-        self._state.lifetimes.add(lifetime)
+        self.lifetimes.add(lifetime)
 
     def trace_answers(self, start: StartTrace) -> None:
         """Traces every request for a response from now on."""
-        self._state.start_trace = start
+        self.start_trace = start
 
     def capture_answers(self, taps: TapSource) -> None:
         """Captures every response from now on."""
-        self._state.taps = taps
+        self.taps = taps
 
     def begin_drain(self) -> None:
         """Refuses new answers from now on, with 503 and `connection: close`; `/readyz` answers 503."""
-        self._state.is_draining = True
-
-    async def drain(self, seconds: float | None = None) -> None:
-        """Refuses new answers, waits for those that run, then ends each of the rest with its wire's terminal event.
-
-        Args:
-            seconds: How long to wait; None for `drain_seconds` of the settings.
-        """
-        await self._state.drain(self.settings.drain_seconds if seconds is None else seconds)
+        self.is_draining = True
 
     async def __call__(self, scope: requests.Scope, receive: requests.Receive, send: requests.Send) -> None:
         """Serves one connection of ASGI: a request, a WebSocket, or the life of the application.
@@ -213,43 +166,42 @@ class ServingApp:
             return
         if kind not in {"http", "websocket"}:
             raise ValueError(f"scope['type']: got {kind!r}, expected 'http', 'websocket' or 'lifespan'")
-        state, request = self._state, requests.request_of(scope, f"req_{token_hex(12)}")
+        request = requests.request_of(scope, f"req_{token_hex(12)}")
         if request.method == "HEAD":
             request, send = replace(request, method="GET"), requests.without_body(send)
         if kind == "http" and request.path in (HEALTH, READINESS):
             await self._report_health(request, send)
             return
-        if kind == "websocket" or state.rules.corrects_paths:
-            path = state.routes.meant_path(request.path)
+        if kind == "websocket" or self.rules.corrects_paths:
+            path = self.routes.meant_path(request.path)
             request = request if path == request.path else replace(request, path=path)
-        state.requests += 1
+        self.requests += 1
         try:
             if kind == "http":
-                await RequestHandler(state, request, receive, send).serve()
+                await RequestHandler(self, request, receive, send).serve()
             else:
-                await SocketExchange(state, request, scope, receive, send).serve()
+                await SocketExchange(self, request, scope, receive, send).serve()
         finally:
-            state.requests -= 1
+            self.requests -= 1
 
     async def _live(self, receive: requests.Receive, send: requests.Send) -> None:
-        lifetimes = self._state.lifetimes
         while (await receive())["type"] == "lifespan.startup":
             try:
-                await lifetimes.start()
+                await self.lifetimes.start()
             except Exception as error:
                 await send({"type": "lifespan.startup.failed", "message": str(error)})
                 raise
             await send({"type": "lifespan.startup.complete"})
         self.begin_drain()
-        self._state.stop_answers()
-        await lifetimes.stop()
+        self.stop_answers()
+        await self.lifetimes.stop()
         await send({"type": "lifespan.shutdown.complete"})
 
     async def _report_health(self, request: requests.RequestHead, send: requests.Send) -> None:
         """`/healthz`: the process lives. `/readyz`: it takes new answers. Neither needs a key."""
-        is_well = request.path == HEALTH or self._state.is_ready
+        is_well = request.path == HEALTH or self.is_ready
         body = dumps({"status": "ok" if is_well else "draining" if self.is_draining else "starting"})
-        headers = requests.encoded_headers((*json_headers(body), *self._state.reply_headers(request.request_id)))
+        headers = requests.encoded_headers((*json_headers(body), *self.reply_headers(request.request_id)))
         await send({"type": "http.response.start", "status": 200 if is_well else 503, "headers": headers})
         await send({"type": "http.response.body", "body": body})
 
@@ -310,18 +262,21 @@ class SocketExchange:
 
     async def _serve(self) -> None:
         await self._receive()
+        request = self._request
         try:
-            endpoint, caller = self._admitted()
+            endpoint = self._state.routes.socket_at(request.path)
+            self._state.check_room()
+            caller = self._state.authenticated(request.headers)
         except PartstreamError as error:
             await self._refuse(error)
             return
         socket = endpoint.reads.socket
         assert socket is not None  # noqa: S101 - the route has one
-        wire = endpoint.request(self._request.path, {}, self._request.headers, self._request.query, "GET")
+        wire = endpoint.request(request.path, {}, request.headers, request.query, "GET")
         conversation = socket(wire)
         self._waiting = requests.HeldBytes(self._state.waiting, caller.name)
         self._remembered = requests.HeldBytes(self._state.waiting, caller.name)
-        headers = self._state.reply_headers(self._request.request_id)
+        headers = self._state.reply_headers(request.request_id)
         await self._send({"type": "websocket.accept", "headers": requests.encoded_headers(headers)})
         reading = asyncio.get_running_loop().create_task(self._read(conversation, endpoint))
         try:
@@ -332,37 +287,19 @@ class SocketExchange:
             self._waiting.hold(0)
             self._remembered.hold(0)
 
-    def _admitted(self) -> tuple[requests.Endpoint, Caller]:
-        """The endpoint of the socket and the caller.
-
-        Raises:
-            PartstreamError: It is refused.
-        """
-        request = self._request
-        endpoint = self._state.routes.socket_at(request.path)
-        self._state.check_room()
-        caller = self._state.authenticated(request.headers)
-        return endpoint, caller
-
     async def _refuse(self, error: PartstreamError) -> None:
         if not self._can_refuse:
             await self._send({"type": "websocket.close", "code": _POLICY, "reason": ""})
             return
         failure = ServedFailure(FailureKind.NOT_FOUND, str(error)) if isinstance(error, requests.NoRouteError) else None
         endpoint = self._state.routes.nearest(self._request.path)
-        said = endpoint.writes.failed(
-            replace(failure or requests.failure_of(error), request_id=self._request.request_id)
-        )
+        headers = error.headers if isinstance(error, requests.RequestFailedError) else ()
+        request_id = self._request.request_id
+        said = endpoint.writes.failed(replace(failure or requests.failure_of(error), request_id=request_id))
         body = dumps(said.body)
-        headers = requests.encoded_headers(
-            (
-                *json_headers(body),
-                *said.headers,
-                *(error.headers if isinstance(error, requests.RequestFailedError) else ()),
-                *self._state.reply_headers(self._request.request_id),
-            )
-        )
-        await self._send({"type": "websocket.http.response.start", "status": said.status, "headers": headers})
+        headers = (*json_headers(body), *said.headers, *headers, *self._state.reply_headers(request_id))
+        encoded = requests.encoded_headers(headers)
+        await self._send({"type": "websocket.http.response.start", "status": said.status, "headers": encoded})
         await self._send({"type": "websocket.http.response.body", "body": body})
 
     async def _read(self, conversation: SocketConversation, endpoint: requests.Endpoint) -> None:

@@ -4,9 +4,9 @@
 of a request. What can refuse it comes before the head of the reply: path, room, key, rates, size, form, model, budgets
 (docs/wires/serving.md#status-before-the-head).
 
-1. :meth:`~RequestHandler.serve` finds the route, be it the owner's or of a protocol, and the caller, asks the
-   admission whether he may send anything now, and reads the body; a document or a stored response is answered there.
-   A large body, and all that is done with it, is read in a thread (:mod:`partstream.codec.limits`).
+1. :meth:`~RequestHandler.serve` finds the route and the caller, asks the admission whether he may send anything now,
+   and reads the body; a document or a stored response is answered there. A large body, and all that is done with it, is
+   read in a thread (:mod:`partstream.codec.limits`).
 2. :meth:`~RequestHandler.answer` reads the request for a response, finds its model, asks the admission, and decides
    whether the request may go on as it came.
 3. The provider runs in a task of its own, :meth:`~RequestHandler._provide`. It reports to a checked
@@ -124,34 +124,21 @@ _LIMITS: Final = frozenset({UnifiedFinishReason.LENGTH, UnifiedFinishReason.CONT
 _STOPPED: Final = FinishReason(UnifiedFinishReason.OTHER, "server_stopped")
 _CANCELLED: Final = FinishReason(UnifiedFinishReason.OTHER, "cancelled")
 _GOOD: Final = frozenset({Outcome.COMPLETED, Outcome.INCOMPLETE})
-
-
 _CHALLENGE: Final = ("www-authenticate", "Bearer")
 
 
 class ServerState:
     """What all requests of one server share.
 
-    Args:
-        providers: The providers by name.
-        settings: The settings.
-        protocols: The protocols that are spoken.
-        pages: The paths that the server has beside those of the protocols.
-        rules: How it differs from others.
-
     Attributes:
         protocols: The protocols by name that have a path.
         base_paths: The path of a client's base URL for each protocol; the first, where it has several.
-        memory: What it remembers of its responses.
         thinking: The state of thinking that clients of some wires cannot return; None before there is any.
         dropped: Logs the fields of requests that reach no model.
         unsaid: Logs the fields of answers that no client gets.
         origins: The origins whose pages may read replies; None for none.
-        waiting: The bytes that wait to be read.
         large: Held while a large request is read.
         requests: How many requests are being read or answered.
-        is_draining: Whether new responses are refused.
-        owner_routes: The owner's own routes, by path and method.
         lifetimes: What the owner runs beside the requests.
     """
 
@@ -215,10 +202,6 @@ class ServerState:
             self._giving_back.cancel()
         self._giving_back = loop.call_later(_MOMENT, lambda: loop.run_in_executor(None, give_memory_back))
 
-    def remembering(self, endpoint: requests.Endpoint) -> ServedState | None:
-        """What is remembered of the answers of an endpoint; None for nothing."""
-        return endpoint.writes.state if self.rules.remembers else None
-
     def authenticated(self, headers: Mapping[str, str]) -> Caller:
         """The caller, by the headers of a request.
 
@@ -256,7 +239,7 @@ class ServerState:
             raise requests.NoRouteError(f"got method {method}, expected {', '.join(there)}", tuple(there))
         return there[method]
 
-    async def models_of(self, caller: Caller) -> Mapping[str, CataloguedModel]:
+    async def models_for(self, caller: Caller) -> Mapping[str, CataloguedModel]:
         """The models by id that a caller may use."""
         models, admission = await self.catalogue.models(), self.settings.admission
         return models if admission is None else admission.models_of(caller, models)
@@ -283,20 +266,17 @@ class ServerState:
         Raises:
             RequestFailedError: There is no room.
         """
+        headers: tuple[tuple[str, str], ...] = ()
         if self.is_draining:
-            failure = ServedFailure(
-                FailureKind.OVERLOADED, "the server is being stopped; ask again", retry_after=requests.RETRY_SECONDS
-            )
-            raise requests.RequestFailedError(failure, requests.CLOSE)
-        if self.open_answers >= self.settings.concurrent_answers:
-            raise self._crowded(f"{self.settings.concurrent_answers:,} answers run, the most; ask again")
-        if self.requests > self.settings.concurrent_requests:
-            raise self._crowded(f"{self.settings.concurrent_requests:,} requests are open, the most; ask again")
-
-    @staticmethod
-    def _crowded(message: str) -> requests.RequestFailedError:
-        failure = ServedFailure(FailureKind.OVERLOADED, message, retry_after=requests.RETRY_SECONDS)
-        return requests.RequestFailedError(failure)
+            said, headers = "the server is being stopped; ask again", (requests.CLOSE,)
+        elif self.open_answers >= self.settings.concurrent_answers:
+            said = f"{self.settings.concurrent_answers:,} answers run, the most; ask again"
+        elif self.requests > self.settings.concurrent_requests:
+            said = f"{self.settings.concurrent_requests:,} requests are open, the most; ask again"
+        else:
+            return
+        failure = ServedFailure(FailureKind.OVERLOADED, said, retry_after=requests.RETRY_SECONDS)
+        raise requests.RequestFailedError(failure, *headers)
 
     def admit(self, stop: Callable[[], object]) -> None:
         """Counts an answer, which `stop` ends, among those that run.
@@ -324,11 +304,15 @@ class ServerState:
         if trace is not None:
             _unfailing(trace.finish)(observation)
 
-    async def drain(self, seconds: float) -> None:
-        """Refuses new answers, waits for those that run, then ends each of the rest with its wire's terminal event."""
+    async def drain(self, seconds: float | None = None) -> None:
+        """Refuses new answers, waits for those that run, then ends each of the rest with its wire's terminal event.
+
+        Args:
+            seconds: How long to wait; None for `drain_seconds` of the settings.
+        """
         self.is_draining = True
         try:
-            async with asyncio.timeout(seconds):
+            async with asyncio.timeout(self.settings.drain_seconds if seconds is None else seconds):
                 await self._idle.wait()
         except TimeoutError:
             self.stop_answers()
@@ -483,7 +467,7 @@ class RequestHandler:
         if not self._has_entered:
             self._has_entered, self._entry = True, admission.enter(self.caller)
         if size is not None and size > limits.LARGE_BYTES:
-            models = await self._state.models_of(self.caller)
+            models = await self._state.models_for(self.caller)
             await admission.afford(self.caller, models, self._request.request_id, size)
 
     def leave_admission(self) -> None:
@@ -568,6 +552,11 @@ class RequestHandler:
         """Where the request came, or the endpoint that words an error at its path."""
         return getattr(self, "endpoint", None) or self._state.routes.nearest(self._request.path)
 
+    @property
+    def _served_state(self) -> ServedState | None:
+        """What is remembered of the answers of the endpoint; None for nothing."""
+        return self.endpoint.writes.state if self._state.rules.remembers else None
+
     async def _answer_for_owner(self, route: OwnerRoute) -> None:
         request = self._request
         caller = NOBODY if route.is_open else self._state.authenticated(request.headers)
@@ -598,7 +587,7 @@ class RequestHandler:
                 await self._reply(200, counted)
                 return
             tokens = counted
-        models = tuple(map(served_model, (await self._state.models_of(caller)).values()))
+        models = tuple(map(served_model, (await self._state.models_for(caller)).values()))
         status, said = document.answer(wire, models, tokens)
         await self._reply(status, dumps(said))
 
@@ -739,9 +728,8 @@ class RequestHandler:
         Raises:
             PartstreamError: It is refused.
         """
-        state, memory = self._state.remembering(self.endpoint), self._state.memory
-        joined, is_long = await memory.remembered(
-            state, wire, self.caller.name, self.recall, self.apart, generates=generates
+        joined, is_long = await self._state.memory.remembered(
+            self._served_state, wire, self.caller.name, self.recall, self.apart, generates=generates
         )
         self._is_large = self._is_large or is_long
         return joined
@@ -753,7 +741,7 @@ class RequestHandler:
         Raises:
             PartstreamError: The request is refused.
         """
-        state = self._state.remembering(self.endpoint)
+        state = self._served_state
         if state is None:
             return Remembered(wire, wire), None
         try:
@@ -777,7 +765,7 @@ class RequestHandler:
         pattern: str,
         refusal: PartstreamError | None,
     ) -> ForwardingCase:
-        state, served = self._state, self._state.remembering(self.endpoint)
+        state, served = self._state, self._served_state
         unread = (*asked.dropped, *unhosted_tools(model.provider, asked.hosted_tools))
         added: Mapping[str, Any] = {}
         if served is not None:
@@ -899,7 +887,6 @@ class RequestHandler:
             *(() if direct is None else (direct.write, self._begin_at_once)),
         )
         sink: replies.ReplySink = self._buffered
-        self._served_state = state.remembering(endpoint)
         if self._served_state is not None and self._is_recorded(case.remembered):
             sink = self._recorded = state.memory.recorded(
                 self._served_state, case.remembered, self.caller.name, self._buffered, is_stream=asked.stream

@@ -46,7 +46,7 @@ def front_page(state: ServerState) -> OwnerHandler:
         if "text/html" not in request.headers.get("accept", ""):
             return OwnerReply(greeting, "text/plain; charset=utf-8", headers=_HEADERS)
         try:
-            models = tuple(await state.models_of(state.authenticated(request.headers)))
+            models = tuple(await state.models_for(state.authenticated(request.headers)))
         except RequestFailedError:  # a stranger, who reads the page all the same
             models = None
         shown = ((state.protocols[name].shown_title, path) for name, path in state.base_paths.items())
