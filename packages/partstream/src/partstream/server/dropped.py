@@ -65,13 +65,8 @@ class DroppedLog:
         self._sets_of: Counter[str] = Counter()
 
     def note(self, names: Collection[str], request_id: str, caller: str = "") -> None:
-        """Logs the names of a request, unless this set was logged before, or too many of its caller were.
-
-        Args:
-            names: The names; one at least.
-            request_id: The id of the request.
-            caller: The name of the caller, each of whom has a share of the log.
-        """
+        """Logs the names of a request, at least one, unless this set was logged before, or too many of its caller
+        were."""
         key = hash(frozenset(names))
         if key in self._logged or self._sets_of[caller] > _MOST_SETS:
             return
@@ -80,22 +75,13 @@ class DroppedLog:
         if self._sets_of[caller] > _MOST_SETS:
             _logger.warning("further fields like those are named in %s alone", self.header)
             return
-        said = "fields of a request reach no model" if self.header == DROPPED_HEADER else _UNSAID
+        is_of_request = self.header == DROPPED_HEADER
+        said = "fields of a request reach no model" if is_of_request else "fields of an answer do not reach the client"
         _logger.warning("%s: %s (request %s; later ones like it are not logged)", said, _listed(names), request_id)
 
 
-_UNSAID: Final = "fields of an answer do not reach the client"
-
-
 class DroppedFields:
-    """Those of one request, or of one answer.
-
-    Args:
-        request_id: The id of the request.
-        log: Where they are logged.
-        is_strict: Whether the request is refused instead.
-        caller: The name of the caller.
-    """
+    """Those of one request, or of one answer; a strict server refuses the request instead of logging them."""
 
     def __init__(self, request_id: str, log: DroppedLog, *, is_strict: bool = False, caller: str = "") -> None:
         self._request_id = request_id

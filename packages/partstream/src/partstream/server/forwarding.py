@@ -23,6 +23,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl, quote, urlencode
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     from partstream.lm.messages import ChatMessage, RequestOptions
     from partstream.lm.outputs import Finish, InboundRequest, Reply
     from partstream.lm.parts import ResponsePart
-    from partstream.protocols.serve import ResponseWriter, WireEvent
+    from partstream.protocols.serve import ResponseWriter
     from partstream.server.requests import Endpoint
     from partstream.server.settings import ServerOverrides, ServingSettings
     from partstream.server.stored import Remembered
@@ -61,13 +62,9 @@ class ForwardingCase:
 
     Attributes:
         body: The bytes of the request; None where it came over a WebSocket, whose messages hold more than a body.
-        wire: The request.
         remembered: The request with what it refers to.
-        asked: The request as it was read.
         admitted: The same as an admission lets it go on; `asked` itself where it changes nothing.
-        model: The model that answers.
         pattern: The pattern of its path.
-        caller: The name of the caller.
         unread: The paths of the fields that were not read: they reach an upstream only as they came.
         added: The fields of the body in which what goes on differs from what came.
         refusal: Why the request is refused where it is translated; None where it can be.
@@ -163,9 +160,7 @@ def offer(
         protocol=case.endpoint.protocol.name,
         rules=rules,
         pattern=case.pattern,
-        query=urlencode([(name, value) for name, value in parse_qsl(case.wire.query) if name in rules.query])
-        if case.wire.query
-        else "",
+        query=_query(case.wire, rules.query),
         headers=headers,
         body=case.body,
         document=case.wire.body,
@@ -190,9 +185,14 @@ def kept_request(
         pattern.replace(ID, quote(answer_id, safe="")),
         {},
         {} if rules is None else _headers(asked, rules),
-        urlencode([(name, value) for name, value in parse_qsl(asked.query) if name in query]),
+        _query(asked, query),
         asked.method,
     )
+
+
+def _query(asked: WireRequest, names: Collection[str]) -> str:
+    """The fields of the query that go on."""
+    return urlencode([(name, value) for name, value in parse_qsl(asked.query) if name in names]) if asked.query else ""
 
 
 def _headers(asked: WireRequest, rules: ForwardingRules) -> dict[str, str]:
@@ -224,16 +224,8 @@ _MOST_UNREAD: Final = 2 * 1024 * 1024
 
 
 class ForwardedReply(ReplyWriter):
-    """The reply to a request that may go on as it came; also the :class:`Passage` of its bytes.
-
-    Args:
-        make_usual: Makes the reply in whose form parts are written.
-        request: The request.
-        endpoint: Where it came.
-        asked: The request as it was read.
-        reply: What identifies the reply.
-        sink: Where the bytes go.
-    """
+    """The reply to a request that may go on as it came; also the :class:`Passage` of its bytes. `make_usual` makes the
+    reply in whose form parts are written."""
 
     __slots__ = (
         "_adopted", "_asked", "_form", "_framing", "_head", "_held", "_is_head_sent", "_is_over", "_is_raw",
@@ -314,7 +306,9 @@ class ForwardedReply(ReplyWriter):
                 self._send_held()
             self._sink.end()
         elif self.has_begun:
-            self._sink.end(self._early_end(finish))
+            events = self._adopt().write(finish)
+            data = b"".join(self._form.separator + self._form.frame(event) for event in events)
+            self._sink.end(data + self._form.end)
         else:
             self.usual.finish(finish)
         self._is_over = True
@@ -437,22 +431,12 @@ class ForwardedReply(ReplyWriter):
         self._unread.clear()
         self._unread_size = 0
         for _, event in decoder.feed(data):
-            document = _object(event)
-            if document is not None:
+            document: Any = None
+            with suppress(JSONDecodeError, RecursionError):
+                document = loads(event)
+            if isinstance(document, dict):
                 self._adopted.adopt(document)
         return self._adopted
-
-    def _early_end(self, finish: Finish) -> bytes:
-        events: list[WireEvent] = self._adopt().write(finish)
-        return b"".join(self._form.separator + self._form.frame(event) for event in events) + self._form.end
-
-
-def _object(data: bytes) -> WireEvent | None:
-    try:
-        value = loads(data)
-    except (JSONDecodeError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None
 
 
 def _is_of(error: BaseException | None, cause: BaseException) -> bool:

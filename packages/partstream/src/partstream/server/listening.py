@@ -34,11 +34,7 @@ run as far ahead. An answer seldom has that many."""
 class CannotListenError(CallerError):
     """The address cannot be used, or another program has it.
 
-    Attributes:
-        host: The host name or address.
-        port: The port.
-        reason: The reason of the system.
-        is_in_use: Whether another program has the port.
+    `reason` is the system's; `is_in_use` says that another program has the port.
     """
 
     def __init__(self, host: str, port: int, reason: str, *, is_in_use: bool = False) -> None:
@@ -64,12 +60,9 @@ def shown_host(host: str) -> str:
 
 
 def listening_sockets(host: str, port: int, peer_seconds: float) -> list[socket.socket]:
-    """One socket for each address of the host, all on the same port.
+    """One socket for each address of the host, all on the same port: any free one for 0.
 
-    Args:
-        host: A host name or an address.
-        port: The port; 0 for any free one.
-        peer_seconds: The longest time that data may wait for a client; a client that has gone is noticed after it.
+    A client that takes no data for `peer_seconds` is noticed to have gone.
 
     Raises:
         CannotListenError: The system refuses.
@@ -140,40 +133,27 @@ def allow_files(count: int) -> None:
 CONNECTION_NUMBERS: Final = (
     ServingNumber("connections", 4096, 1, 1_000_000, "connections", "How many connections may be open at once"),
     ServingNumber("request_head_bytes", 65_536, 1024, 1_048_576, "bytes", "The largest head of a request"),
-    ServingNumber(
-        "request_head_seconds", 20.0, 0.01, 600, "seconds", "How long a client may take to send the head of a request"
-    ),
-    ServingNumber(
-        "slow_body_seconds",
-        30.0,
-        0.01,
-        600,
-        "seconds",
-        "How long a client may take to send any body; one of more than 2 kB for each further second may take longer",
-    ),
+    ServingNumber("request_head_seconds", 20.0, 0.01, 600, "seconds",
+        "How long a client may take to send the head of a request"),
+    ServingNumber("slow_body_seconds", 30.0, 0.01, 600, "seconds",
+        "How long a client may take to send any body; one of more than 2 kB for each further second may take longer"),
     ServingNumber("idle_seconds", 75.0, 1, 3600, "seconds", "How long a connection without a request stays open"),
-    ServingNumber(
-        "peer_seconds", 30.0, 1, 3600, "seconds", "How long data may wait for a client that takes none of it"
-    ),
-)
+    ServingNumber("peer_seconds", 30.0, 1, 3600, "seconds",
+        "How long data may wait for a client that takes none of it"),
+)  # fmt: skip
 """The numbers that people may want to change; the command line and the documentation are made from them."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectionLimits:
-    """The limits of connections.
+    """The limits of connections; :data:`CONNECTION_NUMBERS` says what most of them mean.
 
     Attributes:
-        connections: The most connections at a time; one more gets status 503.
-        request_head_bytes: The most bytes of a request's first line and headers; one more gets status 431. Coding
-            agents send about 2 kB, cookies of a proxy up to 16 kB.
-        request_head_seconds: The longest wait for a whole head, from its first byte or the opening of the connection.
-        slow_body_seconds: The time that any body may take, however slow its client is.
+        request_head_bytes: One more gets status 431. Coding agents send about 2 kB, cookies of a proxy up to 16 kB.
         body_bytes_per_second: The bytes of a body that give it one more second.
         waiting_requests: The most requests that a client may send on a connection before its first answer has ended.
-        idle_seconds: How long a connection without a request stays open: longer than the 60 seconds of most load
-            balancers, because a request of theirs must not meet a closing connection.
-        peer_seconds: The longest time that data may wait for a client that does not take it or is not there.
+        idle_seconds: Longer than the 60 seconds of most load balancers, because a request of theirs must not meet a
+            closing connection.
         closing_seconds: How long closing connections are waited for at the end of the process.
 
     Raises:

@@ -267,10 +267,8 @@ class Host:
     """Serves an application at 127.0.0.1 inside its `async with` block.
 
     Args:
-        application: Answers the requests.
         refusal: Makes the JSON that refuses a client without a request, given HTTP status and message.
         port: The port to listen on; 0 for any free port.
-        limits: The limits of connections.
         connections: The most connections at once. For one more, that one gives way which has waited longest without a
             whole request; where all are being answered, as many again are refused with status 503, and others cut.
 

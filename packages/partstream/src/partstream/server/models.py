@@ -98,11 +98,8 @@ Visible: TypeAlias = "Callable[[Mapping[str, CataloguedModel]], Mapping[str, Cat
 class ModelCatalogue:
     """The models of all providers of one server.
 
-    Args:
-        providers: The providers by name.
-        aliases: The prefixes with which every model may also be named, see
-            :attr:`partstream.protocols.serve.ResponseWriter.aliases`.
-        seconds: How long a list is kept.
+    Each list is kept for some seconds. `aliases` are prefixes with which every model may also be named, see
+    :attr:`partstream.protocols.serve.ResponseWriter.aliases`.
     """
 
     def __init__(
@@ -115,9 +112,9 @@ class ModelCatalogue:
 
     async def models(self) -> dict[str, CataloguedModel]:
         """All models by id, in the order of the providers; those of a provider that fails are missing."""
-        waiting = [one.refreshed() for one in self._lists if one.is_to_be_asked()]
+        waiting = [asyncio.shield(one.asking()) for one in self._lists if one.is_to_be_asked()]
         if waiting:
-            await asyncio.gather(*waiting)
+            await asyncio.gather(*waiting)  # shielded: a request may leave, and others still want the list
         lists = [one.models for one in self._lists]
         if lists != self._made_of:
             self._made_of, self._models = lists, {}
@@ -128,11 +125,7 @@ class ModelCatalogue:
         return self._models
 
     async def find(self, model_id: str, visible: Visible | None = None) -> CataloguedModel:
-        """The model that a request names.
-
-        Args:
-            model_id: The name.
-            visible: Picks the models that the caller may use; None for all.
+        """The model that a request names, if it is among those that `visible` picks for its caller.
 
         Raises:
             UnknownModelError: No provider offers it, or the caller may not use it.
@@ -143,7 +136,8 @@ class ModelCatalogue:
             if name in models and (visible is None or visible({name: models[name]})):
                 return models[name]
         for one in self._lists:
-            information = one.unlisted(model_id)
+            provider = one.provider
+            information = provider.find_unlisted_model(model_id) if isinstance(provider, UnlistedModels) else None
             if information is not None:
                 found = CataloguedModel(model_id, one.name, one.provider, information)
                 if visible is None or visible({model_id: found}):
@@ -169,29 +163,21 @@ class _ProviderList:
         self._asking: asyncio.Task[None] | None = None
         changed = provider.on_did_change_language_model_chat_information
         if changed is not None:
-            changed(lambda _: self._note_change())
+            changed(self._note_change)
 
-    def _note_change(self) -> None:
+    def _note_change(self, _event: object) -> None:
         self._changes += 1
-
-    def unlisted(self, model_id: str) -> LanguageModelChatInformation | None:
-        """A model that is not in the list."""
-        provider = self.provider
-        return provider.find_unlisted_model(model_id) if isinstance(provider, UnlistedModels) else None
 
     def is_to_be_asked(self) -> bool:
         """Whether a request has to wait for the list. One that is only old is renewed meanwhile."""
         if self._known_change != self._changes:
             return True
         if asyncio.get_running_loop().time() - self._asked_at >= self._seconds:
-            self._start()
+            self.asking()
         return False
 
-    async def refreshed(self) -> None:
-        """Asks the provider, once for all requests that wait."""
-        await asyncio.shield(self._start())  # a request may leave: the others still want the list
-
-    def _start(self) -> asyncio.Task[None]:
+    def asking(self) -> asyncio.Task[None]:
+        """The task that asks the provider, once for all requests that wait."""
         if self._asking is None:
             self._asking = asyncio.get_running_loop().create_task(self._ask())
         return self._asking

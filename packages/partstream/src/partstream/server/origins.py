@@ -80,10 +80,8 @@ def page_refusal(
     """Why a server without a key refuses a request, in words: a page of some site has sent it, or a name leads here
     that is not this server's. None for a request of a program, or of a page of this machine.
 
-    Args:
-        headers: The headers of the request, names in lower case.
-        allow: Whether the owner allows the pages of a further origin.
-        is_here: Whether a value of `Host` is this server; by default, whether it is this machine.
+    `allow` says whether the owner allows the pages of a further origin, and `is_here` whether a value of `Host` is this
+    server; by default, whether it is this machine.
     """
     host, origin = headers.get("host", ""), headers.get("origin")
     if not is_here(host):
@@ -111,11 +109,7 @@ def _needs_no_name(host: str) -> bool:
 
 
 class AllowedOrigins:
-    """The origins whose pages may read replies.
-
-    Args:
-        patterns: Them, each of a form for which :func:`is_allowable` is true.
-    """
+    """The origins whose pages may read replies, by patterns that :func:`is_allowable` takes."""
 
     def __init__(self, patterns: Iterable[str] = ()) -> None:
         given = frozenset(patterns)

@@ -56,10 +56,6 @@ class ReplyWriter:
     """Takes the outputs of one response and writes a reply.
 
     Args:
-        writes: The response writer of the protocol.
-        asked: The request.
-        reply: What identifies the reply.
-        sink: Where the bytes go.
         request_id: The id of the request, which a failure holds where its wire has a place for it.
         leave_unsaid: Takes the names of what the client does not get of the answer, before the head of a document.
     """
@@ -121,10 +117,7 @@ class ReplyWriter:
 
 
 class StreamReply(ReplyWriter):
-    """Writes a response as events, each as soon as its part comes; the first part decides that the status is 200.
-
-    It takes the arguments of :class:`ReplyWriter`.
-    """
+    """Writes a response as events, each as soon as its part comes; the first part decides that the status is 200."""
 
     __slots__ = ("_begun", "_bytes", "_form", "_send")
 
@@ -528,12 +521,7 @@ class Head:
 
 
 class ClientTooSlowError(CallerError):
-    """A provider did not wait although far too many bytes waited for its client.
-
-    Attributes:
-        size: The bytes that wait.
-        limit: The most bytes that may wait.
-    """
+    """A provider did not wait although `size` bytes wait for its client, far more than the `limit`."""
 
     def __init__(self, size: int, limit: int) -> None:
         super().__init__(

@@ -76,65 +76,30 @@ class ServingNumber:
 SERVING_NUMBERS: Final = (
     ServingNumber("drain_seconds", 30.0, 0, 3600, "seconds", "How long answers may go on when the server is stopped"),
     ServingNumber("body_bytes", 32 * _MEBIBYTE, _KIBIBYTE, 1024 * _MEBIBYTE, "bytes", "The largest body of a request"),
-    ServingNumber(
-        "body_seconds", 60.0, 0.01, 3600, "seconds", "How long a client may take to send the body of a request"
-    ),
+    ServingNumber("body_seconds", 60.0, 0.01, 3600, "seconds",
+        "How long a client may take to send the body of a request"),
     ServingNumber("concurrent_answers", 1000, 1, 1_000_000, "answers", "How many answers may run at once"),
-    ServingNumber(
-        "concurrent_requests", 4000, 1, 1_000_000, "requests", "How many requests may be read or answered at once"
-    ),
-    ServingNumber(
-        "head_seconds",
-        5.0,
-        0,
-        60,
-        "seconds",
-        "How long the status waits for the first part of an answer: until then a failure still is an HTTP status",
-    ),
-    ServingNumber(
-        "keep_alive_seconds", 15.0, 0.01, 3600, "seconds", "How long a stream is silent before a comment is sent"
-    ),
-    ServingNumber(
-        "idle_event_seconds",
-        60.0,
-        0.01,
-        3600,
-        "seconds",
-        "How long a stream has no event before the wire's own event for a model that works is sent, if it has one",
-    ),
+    ServingNumber("concurrent_requests", 4000, 1, 1_000_000, "requests",
+        "How many requests may be read or answered at once"),
+    ServingNumber("head_seconds", 5.0, 0, 60, "seconds",
+        "How long the status waits for the first part of an answer: until then a failure still is an HTTP status"),
+    ServingNumber("keep_alive_seconds", 15.0, 0.01, 3600, "seconds",
+        "How long a stream is silent before a comment is sent"),
+    ServingNumber("idle_event_seconds", 60.0, 0.01, 3600, "seconds",
+        "How long a stream has no event before the wire's own event for a model that works is sent, if it has one"),
     ServingNumber("answer_seconds", 3600.0, 0.01, 86_400, "seconds", "How long one answer may take"),
-    ServingNumber(
-        "socket_seconds", 3600.0, 0.01, 86_400, "seconds", "How long a WebSocket may be open between answers"
-    ),
-    ServingNumber(
-        "stop_seconds", 5.0, 0, 600, "seconds", "How long a provider may take to stop when its answer is cancelled"
-    ),
-    ServingNumber(
-        "buffer_bytes",
-        64 * _KIBIBYTE,
-        _KIBIBYTE,
-        64 * _MEBIBYTE,
-        "bytes",
-        "How much of an answer waits for a slow client before the provider waits too",
-    ),
-    ServingNumber(
-        "backlog_bytes",
-        16 * _MEBIBYTE,
-        _KIBIBYTE,
-        1024 * _MEBIBYTE,
-        "bytes",
-        "How much of an answer waits for a slow client at most, if the provider does not wait",
-    ),
-    ServingNumber(
-        "thinking_bytes",
-        32 * _MEBIBYTE,
-        0,
-        1024 * _MEBIBYTE,
-        "bytes",
-        "How much state of thinking is remembered for clients of wires that cannot give it back; 0 remembers none",
-    ),
+    ServingNumber("socket_seconds", 3600.0, 0.01, 86_400, "seconds",
+        "How long a WebSocket may be open between answers"),
+    ServingNumber("stop_seconds", 5.0, 0, 600, "seconds",
+        "How long a provider may take to stop when its answer is cancelled"),
+    ServingNumber("buffer_bytes", 64 * _KIBIBYTE, _KIBIBYTE, 64 * _MEBIBYTE, "bytes",
+        "How much of an answer waits for a slow client before the provider waits too"),
+    ServingNumber("backlog_bytes", 16 * _MEBIBYTE, _KIBIBYTE, 1024 * _MEBIBYTE, "bytes",
+        "How much of an answer waits for a slow client at most, if the provider does not wait"),
+    ServingNumber("thinking_bytes", 32 * _MEBIBYTE, 0, 1024 * _MEBIBYTE, "bytes",
+        "How much state of thinking is remembered for clients of wires that cannot give it back; 0 remembers none"),
     ServingNumber("models_seconds", 300.0, 0, 86_400, "seconds", "How long the list of a provider's models is kept"),
-)
+)  # fmt: skip
 """The numbers among the settings of a server; the command line and the documentation are made from them."""
 
 

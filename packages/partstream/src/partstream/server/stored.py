@@ -4,9 +4,8 @@
 remembers comes first, then the store. :class:`RecordingReplySink` keeps what passes through it. It sends the end of a
 response after the response is stored: a client that has the end may name the response in its next request, which
 another process may get. A response that cannot be stored reaches its client all the same, and its end says that it is
-not stored. :func:`stored_reply` answers
-a request for a stored response, and :class:`FrameReplay` sends the frames of its stream once more, also of one that
-still runs.
+not stored. :func:`stored_reply` answers a request for a stored response, and :class:`FrameReplay` sends the frames of
+its stream once more, also of one that still runs.
 """
 
 from __future__ import annotations
@@ -90,7 +89,6 @@ class AnswerMemory:
     """What one server remembers of its responses.
 
     Attributes:
-        store: The store; None to keep no response.
         running: The responses that run and will be stored, by their owner and id.
         elsewhere: The models whose upstreams keep a response, by its owner and id; each owner has a share.
     """
@@ -119,7 +117,6 @@ class AnswerMemory:
 
         Args:
             state: What the protocol remembers, or None.
-            request: The request as it came.
             owner: The caller, whose responses alone are found.
             recall: What a socket itself remembers, which comes first.
             apart: Does work on the request in a thread, where the request is large.
@@ -264,12 +261,7 @@ def kept_by(chain: Sequence[StoredAnswer]) -> str:
 
 
 async def asked_of_store(question: Awaitable[T], param: str = "previous_response_id") -> T:
-    """The result of the store.
-
-    Args:
-        question: The call of the store.
-        param: The field of the request that names what is looked for.
-
+    """The result of a call of the store; `param` is the field of the request that names what is looked for.
     Raises:
         RequestFailedError: It has too much to do, its file cannot be read, or a conversation is too long.
     """
@@ -289,8 +281,6 @@ class RecordingReplySink:
     """A sink that keeps what passes through it.
 
     Args:
-        sink: Where the bytes go.
-        record: Reads them.
         own: The request as it is stored.
         is_stream: Whether the bytes are frames; otherwise they are one document.
         is_kept: Whether the response is stored: its last event waits for that, because the next request may name it.
@@ -382,12 +372,6 @@ class RecordingReplySink:
                 self._sink.start(replace(head, headers=tuple(headers)))
             self._sink.end(data)
             self._wake()
-
-    async def stop_and_keep(self) -> StoredAnswer | None:
-        """Ends the response on behalf of its client; returns it as it is stored."""
-        self.cancel()
-        self.stop()
-        return await self.ended()
 
     def cancel(self) -> None:
         """Records that the answer is stopped on behalf of its client; the end still has to be written."""
@@ -489,7 +473,9 @@ async def stored_reply(
     first = None if route.resumes is None else route.resumes(wire)
     running = memory.running.get((owner, answer_id))
     if running is not None and route.effect is not Effect.READ:
-        await running.stop_and_keep()
+        running.cancel()
+        running.stop()
+        await running.ended()
         running = None
     chain = await memory.chain(owner, answer_id)
     if not chain:

@@ -16,9 +16,9 @@ import sqlite3
 import threading
 import time
 import zlib
-from collections.abc import AsyncIterator, Callable, Collection
+from collections.abc import AsyncIterator, Callable, Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, closing
+from contextlib import asynccontextmanager, closing, contextmanager
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -332,22 +332,16 @@ class _Turns:
         self.begun = asyncio.Semaphore(_MOST_BEGUN)
 
 
-class _transaction:  # noqa: N801 - used as a function
+@contextmanager
+def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
     """Begins as a writer, so that no other process makes it fail in the middle; takes everything back on an error."""
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
-
-    def __enter__(self) -> None:
-        self._connection.execute("BEGIN IMMEDIATE")
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        try:
-            if kind is None:
-                self._connection.execute("COMMIT")
-        finally:
-            if self._connection.in_transaction:  # SQLite itself has taken it back after some errors, not after others
-                self._connection.execute("ROLLBACK")
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    finally:
+        if connection.in_transaction:  # SQLite itself has taken it back after some errors, not after others
+            connection.execute("ROLLBACK")
 
 
 def _answer(row: tuple[Any, ...]) -> StoredAnswer:

@@ -139,28 +139,15 @@ _EACH_TOKEN: Final = (0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0
 _TOKENS: Final = tuple(float(4**step) for step in range(14))
 
 MEASURES: Final = (
-    Measure(
-        "gen_ai.server.request.duration",
-        "s",
-        "From the request until the last byte of the answer.",
-        _SECONDS,
-        lambda answer: answer.duration,
-    ),
-    Measure(
-        "gen_ai.server.time_to_first_token",
-        "s",
-        "From the request until the first part of an answer that ended well.",
-        _FIRST_TOKEN,
-        lambda answer: answer.first_part_after if _is_good(answer) else None,
-    ),
-    Measure(
-        "gen_ai.server.time_per_output_token",
-        "s",
+    Measure("gen_ai.server.request.duration", "s", "From the request until the last byte of the answer.", _SECONDS,
+        lambda answer: answer.duration),
+    Measure("gen_ai.server.time_to_first_token", "s",
+        "From the request until the first part of an answer that ended well.", _FIRST_TOKEN,
+        lambda answer: answer.first_part_after if _is_good(answer) else None),
+    Measure("gen_ai.server.time_per_output_token", "s",
         "For each token behind the first, of an answer that ended well and whose tokens the provider reported.",
-        _EACH_TOKEN,
-        _time_per_output_token,
-    ),
-)
+        _EACH_TOKEN, _time_per_output_token),
+)  # fmt: skip
 """What is measured of each answer, each at most once an answer."""
 
 TOKENS: Final = {

@@ -153,16 +153,13 @@ class Tracing:
 def start_tracing(
     url: str | None = None, environment: Mapping[str, str] = os.environ, *, is_of_program: bool = False
 ) -> Tracing | None:
-    """The spans that are wanted: at a URL, by the standard variables, or where the program has set a provider.
+    """The spans that are wanted, or None: at the URL of a collector, by the standard variables, or where the program
+    has set a provider. No package of OpenTelemetry is imported before that is clear.
 
     Args:
-        url: The address of the collector, such as `http://127.0.0.1:4318`, or None.
         environment: The standard variables: one of the two for the endpoint turns spans on, `OTEL_SDK_DISABLED=true`
             and `OTEL_TRACES_EXPORTER=none` turn them off.
         is_of_program: Whether the spans of the program's own code go there too, unless it has set their place.
-
-    Returns:
-        None if no spans are wanted; no package of OpenTelemetry is imported then.
 
     Raises:
         CallerError: The URL is none, or the extra `telemetry` is missing.

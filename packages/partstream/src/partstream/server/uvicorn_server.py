@@ -11,11 +11,11 @@ connections, size and time of heads, time of bodies. One timer runs for what has
 from __future__ import annotations
 import asyncio
 import gc
-from collections.abc import Awaitable, Callable, Iterator, MutableMapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache, partial
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
@@ -28,38 +28,14 @@ if TYPE_CHECKING:
 
     from uvicorn._types import ASGI3Application
 
+    from partstream.server.application import ServingApp
+
 _CANCELLING_SECONDS: Final = 1.0
 """How long responses have to notice that their clients are gone when the process ends at once."""
 
 
 class StoppedAtOnceError(Exception):
     """A second signal ended the process before all answers had ended."""
-
-
-class DrainingApplication(Protocol):
-    """An ASGI application that can end its answers, such as :class:`partstream.server.application.ServingApp`."""
-
-    @property
-    def open_answers(self) -> int:
-        """How many answers have begun and not ended."""
-        ...
-
-    def begin_drain(self) -> None:
-        """From now on, is not ready and refuses new work."""
-        ...
-
-    async def drain(self, seconds: float) -> None:
-        """Waits until all answers have ended; after `seconds` it ends them itself, as their wires do."""
-        ...
-
-    async def __call__(
-        self,
-        scope: MutableMapping[str, Any],
-        receive: Callable[[], Awaitable[MutableMapping[str, Any]]],
-        send: Callable[[MutableMapping[str, Any]], Awaitable[None]],
-    ) -> None:
-        """Answers one request."""
-        ...
 
 
 class _Uvicorn(uvicorn.Server):
@@ -93,9 +69,7 @@ class HttpServer:
         state: uvicorn's own record of connections and tasks, for tests and measurements.
 
     Args:
-        application: The application.
         sockets: What :func:`partstream.server.listening.listening_sockets` opened; closed with the server.
-        limits: The limits of connections.
         drain_seconds: How long open responses may go on after :meth:`stop`.
         largest_message: The most bytes of a WebSocket message.
         on_drain: Called with the number of responses that still run, if any.
@@ -103,7 +77,7 @@ class HttpServer:
 
     def __init__(
         self,
-        application: DrainingApplication,
+        application: ServingApp,
         sockets: Sequence[socket.socket],
         *,
         limits: ConnectionLimits | None = None,
@@ -124,7 +98,7 @@ class HttpServer:
                 application,
                 interface="asgi3",
                 http=partial(BoundedConnection, limits=limits),  # type: ignore[arg-type] # only ever called
-                ws=_socket_protocol,  # type: ignore[arg-type] # only ever called
+                ws=lambda **options: _socket_class()(**options),  # type: ignore[arg-type] # noqa: PLW0108 - later
                 ws_max_size=largest_message,
                 ws_per_message_deflate=False,  # it would cost time for every event and memory for every socket
                 lifespan="on",
@@ -147,10 +121,7 @@ class HttpServer:
             self._is_given_up.set()
 
     async def serve(self, on_listening: Callable[[], None] = lambda: None) -> None:
-        """Serves until :meth:`stop` was called and all answers have ended.
-
-        Args:
-            on_listening: Called once connections are accepted.
+        """Serves until :meth:`stop` was called and all answers have ended; says when connections are accepted.
 
         Raises:
             StoppedAtOnceError: :meth:`stop` was called a second time while answers were open.
@@ -190,14 +161,9 @@ class HttpServer:
         draining.result()
 
 
-def _socket_protocol(**options: Any) -> asyncio.Protocol:
-    """The protocol of a WebSocket."""
-    return _socket_class()(**options)
-
-
 @cache
 def _socket_class() -> type[asyncio.Protocol]:
-    """The class of it, imported with the first socket, because that takes a tenth of the start."""
+    """The class of a WebSocket's connection, imported with the first one, because that takes a tenth of the start."""
     from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol  # noqa: PLC0415
 
     class BoundedSocket(WebSocketsSansIOProtocol):
@@ -248,8 +214,6 @@ _SENTENCES: Final = {
     HTTPStatus.SERVICE_UNAVAILABLE: "The server has as many connections as it takes.",
 }
 """The reply to a client whose request never reaches the application, by status."""
-
-
 _WITHOUT_BODY: Final = frozenset({204, 304})
 _CONTROLS: Final = bytes((*range(9), 11, 12, *range(14, 32), 127))
 """The control characters of ASCII but the tab and the line end."""

@@ -864,70 +864,37 @@ _NO_PROXY: Final = "NO_PROXY names hosts that need none"
 
 # An SSLError is an OSError, and so is a failed look-up of a name: the more special rows come first.
 _FAILURES: Final = (
-    _Failure(
-        httpx2.ProxyError,
-        "the proxy {proxy} refuses: {detail}",
+    _Failure(httpx2.ProxyError, "the proxy {proxy} refuses: {detail}",
         "a proxy that wants a password gets it as http://user:password@host:port; NO_PROXY names hosts that need none",
-        ("407",),
-        lasts=True,
-    ),
-    _Failure(
-        httpx2.ProxyError,
-        "the proxy {proxy} refuses: {detail}",
-        "is that a proxy, and does it let this host through? NO_PROXY names hosts that need none",
-        lasts=True,
-    ),
-    _Failure(
-        ssl.SSLCertVerificationError,
-        "the certificate of {name} is not trusted: {detail}",
+        ("407",), lasts=True),
+    _Failure(httpx2.ProxyError, "the proxy {proxy} refuses: {detail}",
+        "is that a proxy, and does it let this host through? NO_PROXY names hosts that need none", lasts=True),
+    _Failure(ssl.SSLCertVerificationError, "the certificate of {name} is not trusted: {detail}",
         "name the certificate of your network in SSL_CERT_FILE",
         ("self-signed", "self signed", "unable to get local issuer", "unable to get issuer", "unable to verify"),
-        lasts=True,
-    ),
-    _Failure(
-        ssl.SSLCertVerificationError,
-        "the certificate of {name} is not good: {detail}",
-        "does the host's name fit?",
-        lasts=True,
-    ),
-    _Failure(
-        ssl.SSLError,
-        "{peer} does not speak https",
-        _SIGN_OF_HTTP,
+        lasts=True),
+    _Failure(ssl.SSLCertVerificationError, "the certificate of {name} is not good: {detail}",
+        "does the host's name fit?", lasts=True),
+    _Failure(ssl.SSLError, "{peer} does not speak https", _SIGN_OF_HTTP,
         ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "HTTP_REQUEST", "PACKET_LENGTH_TOO_LONG", "UNKNOWN_PROTOCOL"),
-        lasts=True,
-    ),
+        lasts=True),
     _Failure(ssl.SSLEOFError, "{peer} closed the connection before it was encrypted", _SIGN_OF_HTTP),
     _Failure(ssl.SSLError, "the connection cannot be encrypted: {detail}", ""),
-    _Failure(
-        socket.gaierror, "the name of {name} cannot be looked up", _OFFLINE, ("Temporary failure",), of_proxy=True
-    ),
-    _Failure(
-        socket.gaierror, "there is no host {host}", f"is its name right, and {_OFFLINE}", of_proxy=True, lasts=True
-    ),
+    _Failure(socket.gaierror, "the name of {name} cannot be looked up", _OFFLINE, ("Temporary failure",),
+        of_proxy=True),
+    _Failure(socket.gaierror, "there is no host {host}", f"is its name right, and {_OFFLINE}", of_proxy=True,
+        lasts=True),
     _Failure(ConnectionRefusedError, "nothing listens at {peer}", RUNNING, of_proxy=True),
     _Failure(ConnectionResetError, "{peer} reset the connection", _SIGN_OF_HTTPS, scheme="http", of_proxy=True),
     _Failure(ConnectionResetError, "{peer} reset the connection", "", of_proxy=True),
     _Failure(TimeoutError, "{peer} does not answer", RUNNING, of_proxy=True),
-    _Failure(
-        httpx2.RemoteProtocolError,
-        "the answer of {peer} is not HTTP",
-        "does the base URL have to begin with https://{peer}?",
-        ("illegal", "malformed"),
-        scheme="http",
-        lasts=True,
-    ),
-    _Failure(
-        httpx2.RemoteProtocolError,
-        "{peer} closed the connection without an answer",
-        _SIGN_OF_HTTPS,
-        ("disconnected without",),
-        scheme="http",
-    ),
-    _Failure(
-        httpx2.RemoteProtocolError, "{peer} closed the connection without an answer", "", ("disconnected without",)
-    ),
-)
+    _Failure(httpx2.RemoteProtocolError, "the answer of {peer} is not HTTP",
+        "does the base URL have to begin with https://{peer}?", ("illegal", "malformed"), scheme="http", lasts=True),
+    _Failure(httpx2.RemoteProtocolError, "{peer} closed the connection without an answer", _SIGN_OF_HTTPS,
+        ("disconnected without",), scheme="http"),
+    _Failure(httpx2.RemoteProtocolError, "{peer} closed the connection without an answer", "",
+        ("disconnected without",)),
+)  # fmt: skip
 
 
 def connection_error(
