@@ -184,7 +184,7 @@ def test_a_proxy_that_refuses_is_named(status: str, monkeypatch: pytest.MonkeyPa
 def test_a_limit_of_time_on_the_way_through_a_proxy_names_the_proxy(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("HTTPS_PROXY", "http://proxy.example:3128")
     http = UpstreamHTTP(configuration("https://models.example/v1", verify_certificates=False))
-    http._connections._proxy = find_proxy(configuration("https://models.example/v1"))
+    http._connections.proxy = find_proxy(configuration("https://models.example/v1"))
     error = http._not_connected()
     assert isinstance(error, UpstreamTimeoutError)
     assert "proxy.example:3128 (HTTPS_PROXY)" in error.advice

@@ -262,6 +262,7 @@ def kept_by(chain: Sequence[StoredAnswer]) -> str:
 
 async def asked_of_store(question: Awaitable[T], param: str = "previous_response_id") -> T:
     """The result of a call of the store; `param` is the field of the request that names what is looked for.
+
     Raises:
         RequestFailedError: It has too much to do, its file cannot be read, or a conversation is too long.
     """

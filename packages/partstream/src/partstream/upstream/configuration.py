@@ -69,13 +69,7 @@ _TIMEOUT_ROWS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Timeouts:
-    """The time limits, in seconds; each counts by itself.
-
-    Attributes:
-        connect: For the connection, TLS included.
-        first_event: From sending the request to the first event; slow local models read a long prompt for minutes.
-        idle: Between two reads, once events come; keep-alive comments count as reads.
-        total: For the whole answer.
+    """The time limits, in seconds; each counts by itself, and its row says for what.
 
     Raises:
         ConfigurationError: A limit is not a number above 0.
@@ -114,12 +108,8 @@ _RETRY_ROWS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """When to send a request again; only ever before its first event.
-
-    Attributes:
-        attempts: The most attempts.
-        first_wait: The most to wait before the second attempt, in seconds; doubled for each further one.
-        longest_wait: The most to wait at all, in seconds; an upstream that asks for more is not asked again.
+    """When to send a request again; only ever before its first event. A wait is doubled for each further attempt, and
+    an upstream that asks for a longer one than the longest is not asked again.
 
     Raises:
         ConfigurationError: There are no attempts, or a wait is not a number above 0.
@@ -559,10 +549,8 @@ _LAST_ROWS: Final = (
 
 @cache
 def upstream_rows(protocol: str | None = None) -> Mapping[str, Setting]:
-    """All settings of an upstream, by name and in the order of the documentation.
-
-    Args:
-        protocol: What the upstream speaks; `auto` or None for the settings of all protocols of this package.
+    """All settings of an upstream, by name and in the order of the documentation; those of all protocols of this
+    package where it speaks `auto` or None.
 
     Raises:
         KeyError: There is no such protocol.
@@ -770,10 +758,7 @@ class GatewayConfiguration(NotPickled):
 
     @classmethod
     def from_values(cls, values: Mapping[str, Any]) -> GatewayConfiguration:
-        """Makes the configuration from settings that their rows have read.
-
-        Args:
-            values: By the names of :func:`upstream_rows`.
+        """Makes the configuration from settings that their rows have read, by the names of :func:`upstream_rows`.
 
         Raises:
             ConfigurationError: There is no base URL, or two settings contradict each other.
@@ -800,11 +785,8 @@ class GatewayConfiguration(NotPickled):
         )
 
     def spoken(self, protocol: str, base_url: str) -> GatewayConfiguration:
-        """The same upstream in a protocol that was found out.
-
-        Args:
-            protocol: The name of the protocol; of the settings of protocols, its own alone remain.
-            base_url: Where its paths begin, on the host of :attr:`base_url`.
+        """The same upstream in a protocol that was found out, of whose settings its own alone remain; its paths begin
+        at `base_url`, on the host of :attr:`base_url`.
 
         Raises:
             ConfigurationError: A setting is not usable in this protocol.

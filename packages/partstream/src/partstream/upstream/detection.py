@@ -72,10 +72,6 @@ def base_urls(url: str, endpoints: Iterable[str]) -> tuple[str, ...]:
 
     People copy the URL of an endpoint (`…/v1/chat/completions`), leave `/v1` out, or name the server's own API
     (`…/api`). A path with a version is taken as it is: `/openai/v1` and `/api/paas/v4` are base URLs.
-
-    Args:
-        url: What was given.
-        endpoints: The paths of endpoints below a base URL.
     """
     given = path_of(url)
     within = without_ending(given, (*endpoints, MODELS_PATH))
@@ -93,11 +89,6 @@ def own_base_url(url: str, own_base_path: str, endpoints: Iterable[str]) -> str:
     """The base URL of a wire that has a base path of its own, on the host that a URL means.
 
     In place of the base path of another wire: `…/v1` and `…/api/chat` both mean `…/api`.
-
-    Args:
-        url: What was given.
-        own_base_path: The base path of the wire, such as `/api`.
-        endpoints: The paths of endpoints below a base URL.
     """
     path = without_ending(path_of(url), (*endpoints, MODELS_PATH))
     before = re.sub(r"(?:/(?:v\d+(?:beta\d*|alpha\d*)?|api))+$", "", path)
@@ -133,7 +124,6 @@ def with_path(url: str, path: str) -> str:
 
 _MOST_PROBED: Final = 3
 """With the list of models, four requests below each base URL."""
-
 _MOST_ELSEWHERE: Final = 2
 _NO_MODEL: Final = "partstream"
 """The model in a path that names one: no server has it, so none generates an answer."""
@@ -147,7 +137,6 @@ class CandidateProtocol:
         path: The path of its endpoint below a base URL, with `{model}` where it names the model.
         empty_request: The body that shows at no cost whether the endpoint is there; None for no such body.
         rows: What is known of it at known servers.
-        errors: How its servers report errors.
         own_base_path: Its base path below a host; empty for one beside the others.
     """
 
@@ -211,13 +200,8 @@ class Presence(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Sign:
-    """The meaning of one answer.
-
-    Attributes:
-        says: The answer in a few words, such as `HTTP 400`.
-        advice: A remedy; empty where none is known.
-        server: The name of the known server, according to its headers, or None.
-    """
+    """The meaning of one answer: `says` has it in a few words, such as `HTTP 400`, `advice` a remedy where one is
+    known, and `server` the name of the known server, according to its headers, or None."""
 
     presence: Presence
     says: str
@@ -233,21 +217,13 @@ _NO_SUCH_PATH: Final = (
 )
 _WANTS_HTTPS: Final = r"(?i)HTTP request (?:was sent )?to (?:an )?HTTPS (?:server|port)"
 """The message of Go's and nginx's servers, with status 400, to plain http."""
-
 _NOTHING_SAID: Final = frozenset({401, 402, 403, 407, 408, 425, 429, 502, 503, 504, 529})
 """Servers may answer these before they look at the path."""
 _MISSING: Final = frozenset({404, 405, 410, 501})
 
 
 def sign_of(answer: FetchResponse, errors: Errors, base_url: str, path: str) -> Sign:
-    """The sign in the answer to an empty request.
-
-    Args:
-        answer: The answer; of a long body the start.
-        errors: How the protocol's servers report errors.
-        base_url: Where the endpoint was looked for, without secrets.
-        path: Its path below that.
-    """
+    """The sign in the answer to an empty request at a path below a base URL; of a long body, `answer` has the start."""
     text = answer.body.decode(errors="replace")
     status = answer.status
     sign = Sign(Presence.NO_API, f"HTTP {status}", server=_server_of_headers(answer.headers))
@@ -299,7 +275,6 @@ _HEADERS: Final = (
     ("x-litellm-call-id", "", "litellm"),
 )
 """A header, how its value begins, and the server that sends it."""
-
 _OWNERS: Final = {
     "vllm": "vllm",
     "sglang": "sglang",
@@ -386,10 +361,8 @@ class Detected:
 class Round:
     """The answers below one base URL.
 
-    Attributes:
-        signs: The signs of the endpoints, by the names of their protocols.
-        listing: The answer to the request for models, or None if there was none.
-        elsewhere: The base URLs of the protocols that were looked for below another one, by name.
+    Its signs are those of the endpoints, by the names of their protocols; `elsewhere` has the base URLs of the
+    protocols that were looked for below another one, by name.
     """
 
     base_url: str
@@ -443,13 +416,8 @@ def decide_by_host(url: str, wires: Sequence[CandidateProtocol]) -> Detected | N
 
 
 def decide(url: str, rounds: Sequence[Round], wires: Sequence[CandidateProtocol]) -> Detected:
-    """What a base URL speaks, by the answers below it; a guess where they do not say it.
-
-    Args:
-        url: What was given.
-        rounds: What was answered below the base URLs that were asked, in their order; one at least.
-        wires: The protocols to choose from, the better one first; one at least.
-    """
+    """What a base URL speaks, by the answers below those that were asked, in their order; a guess where they do not say
+    it. The better one of the wires comes first."""
     asked = rounds[-1]
     server, at = server_of(asked)
     by_presence = {presence: [wire for wire in wires if wire.name in asked.names(presence)] for presence in Presence}
@@ -515,15 +483,8 @@ def _because(
     server: KnownServer | None,
     at: str,
 ) -> str:
-    """The facts, and why a wire that usually is the better one was not chosen.
-
-    Args:
-        facts: The findings.
-        considered: The wires that could have been chosen, the one that usually is better first.
-        chosen: The wire that was.
-        server: The known server, or None.
-        at: Its name for people.
-    """
+    """The findings, and why a wire that usually is the better one, and comes first among those considered, was not
+    chosen; `at` is the server's name for people."""
     better = considered[: considered.index(chosen)] if considered else ()
     passed = [f"{wire.title} is not complete at {at} ({row.reason})" for wire in better if (row := wire.row_at(server))]
     return "; ".join((*facts, *passed))
@@ -652,10 +613,7 @@ async def ask_round(
     """Sends a request to each endpoint, and one for the list where an endpoint is beside it, at the same time.
 
     Args:
-        configuration: The upstream, its key and its headers.
-        connections: The connections to it.
         base_url: Where the endpoints are looked for.
-        wires: The protocols that are asked for.
         deadline: The end of the wait, by the clock of the event loop.
         elsewhere: The base URLs of those that are looked for below another one, by name.
 
@@ -729,23 +687,15 @@ async def _asked(http: UpstreamHTTP, path: str, document: Mapping[str, Any] | No
 
 _GUESS_SECONDS: Final = 2.0
 """How long a guess serves at least: one answer asks several times."""
-
 _GUESS_FACTOR: Final = 12.0
 """How much longer it serves than it took to make, so that not every request waits for a silent server."""
-
 _LONGEST_GUESS: Final = 120.0
 _PAUSE_SECONDS: Final = 30.0
 """How long the server is not asked again after the same was found out twice."""
 
 
 class Detector:
-    """What one upstream speaks; serves any number of callers on one event loop.
-
-    Args:
-        configuration: The upstream; its own protocol does not count.
-        connections: The connections to it.
-        clock: The seconds since 1970.
-    """
+    """What one upstream speaks; serves any number of callers on one event loop. Its own protocol does not count."""
 
     def __init__(
         self, configuration: GatewayConfiguration, connections: Connections, clock: Callable[[], float] = time.time
@@ -755,16 +705,11 @@ class Detector:
         self._clock = clock
         folder = configuration.protocol_folder or configuration.cache_folder
         self._file = None if folder is None else DetectionFile(folder, configuration.base_url)
-        self._known: Detected | None = None
+        self.known: Detected | None = None  # what was found out for certain
         self._confirmed_at: float | None = None
         self._guess: tuple[Detected, float] | None = None
         """A guess, and until when it serves."""
         self._running: asyncio.Task[Detected] | None = None
-
-    @property
-    def known(self) -> Detected | None:
-        """What was found out for certain; None if nothing was."""
-        return self._known
 
     async def detected(self) -> Detected:
         """What the upstream speaks; a guess where it does not tell, or where it cannot be asked.
@@ -772,8 +717,8 @@ class Detector:
         Raises:
             LanguageModelError: As :func:`detect`.
         """
-        if self._known is not None:
-            return self._known
+        if self.known is not None:
+            return self.known
         if self._guess is not None and 0 < self._guess[1] - self._clock() <= _LONGEST_GUESS:
             return self._guess[0]
 
@@ -792,8 +737,8 @@ class Detector:
         Raises:
             LanguageModelError: As :func:`detect`.
         """
-        if self._known is not None and self._known != wrong:
-            return self._known  # another request has met it before
+        if self.known is not None and self.known != wrong:
+            return self.known  # another request has met it before
         if self._confirmed_at is not None and 0 <= self._clock() - self._confirmed_at < _PAUSE_SECONDS:
             return wrong
         again = await self._one_for_all(self._asked)
@@ -818,7 +763,7 @@ class Detector:
         return await asyncio.shield(task)
 
     async def _asked(self) -> Detected:
-        self._known = None
+        self.known = None
         began = self._clock()
         found = await detect(self._configuration, self._connections)
         if not found.is_certain:
@@ -835,7 +780,7 @@ class Detector:
         return self._keep(found)
 
     def _keep(self, found: Detected) -> Detected:
-        self._known = found
+        self.known = found
         _logger.info("%s: %s", found.shown_url, found.says)
         return found
 

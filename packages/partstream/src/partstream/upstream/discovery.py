@@ -39,7 +39,6 @@ _MAX_BODY: Final = 8 * 1024 * 1024
 _MAX_QUESTIONS: Final = 1000
 _ROUNDS: Final = 3
 """The list, the native list, the models: after these, no answer leads to further questions."""
-
 _NOTHING_THERE: Final = frozenset({404, 405, 410, 501})
 _MAX_FAILURES: Final = 5
 _SHOWN_PROBLEMS: Final = 5
@@ -87,13 +86,9 @@ class ModelDiscovery:
         on_change: Called when the records differ from the last result of :meth:`records`; not called for a change that
             a waiting caller gets anyway.
         upstream: The name of the upstream in the log.
-        further_lists: The paths of further lists of models, see :func:`list_questions`.
-        models_path: Where the first list is, below the base path.
         cache: The cache in which answers outlive the process, or None.
         is_wanted: Whether a model is offered; the details of other models are not requested.
         refusal: Makes the error for a response with an error status, or one that is no JSON.
-        settings: How often to ask.
-        clock: Returns the seconds since 1970.
     """
 
     def __init__(
@@ -388,13 +383,8 @@ class Composition:
 def list_questions(
     base_path: str, further_lists: Iterable[str] = (), models_path: str = MODELS_PATH
 ) -> tuple[FactRequest, ...]:
-    """The questions for lists, best first: the first list with an answer determines the models.
-
-    Args:
-        base_path: The path of the base URL, such as `/v1`.
-        further_lists: The paths of a protocol's further lists, from the root of the host.
-        models_path: Where the first list is, below the path of the base URL.
-    """
+    """The questions for lists, best first: the first list with an answer determines the models. Further lists have
+    their paths from the root of the host, the first one below that of the base URL."""
     return tuple(FactRequest(path, path) for path in (f"{base_path.rstrip('/')}{models_path}", *further_lists))
 
 
@@ -404,13 +394,8 @@ def compose(
     is_wanted: Callable[[str], bool],
     lists: Sequence[FactRequest] = (),
 ) -> Composition:
-    """Reads all answers.
-
-    Args:
-        answers: The answers by key; at least one of :func:`list_questions` has an answer.
-        base_path: The path of the base URL, such as `/v1`.
-        is_wanted: Whether a model is offered; there are no further questions about other models.
-        lists: The questions for lists; if empty, those of a server without further lists.
+    """Reads all answers, of which at least one is to :func:`list_questions`. There are no further questions about
+    models that are not wanted; without `lists`, the server has no further ones.
 
     Raises:
         UpstreamProtocolError: The list is not a list of models.
@@ -671,12 +656,8 @@ _MAX_ANSWERS: Final = 2000
 
 
 class CachedAnswer(NamedTuple):
-    """One answer.
-
-    Attributes:
-        document: The JSON value; None if the server has no document there (HTTP 404), which is a useful fact too.
-        fetched_at: The time of the last confirmation, in seconds since 1970.
-        etag: The entity tag with which to ask the server for changes, or None.
+    """One answer: the JSON value, or None if the server has no document there (HTTP 404), which is a useful fact too;
+    when it was confirmed last, in seconds since 1970; and the entity tag with which to ask the server for changes.
     """
 
     document: Any
@@ -719,13 +700,8 @@ def answers_from_json(value: Any) -> Answers:
 
 
 class KeptFile:
-    """A JSON file that outlives the process, in a folder that the first write makes. Failures are logged.
-
-    Args:
-        path: The path of the file.
-        holds: What it holds, for the log.
-        most: The most bytes of it.
-    """
+    """A JSON file of at most so many bytes that outlives the process, in a folder that the first write makes. Failures
+    are logged, and name what it holds."""
 
     def __init__(self, path: Path, holds: str, most: int) -> None:
         self.path = path
@@ -774,15 +750,10 @@ class KeptFile:
 
 
 class DiskCache(KeptFile):
-    """The file with the answers of one upstream to one account.
+    """The file with the answers of one upstream to one account, such as a key.
 
     Its name holds a digest of the URL, keyed with the account: neither can be read from it, and the answers to one
     account are never those to another.
-
-    Args:
-        folder: The folder of the file.
-        upstream: The base URL, which identifies the upstream.
-        account: The identity of the caller at the upstream, such as a key; empty without one.
     """
 
     def __init__(self, folder: Path, upstream: str, account: bytes = b"") -> None:

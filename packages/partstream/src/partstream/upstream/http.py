@@ -70,12 +70,9 @@ _TRACE_CONTEXT: Final = "opentelemetry.trace.propagation.tracecontext"
 class UpstreamHTTP:
     """The requests to one upstream in one protocol; serves any number of them at once.
 
-    Args:
-        configuration: Where the upstream is, how it is reached, its protocol, its key and its headers.
-        connections: The connections to it, if others use them too: the code that made them closes them.
+    Others may use its connections too: then the code that made them closes them.
 
     Attributes:
-        credentials: The source of its key.
         seals: Whether the upstream has said that it seals state, so that it opens it again.
         base_path: The path of the base URL, without a slash at its end.
     """
@@ -117,11 +114,6 @@ class UpstreamHTTP:
         capture: OpenExchange | None = None,
     ) -> HTTPAnswer:
         """Sends a request once and returns when the head of its answer has come.
-
-        Args:
-            request: The request.
-            key: The key, or None.
-            capture: Begins the capture of the sending, or None.
 
         Raises:
             CredentialError: The key is none that a header can hold.
@@ -212,19 +204,13 @@ class UpstreamHTTP:
 
 _TURN: Final = 1024 * 1024
 """Bytes after which other tasks have their turn: a few packed bytes unpack to millions, without a wait in between."""
-
 _WITH_BODY: Final = frozenset({"POST", "PUT", "PATCH"})
 """Methods whose requests say the length of their body also where it is empty."""
 
 
 class _Place(NamedTuple):
-    """Where a request goes; taken apart once for all requests that go there.
-
-    Attributes:
-        url: The whole URL.
-        shown: The URL without its query, which may hold a secret.
-        host: The value of the header `host`.
-    """
+    """Where a request goes; taken apart once for all requests that go there. `shown` is the URL without its query,
+    which may hold a secret, and `host` the value of that header."""
 
     url: str
     shown: str
@@ -250,8 +236,6 @@ class OutboundHead:
     A traceback with local variables shows none of its content.
 
     Attributes:
-        method: The method.
-        place: Where the request goes.
         headers: All headers but the length of the body.
         sent: Those of them that may hold a secret.
         secrets: Other texts that the upstream is sent and that may be secret.
@@ -307,15 +291,8 @@ class OutboundHead:
         return CapturedRequest(self.method, url.path, query, without_secrets_by_name(headers), b"")
 
     def begin_exchange(self, open_exchange: OpenExchange, content: bytes) -> ExchangeTap:
-        """Begins the capture of an exchange.
-
-        In the bodies, as in a list of models, only what is a secret by its name is hidden: people write of the words
-        that other headers hold.
-
-        Args:
-            open_exchange: Begins the capture.
-            content: The body of the request.
-        """
+        """Begins the capture of an exchange. In bodies, as in a list of models, only what is a secret by its name is
+        hidden: people write of the words that other headers hold."""
         of = self._captured
         kept = CapturedRequest(of.method, of.path, of.query, (*of.headers, *self.length_of(content).items()), content)
         return open_exchange(kept, lambda: self.redactor_of_lists)
@@ -326,10 +303,8 @@ class OutboundHTTPRequest:
     """A request without the key and without the headers that the configuration adds.
 
     Attributes:
-        method: The method.
         path: The path from the root of the upstream's host. A path, never a URL: the key goes to no other host.
         query: The query, which follows that of the base URL.
-        content: The body, or None.
         headers: Headers that hold no secret, names in lower case.
         own_headers: Headers that were set for this request; they win over all others, and may hold a secret.
         session: The id of its conversation, which a hub gets and no other server; None without one.
@@ -345,19 +320,8 @@ class OutboundHTTPRequest:
 
 
 class HTTPAnswer:
-    """An answer whose head has arrived; the caller reads the body and closes it.
-
-    Args:
-        came: The answer itself.
-        head: The head of its request.
-        capture: The capture of this exchange, or None.
-
-    Attributes:
-        status: The HTTP status.
-        fields: Its headers by name in lower case; they may repeat secrets of the request.
-        head: The head of its request.
-        capture: The capture of this exchange, or None.
-    """
+    """An answer whose head has arrived; the caller reads the body and closes it. `fields` are its headers by name in
+    lower case; they may repeat secrets of the request."""
 
     def __init__(
         self, came: httpx2.Response | PlainAnswer, head: OutboundHead, capture: ExchangeTap | None = None
@@ -509,11 +473,7 @@ class DocumentFetcher:
 
 
 class _DocumentAsking(Asking):
-    """The request for a document. Any status is a response; of failures, only a refused key is acted on.
-
-    Attributes:
-        response: The last response, or None.
-    """
+    """The request for a document. Any status is a response; of failures, only a refused key is acted on."""
 
     def __init__(self, http: UpstreamHTTP, request: OutboundHTTPRequest) -> None:
         self._http = http
@@ -554,24 +514,16 @@ async def _bounded(answer: HTTPAnswer, path: str) -> bytes:
 
 
 class Connections:
-    """The HTTP client of one upstream; made when it is first needed, and again in another event loop.
-
-    Attributes:
-        headers: The headers that the client adds to each request, names in lower case; known with the client.
-    """
+    """The HTTP client of one upstream; made when it is first needed, and again in another event loop. `headers` are
+    those that it adds to each request, names in lower case, and `proxy` is its proxy; known with the client."""
 
     def __init__(self, configuration: GatewayConfiguration) -> None:
         self._configuration = configuration
         self._client: httpx2.AsyncClient | None = None
         self._direct: DirectTransport | None = None
-        self._proxy: Proxy | None = None
+        self.proxy: Proxy | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self.headers: Mapping[str, str] = MappingProxyType({})
-
-    @property
-    def proxy(self) -> Proxy | None:
-        """The proxy of the client that was given last; None where there is none."""
-        return self._proxy
 
     def client(self) -> httpx2.AsyncClient:
         """The client of the running event loop; connections cannot move to another.
@@ -581,9 +533,9 @@ class Connections:
         """
         loop = asyncio.get_running_loop()
         if self._client is None or self._loop is not loop:
-            self._proxy = find_proxy(self._configuration)
-            self._direct = DirectTransport(_certificates(self._configuration)) if self._proxy is None else None
-            self._client = make_client(self._configuration, self._proxy, self._direct)
+            self.proxy = find_proxy(self._configuration)
+            self._direct = DirectTransport(_certificates(self._configuration)) if self.proxy is None else None
+            self._client = make_client(self._configuration, self.proxy, self._direct)
             self.headers = dict(self._client.headers)
             self._loop = loop
         return self._client
@@ -591,15 +543,9 @@ class Connections:
     async def send(
         self, head: OutboundHead, content: bytes, exchange: ExchangeTap | None
     ) -> httpx2.Response | PlainAnswer:
-        """Sends a request and returns its answer when the head has come.
-
-        Where no proxy leads there, the client adds nothing that a request of ours wants but its cookies and its log,
-        and takes a third of the time; so the request goes past it.
-
-        Args:
-            head: The head of the request.
-            content: Its body.
-            exchange: Hears how far the sending is, or None.
+        """Sends a request and returns its answer when the head has come. Where no proxy leads there, the client adds
+        nothing that a request of ours wants but its cookies and its log, and takes a third of the time; so the request
+        goes past it.
 
         Raises:
             httpx2.TransportError: There is no answer.
@@ -645,12 +591,8 @@ class Connections:
 def make_client(
     configuration: GatewayConfiguration, proxy: Proxy | None, direct: DirectTransport | None = None
 ) -> httpx2.AsyncClient:
-    """Makes a client for the running event loop, with a proxy of :func:`find_proxy`; the caller closes it.
-
-    Args:
-        configuration: The upstream.
-        proxy: The proxy, or None.
-        direct: The connections without a proxy; by default new ones.
+    """Makes a client for the running event loop, with a proxy of :func:`find_proxy`; the caller closes it. `direct` are
+    its connections where there is no proxy.
 
     Raises:
         ConnectionSetupError: The certificates that are trusted cannot be read.

@@ -23,13 +23,12 @@ from contextlib import suppress
 from functools import partial
 from ipaddress import ip_address
 from itertools import chain, zip_longest
-from typing import Any, Final, NamedTuple, Protocol, TypeAlias, TypeVar, cast
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar, cast
 
 import httpx2
 
 _KEPT: Final = 8
 """Idle connections."""
-
 _KEPT_SECONDS: Final = 5.0
 _PORTS: Final = {"http": 80, "https": 443}
 Origin: TypeAlias = tuple[str, str, int, str | None]
@@ -37,13 +36,10 @@ Origin: TypeAlias = tuple[str, str, int, str | None]
 
 
 class PlainRequest(NamedTuple):
-    """A request whose body is known.
+    """A request whose body is known; its `headers` hold `host` and those of the body too, as they are sent.
 
     Attributes:
-        method: The method.
         target: The path with its query.
-        headers: All headers, `host` and those of the body too, as they are sent.
-        content: The body; empty for none.
         on_sending: Called when its first byte is about to be sent: only here is it known when the connection is open.
         on_sent: Called when its last byte was sent.
     """
@@ -92,11 +88,8 @@ class DirectTransport(httpx2.AsyncBaseTransport):
     ) -> PlainAnswer:
         """Sends a request to a server and returns its answer when the head has come.
 
-        Args:
-            origin: The server.
-            request: The request.
-            seconds: The most seconds until the connection is open; None for any time.
-            written: The bytes of the request, made with :func:`plain_head`; None has them made here.
+        The connection is to be open within some seconds, and `written` are the bytes of the request, made with
+        :func:`plain_head`; None has them made here.
 
         Raises:
             httpx2.TransportError: There is no answer.
@@ -152,16 +145,12 @@ class DirectTransport(httpx2.AsyncBaseTransport):
 _LARGEST_HEAD: Final = 100 * 1024
 _MOST_WAITING: Final = 64 * 1024
 """Bytes that are not read yet; with more, the connection is not read, so that the server has to wait."""
-
 _SWITCHING_PROTOCOLS: Final = 101
 
 
 class HTTPConnection(asyncio.Protocol):
-    """A connection; serves one request at a time, and calls `on_lost` once it is closed.
-
-    Attributes:
-        last_used: When its last answer ended, by the clock of the event loop.
-    """
+    """A connection; serves one request at a time, and calls `on_lost` once it is closed. It was `last_used` at the end
+    of its last answer, by the clock of the event loop."""
 
     def __init__(self, on_lost: Callable[[HTTPConnection], object]) -> None:
         self.last_used = 0.0
@@ -228,12 +217,8 @@ class HTTPConnection(asyncio.Protocol):
     async def ask(
         self, request: PlainRequest, give_back: Callable[[HTTPConnection], object], written: bytes | None = None
     ) -> PlainAnswer:
-        """Sends a request and returns its answer when the head has come.
-
-        Args:
-            request: The request.
-            give_back: Called with a connection that can take the next request, when the answer was read to its end.
-            written: The bytes of the request, made with :func:`plain_head`; None has them made here.
+        """Sends a request and returns its answer when the head has come. `give_back` gets a connection that can take
+        the next request, when the answer was read to its end; `written` is that of :meth:`DirectTransport.send`.
 
         Raises:
             httpx2.LocalProtocolError: The request cannot be sent.
@@ -403,10 +388,7 @@ def plain_answer(data: bytes) -> tuple[_AnswerHead, bytes] | None:
 
 
 class _Conversation:
-    """A request and its answer as `h11` writes and reads them.
-
-    Attributes:
-        sent: The bytes of the request.
+    """A request and its answer as `h11` writes and reads them; `sent` are the bytes of the request.
 
     Raises:
         httpx2.LocalProtocolError: The request cannot be sent.
@@ -505,13 +487,7 @@ class AnswerBody(httpx2.AsyncByteStream):
 
 class PlainAnswer:
     """An answer whose head has come, without the client's object for it, which takes longer to make than to read the
-    head.
-
-    Attributes:
-        head: The head.
-        body: The body.
-        fields: The headers in order, with names in lower case.
-    """
+    head. `fields` are the headers in order, with names in lower case."""
 
     __slots__ = ("body", "fields", "head")
 
@@ -539,94 +515,20 @@ class PlainAnswer:
 # ---- Bodies ----
 
 _NO_BODY: Final = frozenset({204, 304})
-
 _CHUNK_HEAD: Final = re.compile(rb"([0-9A-Fa-f]{1,16})[ \t]*(?:;[^\r\n]*)?\r\n")
-
 _LONGEST_LINE: Final = 16 * 1024
 """Bytes of the line before a chunk."""
-
 _LARGEST_TRAILERS: Final = 1024 * 1024
-
 _SHOWN: Final = 40
 
 
-class Body(Protocol):
-    """The body of one answer.
+class Body:
+    """The body of one answer: this one ends with the connection, those below have a length or chunks.
 
     Attributes:
         is_whole: Whether its end has come.
         rest: The bytes after its end: a connection with a rest is not used again.
     """
-
-    is_whole: bool
-    rest: bytes
-
-    def feed(self, data: bytes) -> bytes:
-        """Takes the next bytes of the connection, returns those of the body, possibly none.
-
-        Raises:
-            httpx2.RemoteProtocolError: They are no such body.
-        """
-        ...
-
-    def end(self) -> None:
-        """Takes the end of the connection.
-
-        Raises:
-            httpx2.RemoteProtocolError: The body is not whole.
-        """
-        ...
-
-
-def body_of(method: str, status: int, headers: Iterable[tuple[bytes, bytes]]) -> Body:
-    """The body that a head announces.
-
-    Args:
-        method: Of the request.
-        status: Of the answer.
-        headers: Of the answer, with names in lower case, as `h11` has checked them: at most one length, and
-            no coding but `chunked`.
-    """
-    fields = dict(headers)
-    if method == "HEAD" or status in _NO_BODY:
-        return SizedBody(0)
-    if b"transfer-encoding" in fields:
-        return ChunkedBody()
-    if b"content-length" in fields:
-        return SizedBody(int(fields[b"content-length"]))
-    return EndlessBody()
-
-
-class SizedBody:
-    """A body of a known length in bytes."""
-
-    __slots__ = ("_missing", "_size", "is_whole", "rest")
-
-    def __init__(self, size: int) -> None:
-        self._size = self._missing = size
-        self.is_whole = size == 0
-        self.rest = b""
-
-    def feed(self, data: bytes) -> bytes:
-        """See :class:`Body`."""
-        body, more = data[: self._missing], data[self._missing :]
-        self._missing -= len(body)
-        self.is_whole = self._missing == 0
-        self.rest += more
-        return body
-
-    def end(self) -> None:
-        """See :class:`Body`."""
-        if not self.is_whole:
-            got = self._size - self._missing
-            raise httpx2.RemoteProtocolError(
-                "peer closed connection without sending complete message body "
-                f"(received {got} bytes, expected {self._size})"
-            )
-
-
-class EndlessBody:
-    """A body that the end of the connection ends."""
 
     __slots__ = ("is_whole", "rest")
 
@@ -635,31 +537,78 @@ class EndlessBody:
         self.rest = b""
 
     def feed(self, data: bytes) -> bytes:
-        """See :class:`Body`."""
+        """Takes the next bytes of the connection, returns those of the body, possibly none.
+
+        Raises:
+            httpx2.RemoteProtocolError: They are no such body.
+        """
         return data
 
     def end(self) -> None:
-        """See :class:`Body`."""
+        """Takes the end of the connection.
+
+        Raises:
+            httpx2.RemoteProtocolError: The body is not whole.
+        """
         self.is_whole = True
 
 
-class ChunkedBody:
+def body_of(method: str, status: int, headers: Iterable[tuple[bytes, bytes]]) -> Body:
+    """The body that a head announces; `headers` are those of the answer with names in lower case, as `h11` has checked
+    them: at most one length, and no coding but `chunked`."""
+    fields = dict(headers)
+    if method == "HEAD" or status in _NO_BODY:
+        return SizedBody(0)
+    if b"transfer-encoding" in fields:
+        return ChunkedBody()
+    if b"content-length" in fields:
+        return SizedBody(int(fields[b"content-length"]))
+    return Body()
+
+
+class SizedBody(Body):
+    """A body of a known length in bytes."""
+
+    __slots__ = ("_missing", "_size")
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self._size = self._missing = size
+        self.is_whole = size == 0
+
+    def feed(self, data: bytes) -> bytes:
+        """Takes bytes; those after the length are the rest."""
+        body, more = data[: self._missing], data[self._missing :]
+        self._missing -= len(body)
+        self.is_whole = self._missing == 0
+        self.rest += more
+        return body
+
+    def end(self) -> None:
+        """Takes the end of the connection."""
+        if not self.is_whole:
+            got = self._size - self._missing
+            raise httpx2.RemoteProtocolError(
+                "peer closed connection without sending complete message body "
+                f"(received {got} bytes, expected {self._size})"
+            )
+
+
+class ChunkedBody(Body):
     """A body in chunks, each after its size (RFC 9112 section 7.1). Trailers after the last one are skipped."""
 
-    __slots__ = ("_missing", "_pending", "_trailers", "is_whole", "rest")
+    __slots__ = ("_missing", "_pending", "_trailers")
 
     def __init__(self) -> None:
+        super().__init__()
         self._pending = b""  # of a line that is not whole
         self._missing = 0  # bytes of the open chunk and of its line end
         self._trailers = -1  # bytes of the lines after the last chunk; below 0 before them
-        self.is_whole = False
-        self.rest = b""
 
     def feed(self, data: bytes) -> bytes:
-        """See :class:`Body`."""
+        """Takes bytes; nearly every read of a live answer is one whole chunk, or a few."""
         if self._missing or self._pending or self._trailers >= 0:
             return self._read(data)
-        # Nearly every read of a live answer is one whole chunk, or a few.
         first, more = b"", bytearray()  # not a list of pieces: a server may send them byte by byte
         at = 0
         while (head := _CHUNK_HEAD.match(data, at)) is not None:
@@ -676,7 +625,7 @@ class ChunkedBody:
         return first + more + rest if more or rest else first
 
     def end(self) -> None:
-        """See :class:`Body`."""
+        """Takes the end of the connection."""
         if not self.is_whole:
             raise httpx2.RemoteProtocolError(
                 "peer closed connection without sending complete message body (incomplete chunked read)"
@@ -762,15 +711,12 @@ async def dial(
     name: str | None = None,
     seconds: float | None = None,
 ) -> _Connection:
-    """Opens a connection.
+    """Opens a connection, within some seconds; None waits for ever.
 
     Args:
         make: Makes the protocol of the connection.
-        host: A name or an address.
-        port: The port.
         certificates: The trusted certificates, for a connection with TLS; None for one without.
         name: The name in the certificate, where it is not the host.
-        seconds: How long to wait; None for ever.
 
     Raises:
         httpx2.ConnectTimeout: It took too long.

@@ -84,16 +84,8 @@ class Fact(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Pricing:
-    """The prices of a model, in US dollars per token; None means unknown.
-
-    Attributes:
-        input: The price of a prompt token.
-        output: The price of an answer token.
-        cache_read: The price of a prompt token that is read from the cache.
-        cache_write: The price of a prompt token that is written to the cache.
-        long_context: The prices for prompts of `long_context_from` tokens or more, or None without such prices.
-        long_context_from: The number of prompt tokens from which `long_context` holds, or None.
-    """
+    """The prices of a model, in US dollars per token, also of a prompt token that is read from the cache or written to
+    it; None means unknown. Prompts of `long_context_from` tokens or more have prices of their own, if there are any."""
 
     input: Decimal | None = None
     output: Decimal | None = None
@@ -138,11 +130,8 @@ class ModelRecord:
     endpoints: Fact[tuple[str, ...]] | None = None
 
     def is_served_at(self, path: str) -> bool:
-        """Whether the server answers for the model at an endpoint; it does where it does not say which ones.
-
-        Args:
-            path: The path of the endpoint below the base URL, such as `/responses`.
-        """
+        """Whether the server answers for the model at an endpoint, such as `/responses` below the base URL; it does
+        where it does not say which ones."""
         return self.endpoints is None or any(one.endswith(path.lower()) for one in self.endpoints.value)
 
 
@@ -211,19 +200,8 @@ class LimitSettings:
 
 @dataclass(frozen=True, slots=True)
 class ModelOverride:
-    """A person's settings for one model; with None, the server's value stays.
-
-    Attributes:
-        name: The name in the model picker.
-        family: The family, by which Copilot picks its prompt and its edit tools.
-        version: The version.
-        detail: The text beside the name.
-        context_window: The most tokens of prompt and answer together.
-        max_input_tokens: The most tokens of a prompt.
-        max_output_tokens: The most tokens of an answer.
-        image_input: Whether prompts may hold images.
-        tool_calling: Whether the model calls tools.
-        reasoning_efforts: The reasoning levels in the model picker; an empty one offers none.
+    """A person's settings for one model, as :data:`partstream.upstream.configuration.MODEL_ROWS` describes them; with
+    None, the server's value stays. Empty levels of reasoning offer none.
 
     Example:
         >>> from partstream import ModelOverride
@@ -416,11 +394,8 @@ def _costs(pricing: Pricing) -> dict[str, Any]:
 
 
 def _choices(record: ModelRecord, most: int) -> dict[str, Any]:
-    """The choices that a person has for each request, under the names that Copilot itself uses.
-
-    Args:
-        most: The most tokens of a prompt.
-    """
+    """The choices that a person has for each request, under the names that Copilot itself uses; a prompt has at most so
+    many tokens."""
     choices: dict[str, Any] = {}
     efforts = record.reasoning_efforts.value[:_MAX_CHOICES] if record.reasoning_efforts is not None else ()
     if efforts:
@@ -524,13 +499,11 @@ def _within(limit: Fact[int], bound: Fact[int]) -> Fact[int]:
 
 _BEDROCK_REGIONS: Final = "us|us-gov|eu|apac|ap|au|jp|ca|sa|global"
 """The regions before the vendor in the id of an inference profile: `us.anthropic.claude-...`."""
-
 _BEDROCK_VENDORS: Final = (
     "ai21|amazon|anthropic|cohere|deepseek|google|luma|meta|minimax|mistral|moonshot|moonshotai|nvidia|openai|qwen"
     "|stability|twelvelabs|writer|zai"
 )
 """The vendors of models with ids of the form `vendor.name`."""
-
 _PROVIDERS: Final = frozenset(
     {"ai21", "alibaba", "amazon", "anthropic", "azure", "azure-ai", "azure_ai", "bedrock", "cerebras", "cohere"}
     | {"copilot", "dashscope", "databricks", "deepinfra", "deepseek", "fireworks", "gateway", "gemini", "github"}
@@ -539,7 +512,6 @@ _PROVIDERS: Final = frozenset(
     | {"perplexity", "replicate", "sambanova", "together", "vertex", "vertex_ai", "vllm", "xai", "zai", "zhipu"}
 )
 """The providers before a colon, as in `openai:gpt-4o`; any other word before a colon is a name, followed by a tag."""
-
 _NO_PROVIDERS: Final = frozenset(
     {"@cf", "@hf", "accounts", "deployments", "endpoint", "endpoints", "foundation-model", "ft", "hf.co"}
     | {"huggingface.co", "imported-model", "inference-profile", "locations", "model", "models", "openrouter"}
@@ -547,14 +519,12 @@ _NO_PROVIDERS: Final = frozenset(
     | {"application-inference-profile", "custom-model", "custom-model-deployment"}
 )
 """Segments of a path that do not name a creator."""
-
 # Patterns are texts: `re` compiles each when it is first used, and most programs parse no id.
 _TAGS: Final = (
     r"(?i:\d|[eqi]?q\d|fp\d|bf16|f16|f32|e\d+b|(?:base|beta|chat|cloud|code|exacto|extended|fast|floor|free|instruct"
     r"|latest|large|medium|mini|nitro|online|python|small|text|thinking|tiny|tools|vision)(?:\b|\Z))"
 )
 """The beginning of a tag or variant after a name: `llama3:8b`, `deepseek-r1:free`."""
-
 _QUANTISATION: Final = (
     r"(?i:[-._](?:gguf|ggml|mlx|awq|gptq|exl2|exl3|bnb|safetensors|bin|onnx"
     r"|(?:ud-)?i?q\d(?:_[0-9a-z]+){0,2}|mxfp\d|nvfp\d|w\d+a\d+|int[48]|[348]-?bit|fp(?:4|8|16)|bf16|f16|f32"
@@ -597,15 +567,9 @@ _SPELLINGS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class ModelIdentity:
-    """The pieces of a model's id; joined, they are the id again.
-
-    Attributes:
-        prefix: The text before the name: creator, routes, folders.
-        joint: The separator between family and version.
-        version: The snapshot, or an empty string.
-        suffix: The text after the name: a variant (`:free`), a tag, a quantisation, a file type.
-        provider: The model's creator in lower case, or None if the id does not name it.
-    """
+    """The pieces of a model's id; joined, they are the id again. `prefix` has creator, routes and folders, `joint` what
+    separates family and version, the snapshot; `suffix` a variant (`:free`), a tag, a quantisation, a file type; and
+    `provider` the model's creator in lower case, or None if the id does not name it."""
 
     prefix: str
     family: str

@@ -50,14 +50,8 @@ class Problem(str):
 
 
 class Fields:
-    """One object; a path such as `top_provider.context_length` names a field of an inner object.
-
-    Args:
-        values: The object.
-        where: The object's place in the answer, such as `data[3]`.
-        source: The source of the object's facts.
-        problems: Takes notes of wrong values, at most 100.
-    """
+    """One object, and its place in the answer, such as `data[3]`; a path such as `top_provider.context_length` names a
+    field of an inner object. `problems` takes notes of wrong values, at most 100."""
 
     def __init__(self, values: Mapping[str, Any], where: str, source: Source, problems: list[Problem]) -> None:
         self.where = where
@@ -179,8 +173,6 @@ _NO_LANGUAGE_MODELS: Final = frozenset(
     | {"reranker", "reranking", "speech", "transcribe", "transcription", "video"}
 )
 """Servers' names for kinds of models that do not answer with text."""
-
-
 _NO_OWNERS: Final = frozenset(
     {"library", "llamacpp", "openai-internal", "organization-owner", "organization_owner", "system", "vllm"}
 )
@@ -248,11 +240,9 @@ class Shape:
     """One way to describe models, with its name in the log.
 
     Attributes:
-        fits: Whether an entry has this shape.
         facts: Where each fact of an entry is; a function where facts depend on each other.
         is_language: Whether an entry is a language model; unless a row says more, if no field says another kind.
         id_fields: The fields that may hold the id; the first one with a value does.
-        details: The request for the server's details, or None.
         id_prefix: A prefix of that field that is no part of the id.
     """
 
@@ -326,13 +316,8 @@ def _pricing(fields: Fields, prices: Iterable[Decimal | None], **longer: Any) ->
 
 
 def _prices(path: str, *names: str, tokens: int = 1) -> Callable[[Fields], Fact[Pricing] | None]:
-    """Reads prices under names of a server's own.
-
-    Args:
-        path: The object that holds the prices.
-        names: The names of the prices of prompt, answer, cache read and cache write, as far as the server has them.
-        tokens: The number of tokens that the prices are stated for.
-    """
+    """Reads the prices of prompt, answer, cache read and cache write, under the names that a server has for them, in an
+    object of an entry; they are stated for so many tokens."""
 
     def read(fields: Fields) -> Fact[Pricing] | None:
         inner = fields.inside(path)
@@ -708,7 +693,6 @@ def _bare(fields: Fields) -> dict[str, Any]:
 
 
 # ---- The table ----
-
 
 SHAPES: Final[tuple[Shape, ...]] = (
     # Another server of ours, whose list clients of several wires read. What it lists once more under an alias is no

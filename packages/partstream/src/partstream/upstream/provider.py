@@ -75,11 +75,8 @@ Fallbacks: TypeAlias = Callable[[LanguageModelChatInformation], Awaitable[list[L
 class GatewayProvider(LanguageModelChatProvider):
     """Offers the models of one upstream.
 
-    Args:
-        configuration: Which upstream, and how.
-        ledger: What was learned of tokens before; without one it is learned anew, and so where the configuration
-            wants none. The code that made it closes it.
-        counters: The exact counters of tokens; without them texts are estimated.
+    What was learned of tokens before is in the `ledger`, which the code that made it closes; without one, it is learned
+    anew, and so where the configuration wants none. Without exact `counters`, texts are estimated.
 
     Example:
         >>> import asyncio
@@ -239,13 +236,9 @@ class GatewayProvider(LanguageModelChatProvider):
 class Upstream:
     """One upstream for all its requests; serves any number of them at once.
 
-    A protocol that is set is never doubted: nothing is asked to find it out.
-
-    Args:
-        configuration: The upstream.
-        tokens: Makes what is known of the tokens of a question to a model.
-        on_change: Called when the list of models has changed, or what it says.
-        ledger: Remembers what its models have refused; None for as long as this object lives.
+    A protocol that is set is never doubted: nothing is asked to find it out. `on_change` is called when the list of
+    models has changed, or what it says; without a ledger, what its models have refused is remembered as long as this
+    object lives.
     """
 
     def __init__(
@@ -295,11 +288,6 @@ class Upstream:
 
     async def answer(self, model: LanguageModelChatInformation, question: ModelCall, fallbacks: Fallbacks) -> None:
         """Asks a model, and its fallback models where it fails, and reports the answer.
-
-        Args:
-            model: The model that is asked first.
-            question: What is asked.
-            fallbacks: Gives the fallback models of a model; asked only where one fails.
 
         Raises:
             ContextLengthExceededError: The conversation is too long for the model.
@@ -394,11 +382,7 @@ class Upstream:
 
 
 class _Spoken(Asking):
-    """What an upstream is asked in the protocol that it speaks, as far as that is known.
-
-    Attributes:
-        client: The upstream in that protocol.
-    """
+    """What an upstream is asked in the protocol that it speaks, as far as that is known."""
 
     def __init__(self, upstream: Upstream, client: ProtocolClient) -> None:
         self._upstream = upstream
@@ -486,12 +470,8 @@ class _Answering(_Spoken):
 
 
 class ProtocolClient:
-    """One upstream in one protocol: its models, and who asks them; serves any number of requests at once.
-
-    Attributes:
-        detected: How the protocol was found out, the last time; None where it was set.
-        errors: How the upstream reports errors.
-    """
+    """One upstream in one protocol: its models, and who asks them; serves any number of requests at once. `detected`
+    says how the protocol was found out, the last time; None where it was set."""
 
     def __init__(
         self,
@@ -513,13 +493,7 @@ class ProtocolClient:
 
 
 class ModelList:
-    """The models of one upstream.
-
-    Args:
-        configuration: Which upstream, and a person's settings for its models.
-        fetch: Asks the upstream; the code that made it closes its connections.
-        on_change: Called when the list is another than the one that was given last.
-    """
+    """The models of one upstream; `on_change` is called when the list is another than the one that was given last."""
 
     def __init__(self, configuration: GatewayConfiguration, fetch: Fetch, on_change: Callable[[], object]) -> None:
         self._configuration = configuration

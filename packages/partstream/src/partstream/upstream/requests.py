@@ -87,10 +87,7 @@ _logger = logging.getLogger("partstream.upstreams")
 class ModelCall:
     """A conversation whose next message is asked for; a value, for any of the models that may be asked.
 
-    Attributes:
-        shown_model_id: The model as the host names it.
-        progress: Where the answer is reported.
-        token: Cancelled when no caller waits for the answer any more.
+    The host names the model as `shown_model_id`; `token` is cancelled when no caller waits for the answer any more.
     """
 
     shown_model_id: str
@@ -114,20 +111,11 @@ class RequestSender:
     """Asks the models of one upstream; serves any number of questions at once.
 
     Args:
-        configuration: Which upstream, and how requests to it are written.
-        http: The connections to it.
         fingerprint: Its identity: a digest, never an address.
         tokens: Makes the tokens of a request to a model.
         refused: The fields that the models refused before; None for none.
         server: The known server that it was found out to be; None for the one at the base URL.
         capabilities: Gives the known capabilities of a model by its id.
-
-    Attributes:
-        protocol: The protocol that it speaks.
-        writer: Writes its requests.
-        transport: Sends them.
-        files: Fetches the files that its answers name.
-        counts: Its counting endpoint.
     """
 
     def __init__(
@@ -242,11 +230,7 @@ def _weight(question: ModelCall) -> int:
 
 
 class ModelRequest:
-    """One question to one model of one upstream; lives for one question.
-
-    Attributes:
-        first: How it is sent at first.
-    """
+    """One question to one model of one upstream; lives for one question. `first` is how it is sent at first."""
 
     first: Sending
 
@@ -478,7 +462,6 @@ _CUTS: Final = {
     UnifiedFinishReason.CONTENT_FILTER: "a content filter stopped it",
 }
 """Why an answer ends before the model has finished it."""
-
 _HELP: Final = {
     UnifiedFinishReason.LENGTH: "allow more output tokens (`maxOutputTokens`), or less thinking (`reasoningEffort`)",
     UnifiedFinishReason.CONTENT_FILTER: "a filter of the server stopped the answer",
@@ -487,17 +470,12 @@ _HELP: Final = {
 
 
 class AttemptReport:
-    """The report of one attempt at an answer.
+    """The report of one attempt at an answer. `failure` is the error that ended it, once it has ended; None for none.
 
     Args:
-        question: The request, and where the parts go.
         state: The state for the next request; None where the client has the upstream's own.
-        tokens: Learns how the answer ended, and gives its usage.
         prefix: The prefix of the ids of calls.
         stores: Whether the upstream was asked to store the answer.
-
-    Attributes:
-        failure: The error that ended the answer, once it has ended; None for none.
     """
 
     def __init__(
@@ -577,12 +555,8 @@ class AttemptReport:
 
 
 class ForwardingProgress:
-    """Passes the parts of an answer to the caller's progress, and its end once.
-
-    Several attempts may be made at one answer: with less carried state, or of a fallback model.
-
-    Args:
-        progress: Where the answer is reported; its end too, for a :class:`FinishingProgress`.
+    """Passes the parts of an answer to the caller's progress, and its end once. Several attempts may be made at one
+    answer: with less carried state, or of a fallback model.
 
     Attributes:
         passage: The way of the answer's own bytes, if the caller has one for them.
@@ -644,7 +618,6 @@ class ForwardingProgress:
 
 _IDENTITY_SIZE: Final = 12
 """The bytes of the identity of a request, on wires where each has one."""
-
 _MOST_OF_A_MODEL: Final = 100
 """A person may try any number of values; the oldest refusals are forgotten first."""
 
@@ -658,7 +631,6 @@ class RefusedFields:
     Args:
         upstream: The identity of the upstream: a digest, never an address.
         ledger: Remembers longer than this object; None for a memory of this object alone.
-        clock: Returns the seconds since 1970.
     """
 
     def __init__(
@@ -698,13 +670,8 @@ class RefusedFields:
     def say_what_is_left_out(
         self, upstream: RequestWriter, asked: preparation.ChatRequest, ours: preparation.RequestSettings
     ) -> None:
-        """Logs once which fields a request lacks because they were refused before this object was made.
-
-        Args:
-            upstream: Writes the request.
-            asked: The request.
-            ours: The settings of a request without a person's own.
-        """
+        """Logs once which fields a request lacks because they were refused before this object was made; `ours` are the
+        settings of a request without a person's own."""
         model_id = asked.model_id
         unsaid = {name for name in self.of(model_id) if (model_id, name) not in self._said}
         if not unsaid:
@@ -748,15 +715,8 @@ def less_of(
     error: UpstreamError,
     sending: Sending,
 ) -> Sending:
-    """How a request is sent without what an error refuses; as before where it refuses nothing that was sent.
-
-    Args:
-        upstream: Writes the request.
-        asked: The request that was refused.
-        ours: The settings of a request without a person's own.
-        error: The refusal.
-        sending: How the request was sent.
-    """
+    """How a request is sent without what an error refuses; as before where it refuses nothing that was sent. `ours` are
+    the settings of a request without a person's own."""
     carried = sending.carried.without_first(upstream.errors.refused(error))
     if carried != sending.carried:
         _logger.info("sending the whole request again: the upstream refused what it carried (%s)", error)
@@ -804,14 +764,8 @@ def set_by_a_person(
     ours: preparation.RequestSettings,
     names: frozenset[str],
 ) -> frozenset[str]:
-    """Which of the fields a request has because a person chose them: by an option, in the picker, or in a setting.
-
-    Args:
-        upstream: Writes the request.
-        asked: The request.
-        ours: The settings of a request without a person's own.
-        names: The fields.
-    """
+    """Which of the fields a request has because a person chose them: by an option, in the picker, or in a setting;
+    `ours` are the settings of a request without a person's own."""
     plain = upstream.write(replace(asked, options={}, reasoning_effort=None, context_size=None, settings=ours))
     return frozenset(name for name in names if upstream.leave_out(plain, {name}) == plain)
 
@@ -826,17 +780,10 @@ wrong, and the upstream knows."""
 class RequestTokens:
     """The known tokens of one request.
 
-    The sender makes the estimate with :meth:`estimate`, or beside the request with :meth:`estimated_beside`, so that no
-    answer waits for the ledger's file. Otherwise it is made when it is first needed: it is not where the log
-    does not show it, where the request is far from the model's limit, and where enough other answers teach the same.
-
-    Args:
-        accounting: Counts and learns.
-        model: The model that is asked, with its limit as it is known now.
-        messages: The conversation.
-        options: The tools, and the host's name of the conversation.
-        pricing: The prices of the model, or None.
-        on_limit_change: Called when the limit of the model has changed.
+    The sender makes the estimate with :meth:`estimate`, or beside the request with :meth:`estimate_beside`, so that no
+    answer waits for the ledger's file. Otherwise it is made when it is first needed: it is not where the log does not
+    show it, where the request is far from the model's limit, and where enough other answers teach the same. When the
+    limit of the model has changed, `on_limit_change` is called.
     """
 
     def __init__(
@@ -995,12 +942,7 @@ class RequestTokens:
             self._on_limit_change()
 
     def refused(self, error: UpstreamError, overflow: Overflow) -> ContextLengthExceededError:
-        """Learns from the refusal of a too long input, and makes its error.
-
-        Args:
-            error: The refusal.
-            overflow: The numbers that it names.
-        """
+        """Learns from the refusal of a too long input, whose numbers `overflow` has, and makes its error."""
         limit = overflow.limit
         if not limit and overflow.speaks_of_tokens:  # too many bytes of a request do not limit its tokens
             # A limit below the sent tokens, so that the next request is shorter; at least half of the known limit.
@@ -1019,16 +961,12 @@ class RequestTokens:
 
 COUNT_SECONDS: Final = 2.0
 """Seconds that an upstream has to count; the request waits for it."""
-
 _MOST_FAILURES: Final = 3
 
 
 class UpstreamCounts:
-    """The counting endpoint of one upstream; None for a protocol without one.
-
-    Attributes:
-        failures: How often in a row it did not count; after three it is not asked any more.
-    """
+    """The counting endpoint of one upstream; None for a protocol without one. It is not asked any more after three
+    `failures` in a row."""
 
     def __init__(self, fetch: Fetch, base_path: str, endpoint: CountEndpoint | None) -> None:
         self._fetch = fetch
@@ -1037,12 +975,8 @@ class UpstreamCounts:
         self.failures = 0
 
     async def count(self, request: WireRequest, headers: Mapping[str, str]) -> TokenCount | None:
-        """The tokens of a request; None where the upstream does not say it in time.
-
-        Args:
-            request: The request as it would be sent.
-            headers: The headers that were set for it; they win over those of the protocol.
-        """
+        """The tokens of a request; None where the upstream does not say it in time. Headers that were set for it win
+        over those of the protocol."""
         if self._endpoint is None or self.failures >= _MOST_FAILURES:
             return None
         question = self._endpoint.question(request)
@@ -1050,13 +984,7 @@ class UpstreamCounts:
         return None if found is None else TokenCount(found[0], CountSource.COUNTED)
 
     async def document(self, question: WireRequest, content: bytes, headers: Mapping[str, str]) -> bytes | None:
-        """The document of a count, as the upstream gives it to a question of its own wire; None as for :meth:`count`.
-
-        Args:
-            question: The question.
-            content: Its body.
-            headers: The headers that were set for it.
-        """
+        """The document of a count, as the upstream gives it to a question of its wire; None as for :meth:`count`."""
         if self._endpoint is None or self.failures >= _MOST_FAILURES:
             return None
         found = await self._counted(self._endpoint, question, content, headers)
@@ -1101,7 +1029,6 @@ def _tokens_in(answer: FetchResponse, path: str, field: str) -> int:
 # ---- Costs ----
 
 _MOST_DIGITS: Final = 40
-
 _TICK: Final = Decimal("1e-10")
 """US dollars. Recording xai-text: 1,466,250 ticks are 1 token at $0.30, 11 at $0.075 and 291 at $0.50 a million."""
 
