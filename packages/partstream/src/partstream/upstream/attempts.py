@@ -28,7 +28,7 @@ import asyncio
 import logging
 import random
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from partstream.codec.checks import dataclass
 from partstream.conversation.provider_state import Carried
@@ -57,7 +57,6 @@ _logger = logging.getLogger("partstream.upstreams")
 
 MOST_PAUSES: Final = 10
 """The most continuations of one answer: the tools of a server that never ends would cost without end."""
-
 MOST_DROPS: Final = 16
 """How often a request to one model is sent with less; each time it lacks something more."""
 
@@ -82,18 +81,13 @@ class Attempts:
     """The state of one request: how it is sent next, and how much of each allowance was spent.
 
     Attributes:
-        sending: How the request is sent.
         key: The key of the last request; None where it was sent without one.
         renewed: The key for the next request, where the one before was refused.
         paused: The answer that the next request goes on with; None where it begins one.
         is_unread: Whether the last request failed before anything of its response was read.
-        requests: How many requests were sent.
-        pauses: How often the answer was gone on with.
         retries: How often the same was sent after a wait, since the last response.
         drops: How often the request to this model was sent with less.
-        models: How many fallback models were asked.
         has_renewed: Whether another key was asked for, since the last response.
-        has_redetected: Whether the protocol was detected anew.
         no_other_model: Whether no fallback model is left that may do better.
     """
 
@@ -122,12 +116,7 @@ class Attempts:
 
 
 def most_requests(policy: RetryPolicy, models: int) -> int:
-    """The most requests that one answer takes.
-
-    Args:
-        policy: When the same is sent again.
-        models: How many models may be asked, the first included.
-    """
+    """The most requests that one answer takes of so many models, the first included."""
     same = policy.attempts - 1 + 1  # after a wait, and with another key
     beginnings = models + 1  # one more in another protocol
     return beginnings * (1 + MOST_DROPS + same) + MOST_PAUSES * (1 + same)
@@ -183,107 +172,46 @@ class Asking:
 # ---- Actions ----
 
 
-@dataclass(frozen=True, slots=True)
-class Continue:
+class Continue(NamedTuple):
     """Go on with the answer that the server has paused."""
 
     paused: PausingStream
 
-    async def follow(self, attempts: Attempts, asking: Asking) -> bool:
-        """Acts; whether another request follows."""
-        attempts.pauses += 1
-        left = MOST_PAUSES - attempts.pauses
-        _logger.info("the upstream paused its answer; going on with it, at most %d times more", left)
-        attempts.begin_response(self.paused)
-        return True
 
-
-@dataclass(frozen=True, slots=True)
-class Renew:
+class Renew(NamedTuple):
     """Send the same with another key than the refused one."""
 
     refused: Secret
     source: CredentialSource
 
-    async def follow(self, attempts: Attempts, asking: Asking) -> bool:
-        """Acts; whether another request follows."""
-        attempts.has_renewed = True
-        attempts.renewed = await self.source.refresh(self.refused)
-        if attempts.renewed is not None:
-            _logger.info("sending the request again with a new key: the upstream refused the one before")
-        return attempts.renewed is not None
 
-
-@dataclass(frozen=True, slots=True)
-class Retry:
+class Retry(NamedTuple):
     """Send the same after some seconds."""
 
     error: UpstreamError
     wait: float
 
-    async def follow(self, attempts: Attempts, asking: Asking) -> bool:
-        """Acts; whether another request follows."""
-        attempts.retries += 1
-        said, _, more = with_facts(self.error.statement, self.error).partition("\n")
-        _logger.warning("attempt %d failed, the next in %.1f s: %s", attempts.retries, self.wait, said)
-        if more:
-            _logger.debug("attempt %d: %s", attempts.retries, more)
-        asking.announce(self.error.statement, self.wait)
-        await asyncio.sleep(self.wait)
-        return True
 
-
-@dataclass(frozen=True, slots=True)
-class Drop:
+class Drop(NamedTuple):
     """Send the same in a way that holds less."""
 
     sending: Sending
 
-    async def follow(self, attempts: Attempts, asking: Asking) -> bool:
-        """Acts; whether another request follows."""
-        attempts.drops += 1
-        attempts.sending = self.sending
-        return True
 
-
-@dataclass(frozen=True, slots=True)
-class Redetect:
+class Redetect(NamedTuple):
     """Detect anew what the server speaks, and ask in that protocol."""
 
     error: UpstreamError
 
-    async def follow(self, attempts: Attempts, asking: Asking) -> bool:
-        """Acts; whether another request follows."""
-        attempts.has_redetected = True
-        asking.give_up(self.error)
-        if (first := await asking.redetect(self.error)) is not None:
-            attempts.begin_request(first)
-        return first is not None
 
-
-@dataclass(frozen=True, slots=True)
-class NextModel:
+class NextModel(NamedTuple):
     """Ask the next fallback model."""
 
     error: UpstreamError
 
-    async def follow(self, attempts: Attempts, asking: Asking) -> bool:
-        """Acts; whether another request follows."""
-        asking.give_up(self.error)
-        if (first := await asking.next_model(self.error)) is not None:
-            attempts.models += 1
-            attempts.begin_request(first)
-        else:
-            attempts.no_other_model = True
-        return first is not None
-
 
 class Fail:
     """Give the request up."""
-
-    async def follow(self, attempts: Attempts, asking: Asking) -> bool:
-        """No request follows."""
-        return False
 
 
 Action: TypeAlias = Continue | Renew | Retry | Drop | Redetect | NextModel | Fail
@@ -433,6 +361,47 @@ async def carry_out(asking: Asking, attempts: Attempts) -> None:
 async def _follow(failure: Failure, attempts: Attempts, asking: Asking) -> bool:
     """Acts after a failure; whether another request follows."""
     while not isinstance(action := action_after(failure, attempts, asking), Fail):
-        if await action.follow(attempts, asking):
+        if await _act(action, attempts, asking):
             return True
     return False
+
+
+async def _act(action: Action, attempts: Attempts, asking: Asking) -> bool:  # noqa: C901 - one case an action
+    """Acts; whether another request follows."""
+    match action:
+        case Continue(paused):
+            attempts.pauses += 1
+            left = MOST_PAUSES - attempts.pauses
+            _logger.info("the upstream paused its answer; going on with it, at most %d times more", left)
+            attempts.begin_response(paused)
+        case Renew(refused, source):
+            attempts.has_renewed = True
+            attempts.renewed = await source.refresh(refused)
+            if attempts.renewed is None:
+                return False
+            _logger.info("sending the request again with a new key: the upstream refused the one before")
+        case Retry(error, wait):
+            attempts.retries += 1
+            said, _, more = with_facts(error.statement, error).partition("\n")
+            _logger.warning("attempt %d failed, the next in %.1f s: %s", attempts.retries, wait, said)
+            if more:
+                _logger.debug("attempt %d: %s", attempts.retries, more)
+            asking.announce(error.statement, wait)
+            await asyncio.sleep(wait)
+        case Drop(sending):
+            attempts.drops += 1
+            attempts.sending = sending
+        case Redetect(error):
+            attempts.has_redetected = True
+            asking.give_up(error)
+            if (first := await asking.redetect(error)) is None:
+                return False
+            attempts.begin_request(first)
+        case NextModel(error):
+            asking.give_up(error)
+            if (first := await asking.next_model(error)) is None:
+                attempts.no_other_model = True
+                return False
+            attempts.models += 1
+            attempts.begin_request(first)
+    return True

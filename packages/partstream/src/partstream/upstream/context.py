@@ -129,11 +129,8 @@ def _holding(variable: ContextVar[V], value: V) -> Iterator[None]:
 
 
 def capturing(answer: AnswerTap | None) -> AbstractContextManager[None]:
-    """Has the exchanges of what runs inside, and of the tasks that it starts, captured for an answer.
-
-    Args:
-        answer: The capture of the answer; None captures nothing.
-    """
+    """Has the exchanges of what runs inside, and of the tasks that it starts, captured for an answer; None captures
+    nothing."""
     return _holding(CAPTURE, answer)
 
 
@@ -157,11 +154,8 @@ DROPPED: Final[ContextVar[Callable[[Iterable[str]], object] | None]] = ContextVa
 def report_dropped(paths: Iterable[str]) -> None:
     """Tells the host of the answer which fields of its request the protocol of an upstream has no place for.
 
-    Call it before the request is sent: the host names the fields at the head of its reply, if it has not begun.
-
-    Args:
-        paths: The path of each field, in the words of the client where they are known, such as `tools[1].web_search`;
-            never a value.
+    Call it before the request is sent: the host names the fields at the head of its reply, if it has not begun. A path
+    is in the words of the client where they are known, such as `tools[1].web_search`; never a value.
 
     Raises:
         RequestNotExpressibleError: The host refuses such requests.
@@ -213,14 +207,8 @@ def is_traced(logger: logging.Logger) -> bool:
 
 
 class LevelFilter(logging.Filter):
-    """Lets a handler write only the records of a task's level or above.
-
-    Args:
-        default: The least level for tasks without one.
-
-    Attributes:
-        default: The same; the program that shows the log may change it.
-    """
+    """Lets a handler write only the records of a task's level or above. `default` is the least level for tasks without
+    one; the program that shows the log may change it."""
 
     def __init__(self, default: LogLevel) -> None:
         super().__init__()

@@ -34,9 +34,7 @@ _PLAIN_HEADERS: Final = frozenset({"accept", "content-type", "if-none-match", "u
 class Secret(NotPickled):
     """Holds a key; its `repr` and `str` never show it, so that no log and no error can.
 
-    Args:
-        value: The key.
-        kind: The kind of key; None for a place that holds any kind, then a JSON Web Token is of OIDC.
+    Where no `kind` of key is said, a JSON Web Token is of OIDC.
 
     Example:
         >>> from partstream import Secret
@@ -80,11 +78,7 @@ def secrets_in_url(url: str) -> Iterator[str]:
 def redactor_of(headers: Mapping[str, str], secrets: Iterable[str] = ()) -> Redactor:
     """Removes secrets that an upstream was sent from its texts: some servers repeat the key that they refuse.
 
-    Errors are logged and shown, lists of models are kept on disk.
-
-    Args:
-        headers: The headers that it was sent.
-        secrets: Other texts that it was sent and that may be secret: in the body, in the URL.
+    Errors are logged and shown, lists of models are kept on disk. Further `secrets` were sent in the body or the URL.
     """
     sent = [value for name, value in headers.items() if name not in _PLAIN_HEADERS]
     found = (*chain.from_iterable(map(secrets_in_header, sent)), *secrets)
@@ -92,12 +86,8 @@ def redactor_of(headers: Mapping[str, str], secrets: Iterable[str] = ()) -> Reda
 
 
 class CredentialError(LanguageModelError):
-    """The key could not be read from its place; the message holds nothing of the place's content.
-
-    Attributes:
-        source: The place that should have the key.
-        expected: The remedy.
-    """
+    """The key could not be read from its place, `source`; the message holds nothing of the place's content. `expected`
+    is the remedy."""
 
     def __init__(self, source: str, got: str, expected: str) -> None:
         super().__init__(f"no key from {source}: got {got}, expected {expected}", LanguageModelErrorCode.NO_PERMISSIONS)
@@ -142,10 +132,8 @@ class FixedKey:
 
 MOST_KEY: Final = 200
 """The most characters of a key."""
-
 SESSION_HEADER: Final = "x-session-id"
 """The header with which programs name their conversation to a hub, so that it can add up the usage of each."""
-
 _KEY: Final = re.compile(r"psk_[A-Za-z0-9-]{1,60}_[A-Za-z0-9_-]{16,}", re.ASCII)
 """`psk_`, the id of the key, its secret."""
 
@@ -256,14 +244,8 @@ class Preset:
     """A server that a person can choose by name.
 
     Attributes:
-        name: The name that a person types to choose it.
-        title: The name that a person reads.
         base_url: Its base URL; empty where each of its users has another address.
-        key: Whether it wants a key.
         address_example: An example of an address that has to be asked for; empty where the base URL is known.
-        key_variables: The environment variables that usually hold its key.
-        keys_page: The page where a person makes a key, or empty.
-        regions: Its regions, if a person has to choose one.
         is_local: Whether people run it themselves: it is worth a look whether it runs, and its address may be another.
         lacks: The losses in the best protocol that it speaks, as a clause; empty where there are none.
     """

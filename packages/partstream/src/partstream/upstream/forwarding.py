@@ -54,16 +54,12 @@ class RawRequest:
     """A request as its client sent it.
 
     Attributes:
-        protocol: The name of its wire.
         rules: What of a request of this wire goes on.
         pattern: The pattern of its path below the base URL, which may hold `{model}`.
-        query: The fields of its query that go on.
-        headers: Its headers that go on, names in lower case.
         body: Its body; None where it came as something else.
         document: The JSON object in the body.
         stream_type: The media type of the stream that the client wants; None for one document.
         messages: The conversation as it was read: a provider that asks with another one asks something else.
-        options: The options as they were read, likewise.
         added: The fields of the body that the server adds.
         output_limit: The most tokens of the answer that an admission grants; None for what the request says.
         unread: The paths of the fields that were not read, and that reach no model where the request is translated.
@@ -135,7 +131,6 @@ class RawRequest:
         """The request to a model, with its body as bytes.
 
         Args:
-            model_id: The model by the name that the upstream knows.
             added: The fields of the body that a setting adds; None takes one out.
             headers: The headers that the wire wants, where the client has sent none of these names.
             usage: The fields of the body by which usage is asked for.
@@ -183,7 +178,6 @@ def _put(document: Mapping[str, Any], place: Sequence[str], value: Any) -> dict[
 
 SEALS: Final = (STATE_MARK.encode(), b64encode(STATE_MARK.encode()))
 """What sealed state begins with; the second, where a wire wants base64."""
-
 
 SEALING_HEADER: Final = "x-partstream-sealing"
 """The header of a reply that says that the server seals state into its answers, and wants it back as it came."""
@@ -270,15 +264,8 @@ class Obstacle(Enum):
 def obstacle_at(
     raw: RawRequest, asked: tuple[object, object], configuration: GatewayConfiguration, path: str, model_id: str
 ) -> Obstacle | None:
-    """Why an upstream is not asked with the request as it came; None where it is.
-
-    Args:
-        raw: The request.
-        asked: The messages and the options of the question.
-        configuration: The upstream, in the protocol that it speaks.
-        path: The pattern of its path.
-        model_id: The model that is asked.
-    """
+    """Why an upstream is not asked with the request as it came; None where it is. The messages and the options of the
+    question are `asked`, and the configuration is of the protocol that it speaks, in which it has this path."""
     folder = path.partition(MODEL)[0]
     if raw.protocol != configuration.protocol or not raw.pattern.startswith(folder):
         return Obstacle.WIRE
@@ -411,16 +398,12 @@ class LookingReader:
     """Reads the bytes of an answer that goes on as it comes; has what :class:`Transport` needs of a reader.
 
     Args:
-        reader: Reads the answer.
-        passage: The way of the bytes.
         event_ends: The bytes after a whole event; none where the events are the values of a JSON array.
         hides: Tells the events that the client does not get; None where it gets all.
 
     Attributes:
-        started: Whether an event was read.
         failing: Whether the upstream has reported an error and may still say more about it.
         ending: Whether the end is near: what still comes, comes at once.
-        finished: Whether nothing more of the bytes is read.
         paused: None: a pause is the end of these bytes, and their client goes on with it.
     """
 
@@ -569,11 +552,7 @@ def _is_good(outputs: Sequence[StreamOutput], *, default: bool = False) -> bool:
 
 
 class EventBorders:
-    """Cuts bytes after the last whole event in them.
-
-    Attributes:
-        waits: Whether bytes wait for the end of their event.
-    """
+    """Cuts bytes after the last whole event in them; `waits` while bytes wait for the end of their event."""
 
     __slots__ = ("_ends", "_held", "_longest", "_size", "_tail", "waits")
 

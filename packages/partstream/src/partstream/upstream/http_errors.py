@@ -44,11 +44,8 @@ _logger = logging.getLogger("partstream.upstreams")
 
 
 class ContentTypeError(UpstreamProtocolError):
-    """The upstream answered with a success status, but with other content than requested.
-
-    Attributes:
-        content_type: The media type according to the upstream, or an empty text.
-    """
+    """The upstream answered with a success status, but with other content than requested: of `content_type`, as it says
+    itself, which may be empty."""
 
     def __init__(self, content_type: str, expected: str, statement: str, advice: str = "") -> None:
         UpstreamError.__init__(self, statement, advice=advice)
@@ -60,35 +57,21 @@ class ContentTypeError(UpstreamProtocolError):
 
 
 _REQUEST_IDS: Final = (
-    "x-request-id",
-    "request-id",
-    "apim-request-id",
-    "x-amzn-requestid",
-    "x-vercel-id",
-    "x-goog-request-id",
+    *("x-request-id", "request-id", "apim-request-id", "x-amzn-requestid", "x-vercel-id", "x-goog-request-id"),
     "cf-ray",
 )
 """The headers in which servers name a request; the server's own before that of a proxy."""
-
 _SHOULD_RETRY: Final = {"true": True, "false": False}
 """The header by which OpenAI and Anthropic tell their SDKs whether another attempt makes sense."""
-
 _MAX_SHOWN: Final = 200
 
 
 def http_error(
     status: int, headers: Mapping[str, str], body: bytes, now: datetime, errors: Errors = COMMON_ERRORS
 ) -> UpstreamHTTPError:
-    """The error for an answer with an error status.
-
-    Args:
-        status: The status. Where it is one of success, the one that the body itself names counts: OpenRouter answers
-            200 once a model has begun.
-        headers: The headers, by name in lower case.
-        body: The start of the body: JSON, which `errors` reads, plain text, or the HTML page of a proxy.
-        now: The time, for a moment in the headers.
-        errors: How the protocol's servers report errors.
-    """
+    """The error for an answer with an error status, of which `body` is the start: JSON, which `errors` reads, plain
+    text, or the HTML page of a proxy. Of a status of success, the one that the body itself names counts: OpenRouter
+    answers 200 once a model has begun."""
     text = body.decode(errors="replace").strip()
     document = _document(body)
     read = errors.read_body(document)
@@ -128,14 +111,8 @@ def _document(body: bytes) -> Any:
 
 
 def content_type_error(headers: Mapping[str, str], body: bytes, *, wanted: str, expected: str) -> ContentTypeError:
-    """The error for a successful answer with other content than requested.
-
-    Args:
-        headers: The headers, by name in lower case.
-        body: The start of the body.
-        wanted: The requested content, in words.
-        expected: Its media type.
-    """
+    """The error for a successful answer with other content than requested: what was `wanted`, in words, and which media
+    type was `expected`."""
     content_type = bare_media_type(headers.get("content-type", ""))
     text = body.decode(errors="replace")
     if page := _web_page(text):
@@ -192,14 +169,8 @@ _FIRST_IN_MILLISECONDS: Final = 10**11
 
 
 def wait_before_retry(status: int, headers: Mapping[str, str], now: datetime, said: float | None) -> float | None:
-    """The seconds to wait, from the first place that states it; None where none does.
-
-    Args:
-        status: The status of the answer. Only where the server is busy, places beside the two headers count.
-        headers: The headers of the answer, by name in lower case.
-        now: The time, for a moment in the headers.
-        said: The wait that the body states, in a field or a sentence.
-    """
+    """The seconds to wait, from the first place that states it; None where none does. The body has `said` them in a
+    field or a sentence. Only where the server is busy, places beside the two headers count."""
     milliseconds = seconds_of(headers.get("retry-after-ms", ""))
     if milliseconds is not None:
         return milliseconds / 1000
@@ -300,12 +271,8 @@ def redacted_error(error: _Error, redactor: Redactor) -> _Error:
 
 
 def redacted_outputs(outputs: list[StreamOutput], answer: _Answer) -> list[StreamOutput]:
-    """The outputs; those that are logged or shown beside the answer are redacted.
-
-    Args:
-        outputs: The outputs of one read.
-        answer: Makes the redactor; asked only where there is something to redact.
-    """
+    """The outputs; those that are logged or shown beside the answer are redacted. The answer is asked for its redactor
+    only where there is something to redact."""
     for output in outputs:  # nearly always one, and a part
         if type(output) in _REDACTED:
             break

@@ -220,10 +220,8 @@ def _tokens(count: int) -> str:
 
 JOIN_PATH: Final = "/hub/v1/join"
 """Where a code is given for a key, below the address of a hub."""
-
 ASKING_SECONDS: Final = 20.0
 """The most seconds for an answer: a person waits for it."""
-
 _VERSION: Final = "/v1"
 _MOST_NAME: Final = 80
 _GONE: Final = frozenset({400, 401, 403, 404, 409, 410})
@@ -239,10 +237,7 @@ class JoinResult:
 
 
 async def join(configuration: GatewayConfiguration, code: Secret) -> JoinResult:
-    """Gives a join code for a key.
-
-    Args:
-        configuration: The hub as an upstream, without a key, see :func:`base_url_of`.
+    """Gives a join code for a key; asks the hub as an upstream without a key, see :func:`base_url_of`.
 
     Raises:
         UpstreamHTTPError: The hub does not take the code.
@@ -319,10 +314,8 @@ def _wrong(path: str, field: str | None, got: str, expected: str) -> UpstreamPro
 
 EDITOR_AUTHORITY: Final = "partstream.partstream"
 """The extension in a link to VS Code: its publisher and its name."""
-
 JOIN_PAGE: Final = "/hub/join"
 """The page of a hub that a join link opens in a browser."""
-
 _PARTS: Final = (JOIN_PAGE, "/hub", _VERSION)
 """What a person may copy along with the address, with or without a slash after it."""
 _EDITOR_SCHEMES: Final = frozenset({"vscode", "vscode-insiders", "vscodium", "code-oss", "cursor", "windsurf"})
@@ -332,23 +325,16 @@ _SECURE: Final = "an address that begins with https://; http:// is for a hub on 
 
 @dataclass(frozen=True, slots=True)
 class JoinLink:
-    """What a link says.
-
-    Attributes:
-        hub: The address of the hub, without a slash at its end.
-        code: The join code, or None for an address alone.
-    """
+    """What a link says: the address of the hub, without a slash at its end, and the join code; None for an address
+    alone."""
 
     hub: str
     code: Secret | None = None
 
 
 def hub_address(text: str, where: str = "the address of the hub", *, allow_insecure_http: bool = False) -> str:
-    """The address of a hub: without the paths below it, without a slash at its end.
-
-    Args:
-        text: What a person wrote: with or without a scheme, also the base URL or the page that a link opens.
-        where: What an error calls it.
+    """The address of a hub, without the paths below it and without a slash at its end, in what a person wrote: with or
+    without a scheme, also the base URL or the page that a link opens.
 
     Raises:
         ConfigurationError: It is none, or is not encrypted and on another machine.

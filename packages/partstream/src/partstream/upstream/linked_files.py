@@ -66,23 +66,15 @@ def is_public(address: IPv4Address | IPv6Address) -> bool:
 
 
 class LinkedFiles:
-    """Fetches the files in the answers of one upstream; serves any number of answers at once.
-
-    Args:
-        configuration: Where the upstream is, and how others are reached: proxy and certificates.
-        limits: The limits of fetching.
-    """
+    """Fetches the files in the answers of one upstream, in its way through proxies; serves any number of answers at
+    once."""
 
     def __init__(self, configuration: GatewayConfiguration, limits: FetchLimits = FetchLimits()) -> None:
         self._configuration = configuration
         self._limits = limits
 
     async def fetched(self, part: DataPart) -> ResponsePart:
-        """The file at a part's address as bytes; a link for the chat if the file cannot be fetched.
-
-        Args:
-            part: A part that holds an address.
-        """
+        """The file at a part's address as bytes; a link for the chat if the file cannot be fetched."""
         address = part.data.decode()
         try:
             async with asyncio.timeout(self._limits.seconds):
