@@ -511,11 +511,7 @@ class HubWorker:
         self._idle.set()
 
     def _not_carried_out(
-        self,
-        batch: Batch,
-        error: values.StoreError,
-        reserves: Sequence[_Reserving],
-        extends: Sequence[_Extending],
+        self, batch: Batch, error: values.StoreError, reserves: Sequence[_Reserving], extends: Sequence[_Extending]
     ) -> None:
         """Keeps what has ended, and refuses the rest: what it was is dropped, if it was carried out unheard."""
         retry = self._failed(error)

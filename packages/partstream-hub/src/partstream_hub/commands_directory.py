@@ -497,14 +497,7 @@ def list_keys(person: str | None, *, as_json: bool) -> None:
     elif keys:
         columns = ("id", "person", "label", "made", "expires", "state")
         rows = (
-            (
-                one.id,
-                one.person,
-                one.label,
-                time_text(one.created_at),
-                time_text(one.expires_at),
-                _state(one, now),
-            )
+            (one.id, one.person, one.label, time_text(one.created_at), time_text(one.expires_at), _state(one, now))
             for one in keys
         )
         show_table(columns, rows)
@@ -531,14 +524,7 @@ def revoke(key_ids: tuple[str, ...]) -> None:
 @click.command("invite", short_help="Print a link with which a person gets a key, once.")
 @click.argument("person", metavar="NAME")
 @url_option("The address at which people reach the hub.")
-@click.option(
-    "--expires",
-    type=END,
-    default="7d",
-    show_default=True,
-    metavar="WHEN",
-    help="How long the link is good.",
-)
+@click.option("--expires", type=END, default="7d", show_default=True, metavar="WHEN", help="How long the link is good.")
 @click.option("--label", type=LABEL, default="", metavar="TEXT", help="What the key will be called.")
 @click.option("--key-expires", type=END, metavar="WHEN", help="From when on the key is not accepted.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with the link in it.")
@@ -558,10 +544,7 @@ def invite(person: str, url: str, expires: float, label: str, key_expires: float
         return
     if is_loopback(urlsplit(address).hostname or ""):
         click.echo("Good on this machine alone; for people on others, --url says where they reach the hub.", err=True)
-    click.echo(
-        f"The link for {person}, good once until {time_text(expires)}; it is not shown again:",
-        err=True,
-    )
+    click.echo(f"The link for {person}, good once until {time_text(expires)}; it is not shown again:", err=True)
     click.echo(link)
 
 

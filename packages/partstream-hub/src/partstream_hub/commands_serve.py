@@ -143,12 +143,7 @@ class OpenHub:
         from partstream_hub.store.values import StoreUnreachableError  # noqa: PLC0415
 
         address = database_address(os.environ)
-        opened = cls(
-            opened_store(address),
-            shown_address(address),
-            options.get(_POLICY),
-            options.get(_CONTACT) or "",
-        )
+        opened = cls(opened_store(address), shown_address(address), options.get(_POLICY), options.get(_CONTACT) or "")
         with ExitStack() as failing:
             failing.callback(opened.store.close)
             try:

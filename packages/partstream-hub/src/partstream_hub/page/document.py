@@ -72,11 +72,7 @@ def content_html(view: usage.HubView, zone: tzinfo | None, *, is_live: bool = Fa
 
 
 def _styles() -> tuple[str, ...]:
-    names = (
-        ("partstream.server.pages", "theme.css"),
-        ("partstream.server.pages", "usage.css"),
-        (_PACKAGE, "hub.css"),
-    )
+    names = (("partstream.server.pages", "theme.css"), ("partstream.server.pages", "usage.css"), (_PACKAGE, "hub.css"))
     return ("".join(resource(package, name) for package, name in names),)
 
 

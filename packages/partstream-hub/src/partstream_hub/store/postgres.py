@@ -168,11 +168,7 @@ class PostgresEngine:
     # ---- internals ----
 
     def _run(
-        self,
-        connection: _Connection,
-        action: Callable[[Transaction], Result],
-        access: Access,
-        progress: _Progress,
+        self, connection: _Connection, action: Callable[[Transaction], Result], access: Access, progress: _Progress
     ) -> Result:
         try:
             # Statements without rows wait for the next question: most transactions take two or three round trips.

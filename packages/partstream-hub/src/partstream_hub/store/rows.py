@@ -564,11 +564,7 @@ def _charge(work: Transaction, settled: Mapping[str, Settle], new: Collection[ob
 
 
 def _extended(
-    work: Transaction,
-    extend: Extend,
-    amounts: dict[int, int] | None,
-    windows: Mapping[int, Window],
-    changes: _Changes,
+    work: Transaction, extend: Extend, amounts: dict[int, int] | None, windows: Mapping[int, Window], changes: _Changes
 ) -> bool:
     """Reserves more for an answer that runs, all or nothing; whether it is reserved."""
     if amounts is None or any(

@@ -1,162 +1,43 @@
 """The database of a hub on either engine: a synchronous interface, for one thread of each worker.
 
-A version of the tables is never changed once it was released; a new one follows it. `{words}` differ between the
-databases. `limit` is a word of SQL, so the column is called `budget_limit`.
-
-Each method is one transaction; the functions of the other modules of this package are parts of one. After
+`schema.sql` has the tables. Each method is one transaction, of which functions in `rows.py` are parts. After
 :class:`StoreUnreachableError` it is not known whether a method was carried out: all can be repeated as they are, but
 for answers that a batch begins; the worker drops these.
 """
 
 from __future__ import annotations
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial, wraps
+from pathlib import Path
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
 from partstream_hub.directory import BudgetRule
 from partstream_hub.store import rows as tables
 from partstream_hub.store import values
 
-# ---- Tables, version by version ----
-
-_FIRST: Final = (
-    "CREATE TABLE hub_directory (version BIGINT NOT NULL)",
-    "INSERT INTO hub_directory (version) VALUES (0)",
-    """CREATE TABLE hub_teams (
-        name TEXT PRIMARY KEY, is_disabled BOOLEAN NOT NULL, settings TEXT NOT NULL
-    )""",
-    """CREATE TABLE hub_people (
-        name TEXT PRIMARY KEY, team TEXT REFERENCES hub_teams (name), is_admin BOOLEAN NOT NULL,
-        is_disabled BOOLEAN NOT NULL, settings TEXT NOT NULL
-    )""",
-    """CREATE TABLE hub_keys (
-        id TEXT PRIMARY KEY, digest {bytes} NOT NULL, person TEXT NOT NULL REFERENCES hub_people (name),
-        label TEXT NOT NULL, created_at {real} NOT NULL, expires_at {real}, revoked_at {real}, settings TEXT NOT NULL
-    )""",
-    """CREATE TABLE hub_budgets (
-        id TEXT PRIMARY KEY, owner_kind TEXT NOT NULL, owner TEXT NOT NULL, unit TEXT NOT NULL, period TEXT NOT NULL,
-        budget_limit BIGINT NOT NULL CHECK (budget_limit >= 0), time_zone TEXT NOT NULL
-    )""",
-    "CREATE TABLE hub_models (name TEXT PRIMARY KEY, settings TEXT NOT NULL)",
-    """CREATE TABLE hub_changes (
-        id {counted}, version BIGINT NOT NULL, time {real} NOT NULL, by_whom TEXT NOT NULL, action TEXT NOT NULL,
-        value_before TEXT, value_after TEXT
-    )""",
-    """CREATE TABLE hub_windows (
-        id {counted}, budget TEXT NOT NULL, starts_at {real} NOT NULL, ends_at {real},
-        budget_limit BIGINT NOT NULL, spent BIGINT NOT NULL DEFAULT 0 CHECK (spent >= 0),
-        leased BIGINT NOT NULL DEFAULT 0 CHECK (leased >= 0), overrun BIGINT NOT NULL DEFAULT 0 CHECK (overrun >= 0),
-        recall BIGINT NOT NULL DEFAULT 0, UNIQUE (budget, starts_at)
-    )""",
-    """CREATE TABLE hub_workers (
-        name TEXT PRIMARY KEY, counter BIGINT NOT NULL, started_at {real} NOT NULL, seen_at {real} NOT NULL
-    )""",
-    """CREATE TABLE hub_leases (
-        window_id BIGINT NOT NULL REFERENCES hub_windows (id), worker TEXT NOT NULL,
-        amount BIGINT NOT NULL CHECK (amount >= 0), PRIMARY KEY (window_id, worker)
-    )""",
-    "CREATE INDEX hub_leases_by_worker ON hub_leases (worker)",
-    """CREATE TABLE hub_ledger (
-        answer_id TEXT PRIMARY KEY, time {real} NOT NULL, settled_at {real} NOT NULL, key_id TEXT NOT NULL,
-        person TEXT NOT NULL, team TEXT, model TEXT NOT NULL, provider TEXT NOT NULL, upstream_model TEXT NOT NULL,
-        client TEXT NOT NULL, session TEXT, wire TEXT NOT NULL, input_tokens BIGINT, output_tokens BIGINT,
-        cached_tokens BIGINT, cache_write_tokens BIGINT, reasoning_tokens BIGINT, nanodollars BIGINT,
-        is_estimated BOOLEAN NOT NULL, status BIGINT NOT NULL, outcome TEXT NOT NULL, error TEXT, seconds {real},
-        first_part_after {real}, worker TEXT NOT NULL, charges TEXT NOT NULL
-    )""",
-    "CREATE INDEX hub_ledger_by_time ON hub_ledger (time)",
-    "CREATE INDEX hub_ledger_by_person ON hub_ledger (person, time)",
-)
-"""People, budgets and the ledger."""
-
-_SECOND: Final = (
-    "ALTER TABLE hub_directory ADD COLUMN identity TEXT NOT NULL DEFAULT ''",
-    "UPDATE hub_directory SET identity = {chance}",
-    "ALTER TABLE hub_workers ADD COLUMN is_gone BOOLEAN NOT NULL DEFAULT FALSE",
-    "ALTER TABLE hub_leases ADD COLUMN forfeited BIGINT NOT NULL DEFAULT 0 CHECK (forfeited >= 0)",
-    "ALTER TABLE hub_leases ADD COLUMN answered BIGINT NOT NULL DEFAULT 0",
-    "ALTER TABLE hub_windows ADD COLUMN recalled_at {real} NOT NULL DEFAULT 0",
-    "ALTER TABLE hub_windows ADD COLUMN highest_limit BIGINT NOT NULL DEFAULT 0",
-    (
-        "UPDATE hub_windows SET highest_limit = CASE WHEN spent + leased > budget_limit THEN spent + leased"
-        " ELSE budget_limit END"
-    ),
-    """CREATE TABLE hub_join_codes (
-        digest {bytes} PRIMARY KEY, person TEXT NOT NULL REFERENCES hub_people (name) ON DELETE CASCADE,
-        expires_at {real} NOT NULL, label TEXT NOT NULL, key_expires_at {real},
-        key_models TEXT
-    )""",
-    """CREATE TABLE hub_contents (
-        answer_id TEXT PRIMARY KEY, time {real} NOT NULL, person TEXT NOT NULL, request TEXT NOT NULL,
-        response TEXT NOT NULL
-    )""",
-    "CREATE INDEX hub_contents_by_time ON hub_contents (time)",
-)
-"""Workers that are gone, codes to join with, kept requests and answers."""
-
-_THIRD: Final = (
-    "ALTER TABLE hub_ledger ADD COLUMN day BIGINT NOT NULL DEFAULT 0",
-    "UPDATE hub_ledger SET day = {day_of_time}",
-    "CREATE INDEX hub_ledger_by_day ON hub_ledger (day, person)",
-    "CREATE TABLE hub_learned_batch (batch BIGINT NOT NULL)",
-    "INSERT INTO hub_learned_batch (batch) VALUES (0)",
-    """CREATE TABLE hub_learned (
-        key TEXT PRIMARY KEY, kind TEXT NOT NULL, owner TEXT NOT NULL, batch BIGINT NOT NULL, worker TEXT NOT NULL,
-        value TEXT NOT NULL
-    )""",
-    "CREATE INDEX hub_learned_by_batch ON hub_learned (batch)",
-    "CREATE INDEX hub_learned_by_owner ON hub_learned (kind, owner, batch)",
-)
-"""The day of an answer, for figures of a month; what the workers learn of tokens."""
-
-_FOURTH: Final = (
-    # What workers held and have not settled is charged in full: it is unknown what their answers took.
-    """INSERT INTO hub_ledger (
-        answer_id, time, settled_at, key_id, person, model, provider, upstream_model, client, wire, is_estimated,
-        status, outcome, worker, charges, day
-    )
-    SELECT 'lease-' || worker || '-' || window_id, {now}, {now}, '', '', '', '', '', '', '', TRUE, 200, 'lost', worker,
-        '{{"' || window_id || '":' || (amount + forfeited) || '}}', CAST({now} / 86400 AS BIGINT)
-    FROM hub_leases WHERE amount + forfeited > 0""",
-    "UPDATE hub_windows SET spent = spent + leased + overrun, leased = 0",
-    "DROP TABLE hub_leases",
-    "ALTER TABLE hub_windows RENAME COLUMN leased TO reserved",
-    "ALTER TABLE hub_windows DROP COLUMN overrun",
-    "ALTER TABLE hub_windows DROP COLUMN recall",
-    "ALTER TABLE hub_windows DROP COLUMN recalled_at",
-    "DELETE FROM hub_workers",
-    "ALTER TABLE hub_workers DROP COLUMN is_gone",
-    """CREATE TABLE hub_reservations (
-        answer_id TEXT PRIMARY KEY, worker TEXT NOT NULL, amounts TEXT NOT NULL, money BIGINT, lost TEXT NOT NULL
-    )""",
-    "CREATE INDEX hub_reservations_by_worker ON hub_reservations (worker)",
-)
-"""Reservations of single answers, in place of what workers had leased."""
-
-VERSIONS: Final = (_FIRST, _SECOND, _THIRD, _FOURTH)
-
-
 # ---- Migrations ----
 
-_TABLE: Final = "hub_schema"
+_SCHEMA: Final = Path(__file__).with_name("schema.sql").read_text(encoding="utf-8")
+VERSIONS: Final = tuple(
+    tuple(filter(str.strip, version.split(";\n"))) for version in re.split(r"(?m)^-- Version .*\n", _SCHEMA)[1:]
+)
+"""The statements that make each version of the tables from the one before."""
 
 
 def migrated(engine: values.Engine, up_to: int = len(VERSIONS)) -> int:
-    """Brings the tables to a version.
-
-    Args:
-        up_to: The version; an older one only for tests of the way from there.
-
-    Returns:
-        The version that they had; 0 if there were none.
+    """Brings the tables to a version (an older one only for tests of the way from there); which one they had, or 0.
 
     Raises:
         StoreUnusableError: They are of a newer version.
     """
 
     def migrate(work: values.Transaction) -> int:
-        version = _version(engine, work)
+        if not engine.table_exists(work, "hub_schema"):
+            work.run("CREATE TABLE hub_schema (version BIGINT NOT NULL)")
+            work.run("INSERT INTO hub_schema (version) VALUES (0)")
+        ((version,),) = work.rows("SELECT version FROM hub_schema")
         if version > len(VERSIONS):
             raise values.HubStoreUnusableError(
                 engine.where, f"tables of version {version}", f"{len(VERSIONS)} or lower: update partstream"
@@ -165,19 +46,10 @@ def migrated(engine: values.Engine, up_to: int = len(VERSIONS)) -> int:
             for statement in statements:
                 work.run(statement.format_map(engine.words))
         if version < up_to:
-            work.run(f"UPDATE {_TABLE} SET version = ?", (up_to,))  # noqa: S608 - a name of our own
-        return version
+            work.run("UPDATE hub_schema SET version = ?", (up_to,))
+        return int(version)
 
     return engine.run_alone(migrate)
-
-
-def _version(engine: values.Engine, work: values.Transaction) -> int:
-    if not engine.table_exists(work, _TABLE):
-        work.run(f"CREATE TABLE {_TABLE} (version BIGINT NOT NULL)")
-        work.run(f"INSERT INTO {_TABLE} (version) VALUES (0)")  # noqa: S608
-        return 0
-    ((version,),) = work.rows(f"SELECT version FROM {_TABLE}")  # noqa: S608
-    return int(version)
 
 
 # ---- The store ----
@@ -212,13 +84,10 @@ def _transaction(
 
 
 class HubStore:
-    """The database of a hub. Used by one thread at a time.
+    """The database of a hub, used by one thread at a time.
 
     Every method may raise :class:`~partstream_hub.store.values.StoreUnreachableError`; the next call connects again.
     Those that are one part of a transaction have its description.
-
-    Args:
-        engine: SQLite or Postgres.
     """
 
     def __init__(self, engine: values.Engine) -> None:
@@ -231,12 +100,8 @@ class HubStore:
         return self._engine.run(action, access)
 
     def migrate(self) -> int:
-        """Makes the tables, or brings those of an older version up to date, with all that is in them.
-
-        Several processes may do so at once.
-
-        Returns:
-            The version that the tables had: 0 if there were none.
+        """Makes the tables, or brings those of an older version up to date, with all that is in them; which version
+        they had, or 0. Several processes may do so at once.
 
         Raises:
             StoreUnusableError: A newer version of Partstream has made the tables, or they are not ours.
@@ -248,12 +113,8 @@ class HubStore:
         return self.run(lambda work: work.now(), values.Access.READ)
 
     def read(self, statement: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        """The rows of a question of one's own about the tables; it cannot change anything.
-
-        Args:
-            statement: A SELECT in the words that SQLite and Postgres share, with `?` for each parameter.
-            parameters: The parameters. What comes from outside is never a part of the statement.
-        """
+        """The rows of a SELECT of one's own, with `?` for each parameter; what comes from outside is never a part of
+        the statement."""
         return self.run(lambda work: work.rows(statement, parameters), values.Access.READ)
 
     check = _transaction(tables.broken_invariants, values.Access.READ)
@@ -278,10 +139,9 @@ class HubStore:
     # ---- workers ----
 
     def heartbeat(self, worker: str, silent_seconds: float = 30.0, *, is_durable: bool = False) -> values.Pulse:
-        """Shows that a worker is alive, and brings what has changed. The first one makes it known.
+        """Shows that a worker is alive, under a name that is new for each process, and brings what has changed.
 
         Args:
-            worker: The name of the worker, new for each process.
             silent_seconds: Since when a worker must not have been heard of to be named as silent.
             is_durable: Whether the disk is waited for, and with it all that was written before.
         """
@@ -336,11 +196,8 @@ class HubStore:
         return next((values.AnswerContent(*row) for row in self.read(_CONTENT, (answer_id,))), None)
 
     def forget_contents_of(self, before: float, teams: Sequence[str]) -> int:
-        """Deletes the requests and answers of the people who are in some teams now; how many they were.
-
-        Args:
-            teams: The teams; none for people in no team, and for those who are gone.
-        """
+        """Deletes what is kept of the people who are in some teams now, or without teams of all others; how much that
+        was."""
         statement = _FORGET_OF_TEAMS.format(teams=values.places(len(teams))) if teams else _FORGET_OF_OTHERS
         return len(self.run(lambda work: work.rows(statement, (before, *teams))))
 
@@ -349,13 +206,9 @@ class HubStore:
     def exchange_learned(
         self, worker: str, rows: Sequence[values.LearnedRow], since: int, most: int = 2_000
     ) -> values.LearnedBatch:
-        """Keeps what a worker has learned, and brings what others have.
+        """Keeps what a worker has learned, and brings what others have since a batch. Can be repeated as it is.
 
-        Can be repeated as it is. Facts are read whole batch by whole batch, so that there may be more than `most`.
-
-        Args:
-            rows: What it has learned.
-            since: The batch up to which it has read; 0 for a new worker.
+        Batches are read whole, so that there may be more than `most`.
         """
         return self.run(
             lambda work: tables.exchange_learned(work, worker, rows, since, most),
