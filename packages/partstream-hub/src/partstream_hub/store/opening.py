@@ -57,12 +57,8 @@ _WORDS: Final = {
 
 
 class SqliteEngine:
-    """A file of SQLite; see :class:`partstream_hub.store.values.Engine`.
-
-    Args:
-        path: The file, made for its user alone when it is first used; None for one in memory.
-        clock: The time of the database, in seconds since 1970: the machine's own, which all processes share.
-    """
+    """A file of SQLite; see :class:`partstream_hub.store.values.Engine`. Its clock is the machine's own, which all
+    processes share; without a path it is in memory."""
 
     def __init__(self, path: Path | None, clock: Callable[[], float] = time.time) -> None:
         self.where = "memory" if path is None else str(path)
@@ -199,10 +195,8 @@ def is_postgres(address: str) -> bool:
 
 
 def opened_store(address: str | Path, clock: Callable[[], float] | None = None) -> HubStore:
-    """The database at an address; nothing is opened or made before it is first asked.
-
-    Args:
-        clock: What takes the place of the database's own clock, in seconds since 1970: for tests and simulations.
+    """The database at an address; nothing is opened or made before it is first asked. The clock takes the place of the
+    database's own, in seconds since 1970: for tests and simulations.
 
     Raises:
         DriverMissingError: It is Postgres, and its package is not installed.
@@ -234,9 +228,7 @@ _EXPECTED: Final = "the path of a SQLite file, or postgresql://USER:PASSWORD@HOS
 
 
 def database_address(environment: Mapping[str, str]) -> str | Path:
-    """The address of the database, for :func:`~partstream_hub.store.opening.opened_store`.
-
-    An address of Postgres may hold a password, so it is a secret.
+    """The address of the database: of Postgres it may hold a password, so it is a secret.
 
     Raises:
         StoreUnusableError: It is no address of a database that a hub can use; nothing of it is shown.
@@ -246,23 +238,19 @@ def database_address(environment: Mapping[str, str]) -> str | Path:
         return DATA.path() / _FILE_NAME
     if is_postgres(given):
         return given
+    said = None
     if _NO_PATH.match(given):
-        raise HubStoreUnusableError(
-            DATABASE_VARIABLE, "something else that looks like an address of Postgres", _EXPECTED
-        )
-    if "://" in given:
-        raise HubStoreUnusableError(
-            DATABASE_VARIABLE, f"an address that begins with {given.partition('://')[0][:20]}://", _EXPECTED
-        )
+        said = "something else that looks like an address of Postgres"
+    elif "://" in given:
+        said = f"an address that begins with {given.partition('://')[0][:20]}://"
+    if said is not None:
+        raise HubStoreUnusableError(DATABASE_VARIABLE, said, _EXPECTED)
     return Path(given).expanduser()
 
 
 def tables_version(store: HubStore, address: str | Path) -> int:
-    """The version of the tables in a database; 0 if there are none. Nothing is made by asking.
-
-    Raises:
-        StoreUnreachableError: It cannot be reached.
-    """
+    """The version of the tables in a database; 0 if there are none. Nothing is made by asking, which may raise
+    `StoreUnreachableError`."""
     if isinstance(address, Path) and not address.exists():
         return 0
     try:

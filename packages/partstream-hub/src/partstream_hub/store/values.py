@@ -12,7 +12,7 @@ from enum import Enum, auto
 from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
 from partstream.codec.checks import dataclass, field, storable_text
-from partstream.errors import CallerError, PartstreamError, to_install
+from partstream.errors import CallerError, PartstreamError, UnexpectedValueError, to_install
 
 _CALENDAR: Final = (0.0, 253_370_764_800.0)
 """From 1970 to the end of 9998, in seconds."""
@@ -29,23 +29,16 @@ def calendar_time(time: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """One window of a budget, as the database has it.
-
-    Attributes:
-        spent: What the ledger charges.
-        reserved: What answers have reserved that run now.
-        highest_limit: The highest limit that the window has had: `spent` exceeds it only where an answer cost more
-            than its upper bound.
-    """
+    """One window of a budget, as the database has it."""
 
     id: int
     rule_id: str
     starts_at: float
     ends_at: float | None
     limit: int
-    spent: int = 0
-    reserved: int = 0
-    highest_limit: int = 0
+    spent: int = 0  # what the ledger charges
+    reserved: int = 0  # what answers have reserved that run now
+    highest_limit: int = 0  # that it has had: `spent` exceeds it only where an answer cost more than its upper bound
 
     @property
     def free(self) -> int:
@@ -66,60 +59,38 @@ class Charge(NamedTuple):
 
 
 class Pulse(NamedTuple):
-    """What a heartbeat brings.
+    """What a heartbeat brings."""
 
-    Attributes:
-        time: The time of the database.
-        version: The version of the directory.
-        live_workers: How many workers were heard of lately, the one that asks among them.
-        silent: The workers that hold reservations and were last heard of at these times, other than lately.
-    """
-
-    time: float
-    version: int
-    live_workers: int
-    silent: Mapping[str, float]
+    time: float  # of the database
+    version: int  # of the directory
+    live_workers: int  # those that were heard of lately, the one that asks among them
+    silent: Mapping[str, float]  # the workers that hold reservations and were last heard of at these times
 
 
 @dataclass(frozen=True, slots=True)
 class LedgerRow:
-    """An answer that is over: who asked for what, and what it took. No word of a prompt or an answer, and no key.
+    """An answer that is over: who asked for what, and what it took. No word of a prompt or an answer, and no key."""
 
-    Attributes:
-        answer_id: Its id, unique in the hub: the row is entered once, however often it is settled.
-        time: When the request came, by the worker's clock.
-        provider: The provider that answered, or "".
-        upstream_model: The id of the model there, or "".
-        input_tokens: All tokens of the prompt; None if they are not known.
-        cached_tokens: The part of the input that the upstream had in its cache.
-        cache_write_tokens: The part of the input that it wrote there.
-        reasoning_tokens: The part of the output that was thinking.
-        nanodollars: What it cost; None if it is unknown.
-        is_estimated: Whether tokens and cost are our estimate, as of an answer that was cut.
-        outcome: How it ended, such as `completed`, `cancelled` or `lost`.
-        charges: What it is charged in each window.
-    """
-
-    answer_id: str
-    time: float
+    answer_id: str  # unique in the hub: the row is entered once, however often it is settled
+    time: float  # when the request came, by the worker's clock
     key_id: str
     person: str
     team: str | None
     model: str
-    provider: str = ""
-    upstream_model: str = ""
+    provider: str = ""  # which answered
+    upstream_model: str = ""  # the id of the model there
     client: str = ""
     session: str | None = None
     wire: str = ""
-    input_tokens: int | None = None
+    input_tokens: int | None = None  # all of the prompt; None if they are not known
     output_tokens: int | None = None
-    cached_tokens: int | None = None
-    cache_write_tokens: int | None = None
-    reasoning_tokens: int | None = None
-    nanodollars: int | None = None
-    is_estimated: bool = False
+    cached_tokens: int | None = None  # the part of the input that the upstream had in its cache
+    cache_write_tokens: int | None = None  # the part of the input that it wrote there
+    reasoning_tokens: int | None = None  # the part of the output that was thinking
+    nanodollars: int | None = None  # None if the cost is unknown
+    is_estimated: bool = False  # tokens and cost are our estimate, as of an answer that was cut
     status: int = 200
-    outcome: str = ""
+    outcome: str = ""  # such as `completed`, `cancelled` or `lost`
     error: str | None = None
     seconds: float | None = None
     first_part_after: float | None = None
@@ -128,20 +99,14 @@ class LedgerRow:
 
 @dataclass(frozen=True, slots=True)
 class JoinCode:
-    """A code with which a person gets a key, once.
-
-    Attributes:
-        key_expires_at: From when on the key is not accepted; None for never.
-        key_models: The models that the key may use, as :attr:`Key.models` says them; `()` for a key that shows the page
-            of the hub and asks no model.
-    """
+    """A code with which a person gets a key, once."""
 
     digest: bytes = field(repr=False)
     person: str
     expires_at: float
     label: str = ""
-    key_expires_at: float | None = None
-    key_models: tuple[str, ...] | None = None
+    key_expires_at: float | None = None  # None for never
+    key_models: tuple[str, ...] | None = None  # as of a key; `()` for one that shows the page and asks no model
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,49 +122,31 @@ class AnswerContent:
 
 @dataclass(frozen=True, slots=True)
 class DirectoryRecord:
-    """Who changed what in the directory.
-
-    Attributes:
-        by: Who did it: the name of an admin, or how the command line calls its user.
-        action: What was done, such as `put person ana`.
-        before: What was there, as JSON without digests; None if nothing was.
-        after: What is there now; None if nothing is.
-    """
+    """Who changed what in the directory."""
 
     version: int
     time: float
-    by: str
-    action: str
-    before: Mapping[str, Any] | None
+    by: str  # the name of an admin, or how the command line calls its user
+    action: str  # such as `add person ana`
+    before: Mapping[str, Any] | None  # as JSON without digests; None if nothing was there
     after: Mapping[str, Any] | None
 
 
 class LearnedRow(NamedTuple):
-    """A fact about tokens that one worker has learned and all use; `shared_counts.py` knows what is in it.
+    """A fact about tokens that one worker has learned and all use; `shared_counts.py` knows what is in it."""
 
-    Attributes:
-        key: What it is about: a later fact with the same key takes its place.
-        owner: Whose it is, such as a family of models.
-    """
-
-    key: str
+    key: str  # what it is about: a later fact with the same key takes its place
     kind: str
-    owner: str
+    owner: str  # such as a family of models
     value: str
 
 
 class LearnedBatch(NamedTuple):
-    """What other workers have learned.
+    """What other workers have learned."""
 
-    Attributes:
-        batch: The number to ask with the next time.
-        rows: The facts, the oldest first; without those that are kept in a series.
-        series: The newest facts of each series that has grown, of all workers, the oldest first, by their owner.
-    """
-
-    batch: int
-    rows: tuple[LearnedRow, ...]
-    series: Mapping[str, tuple[LearnedRow, ...]]
+    batch: int  # the number to ask with the next time
+    rows: tuple[LearnedRow, ...]  # the oldest first; without those that are kept in a series
+    series: Mapping[str, tuple[LearnedRow, ...]]  # the newest facts of each that has grown, of all workers, by owner
     has_more: bool
 
 
@@ -226,14 +173,8 @@ class StoreUnreachableError(StoreError):
         self.retry_after = retry_after
 
 
-class HubStoreUnusableError(StoreError, CallerError):
+class HubStoreUnusableError(StoreError, CallerError, UnexpectedValueError):
     """The database is there and cannot be used as it is."""
-
-    def __init__(self, where: str, got: str, expected: str) -> None:
-        super().__init__(f"{where}: got {got}, expected {expected}")
-        self.where = where
-        self.got = got
-        self.expected = expected
 
 
 class DriverMissingError(StoreError, CallerError):
@@ -291,11 +232,8 @@ class Access(Enum):
 
 
 class Query(NamedTuple):
-    """A question to the tables.
-
-    Attributes:
-        is_locking: Whether the rows, of one table, are not changed by others before the transaction is over.
-    """
+    """A question to the tables; where it is locking, its rows, of one table, stay as they are until the transaction is
+    over."""
 
     statement: str
     parameters: Sequence[object] = ()
@@ -307,13 +245,9 @@ class Transaction(Protocol):
 
     def rows(self, statement: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """The rows of a question, or of a statement with `RETURNING`."""
-        ...
 
     def locked(self, statement: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        """The rows of a question about one table, which no other transaction changes before this one is over.
-
-        They are locked in the order of the statement's `ORDER BY`.
-        """
+        """The rows of a question about one table, locked in its `ORDER BY` until the transaction is over."""
         ...
 
     def rows_of(self, *questions: Query) -> list[list[tuple[Any, ...]]]:
@@ -334,20 +268,14 @@ class Transaction(Protocol):
 
 
 class Engine(Protocol):
-    """A database.
+    """A database."""
 
-    Attributes:
-        where: What errors call it; without a password.
-        words: The words that differ in statements that make tables, by their name there.
-    """
-
-    where: str
-    words: Mapping[str, str]
+    where: str  # what errors call it; without a password
+    words: Mapping[str, str]  # those that differ in statements that make tables, by their names there
 
     def run(self, action: Callable[[Transaction], Result], access: Access = Access.WRITE) -> Result:
-        """Runs an action in one transaction, which is committed after it and taken back if it raises.
-
-        An action may run a second time, if the first did not have any effect.
+        """Runs an action in one transaction, which is committed after it and taken back if it raises; a second time if
+        the first did not have any effect.
 
         Raises:
             StoreUnreachableError: The database cannot be reached, or takes too long.
