@@ -13,32 +13,22 @@ from partstream.protocols.protocol import PROTOCOLS, spoken_at
 from partstream.settings.known_servers import KNOWN_SERVERS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from partstream.protocols.protocol import ServerProtocol
 
 __all__ = ["servers_page"]
 
-_RESULTS: Final = Path(__file__).resolve().parent.parent / "interop" / "servers" / "results.json"
+_INTEROP: Final = Path(__file__).resolve().parent.parent / "interop"
+_RESULTS: Final = _INTEROP / "servers" / "results.json"
+_REAL: Final = _INTEROP / "real" / "results.json"
 
 CHAT: Final = "chat-completions"
 
-_COLUMNS: Final = (
-    "server",
-    "base URL",
-    "protocol",
-    "since",
-    "text",
-    "thinking",
-    "tools",
-    "images",
-    "files",
-    "usage",
-    "thinking goes back",
-    "what does not get through",
-    "tried",
-    "known from",
-)
+_COLUMNS: Final = ("server", "address", "works", "known issue", "protocol")
+_SOURCE_COLUMNS: Final = ("server", "address", "protocol", "since", "thinking goes back", "tried", "known from")
+_ALL: Final = ("text", "thinking", "tools", "images", "files", "usage")
+"""What can work, in the order in which the cells say what does not."""
 _SINCE: Final = {CHAT: "0.8.0", "openresponses": "0.1.0", "ai-gateway": "0.4.0", "gemini-interactions": "0.16.0"} | (
     dict.fromkeys(("anthropic-messages", "gemini", "ollama"), "0.9.0")
 )
@@ -61,7 +51,8 @@ _TRIED_AS: Final = {"litellm": "LiteLLM proxy"}
 _HEAD: Final = """\
 # Servers
 
-<!-- Made by tools/generate.py of the tables of known servers and of interop/servers/results.json. -->
+<!-- Made by tools/generate.py of the tables of known servers, of interop/servers/results.json
+and of interop/real/results.json. -->
 
 An address and a key are enough for any server that speaks one of these protocols; this page is about those that are
 known by name. `partstream add` and the extension's *Add Models* offer them.
@@ -70,12 +61,25 @@ known by name. `partstream add` and the extension's *Add Models* offer them.
 _TABLE_HEAD: Final = """\
 ## Server by server
 
-Where several protocols are spoken, the better one stands first; it is used unless somebody sets `protocol`. ✓ says
-that Partstream writes and reads this in the form that the server takes; whether a model can do it is up to the model.
+Where several protocols are spoken, the better one stands first; it is used unless somebody sets `protocol`. *Works* is
+what Partstream writes and reads in the form that the server takes: text, thinking, tools, images, files and usage.
+Whether a model can do it is up to the model. [How that is known](#how-it-is-known) stands below.
+"""
+
+_REAL_HEAD: Final = """\
+## Run here with a real model
+
+`make real` builds llama.cpp's server of published sources, and asks a model of 135 million parameters through it. The
+other rows are servers and gateways of package registries with the same model. What works was seen in that run.
+"""
+
+_SOURCES_HEAD: Final = """\
+## How it is known
+
 A field in the column *thinking goes back* is the one in which later requests carry what a model has thought, *as it
-came* stands for the field in which it was received, and – for servers that have no place for it. *Tried* says how we
-know: by a server that was started here (see below), by recorded answers of the server, or only by reading what the
-last column names.
+came* stands for the field in which it was received, and – for servers that have no place for it. *Since* is the version
+of Partstream. *Tried* says how we know: by a server that was started here, by recorded answers of the server, or only
+by reading what the last column names.
 """
 
 _TRIED_HEAD: Final = """\
@@ -91,36 +95,99 @@ proxy: what it says directly and through the proxy has to be the same.
 def servers_page() -> str:
     """The whole page."""
     results = json.loads(_RESULTS.read_text(encoding="utf-8"))
-    return "\n".join((_HEAD, _TABLE_HEAD, *_servers(results), "", _TRIED_HEAD, *tried_table("server", results)))
+    real = json.loads(_REAL.read_text(encoding="utf-8"))
+    servers = (_HEAD, _TABLE_HEAD, *_servers(), "", _REAL_HEAD, *_real_servers(real), "")
+    return "\n".join((*servers, _TRIED_HEAD, *tried_table("server", results), _SOURCES_HEAD, *_sources(results), ""))
 
 
-def _servers(results: Mapping[str, Any]) -> Iterator[str]:
-    yield row(_COLUMNS)
-    yield row(("---",) * len(_COLUMNS))
+def _table(columns: tuple[str, ...], rows: Iterable[Iterable[str]]) -> Iterator[str]:
+    yield row(columns)
+    yield row(("---",) * len(columns))
+    yield from map(row, rows)
+
+
+def _servers() -> Iterator[str]:
+    return _table(
+        _COLUMNS,
+        (
+            (name, address, _works(protocol, server, spoken.reason), spoken.reason or "–", title)
+            for server, name, address, protocol, title, spoken in _spoken()
+        ),
+    )
+
+
+def _sources(results: Mapping[str, Any]) -> Iterator[str]:
+    return _table(
+        _SOURCE_COLUMNS,
+        (
+            (
+                name,
+                address,
+                title,
+                _SINCE[protocol],
+                _back(protocol, server),
+                _how_tried(protocol, spoken, tried),
+                source,
+            )
+            for server, name, address, protocol, title, spoken in _spoken()
+            for tried, source in [(results.get(_TRIED_AS.get(server, ""), {}), _source(spoken))]
+        ),
+    )
+
+
+def _spoken() -> Iterator[tuple[str, str, str, str, str, ServerProtocol]]:
+    """Each server and protocol: the server, how a row names it, its address, the protocol, its title, what is known."""
     for server in KNOWN_SERVERS:
         for number, (protocol, spoken) in enumerate(spoken_at(server.name)):
             name = "" if number else f"**{server.title}**"
-            tried = _how_tried(protocol, spoken, results.get(_TRIED_AS.get(server.name, ""), {}))
-            what = f"`{spoken.base_url}`", PROTOCOLS[protocol].shown_title, _SINCE[protocol]
-            works = _works(protocol, server.name)
-            yield row((name, *what, *works, spoken.reason or "–", tried, _source(spoken)))
+            yield server.name, name, f"`{spoken.base_url}`", protocol, PROTOCOLS[protocol].shown_title, spoken
 
 
-def _works(protocol: str, server: str) -> tuple[str, ...]:
-    """The cells on text, thinking, tools, images, files, usage, and on thinking that goes back."""
+def _real_servers(real: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """The table of servers that were run with a model, and what was tried at each."""
+    columns = ("server", "address", "works", "known issue", "version", "date")
+    yield from _table(
+        columns,
+        (
+            (
+                f"**{one['name']}**",
+                f"`{one['address']}`",
+                _but([name for name in one["tried"] if name not in one["works"]]),
+                "; ".join(one["known_issues"]) or "–",
+                one["version"],
+                one["date"],
+            )
+            for one in real
+        ),
+    )
+    yield ""
+    yield from (f"- {one['name']}: tried were {', '.join(one['tried'])}." for one in real)
+
+
+def _but(missing: Sequence[str]) -> str:
+    return f"all but {', '.join(missing)}" if missing else "all"
+
+
+def _works(protocol: str, server: str, issue: str) -> str:
+    """What works, by what does not."""
+    not_there = {name for name in _ALL if f"{name} do not get through" in issue}
+    if protocol == CHAT:
+        forms = SERVER_QUIRKS.get(server, Quirks()).attachments
+        told = {"thinking": server in _WITHOUT_THINKING, "images": forms.image is None, "files": forms.file is None}
+        not_there |= {name for name, is_missing in told.items() if is_missing}
+    return _but([name for name in _ALL if name in not_there])
+
+
+def _back(protocol: str, server: str) -> str:
+    """The field in which thinking goes back."""
     if protocol != CHAT:
-        return *("✓",) * 6, "–" if (protocol, server) in _REFUSES_THINKING else "✓"
+        return "–" if (protocol, server) in _REFUSES_THINKING else "✓"
+    if server in _WITHOUT_THINKING:
+        return "–"
     quirks = SERVER_QUIRKS.get(server, Quirks())
-    back = _BACK.get(quirks.reasoning_back, f"`{quirks.reasoning_back.value}`")
     if quirks.filled_reasoning:
-        back = f"`{quirks.filled_reasoning}`, always beside calls"
-    forms = quirks.attachments
-    thinking = "–" if server in _WITHOUT_THINKING else "✓"
-    return "✓", thinking, "✓", _mark_of(forms.image), _mark_of(forms.file), "✓", back if thinking == "✓" else "–"
-
-
-def _mark_of(form: object) -> str:
-    return "–" if form is None else "✓"
+        return f"`{quirks.filled_reasoning}`, always beside calls"
+    return _BACK.get(quirks.reasoning_back, f"`{quirks.reasoning_back.value}`")
 
 
 def _how_tried(protocol: str, spoken: ServerProtocol, result: Mapping[str, Any]) -> str:
