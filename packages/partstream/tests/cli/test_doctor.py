@@ -162,6 +162,9 @@ SPOKEN = {
     ),
     "none": ((), (), "problem", "it does not speak", ""),
 }
+MESSAGES = "/v1/messages"
+BELOW_THE_HOST = (CHAT, RESPONSES, "/chat/completions", "/responses")
+"""Where llama.cpp answers in two of its protocols; in the third it does below /v1 only."""
 
 
 @pytest.mark.parametrize(("paths", "options", "verdict", "says", "advice"), SPOKEN.values(), ids=SPOKEN)
@@ -178,6 +181,32 @@ def test_what_the_server_speaks_is_found_out_by_requests_that_cost_nothing(
         assert advice in findings["endpoint"]["advice"]
         assert doctor.code == (1 if verdict == "problem" else 0)
         assert {request.body for request in server.requests if request.method == "POST"} == {b"{}"}
+
+    run(test())
+
+
+@pytest.mark.parametrize(
+    ("protocol", "paths", "lists"),
+    [
+        ("anthropic-messages", (*BELOW_THE_HOST, MESSAGES), MODELS),
+        ("anthropic-messages", (*BELOW_THE_HOST, MESSAGES), "/models"),
+        ("openresponses", (CHAT, "/chat/completions", RESPONSES), MODELS),
+        ("chat-completions", (RESPONSES, "/responses", CHAT), MODELS),
+    ],
+)
+def test_the_place_of_a_protocol_that_is_set_is_found_although_others_answer_below_the_host(
+    protocol: str, paths: tuple[str, ...], lists: str, tmp_path: Path
+):
+    async def test() -> None:
+        server = ModelServer({lists: LISTED}, dict.fromkeys(paths, 400))
+        async with serving(server):
+            host = server.url.removesuffix("/v1")
+            named = ("--base-url", host, "--protocol", protocol)
+            doctor = await call("doctor", "--json", *named, **_nowhere(tmp_path))
+            chat = await call("chat", "--model", "m", "Hello", *named, **_nowhere(tmp_path))
+        findings = {one["subject"]: one for one in json.loads(doctor.output)}
+        assert findings["endpoint"]["advice"] == f"did you mean {server.url}?"
+        assert f"did you mean {server.url}?" in chat.errors
 
     run(test())
 

@@ -129,7 +129,7 @@ async def examine_endpoints(gateway: GatewayConfiguration, connections: Connecti
         base_url = elsewhere.get(there[0].name)
         more = "" if base_url is None else f", and `baseUrl` to {hidden_url(base_url)}"
         advice = f"leave `protocol` out, or set it to {there[0].name}{more}"
-    elif is_set:
+    if is_set:
         advice = await advice_on_protocol(gateway, connections) or advice
     return Endpoints((Finding("endpoint", CheckStatus.PROBLEM, says, advice),), False)
 

@@ -539,9 +539,10 @@ async def advice_on_protocol(configuration: GatewayConfiguration, connections: C
     own = [wire for wire in wires if wire.name == configuration.protocol]
     found = decide_by_host(url, own) or decide_by_host(url, wires)
     if found is None:
-        rounds = await _ask(configuration, connections, wires)
-        by_own = decide(url, rounds, own)
-        found = by_own if by_own.is_certain else decide(url, rounds, wires)
+        # Alone first: llama.cpp has two of its protocols below the host too, and the third below /v1 only.
+        found = decide(url, await _ask(configuration, connections, own), own)
+    if not found.is_certain:
+        found = decide(url, await _ask(configuration, connections, wires), wires)
     if not found.is_certain:
         return found.advice
     if found.protocol != configuration.protocol:
