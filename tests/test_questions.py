@@ -85,7 +85,14 @@ def test_each_page_that_answers_is_at_most_two_clicks_from_the_readme() -> None:
     assert set(ASKED.values()) - reached == set()
 
 
-PAGES = ("README.md", "docs/questions.md", "docs/install.md", "docs/vscode.md", "docs/command-line.md", "docs/quick-start.md")
+PAGES = (
+    "README.md",
+    "docs/questions.md",
+    "docs/install.md",
+    "docs/vscode.md",
+    "docs/command-line.md",
+    "docs/quick-start.md",
+)
 
 
 @one_test_for("name", PAGES)

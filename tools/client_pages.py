@@ -1,4 +1,4 @@
-"""Writes one page a client: the two commands, what the client is told, and what was seen of it."""
+"""Writes the pages on coding agents and on SDKs: for each client its commands, its settings, and what was seen."""
 
 from __future__ import annotations
 import json
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from partstream.cli.client_settings import Client, Settings
 
-__all__ = ["agents_section", "client_pages", "pages_section"]
+__all__ = ["agents_section", "client_pages"]
 
 _ROOT: Final = Path(__file__).resolve().parent.parent
 _RESULTS: Final = _ROOT / "interop" / "clients" / "agents" / "results.json"
@@ -30,10 +30,43 @@ _SERVER: Final = Server(
 )
 _LANGUAGES: Final = {".toml": "toml", ".json": "json", ".yml": "yaml", ".yaml": "yaml"}
 
-_MORE: Final = (
-    "More: [all clients](../clients.md), [the commands](../command-line.md#telling-a-client), "
-    "[from VS Code to everywhere](../everywhere.md)."
-)
+_GENERATED: Final = "<!-- Made by tools/generate.py of the table in partstream/cli/clients.toml. -->"
+_AGENTS_PAGE: Final = f"""\
+# Coding agents and other programs
+
+{_GENERATED}
+
+These programs use any model of Partstream: one that you wrote, or one of a server. `partstream serve` serves it, and
+`partstream connect` writes or prints what the program needs. Instead of `my_model.py`, `partstream serve --profile
+NAME` serves [a server that you added](command-line.md#adding-a-server).
+
+`--write` changes the program's own file and keeps the rest of it, `--undo` restores it; without either, the settings
+are printed. The token is never written: it stays in the server's file, or in `PARTSTREAM_SERVE_TOKEN` if that is set.
+[Every test and its result](maintainers/clients.md#coding-agents), [SDKs](sdks.md).
+"""
+_SDKS_PAGE: Final = f"""\
+# SDKs
+
+{_GENERATED}
+
+The official packages ask `partstream serve` as they ask their vendor: they need an address, a token, and the name of
+a model. Start the server once:
+
+```sh
+partstream serve my_model.py
+```
+
+`partstream connect NAME` prints what is below, with your server's address and model; `--wire` chooses another protocol.
+Each program was run as printed. [What the packages do with streams, tools and errors](maintainers/clients.md),
+[coding agents](coding-agents.md).
+"""
+_TRIALS: Final = {
+    "two rounds of a tool": "tools",
+    "cancelled": "cancelling",
+    "error": "errors",
+    "spent budget": "a spent budget",
+}
+"""What a page for users calls a trial, where its own name says too little."""
 
 _AGENTS_HEAD: Final = """\
 ## Coding agents
@@ -63,13 +96,12 @@ signature; the file and the last words are as they should be. –: the agent has
 
 def client_pages() -> dict[str, Callable[[], str]]:
     """The pages by their names, each with what gives it."""
-    return {f"docs/clients/{name}.md": partial(_page, client) for name, client in CLIENTS.items()}
-
-
-def pages_section() -> list[str]:
-    """The lines that lead from the page on all clients to those on each."""
-    links = ", ".join(f"[{client.title}](clients/{name}.md)" for name, client in CLIENTS.items())
-    return ["## One page a client", "", f"The two commands, and what `partstream connect` tells it: {links}.", ""]
+    agents = tuple(client for client in CLIENTS.values() if client.run)
+    sdks = tuple(client for client in CLIENTS.values() if not client.run)
+    return {
+        "docs/coding-agents.md": partial(_page, _AGENTS_PAGE, agents),
+        "docs/sdks.md": partial(_page, _SDKS_PAGE, sdks),
+    }
 
 
 def agents_section() -> list[str]:
@@ -81,7 +113,7 @@ def agents_section() -> list[str]:
     trials = list(dict.fromkeys(t for result in results.values() for seen in result["seen"].values() for t in seen))
     lines = [_AGENTS_HEAD, row(("agent", "over", *trials)), row(("---",) * (len(trials) + 2))]
     for name, result in results.items():
-        link = f"**[{CLIENTS[name].title}](clients/{name}.md)**"
+        link = _link(CLIENTS[name])
         for way, seen in result["seen"].items():
             lines.append(row((link, way, *(_mark(CLIENTS[name].title, seen[trial], faults) for trial in trials))))
     lines += ["", *(f"{number}. {fault}" for number, fault in enumerate(faults, 1)), ""]
@@ -100,7 +132,7 @@ def _workers_section() -> list[str]:
     lines = [_WORKERS_HEAD, row(("agent", "over", *jobs)), row(("---",) * (len(jobs) + 2))]
     for agent, way, seen in rows:
         marks = (_mark(CLIENTS[agent].title, seen[job], faults) if job in seen else "–" for job in jobs)
-        lines.append(row((f"**[{CLIENTS[agent].title}](clients/{agent}.md)**", way, *marks)))
+        lines.append(row((_link(CLIENTS[agent]), way, *marks)))
     numbered = [f"{number}. {fault}" for number, fault in enumerate(faults, 1)]
     dates = [f"{CLIENTS[one.agent].title} {_results()[one.name]['date']}" for one in WORKERS]
     return [*lines, "", *numbered, *([""] if numbered else []), f"Run: {', '.join(dates)}.", ""]
@@ -120,56 +152,48 @@ def _mark(title: str, seen: Mapping[str, str], faults: list[str]) -> str:
     return str(faults.index(fault) + 1)
 
 
-def _page(client: Client) -> str:
+def _link(client: Client) -> str:
+    return f"**[{client.title}](../coding-agents.md#{client.title.lower().replace(' ', '-')})**"
+
+
+def _page(head: str, clients: tuple[Client, ...]) -> str:
+    return "\n".join((head, *(line for client in clients for line in _section(client)))).rstrip() + "\n"
+
+
+def _section(client: Client) -> Iterator[str]:
     settings = client.settings(_SERVER, client.wires[0])
-    lines = [
-        f"# {client.title}",
-        "",
-        "<!-- Made by tools/generate.py of the table in partstream/cli/clients.toml. -->",
-        "",
-        f"{client.package}; over {_spoken(client)}.",
-        "",
-        *_commands(client, settings),
-        *_told(client, settings),
-        *_seen(client),
-        *_notes(client),
-        _MORE,
-    ]
-    return "\n".join(lines) + "\n"
-
-
-def _spoken(client: Client) -> str:
     first, *others = (f"`{wire}`" for wire in client.wires)
-    return first if not others else f"{first}, or with `--wire` over {' or '.join(others)}"
+    spoken = first if not others else f"{first}; with `--wire` also {' or '.join(others)}"
+    yield f"## {client.title}"
+    yield ""
+    yield f"{client.package}. Protocol: {spoken}. {_seen(client)}"
+    yield ""
+    if client.run:
+        yield from _commands(client, settings)
+    yield from _settings_of(settings)
+    if client.notes:
+        yield from (f"- {note}" for note in client.notes)
+        yield ""
 
 
 def _commands(client: Client, settings: Settings) -> Iterator[str]:
-    """The two commands, and what takes them back."""
     yield "```sh"
     yield "partstream serve my_model.py"
     yield f"partstream connect {client.name}{' --write' if settings.files else ''}"
-    if client.run:
-        yield shlex.join(word.format(model=_SERVER.model) for word in client.run)
+    yield shlex.join(word.format(model=_SERVER.model) for word in client.run)
     yield "```"
     yield ""
-    if settings.files:
-        yield f"`partstream connect {client.name} --undo` takes the settings back; without `--write` they are printed."
-    else:
-        yield "The second prints what follows; nothing is written."
-    yield ""
 
 
-def _told(client: Client, settings: Settings) -> Iterator[str]:
-    yield "## What it is told"
-    yield ""
+def _settings_of(settings: Settings) -> Iterator[str]:
     for one in settings.files:
         path = f"~/{'/'.join(part for part in (one.file.folder, one.file.names[0]) if part)}"
-        yield f"In `{path}`{f' (or where `{one.file.variable}` says)' if one.file.variable else ''}:"
+        variable = f", or in the folder of `{one.file.variable}`" if one.file.variable else ""
+        yield f"Written to `{path}`{variable}:"
         yield ""
         yield from _block(_LANGUAGES[Path(path).suffix], one.shown())
-    if settings.environment:
-        instead = " instead, for one shell" if settings.files and settings.is_environment_enough else ""
-        yield f"In the shell{instead}:"
+    if settings.environment and not (settings.files and settings.is_environment_enough):
+        yield "In the shell:"
         yield ""
         yield from _block("sh", "\n".join(settings.exports()))
     if settings.program is not None:
@@ -177,9 +201,6 @@ def _told(client: Client, settings: Settings) -> Iterator[str]:
         yield ""
         yield "<!-- run by: interop/clients/agents/printed.py -->"
         yield from _block(settings.program.language, settings.program.text)
-    variable = _SERVER.token.variable
-    yield f"The token is not among it: it stays in the file of the server, or in `{variable}` where that is set."
-    yield ""
 
 
 def _block(language: str, text: str) -> Iterator[str]:
@@ -188,39 +209,23 @@ def _block(language: str, text: str) -> Iterator[str]:
     yield from (f"```{language}", text.rstrip("\n"), "```", "")
 
 
-def _seen(client: Client) -> Iterator[str]:
+def _seen(client: Client) -> str:
+    """One sentence: the version that was tested, and what went otherwise than it should."""
     result = _results().get(client.name)
     if result is None:
-        return
-    yield "## What was seen"
-    yield ""
-    yield f"{result['package']}, {result['date']}, run by `make interop TRY=agents`:"
-    yield ""
-    yield from _trials(result)
-    at_work = _results().get(f"{client.name} at work")
-    if at_work is not None:
-        yield f"At vendors that refuse ([how](../clients.md#agents-at-work)), {at_work['date']}:"
-        yield ""
-        yield from _trials(at_work)
-
-
-def _trials(result: Mapping[str, Any]) -> Iterator[str]:
-    trials = list(dict.fromkeys(trial for seen in result["seen"].values() for trial in seen))
-    yield row(("", *result["seen"]))
-    yield row(("---",) * (len(result["seen"]) + 1))
-    for trial in trials:
-        yield row((trial, *(_verdict(seen[trial]) if trial in seen else "–" for seen in result["seen"].values())))
-    yield ""
-
-
-def _verdict(seen: Mapping[str, str]) -> str:
-    marks = {"works": "✓", "fault": "not"}
-    return f"{marks.get(seen['verdict'], '✗')}: {seen['says']}"
-
-
-def _notes(client: Client) -> Iterator[str]:
-    if client.notes:
-        yield "## Good to know"
-        yield ""
-        yield from (f"- {note}" for note in client.notes)
-        yield ""
+        return "Not tested."
+    tried = [
+        (_TRIALS.get(trial, trial), way, one) for way, seen in result["seen"].items() for trial, one in seen.items()
+    ]
+    faults: dict[str, list[str]] = {}
+    for trial, way, one in tried:
+        if one["verdict"] != "works":
+            faults.setdefault(f"{trial}: {one['says']}", []).append(way)
+    said = f"Tested with {result['package']} on {result['date']}"
+    if not client.run:
+        return f"{said}."
+    trials = list(dict.fromkeys(trial for trial, _, _ in tried))
+    ways = len(result["seen"])
+    known = (fault if len(on) == ways else f"{fault} ({', '.join(on)})" for fault, on in faults.items())
+    works = f"{said}: {', '.join(trials[:-1])} and {trials[-1]} work"
+    return f"{works}, except for {'; '.join(known)}." if faults else f"{works}."

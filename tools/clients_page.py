@@ -1,12 +1,11 @@
-"""Writes the page on clients: what packages and coding agents showed of `partstream serve`, and packages of the replay
-upstream."""
+"""Writes the page on tested clients: what packages and coding agents showed of a server, and of the replay upstream."""
 
 from __future__ import annotations
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from client_pages import agents_section, pages_section
+from client_pages import agents_section
 from tried_table import row, tried_table
 
 if TYPE_CHECKING:
@@ -18,7 +17,7 @@ _NOT_TRIED: Final = {"verdict": "not tried", "says": ""}
 _CLIENTS: Final = Path(__file__).resolve().parent.parent / "interop" / "clients"
 
 _HEAD: Final = """\
-# Clients
+# Clients that were tested
 
 <!-- Made by tools/generate.py of the results of `make interop TRY="served clients agents"`. -->
 
@@ -89,7 +88,6 @@ def clients_page() -> str:
             *tried_table("client", replayed),
             _ERRORS_HEAD,
             *_errors(replayed, _raised(replayed)),
-            *pages_section(),
         )
     )
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["agents_page"]
 
 _ROOT: Final = Path(__file__).resolve().parent.parent
-_PAGE: Final = _ROOT / "docs" / "agents.md"
+_PAGE: Final = _ROOT / "docs" / "maintainers" / "agent-frameworks.md"
 _RESULTS: Final = _ROOT / "interop" / "frameworks" / "results.json"
 _MARKS: Final[Mapping[str, str]] = {"works": "✓", "not tried": "–"}
 _NO_ROW: Final = {"verdict": "not tried"}

@@ -50,8 +50,8 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parent.parent
 
 GENERATORS: Mapping[str, Callable[[], str]] = {
-    "docs/agents.md": agents_page,
-    "docs/clients.md": clients_page,
+    "docs/maintainers/agent-frameworks.md": agents_page,
+    "docs/maintainers/clients.md": clients_page,
     **client_pages(),
     "docs/configuration.md": configuration_page,
     "docs/maintainers/conformance-kit.md": conformance_kit_page,

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 # The page that stands for a folder, and the folder.
 FOLDERS = {
-    "docs/clients": "clients",
     "docs/decisions/README": ".",
     "docs/security/README": ".",
     "docs/tutorials/README": ".",

@@ -1,4 +1,7 @@
-"""The libraries: the programs that `partstream connect` prints, run as printed, with the variables that it prints."""
+"""The libraries: the programs that `partstream connect` prints, run as printed, with the variables that it prints.
+
+They are those of docs/sdks.md.
+"""
 
 from __future__ import annotations
 import asyncio

@@ -15,8 +15,9 @@ from partstream_devtools.testing.upstream import ReplayUpstream
 
 ROOT = Path(__file__).resolve().parents[4]
 FOLDER = ROOT / "examples" / "agents"
-PAGE = (ROOT / "docs" / "agents.md").read_text(encoding="utf-8")
-SHOWN = re.findall(r"<!-- example: (examples/agents/\S+) -->\n```python\n(.*?)```\n", PAGE, re.DOTALL)
+PAGES = [ROOT / "docs" / name for name in ("agents.md", "maintainers/agent-frameworks.md")]
+TEXT = "".join(page.read_text(encoding="utf-8") for page in PAGES)
+SHOWN = re.findall(r"<!-- example: (examples/agents/\S+) -->\n```python\n(.*?)```\n", TEXT, re.DOTALL)
 
 
 def test_the_page_shows_every_example_as_it_is():

@@ -1,4 +1,7 @@
-"""What is written into a client's file can be taken back: to the byte, or beside what somebody else has changed."""
+"""What is written into a client's file can be taken back: to the byte, or beside what somebody else has changed.
+
+The files are those of docs/coding-agents.md.
+"""
 
 import json
 import os

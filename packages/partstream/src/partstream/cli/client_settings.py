@@ -449,7 +449,7 @@ class Client:
     notes: tuple[str, ...] = ()
 
 
-# ---- Programs that people talk to; versions: docs/clients.md ----
+# ---- Programs that people talk to; versions: docs/maintainers/clients.md ----
 
 RESPONSES: Final = "responses"
 WEBSOCKET: Final = "websocket"
