@@ -13,6 +13,8 @@ __all__ = ["markdown", "picture"]
 
 _WIDTH, _BAR, _GAP, _LABELS, _NUMBERS = 760, 26, 14, 300, 100
 _COLOURS: Final = (("uncached", "#b0b7c3"), ("written", "#e0a030"), ("read", "#3b7dd8"))
+_DARK: Final = '[fill="#ffffff"] { fill: #1b1e26 } [fill="#222"] { fill: #e6e8ef }'
+"""The picture in a dark page."""
 
 
 def markdown(of_marks: Mapping[str, Sequence[Row]], automatic: Sequence[Row], rounds: int) -> str:
@@ -55,6 +57,7 @@ def picture(rows: Sequence[Row]) -> str:
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" {drawing}>',
         "<title>The price of the session, in tokens of uncached input</title>",
+        f"<style>@media (prefers-color-scheme: dark) {{ {_DARK} }}</style>",
         f'<rect width="{_WIDTH}" height="{height}" fill="#ffffff"/>',
     ]
     for number, row in enumerate(rows):

@@ -1,6 +1,6 @@
 """How far token estimates are from the truth, by kind of text, beside simpler ways: `make bench WHAT=tokens`.
 
-    python -m benchmarks.token_accuracy [--docs docs/tokens.md]
+    python -m benchmarks.token_accuracy [--docs docs/maintainers/token-estimates.md]
 
 The texts are the held-out half of tests/fixtures/token_corpus, which no coefficient was fitted to; the truth is
 bpe-openai's. Needs the extra `tokens`.

@@ -11,7 +11,7 @@ QUESTIONS = ROOT / "docs/questions.md"
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 # What a stranger asks, and where the answer has to be: words of the question, and the page with the heading.
 ASKED = {
-    "What is it?": "README.md",
+    "What is it?": "docs/index.md",
     "Why not VS Code's own Custom Endpoint?": "docs/custom-endpoint.md",
     "Does my server work?": "docs/servers.md#server-by-server",
     "Where is my key?": "docs/configuration.md#where-the-key-comes-from",

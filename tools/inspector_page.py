@@ -1,4 +1,4 @@
-"""Puts the figures that `make bench WHAT=pages` kept into docs/inspector.md."""
+"""Puts the figures that `make bench WHAT=pages` kept into docs/maintainers/inspector-page.md."""
 
 from __future__ import annotations
 import sys

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["ray_page"]
 
 _ROOT: Final = Path(__file__).resolve().parent.parent
-_PAGE: Final = _ROOT / "docs" / "ray.md"
+_PAGE: Final = _ROOT / "docs" / "maintainers" / "ray-figures.md"
 _RESULTS: Final = _ROOT / "interop" / "ray_serve" / "results.json"
 _WAYS: Final = {"plain": "`partstream serve`", "ray": "Ray, its own proxy", "haproxy": "Ray, HAProxy"}
 _FIGURES: Final = (

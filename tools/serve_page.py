@@ -1,15 +1,11 @@
-"""Puts the options of `partstream serve`, and what `make bench WHAT=soak` showed, into the page on serving."""
+"""Puts what `make bench WHAT=soak` showed into docs/maintainers/serving-under-load.md."""
 
 from __future__ import annotations
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-import click
-from command_options import options_table
 from page_blocks import with_blocks
-
-from partstream.cli.serve import command
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,17 +13,13 @@ if TYPE_CHECKING:
 __all__ = ["serve_page"]
 
 _ROOT: Final = Path(__file__).resolve().parent.parent
-_PAGE: Final = _ROOT / "docs" / "serving.md"
+_PAGE: Final = _ROOT / "docs" / "maintainers" / "serving-under-load.md"
 _RESULTS: Final = _ROOT / "benchmarks" / "soak" / "results.json"
 
 
 def serve_page() -> str:
-    """The page as it stands, with its two tables made anew."""
-    return with_blocks(_PAGE, {"options": _options(), "loads": _loads()})
-
-
-def _options() -> Iterator[str]:
-    yield from options_table(command, click.Context(command, info_name="partstream serve"))
+    """The page with its table made anew."""
+    return with_blocks(_PAGE, {"loads": _loads()})
 
 
 def _loads() -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The part of docs/inspector.md that says how fast the page is."""
+"""The part of docs/maintainers/inspector-page.md that says how fast the page is."""
 
 from __future__ import annotations
 import json
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["inspector_page"]
 
 _ROOT: Final = Path(__file__).resolve().parents[2]
-_PAGE: Final = _ROOT / "docs" / "inspector.md"
+_PAGE: Final = _ROOT / "docs" / "maintainers" / "inspector-page.md"
 _RESULTS: Final = Path(__file__).with_name("results.json")
 _ROWS: Final = (
     ("first paint", "the first paint"),

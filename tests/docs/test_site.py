@@ -1,7 +1,9 @@
-"""The site of the docs: built strictly, whole, and sufficient to itself."""
+"""The site of the docs: built strictly, whole, and sufficient to itself; what is for users is short, and found."""
 
 from __future__ import annotations
+import json
 import re
+import shutil
 import subprocess
 import sys
 from html.parser import HTMLParser
@@ -13,7 +15,7 @@ import pytest
 
 import partstream
 from offences import assert_none
-from tools.docs_site import navigation, public_names
+from tools.docs_site import navigation, public_names, readers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -50,9 +52,26 @@ def test_the_home_page_leads_to_every_page_of_the_docs_by_its_lists() -> None:
     listed = {(DOCS / f"{re.search('<(.*)>', entry)[1]}.md").resolve() for entry in entries}  # type: ignore[index]
     folders = {(PROJECT / page).parent / folder for page, folder in navigation.FOLDERS.items()}
     in_folders = {page.resolve() for folder in folders for page in folder.glob("*.md")}
-    wanted = {PROJECT / name for name in ("ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "README.md")}
+    wanted = {PROJECT / name for name in ("ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md")}
     wanted |= set(DOCS.rglob("*.md")) - {DOCS / "index.md"}
     assert_none(str(page.relative_to(PROJECT)) for page in sorted(wanted - listed - in_folders))
+
+
+FOR_USERS = [page for page in sorted(DOCS.rglob("*.md")) if readers.is_for_users(page.relative_to(PROJECT).as_posix())]
+MOST_PAGES = 60
+MOST_WORDS = 65_000
+
+
+def test_the_pages_for_users_are_few_and_short() -> None:
+    """Words as `wc -w` counts them; tables and code count too."""
+    words = {page.name: len(page.read_text(encoding="utf-8").split()) for page in FOR_USERS}
+    assert len(words) <= len(FOR_USERS) <= MOST_PAGES
+    assert sum(words.values()) <= MOST_WORDS, sorted(words.items(), key=lambda one: -one[1])[:10]
+
+
+def test_a_page_that_moved_is_gone_and_the_page_that_took_its_place_is_there() -> None:
+    assert_none(old for old in readers.MOVED if old != "README" and (PROJECT / f"{old}.md").exists())
+    assert_none(new for new in readers.MOVED.values() if not (PROJECT / f"{new}.md").is_file())
 
 
 def test_pages_of_a_folder_stand_in_the_navigation_in_the_order_of_the_links_to_them() -> None:
@@ -169,6 +188,63 @@ def _out_of_reach_from_the_home_page(site: _Site) -> Iterator[str]:
     yield from (str(page.relative_to(site.folder)) for page in sorted(wanted - reached))
 
 
+FOUND = {
+    "self-signed certificate": "docs/tls-and-proxies",
+    "jupyter": "docs/jupyter",
+    "rename a model": "docs/models",
+    "structured output": "docs/structured-output",
+    "rate limit": "docs/questions",
+    "Ollama": "docs/ollama",
+    "proxy": "docs/tls-and-proxies",
+    "windows": "docs/windows",
+}
+"""What a user types into the search, and the page that has to be among its first three results."""
+SEARCH = Path(__file__).parent / "search_site.js"
+
+
+def _searched(site: _Site, queries: list[str], **environment: str) -> list[list[str]]:
+    """The pages that the search of the site finds, the best first, as its own script does in a browser."""
+    node = shutil.which("node")
+    assert node is not None
+    command = [node, SEARCH, site.folder, json.dumps(queries)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=True)
+    return [[page for page, _ in results] for results in json.loads(done.stdout)]
+
+
+def _not_found_by_a_user(site: _Site) -> Iterator[str]:
+    if shutil.which("node") is None:
+        return
+    for (query, page), results in zip(FOUND.items(), _searched(site, [*FOUND]), strict=True):
+        if page not in results[:3]:
+            yield f"{query}: {results[:3]}"
+        yield from (f"{query}: {one}" for one in results if not readers.is_for_users(f"{one}.md"))
+    [everything] = _searched(site, ["glossary"], ALL="1")
+    if "docs/maintainers/glossary" not in everything:
+        yield f"the glossary, with the pages for maintainers: {everything[:3]}"
+
+
+def _not_served_as_markdown(site: _Site) -> Iterator[str]:
+    yield from (
+        str(page.relative_to(PROJECT))
+        for page in DOCS.rglob("*.md")
+        if (site.folder / page.relative_to(PROJECT)).read_bytes() != page.read_bytes()
+    )
+    contents = (site.folder / "llms.txt").read_text(encoding="utf-8")
+    links = re.findall(r"\]\((.+)\)", contents)
+    assert len(links) >= MOST_PAGES * 2 // 3
+    yield from (f"llms.txt: {link}" for link in links if not (site.folder / link).is_file())
+    whole = (site.folder / "llms-full.txt").read_text(encoding="utf-8")
+    yield from (f"llms-full.txt: {page.name}" for page in FOR_USERS if page.read_text(encoding="utf-8") not in whole)
+
+
+def _former_address_is_gone(site: _Site) -> Iterator[str]:
+    for old, new in readers.MOVED.items():
+        page = site.folder / f"{old}.html"
+        links = site.pages[page].links if page in site.pages else []
+        if [(page.parent / link).resolve() for link in links] != [(site.folder / f"{new}.html").resolve()]:
+            yield old
+
+
 class _Described(HTMLParser):
     """The text below each public name of the reference."""
 
@@ -207,6 +283,9 @@ RULES: Mapping[str, Callable[[_Site], Iterator[str]]] = {
     "a page loads something from another host": _loaded_from_another_host,
     "the search does not find a page": _not_in_the_search,
     "no way leads from the home page to a page": _out_of_reach_from_the_home_page,
+    "a search by a user does not lead to its page, or leads to one for maintainers": _not_found_by_a_user,
+    "a page is not there as Markdown": _not_served_as_markdown,
+    "a former address leads nowhere": _former_address_is_gone,
     "the reference does not describe a public name": _not_described_in_the_reference,
     "the reference describes an object of settings as a dictionary": _described_as_a_dictionary,
 }

@@ -22,13 +22,16 @@ extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
+    "markdown_pages",
     "navigation",
     "pictures",
     "public_names",
+    "readers",
     "source_pages",
 ]
 root_doc = "docs/index"
-include_patterns = ["docs/**.md", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "README.md"]
+include_patterns = ["docs/**.md", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md"]
+# The home page says what the README says, so the README is no page of the site.
 # Sphinx walks through every folder that is not excluded.
 exclude_patterns = sorted(
     f"{folder.name}/**" for folder in PROJECT.iterdir() if folder.is_dir() and folder.name != "docs"
@@ -55,6 +58,7 @@ html_theme = "furo"
 html_title = f"Partstream {__version__}"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
+html_search_scorer = str(HERE / "scorer.js")
 html_extra_path = ["root"]
 html_copy_source = False
 # A browser fetches no text for it where the site is opened from files.

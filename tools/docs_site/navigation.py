@@ -18,8 +18,10 @@ if TYPE_CHECKING:
 # The page that stands for a folder, and the folder.
 FOLDERS = {
     "docs/decisions/README": ".",
+    "docs/maintainers/README": ".",
     "docs/security/README": ".",
     "docs/tutorials/README": ".",
+    "docs/wires/README": ".",
 }
 
 _SECTION = re.compile(r"^## (.+)$", re.MULTILINE)

@@ -1,4 +1,4 @@
-"""docs/bundles.md describes the format well enough that a program written after it alone reads the file."""
+"""docs/maintainers/bundle-format.md is enough to write a program that reads the file."""
 
 import io
 import re
@@ -12,7 +12,7 @@ from bundles.made_bundles import FULL
 from partstream_devtools.bundles.archive import END_OF_NAMES, MANIFEST, README, REPORT, write_bundle
 from partstream_devtools.bundles.forms import FORMS
 
-PAGE = (Path(__file__).resolve().parents[4] / "docs" / "bundles.md").read_text()
+PAGE = (Path(__file__).resolve().parents[4] / "docs" / "maintainers" / "bundle-format.md").read_text()
 
 
 def _reader_of_the_page() -> Any:

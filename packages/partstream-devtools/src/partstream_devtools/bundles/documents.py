@@ -1,7 +1,7 @@
 """The values of a recording as JSON documents, and back: one table for the file and for a recording that still grows.
 
 A file may come from a stranger: :class:`JSONFields` reads each value as its place demands, or raises an error with the
-place, what was got and what was expected. docs/bundles.md describes each document for other programs.
+place, what was got and what was expected. docs/maintainers/bundle-format.md describes each document for other programs.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ No I/O and no clock: the owner of a socket or a file gives the bytes and the tim
 a monotonic clock, or None where the recording has no clock. Those of an exchange count from the moment in which the
 first byte of its request was sent; those of an answer from the moment in which the answer began. Wall times are text in
 ISO 8601; they are read and written apart from the standard library's `datetime`, whose module can tell the time, and
-which holds no nanoseconds. docs/bundles.md describes the file for other programs.
+which holds no nanoseconds. docs/maintainers/bundle-format.md describes the file for other programs.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Records follow each other: a sign, the length of what follows in 4 bytes, and the record. A record of the sign `J` is a
 JSON object that says its `kind`; one of the sign `C` is a read of an exchange: its number in 4 bytes, then the read as
 in `response.chunks`. What is cut at the end is left out, and an exchange without an end is cut where it stops.
-docs/bundles.md has the table of kinds.
+docs/maintainers/bundle-format.md has the table of kinds.
 """
 
 from __future__ import annotations

@@ -1,0 +1,72 @@
+"use strict";
+
+// Buttons that copy blocks of code, pictures in the colours that a person has chosen, and a search that leaves out the
+// pages for maintainers unless a person wants them.
+(() => {
+  const leftOut = document.currentScript.dataset.maintainers.split(" ");
+  const parameters = new URLSearchParams(window.location.search);
+  const wantsAll = parameters.get("maintainers") === "1";
+
+  const isShown = ([docname]) => wantsAll || !leftOut.some((start) => docname.startsWith(start));
+
+  const limitSearch = () => {
+    if (typeof Search === "undefined") return;
+    const perform = Search._performSearch;
+    Search._performSearch = (...asked) => perform(...asked).filter(isShown);
+    const results = document.getElementById("search-results");
+    if (!results) return;
+    const label = document.createElement("label");
+    label.className = "search-maintainers";
+    const box = document.createElement("input");
+    box.type = "checkbox";
+    box.checked = wantsAll;
+    box.addEventListener("change", () => {
+      parameters.set("maintainers", box.checked ? "1" : "0");
+      window.location.search = parameters.toString();
+    });
+    label.append(box, " Also search the pages for maintainers");
+    results.before(label);
+  };
+
+  const addCopyButtons = () => {
+    for (const block of document.querySelectorAll("article div.highlight")) {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.className = "copy";
+      button.textContent = "Copy";
+      button.addEventListener("click", async () => {
+        const text = block.querySelector("pre").textContent.replace(/\n$/, "");
+        try {
+          await navigator.clipboard.writeText(text);
+          button.textContent = "Copied";
+        } catch {
+          button.textContent = "Press Ctrl+C";
+          window.getSelection().selectAllChildren(block.querySelector("pre"));
+        }
+        setTimeout(() => (button.textContent = "Copy"), 1500);
+      });
+      block.append(button);
+    }
+  };
+
+  // A picture asks the system for its colours: it has to ask the page, whose colours a button changes.
+  const followTheme = () => {
+    const dark = "(prefers-color-scheme: dark)";
+    const sources = [...document.querySelectorAll("article picture source")].filter(({ media }) => media.includes(dark));
+    const originals = sources.map(({ media }) => media);
+    const chosen = { dark: "(min-width: 0px)", light: "(max-width: 0px)" };
+    const follow = () =>
+      sources.forEach((source, place) => {
+        source.media = originals[place].replace(dark, chosen[document.body.dataset.theme] ?? dark);
+      });
+    new MutationObserver(follow).observe(document.body, { attributes: true, attributeFilter: ["data-theme"] });
+    follow();
+  };
+
+  // Before the theme's own listeners, which begin the search.
+  document.addEventListener("DOMContentLoaded", () => {
+    limitSearch();
+    addCopyButtons();
+    followTheme();
+  });
+})();
