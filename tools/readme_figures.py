@@ -37,14 +37,6 @@ _FIGURES: Final = (
         "memory of an idle server: LiteLLM's proxy / `partstream serve`",
         "serving-performance", "serving", "memory, idle, LiteLLM / Partstream",
     ),
-    _Figure(
-        "processor time of a request: LiteLLM's proxy with its database / a hub",
-        "hub-performance", "hub", "processor time of a request, LiteLLM / hub",
-    ),
-    _Figure(
-        "latency that a hub on Postgres adds to the first token of `partstream serve`",
-        "serving-performance", "serving", "added to the first word by a hub on Postgres, more than without",
-    ),
 )  # fmt: skip
 
 
