@@ -37,7 +37,7 @@ from ray_page import ray_page
 from readme_figures import readme
 from recording_page import recording_page
 from serve_page import serve_page
-from servers_page import servers_page
+from servers_page import servers_page, tried_servers_page
 from serving_page import serving_page
 from settings_types import settings_types
 from translation_page import table_of_fates, translation_page
@@ -74,6 +74,7 @@ GENERATORS: Mapping[str, Callable[[], str]] = {
     "docs/maintainers/recording-performance.md": recording_page,
     "docs/security/tests.md": attacks_page,
     "docs/servers.md": servers_page,
+    "docs/maintainers/servers.md": tried_servers_page,
     "docs/maintainers/serving-performance.md": serving_page,
     "docs/maintainers/serving-under-load.md": serve_page,
     "docs/reference/command-line.md": command_line_page,

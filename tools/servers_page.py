@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from partstream.protocols.protocol import ServerProtocol
 
-__all__ = ["servers_page"]
+__all__ = ["servers_page", "tried_servers_page"]
 
 _INTEROP: Final = Path(__file__).resolve().parent.parent / "interop"
 _RESULTS: Final = _INTEROP / "servers" / "results.json"
@@ -51,19 +51,20 @@ _TRIED_AS: Final = {"litellm": "LiteLLM proxy"}
 _HEAD: Final = """\
 # Servers
 
-<!-- Made by tools/generate.py of the tables of known servers, of interop/servers/results.json
-and of interop/real/results.json. -->
+<!-- Made by tools/generate.py of the tables of known servers and of interop/real/results.json. -->
 
-An address and a key are enough for any server that speaks one of these protocols; this page is about those that are
-known by name. `partstream add` and the extension's *Add Models* offer them.
+A URL and a key are enough for any server that speaks one of these protocols. This page lists the servers that
+Partstream knows by name; `partstream add` and **Partstream: Add Models…** offer them. Pages for one server each:
+[Ollama](ollama.md), [LM Studio](lm-studio.md), [vLLM](vllm.md), [llama.cpp](llama-cpp.md).
 """
 
 _TABLE_HEAD: Final = """\
 ## Server by server
 
-Where several protocols are spoken, the better one stands first; it is used unless somebody sets `protocol`. *Works* is
-what Partstream writes and reads in the form that the server takes: text, thinking, tools, images, files and usage.
-Whether a model can do it is up to the model. [How that is known](#how-it-is-known) stands below.
+If a server speaks several protocols, the better one comes first, and is used unless you set `protocol`. *Works* is what
+Partstream can send to the server and read from it: text, thinking, tools, images, files and usage. Whether a model can
+do it depends on the model. Most rows rest on recorded answers or on the vendor's documents, not on the live service:
+[how each is known](maintainers/servers.md).
 """
 
 _REAL_HEAD: Final = """\
@@ -71,6 +72,14 @@ _REAL_HEAD: Final = """\
 
 `make real` builds llama.cpp's server of published sources, and asks a model of 135 million parameters through it. The
 other rows are servers and gateways of package registries with the same model. What works was seen in that run.
+"""
+
+_TRIED_PAGE: Final = """\
+# How servers are known
+
+<!-- Made by tools/generate.py of the tables of known servers and of interop/servers/results.json. -->
+
+[Servers](../servers.md) says what works with each. This page says how that is known.
 """
 
 _SOURCES_HEAD: Final = """\
@@ -93,11 +102,16 @@ proxy: what it says directly and through the proxy has to be the same.
 
 
 def servers_page() -> str:
-    """The whole page."""
-    results = json.loads(_RESULTS.read_text(encoding="utf-8"))
+    """The page for users."""
     real = json.loads(_REAL.read_text(encoding="utf-8"))
-    servers = (_HEAD, _TABLE_HEAD, *_servers(), "", _REAL_HEAD, *_real_servers(real), "")
-    return "\n".join((*servers, _TRIED_HEAD, *tried_table("server", results), _SOURCES_HEAD, *_sources(results), ""))
+    return "\n".join((_HEAD, _TABLE_HEAD, *_servers(), "", _REAL_HEAD, *_real_servers(real))).rstrip() + "\n"
+
+
+def tried_servers_page() -> str:
+    """The page that says of each server how it is known."""
+    results = json.loads(_RESULTS.read_text(encoding="utf-8"))
+    tried = (_TRIED_PAGE, _TRIED_HEAD, *tried_table("server", results))
+    return "\n".join((*tried, _SOURCES_HEAD, *_sources(results), ""))
 
 
 def _table(columns: tuple[str, ...], rows: Iterable[Iterable[str]]) -> Iterator[str]:
@@ -199,7 +213,7 @@ def _how_tried(protocol: str, spoken: ServerProtocol, result: Mapping[str, Any])
 def _source(spoken: ServerProtocol) -> str:
     """The source of a row, with links to pages of the docs and without places in other notes."""
     source = re.sub(r"\(((?:[^()]|\([^()]*\))*)\)", r"\1", _NOTES.sub("", spoken.source))
-    source = _PAGES.sub(r"[\2](\1)", source)
+    source = _PAGES.sub(r"[\2](../\1)", source)
     named = [one.strip(" ,;") for one in source.split(";") if "recording" not in one]
     others = "its recorded answers" if "recording" in spoken.source else "what users of it report"
     return "; ".join(filter(None, named)) or others
