@@ -23,13 +23,19 @@ PAGES = {
 }
 OF_OTHERS = {
     "--acp": "Gemini CLI",
+    "--add-host": "docker",
+    "--api-key": "vllm and llama-server",
     "--before": "python -m benchmarks",
     "--bundled": "codex",
     "--cross-validate": "tools/fit_estimator.py",
     "--install-extension": "code",
     "--interface": "granian",
+    "--jinja": "llama-server",
+    "--max-model-len": "vllm",
     "--partstream-baseline": "the plugin of pytest",
     "--partstream-target": "the plugin of pytest",
+    "--reasoning-parser": "vllm",
+    "--served-model-name": "vllm",
     "--silent": "npm",
     "--with": "uv",
 }
