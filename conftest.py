@@ -34,7 +34,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Ctrl-C works in the tests and in the processes that they start, whoever started the run.
+    """Ctrl-C works in the tests and in the processes that they start, whatever started the run.
 
     A process that is started with SIGINT ignored, as in the background of a script, hands that on to its children.
     """
@@ -77,7 +77,7 @@ def pytest_collection() -> Generator[None, object, object]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_report_to_serializable() -> Generator[None, dict[str, Any] | None, dict[str, Any] | None]:
-    """Escapes halves of surrogate pairs in what a test logged: a worker cannot send them to whoever reports."""
+    """Escapes halves of surrogate pairs in what a test logged: a worker cannot send them to its parent."""
     data = yield
     if data is not None:
         sections = data.get("sections", ())
@@ -135,4 +135,4 @@ def no_data_of_the_user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[No
         patch.setenv("XDG_DATA_HOME", str(home))
         yield
     if (home / "partstream").exists():
-        pytest.fail("a test has used the data folder of whoever runs it")
+        pytest.fail("a test has used the data folder of the user who runs it")

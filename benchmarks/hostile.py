@@ -274,7 +274,7 @@ CASES: Final = (
     HostileCase("arguments that end again and again", "openresponses", _arguments_done_again, 4000),
     HostileCase("calls and errors of tools", "ai-sdk", _tool_errors, 2000),
     HostileCase("a word of metadata with each delta", "ai-sdk", _growing_metadata, 4000),
-    HostileCase("blocks that nobody closes", "anthropic-messages", _blocks_that_nobody_closes, 4000),
+    HostileCase("unclosed blocks", "anthropic-messages", _blocks_that_nobody_closes, 4000),
     HostileCase("thinking and text in turn", "anthropic-messages", _blocks_in_turn, 4000),
     HostileCase("what goes back, and text in turn", "anthropic-messages", _signatures_in_turn, 4000),
     HostileCase("many citations of one block", "anthropic-messages", _citations_of_one_block, 4000),

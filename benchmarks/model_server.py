@@ -4,7 +4,7 @@
 
 It speaks Chat Completions and Anthropic Messages, one event a turn of its event loop, and lists one model named
 `words`. The last message says how many words an answer has. The first of them is the time at which it was said. An
-answer of N words costs `INPUT` tokens and N tokens, so whoever reads answers knows what was spent.
+answer of N words costs `INPUT` tokens and N tokens, so its reader knows what was spent.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ async def parrot(messages: Sequence[ChatMessage], options: RequestOptions) -> As
 
 
 async def get_weather(tool_input: Mapping[str, Any]) -> str:
-    """The tool: what it returns is what the model is told."""
+    """The tool: the model receives what it returns."""
     return f"{tool_input['city']} has {DEGREES[tool_input['city']]} degrees"
 
 

@@ -81,7 +81,7 @@ async def call_process(
     Args:
         arguments: The command line.
         typed: What its input holds.
-        reader_goes: Whether nobody reads its output: its first write finds a closed pipe.
+        reader_goes: Whether its output has no reader: its first write finds a closed pipe.
         environment: More environment variables.
     """
     if not reader_goes:

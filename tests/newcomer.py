@@ -1,4 +1,4 @@
-"""Somebody who follows a page step by step: an empty home, the commands of the project, and ports that are free."""
+"""A person who follows a page step by step: an empty home, the commands of the project, and ports that are free."""
 
 from __future__ import annotations
 import os
@@ -24,19 +24,19 @@ __all__ = ["FOLLOWS_PAGES", "Newcomer", "Said"]
 
 MOST_SECONDS: Final = 120.0
 HOME: Final = "/home/you"
-"""What pages call the folder of whoever follows them."""
+"""What pages call their reader's folder."""
 OF_A_PERSON: Final = re.compile(r"(?:PARTSTREAM|OPENAI|ANTHROPIC)_|.*_PROXY$|PYTHONPATH$|VIRTUAL_ENV$", re.IGNORECASE)
-"""Variables by which whoever runs the tests has set up programs that pages start."""
+"""Variables by which the user who runs the tests has set up programs that pages start."""
 USER_FOLDERS: Final = {
     "XDG_CONFIG_HOME": ".config",
     "XDG_CACHE_HOME": ".cache",
     "XDG_DATA_HOME": ".local/share",
 }
-"""Where the user's folders are if nobody says otherwise."""
+"""Where the user's folders are by default."""
 FOR_TESTS: Final = {"PYTEST_ADDOPTS": "-p no:langsmith_plugin"}
 """The plugin comes with packages that a person does not have, and warns on Python 3.14."""
 SERVE_PORT: Final = "8642"
-"""The port of `partstream serve` where nobody says another."""
+"""The default port of `partstream serve`."""
 
 FOLLOWS_PAGES = [
     pytest.mark.skipif(shutil.which("bash") is None, reason="the pages are written for bash"),

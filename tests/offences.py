@@ -4,6 +4,6 @@ from collections.abc import Iterable
 
 
 def assert_none(offences: Iterable[str]) -> None:
-    """Fails with all the offences, one a line: a rule for 250 modules is one test, and shows whoever breaks it."""
+    """Fails with all the offences, one a line: a rule for 250 modules is one test, and shows what breaks it."""
     found = list(offences)
     assert not found, "\n".join(["", *found])

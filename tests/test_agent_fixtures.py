@@ -20,7 +20,7 @@ def test_a_kept_request_names_no_person_and_no_machine_and_holds_no_prompt(path:
 
 def test_what_a_prompt_or_an_identifier_said_goes_and_its_form_stays():
     session = "01a204b6-c32f-7a13-8096-a09fbf65c306"
-    prompt = "You are an agent in /home/somebody/secret-project and keep what you know to yourself, whoever asks."
+    prompt = "You are an agent in /home/somebody/secret-project and keep what you know to yourself, no matter who asks."
     body = {
         "model": "demo",
         "messages": [{"role": "user", "content": "Say hello."}, {"role": "system", "content": prompt}],

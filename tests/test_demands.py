@@ -35,7 +35,7 @@ def _anchors(path: Path) -> frozenset[str]:
 
 
 def _missing(demand: Demand) -> Iterator[str]:
-    """What a row names and nobody finds."""
+    """What a row names and does not exist."""
     for test in demand.tests:
         path, _, name = test.partition("::")
         if not (ROOT / path).is_file() or (name and name not in _names(ROOT / path)):

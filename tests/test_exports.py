@@ -150,7 +150,7 @@ NOT_FOR_CALLERS = {
 
 
 def _needed(name: str) -> Iterator[str]:
-    """The names that somebody writes who calls it or catches its errors."""
+    """The names that its callers write, or that catch its errors."""
     value = getattr(partstream, name)
     called = [value, *vars(value).values()] if isinstance(value, type) else [value]
     for one in called:

@@ -1,4 +1,4 @@
-"""The run against servers that nobody here wrote: it can fail, it ends what it starts, and it forgets nothing."""
+"""The run against servers of other projects: it can fail, it ends what it starts, and it forgets nothing."""
 
 import asyncio
 import json

@@ -364,7 +364,7 @@ def test_everything_that_an_extra_brings_may_be_used_or_is_an_exception_that_is_
     }
     assert {"uvicorn", "psycopg-binary", "opentelemetry-sdk", "hypothesis"} <= set(brought), "extras of extras too"
     assert [package for package in brought.values() if fault_of_optional_licence(package)] == []
-    assert all(fault_of_licence(brought[name].licence) for name in EXCEPTIONS), "an exception that nobody needs"
+    assert all(fault_of_licence(brought[name].licence) for name in EXCEPTIONS), "a needless exception"
 
 
 def test_no_exception_is_made_for_what_is_bundled_or_always_required():

@@ -85,7 +85,7 @@ BY_HAND: Final = "tried by hand on "
 
 
 def missing_tests(attack: Attack) -> Iterator[str]:
-    """What a row names and nobody finds; that it names nothing is missing too."""
+    """What a row names and does not exist; that it names nothing is missing too."""
     if not attack.tests:
         yield f"{attack.tried!r} has no test"
     for named in attack.tests:

@@ -141,7 +141,7 @@ def version_of_source(root: Path) -> str:
 
 
 PLACEHOLDER = "OWNER"
-"""The owner of a repository that nobody has published yet."""
+"""The owner of a repository that is not published yet."""
 
 
 def repository_of(root: Path) -> str | None:
@@ -151,7 +151,7 @@ def repository_of(root: Path) -> str | None:
         root: The folder of the project.
 
     Returns:
-        The address; None if nobody has published the project yet.
+        The address; None if the project is not published yet.
     """
     stated: str = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["partstream"][
         "repository"

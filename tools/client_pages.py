@@ -75,7 +75,7 @@ _AGENTS_HEAD: Final = """\
 the system has network namespaces, with no network but loopback. `partstream connect` tells it what it needs, and
 `partstream serve` answers with a scripted model, which writes down what it saw. In the two rounds of a tool, the agent
 reads two files, one after the other, in its own loop; what is in them has to come back in the answer. An agent that is
-interrupted has to cancel the provider. An error has to be shown; after a spent budget, nobody may ask again.
+interrupted has to cancel the provider. An error has to be shown; after a spent budget, it may not ask again.
 
 ✓ is what was shown and seen. A number is what an agent is known to show otherwise.
 """

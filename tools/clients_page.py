@@ -108,7 +108,7 @@ def _errors(results: Mapping[str, Any], trials: tuple[str, ...]) -> Iterator[str
 
 
 def _raised(results: Mapping[str, Any]) -> tuple[str, ...]:
-    """The trials in which somebody raised as it has to."""
+    """The trials in which the client raised as it has to."""
     every = (seen for result in results.values() for seen in result["seen"].values())
     return tuple(dict.fromkeys(trial for seen in every for trial, one in seen.items() if _is_raised(one)))
 

@@ -21,7 +21,7 @@ _HEAD: Final = """\
 <!-- Made by tools/generate.py from the commands of all packages. Change their docstrings and options. -->
 
 Every command with all its options, as `partstream COMMAND --help` says it. [The command line](../command-line.md)
-explains what belongs together, with exit codes and output. An option that somebody gives is stronger than its
+explains what belongs together, with exit codes and output. An option is stronger than its
 environment variable; what is said of a setting holds as in [its table](../configuration.md#settings).
 """
 _KEPT_LINES: Final = "\b"

@@ -38,16 +38,16 @@ _PLACES: Final = {
     SettingSource.COMMAND_LINE: "the options of a command such as `partstream chat`",
     SettingSource.GROUP: "the keys of one group of models in VS Code",
     SettingSource.PROFILE: "the table `[profiles.NAME]` of the user's file that is in force, see below",
-    SettingSource.EDITOR: "`http.proxy` and `http.proxyStrictSSL` of VS Code, where somebody set them",
+    SettingSource.EDITOR: "`http.proxy` and `http.proxyStrictSSL` of VS Code, where they are set",
     SettingSource.ENVIRONMENT: "the variables below; what is not text is written as JSON",
     SettingSource.FILE: f"the user's own file, see `partstream config path`; `{FILE_VARIABLE}` names another",
-    SettingSource.DEFAULT: "what holds when nobody sets anything",
+    SettingSource.DEFAULT: "what holds where nothing is set",
 }
 
 _RULES: Final = """
 What belongs to an upstream (all but the settings marked *anywhere*) is taken only from places that speak of the base
 URL in force: its own place, stronger ones, and weaker ones that name the same URL. So a key never goes to a server
-that somebody else's setting names. With `--base-url` on the command line the environment's key is used, unless the
+that another person's setting names. With `--base-url` on the command line the environment's key is used, unless the
 environment names another URL.
 
 `partstream.toml` is never read from the present folder: a folder that you do not trust could send your key anywhere.
@@ -82,7 +82,7 @@ large-1 = ["small"]
 temperature = 0.2
 ```
 
-Several servers, each in a profile; what stands before the first profile holds for all, but for what belongs to an
+Several servers, each in a profile; what precedes the first profile holds for all, but for what belongs to an
 upstream:
 
 ```toml
@@ -138,7 +138,7 @@ show` says which it is. A base URL of a narrower place means another upstream, a
 `--base-url` and a VS Code group stand before the two latter, and `PARTSTREAM_BASE_URL` before `defaultProfile`.
 
 A profile stands above the environment. A key that was exported for one server goes to none of the profiles, unless the
-profile names its variable (`apiKeyEnv`). What is wrong in a profile that is not in force is noted, and hinders nobody.
+profile names its variable (`apiKeyEnv`). What is wrong in a profile that is not in force is noted, and hinders nothing.
 
 ## Settings
 
@@ -147,7 +147,7 @@ profile names its variable (`apiKeyEnv`). What is wrong in a profile that is not
 _TAIL: Final = """
 ## What the server speaks
 
-Leave `protocol` out, or set it to `auto`, and it is found out:
+Leave `protocol` out, or set it to `auto`, and it is detected:
 
 1. A known host tells it: `api.deepseek.com` speaks Chat Completions. Nothing is asked. [servers.md](servers.md) lists
    them.
@@ -163,7 +163,7 @@ slash at its end, or with the path of the server's own API (`/api`), the right o
 a second and a third base URL are asked.
 
 `partstream config show`, `partstream doctor`, the log and the tooltips of VS Code's picker say what was found and why.
-VS Code keeps it for a day. It is found out again when a request fails because its path is missing. A server that does
+VS Code keeps it for a day. It is detected again when a request fails because its path is missing. A server that does
 not tell, as it refuses the key or does not answer, is asked in what is likely; the next request finds out anew.
 
 A `protocol` that is set is never doubted, and nothing is asked to find it out. If the server has not its endpoint, the

@@ -83,7 +83,7 @@ variable `PARTSTREAM_CONFORMANCE_UPSTREAM`, and instead of `{upstream}`.
 A target with a **script** of its own gets a `partstream_devtools.conformance.Script`; `script.answer_to(messages)` is
 the answer that its model is to give, as blocks, as parts (`.parts(messages)`), and with its end (`.finish()`).
 
-A target that has neither is told by the **prompt**. What it cannot be made to do is *not judged*, unless it has
+A target that has neither gets it in the **prompt**. What it cannot be made to do is *not judged*, unless it has
 declared the ability: then it is *untestable* after three tries, which counts as failed. `--prompt SCENARIO=TEXT` says
 what makes this target call a tool; `--capability NAME` declares. The file of a provider can hold both:
 
@@ -97,7 +97,7 @@ in a process of its own.
 
 ## A parser
 
-Whoever maintains a library that reads the streams of a protocol can test it without a server, a provider or a line of
+A maintainer of a library that reads the streams of a protocol can test it without a server, a provider or a line of
 this package:
 
 <!-- given: my_library -->
@@ -189,9 +189,9 @@ assert report.exit_code == 0, report.broken
 
 A failure blames the target, the kit, or the environment: a limit of time, a refused connection, a model without the
 ability. Every check has an id for ever, `<rule>/<scenario>`; the checks that count are frozen in a requirement set, so
-a new version of the kit fails nobody for what it did not ask before. Every promise has a mutant, a provider that breaks
-it alone, and exactly its check catches it (`tests/conformance/mutants.py` of the package): a check that has not been
-seen to fail does not count.
+a new version of the kit fails no target for what it did not ask before. Every promise has a mutant, a provider that
+breaks it alone, and exactly its check catches it (`tests/conformance/mutants.py` of the package): a check that has not
+been seen to fail does not count.
 
 ## Scenarios
 

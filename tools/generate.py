@@ -42,6 +42,7 @@ from serving_page import serving_page
 from settings_types import settings_types
 from translation_page import table_of_fates, translation_page
 from typescript_types import protocol_types
+from user_texts import user_texts
 from view_types import view_types
 
 if TYPE_CHECKING:
@@ -87,6 +88,7 @@ GENERATORS: Mapping[str, Callable[[], str]] = {
     "extension/src/protocol.generated.ts": protocol_types,
     "extension/src/providerTemplates.generated.ts": provider_template_types,
     "extension/src/settings.generated.ts": settings_types,
+    "tests/user_texts.txt": user_texts,
     "README.md": readme,  # last: its figures are those of the pages above
 }
 

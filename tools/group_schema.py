@@ -69,7 +69,7 @@ def _keyed(schema: Mapping[str, Any], place: str, keys: dict[str, str]) -> dict[
     Args:
         schema: The schema, or a part of it.
         place: The names of the settings around it, with dots between; the beginning of each key.
-        keys: The keys by their texts, which is added to: a text that stands in several places has the key of the first,
+        keys: The keys by their texts, which is added to: a text in several places has the key of the first,
             so that it is translated once.
     """
 
@@ -100,7 +100,7 @@ def _configuration(rows: Iterable[Setting]) -> dict[str, Any]:
     """The schema of a group.
 
     VS Code's dialog asks for the properties at the top. If there is one that it cannot ask for, it opens the file and
-    inserts a snippet into the new group; so all properties that nobody is asked for stand under `allOf`, where the
+    inserts a snippet into the new group; so all properties that are not asked for are in `allOf`, where the
     editor of the file finds them and the dialog does not look.
     """
     asked: dict[str, Any] = {}

@@ -94,7 +94,7 @@ _OWN: Final = (
     ("GET", METRICS_PATH, "the owner", "Metrics in the form of Prometheus; with `--metrics open` everybody reads them"),
     ("GET", hub_page.PAGE, "", "The frame of [the page of the hub](../hub-page.md), without data"),
     ("GET", hub_page.JOIN, "", "The page that a link to join opens, without data"),
-    ("GET", hub_page.CONTENT, "a person", "What the page shows to whoever has the key; `?days=30&zone=Europe/Berlin`"),
+    ("GET", hub_page.CONTENT, "a person", "What the page shows to the owner of the key; `?days=30&zone=Europe/Berlin`"),
     ("GET", hub_api.ME, "a person", "Whose key it is, the models, and what is left of the budgets"),
     ("POST", hub_api.JOIN, "", "A key for `{\"code\": …}`, once; every code that gives none looks the same (403)"),
 )  # fmt: skip

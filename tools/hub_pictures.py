@@ -39,7 +39,7 @@ def main() -> None:
             (_DOCS / f"{name}.webp").write_bytes(picture_as_webp(page.screenshot()))
             page.close()
         page = running.new_page(viewport={"width": 1000, "height": 740})
-        # The address is that of an example: nobody is asked for it.
+        # The address is that of an example: nothing is sent to it.
         page.route("**/*", _answer)
         page.goto(f"{_HUB}/hub/join#{_CODE}")
         (_DOCS / "hub-join.webp").write_bytes(picture_as_webp(page.screenshot()))

@@ -32,7 +32,7 @@ export interface Preset {
   readonly addressExample: string;
   /** Whether people run it themselves. */
   readonly isLocal: boolean;
-  /** Whether it answers nobody without a key. */
+  /** Whether it needs a key. */
   readonly needsKey: boolean;
   /** The environment variables that usually hold its key. */
   readonly keyVariables: readonly string[];

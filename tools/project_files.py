@@ -39,7 +39,7 @@ def project_files() -> dict[str, Callable[[], str]]:
 
 
 def with_addresses(manifest: dict[str, Any], root: Path) -> dict[str, Any]:
-    """The manifest of the extension with the addresses of the project; without any, if nobody has published it."""
+    """The manifest of the extension with the addresses of the project; without any, if it is not published."""
     others = {name: value for name, value in manifest.items() if name not in ("repository", "bugs", "homepage")}
     if (repository := repository_of(root)) is None:
         return others

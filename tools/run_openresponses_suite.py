@@ -1,6 +1,6 @@
 """Runs the public compliance suite of OpenResponses against `partstream serve --demo`.
 
-The suite is a checkout that whoever runs this has fetched, with its dependencies installed; nothing of it belongs to
+The suite is a checkout that the user has fetched, with its dependencies installed; nothing of it belongs to
 this project. It needs bun, which npm has.
 
     python tools/run_openresponses_suite.py path/to/openresponses

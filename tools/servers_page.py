@@ -41,7 +41,7 @@ _BACK: Final = {ReasoningBack.RECEIVED: "as it came", ReasoningBack.OFF: "–"}
 _NOTES: Final = re.compile(
     r"facts [a-z-]+\.md,?( and)?( ?\d[\d., ]*)?|(; )?facts [a-z-]+\.md[\d., ]*|(?<!wires/)ollama\.md"
 )
-"""What a source says of its place in notes that are no part of the project."""
+"""A source's remark on its place in notes that are no part of the project."""
 _PAGES: Final = re.compile(r"docs/(wires/([a-z-]+)\.md(?:#[a-z0-9-]+)?)(?: and #[a-z0-9-]+)*")
 """A page of the docs that a source cites, with headings."""
 
@@ -94,7 +94,7 @@ by reading what the last column names.
 _TRIED_HEAD: Final = """\
 ## Tried here
 
-`make interop TRY=servers` starts servers that nobody here wrote, on this machine, and asks each of them the same
+`make interop TRY=servers` starts servers of other projects on this machine, and asks each of them the same
 things: first with nothing but its address, then with its protocol named. ✓ is what worked. A number is a fault of that
 server, which stands below the table. – is what cannot be tried there. *In between* puts our own model server behind a
 proxy: what it says directly and through the proxy has to be the same.

@@ -24,7 +24,7 @@ class Spelling:
 
     Args:
         module: The module; its public types are declared, also those that it imports.
-        export: What stands before a declaration: nothing, where all files of a program know it.
+        export: What precedes a declaration: nothing, where all files of a program know it.
     """
 
     def __init__(self, module: ModuleType, export: str = "export ") -> None:

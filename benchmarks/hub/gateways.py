@@ -81,7 +81,7 @@ class Gateway:
         start: Runs it, given the folder for its files, the address of an empty database, and the port of the model
             server.
         install: Installs what it needs; raises :class:`interop.servers.environments.NotInstalledError`.
-        is_peer: Whether somebody else wrote it: a machine that cannot have it measures without it.
+        is_peer: Whether it is another project's: a machine that cannot install it measures without it.
     """
 
     name: str

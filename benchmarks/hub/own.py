@@ -67,7 +67,7 @@ class _Running:
         return hub_gateway
 
     def make_key(self, name: str, limit: int) -> str:
-        """Makes a person with a budget, too large to end for whoever measures other things."""
+        """Makes a person with a budget, which no other measurement can use up."""
         self.run("add", "person", name, "--budget", f"{Decimal(limit) / _DOLLAR} USD/day")
         key = self.run("key", "add", name).strip()
         if self.process is not None:

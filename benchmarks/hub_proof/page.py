@@ -22,7 +22,7 @@ is 1 if anything that this page says does not hold. [Budgets of a hub](../hub-bu
 
 - **A worker is killed** (`SIGKILL`) in every phase of the answers of clients that ask at once: before it reserves,
   while it does, while it answers for a second and a half, and while it settles; then another is started. There is money
-  for everybody: nobody may be refused, and no answer of another worker may be cut.
+  for everybody: no request may be refused, and no answer of another worker may be cut.
 - **A budget for a third**: a thousand clients ask at once, and the budget of their team pays a third. A request
   reserves what it can cost at most, so fewer fit at once than the budget pays in the end; as many as fit have to be
   answered. Then one asks after the other, of each worker in turn, until the first refusal: less than a request

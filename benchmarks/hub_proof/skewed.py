@@ -7,7 +7,7 @@ import time
 
 if __name__ == "__main__":
     skew, right = float(sys.argv[1]), time.time
-    time.time = lambda: right() + skew  # before anything else is imported, so that nobody has the right clock
+    time.time = lambda: right() + skew  # before any other import, so that every module has the wrong clock
     sys.argv[:2] = ["partstream"]
     from partstream.cli import main
 

@@ -21,7 +21,7 @@ _WORDS: Final = LanguageModelChatInformation("words", "Words", "proof", "1", 100
 
 
 class Provider(LanguageModelChatProvider):
-    """Answers with as many words as it is told."""
+    """Answers with as many words as the request asks for."""
 
     async def provide_language_model_chat_information(
         self, silent: bool, token: CancellationToken

@@ -41,7 +41,7 @@ class Running:
     Attributes:
         port: Where it listens.
         key: What its clients send.
-        process: Its process; None if nobody asks what that used.
+        process: Its process; None if what it used is not measured.
     """
 
     port: int

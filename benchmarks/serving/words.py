@@ -1,6 +1,6 @@
 """A provider for `partstream serve`: says as many words as the last message asks for, one a turn of the event loop.
 
-The first part is the time at which it was reported, so that whoever reads it knows how long it was on its way.
+The first part is the time at which it was reported, so that its reader knows how long it was on its way.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ __all__ = ["LIMITS", "load", "put_through"]
 
 _RESULTS: Final = Path(__file__).with_name("results.json")
 LIMITS: Final = ("--peer-seconds", "8", "--request-head-seconds", "1", "--slow-body-seconds", "3")
-"""Shorter than usual, because somebody waits for the end."""
+"""Shorter than usual, because a person waits for the end."""
 _STOPPED_CLIENTS: Final = 64
 
 

@@ -28,7 +28,7 @@ _FACTS = LanguageModelChatInformation("facts", "Facts", "soak", "1", 1_000_000, 
 
 
 class Provider(LanguageModelChatProvider):
-    """Answers as it is told, and counts how the answers ended."""
+    """Answers as the request asks, and counts how the answers ended."""
 
     def __init__(self) -> None:
         self._ends: Counter[str] = Counter()

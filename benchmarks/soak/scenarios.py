@@ -100,7 +100,7 @@ async def _read_late(address: Address, clients: int) -> Findings:
     before = await facts(address)
     opened = await asyncio.gather(*(open_answer(address, data, 4096) for _ in range(clients)))
     full = await _steady(address)
-    found.figures["reported while nobody reads, kB a client"] = round(
+    found.figures["reported to a client that does not read, kB"] = round(
         (full["reported"] - before["reported"]) * size / clients / 1000
     )
     found.figures["memory, kB a client"] = round((full["memory"] - before["memory"]) / clients / 1000)

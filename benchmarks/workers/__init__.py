@@ -1,1 +1,1 @@
-"""The readers that are measured, each a program of its own that is told over standard input what to read."""
+"""The readers that are measured, each a program of its own that reads what standard input names."""

@@ -1,4 +1,4 @@
-"""LiteLLM: `litellm.completion(stream=True)` over the openai package, whose transport hands out the chunks.
+"""LiteLLM: `litellm.completion(stream=True)` over the openai package, whose transport returns the chunks.
 
 Runs in an environment of its own. No network is below it, and no parts are made of the chunks: both are in its favour.
 """

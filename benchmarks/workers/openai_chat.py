@@ -1,6 +1,6 @@
 """The openai package on the chunks of Chat Completions: its stream class, and with `--helper` the events above it.
 
-The response below it is a stand-in that hands out the chunks, so no HTTP is measured, and no parts are made of the
+The response below it is a stand-in that returns the chunks, so no HTTP is measured, and no parts are made of the
 chunks: both are in its favour.
 """
 

@@ -1,6 +1,6 @@
 """The openai package: its own stream class over the bytes, as `for event in stream` reads it.
 
-The response below it is a stand-in that hands out the chunks, so no HTTP is measured, and no parts are made of the
+The response below it is a stand-in that returns the chunks, so no HTTP is measured, and no parts are made of the
 events: both are in its favour.
 """
 

@@ -1,4 +1,4 @@
-"""pydantic-ai: the events of its chat model over the openai package, whose transport hands out the chunks.
+"""pydantic-ai: the events of its chat model over the openai package, whose transport returns the chunks.
 
 Runs in an environment of its own. No network is below it, in its favour.
 """

@@ -2,7 +2,7 @@
 """Runs the replay upstream for the end-to-end checks and prints JSON lines: when it listens, and after each exchange.
 
 A line holds the whole request body, so that a check can look at what VS Code sent. Beside it listen servers at which no
-models are: what stands at an address that somebody has mistyped.
+models are: what answers at a mistyped address.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ async def listen(answer: bytes, tls: ssl.SSLContext | None = None) -> asyncio.Se
 
 
 def self_signed() -> ssl.SSLContext:
-    """A certificate that nobody vouches for, made anew for each run."""
+    """A certificate of no known authority, made anew for each run."""
     with tempfile.TemporaryDirectory() as folder:
         key, certificate = Path(folder, "key.pem"), Path(folder, "certificate.pem")
         making = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]

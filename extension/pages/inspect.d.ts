@@ -41,7 +41,7 @@ interface Switch {
   group: string;
 }
 
-/** What each listener is told, by the name of the change. */
+/** What each listener receives, by the name of the change. */
 interface Changes {
   view: View;
   answer: { isSame: boolean };

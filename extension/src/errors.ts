@@ -11,7 +11,7 @@ export class SidecarError extends Error {
 /** What a person can do about an error, beside looking into the log. */
 export type Remedy = "choose Python" | "reload";
 
-/** A new start would fail in the same way, until somebody changes something. */
+/** A new start would fail in the same way, until a setting changes. */
 export class SidecarRefusedError extends SidecarError {
   override readonly name: string = "SidecarRefusedError";
   readonly remedy: Remedy = "choose Python";

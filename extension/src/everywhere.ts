@@ -88,7 +88,7 @@ export class Everywhere {
       main.id === small.id
         ? l10n.t`VS Code now asks ${main.name} everywhere.`
         : l10n.t`VS Code now asks ${main.name}, and ${small.name} for titles, commit messages and new names.`;
-    // Nobody waits for the button: a commit message comes at once.
+    // There is no need to wait for the button: a commit message comes at once.
     void this.parts.notify(said, undo).then((pressed) => (pressed === undo ? this.#undo() : undefined));
     return true;
   }

@@ -1,5 +1,5 @@
 /**
- * The names of groups, which VS Code does not tell: read from its file of groups, by what stands in them.
+ * The names of groups, which VS Code does not tell: read from its file of groups, by their contents.
  *
  * In a remote window that file is on another machine; then no name is known.
  */

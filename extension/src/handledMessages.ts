@@ -1,7 +1,7 @@
 /**
  * Knows when all messages that have arrived on a connection are handled.
  *
- * The library handles one message in each turn of the event loop and tells nobody when none is left; a connection that
+ * The library handles one message in each turn of the event loop and does not report when none is left; a connection that
  * is disposed of before would lose what the process wrote last.
  */
 import type { MessageStrategy } from "vscode-jsonrpc/node";

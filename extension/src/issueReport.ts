@@ -101,7 +101,7 @@ function markdown(): ShareForm[] {
   return [{ name: l10n.t("Markdown"), endings: ["md"] }];
 }
 
-/** What the report says of the answer beside it. */
+/** The report's text about the answer beside it. */
 function textOnAnswer({ name }: SaveTarget, answer: SharePreviewResult | undefined): string {
   if (!answer) return l10n.t("None is part of this report.");
   return `${l10n.t`The file \`${name}\` beside this one holds it.`}\n\n${asCode(answer.preview)}`;

@@ -72,7 +72,7 @@ export class Planner {
     this.#making?.abort.abort();
     const abort = new AbortController();
     const making: Making = { abort, result: this.#make(abort.signal).finally(() => this.#isMade(making)) };
-    making.result.catch(() => undefined); // Those who wait for the plan hear of it, and nobody else has to.
+    making.result.catch(() => undefined); // Those who wait for the plan hear of it, and nothing else has to.
     this.#making = making;
   }
 

@@ -1,7 +1,7 @@
 /** All rules of the sidecar's life, as one table: what follows each event in each state, and what is to be done. */
 
 export type State =
-  /** Nobody has needed a process so far. */
+  /** No process has been needed so far. */
   | "idle"
   /** A process is looked for or started. */
   | "starting"
@@ -16,7 +16,7 @@ export type State =
   | "closed";
 
 export type Event =
-  /** Somebody wants the running process. */
+  /** The running process is needed. */
   | "need"
   | "started"
   /** The process ended by itself, or could not be started. */

@@ -1,7 +1,7 @@
 /**
  * The models of every group: answers at once with the last known list, and fetches a new one in the background.
  *
- * VS Code asks whenever somebody looks at the models, and replaces its list by the answer: so answers are quick, and a
+ * VS Code asks whenever models are shown, and replaces its list by the answer: so answers are quick, and a
  * failed request changes nothing. It asks in rounds, first without a group, then for every group that there is: a group
  * that a round left out was deleted, and is forgotten. When a list is fetched, the table of `listLife.ts` says. Knows
  * neither VS Code nor the sidecar: both are handed in.
@@ -64,7 +64,7 @@ interface Known {
   failures: readonly ProviderError[];
   /** The calls that wait for the first list; they need no event. */
   waiting: Set<() => void>;
-  /** Whether the first list was waited for, and did not come in time: nobody waits for it a second time. */
+  /** Whether the first list was waited for, and did not come in time: it is not waited for a second time. */
   isWaitedFor: boolean;
   /** Whether the next fetch happens without a word to the person. */
   silent: boolean;
@@ -139,7 +139,7 @@ export class ModelList {
     for (const known of this.#groups.values()) this.#happened(known, "started");
   }
 
-  /** The window closes: nobody waits any more, and no timer is left. */
+  /** The window closes: nothing waits any more, and no timer is left. */
   close(): void {
     this.#isClosed = true;
     this.#rounds.close();

@@ -37,7 +37,7 @@ export class Pacer {
 
   /** Takes the next part; text and thinking may wait up to {@link REPORT_INTERVAL}, other parts are reported at once. */
   push(part: ResponsePart): void {
-    if (this.#isOver) return; // The request was cancelled: nobody wants further parts.
+    if (this.#isOver) return; // The request was cancelled: further parts are unwanted.
     if (part.type !== "text" && part.type !== "thinking") {
       this.#flush();
       this.#send(part);

@@ -1,4 +1,4 @@
-/** The pages that Python makes and webviews show: what each is, and what stands in one that cannot be made. No VS Code. */
+/** The pages that Python makes and webviews show: what each is, and the text of one that cannot be made. No VS Code. */
 import { randomBytes } from "node:crypto";
 import * as l10n from "@vscode/l10n";
 import type { CancellationToken } from "vscode-jsonrpc/node";
@@ -85,7 +85,7 @@ function nothingKept(): string {
   );
 }
 
-/** A text that nobody can guess, for the policy of one page. */
+/** A text that cannot be guessed, for the policy of one page. */
 export function nonce(): string {
   return randomBytes(18).toString("base64url");
 }

@@ -73,7 +73,7 @@ function problemsOfLoad({ provider, problem }: Load): Problem[] {
 }
 
 function problemsOfList({ group, failures }: ListView): Problem[] {
-  // A load that failed is told by itself.
+  // A load that failed has a message of its own.
   const others = failures.filter(({ isLoadProblem }) => isLoadProblem !== true);
   return others.map(({ provider, kind, message, keyNeed }) => {
     const name = group?.name ?? provider;

@@ -1,7 +1,7 @@
 /**
  * The status bar item that is there only while something is wrong.
  *
- * VS Code asks for lists of models when somebody looks at them: so the list of a server that does not answer is looked at
+ * VS Code asks for lists of models when they are shown: so the list of a server that does not answer is looked at
  * from time to time, and the item goes when the server is back.
  */
 import type { Clock } from "./clock";

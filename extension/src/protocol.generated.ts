@@ -191,7 +191,7 @@ export interface HubBudget {
 }
 
 /**
- * What a hub says of the person whose key a group has.
+ * A hub's facts about the person whose key a group has.
  *
  * `hub` is its address and `page` its page for people. `budgets` are those that hold, the one with the smallest share
  * left first; none if nothing limits this person. `problem` says why nothing is known now.
@@ -234,7 +234,7 @@ export interface HubStandingParams {
   group: Group;
 }
 
-/** What the hub says; null where the group's server is no hub, and then nobody was asked. */
+/** What the hub says; null where the group's server is no hub, and then nothing was asked. */
 export interface HubStandingResult {
   standing: HubStanding | null;
 }
@@ -305,7 +305,7 @@ export interface SpokenHere {
   reason: string;
 }
 
-/** A model that the server lists; a field is absent where nobody says it. Prices are dollars per million tokens. */
+/** A model that the server lists; a field is absent where it is unknown. Prices are dollars per million tokens. */
 export interface TriedModel {
   id: string;
   name: string;
@@ -542,7 +542,7 @@ export interface DiagnosticsResult {
 /**
  * A user's own provider: `source` is `module:attribute` or `path/to/file.py`.
  *
- * `name` stands before the model ids (`name/id`); by default, it is the name of the file or module. `apiKey` is the
+ * `name` precedes the model ids (`name/id`); by default, it is the name of the file or module. `apiKey` is the
  * key that the person has entered for it, in clear text: it is never logged.
  */
 export interface ProviderSource {
@@ -554,7 +554,7 @@ export interface ProviderSource {
 /**
  * The settings of the sidecar; a change needs a new process.
  *
- * `proxy` and `proxyStrictSSL` are VS Code's own `http.proxy` and `http.proxyStrictSSL`, if somebody set them.
+ * `proxy` and `proxyStrictSSL` are VS Code's own `http.proxy` and `http.proxyStrictSSL`, if they are set.
  */
 export interface SidecarConfiguration {
   providers: ProviderSource[];

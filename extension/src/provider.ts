@@ -45,7 +45,7 @@ export interface ProviderParts {
   readonly groupNames: Pick<GroupNames, "beginRound" | "next">;
   /** Remembers failed requests of the Copilot harness, and stops its answers. */
   readonly harness: Pick<Harness, "begin">;
-  /** A request for an answer of this model begins; somebody shows how long it does not begin to answer. */
+  /** A request for an answer of this model begins; the window shows how long the answer does not begin. */
   readonly begin: (model: string, asker: Asker) => Waiting;
   /** The person has chosen to add models, in VS Code's own list of vendors. */
   readonly addModels: () => void;

@@ -237,7 +237,7 @@ export class Sidecar {
     this.#connection.onUnhandledNotification(({ method }) =>
       this.listener.log("debug", "connection", `ignored the notification ${method}`),
     );
-    // After a message that cannot be read or written nobody knows which requests would still be answered; and a process
+    // After a message that cannot be read or written it is unknown which requests would still be answered; and a process
     // that closed its end can get no further message.
     this.#connection.onError(([error]) => {
       this.listener.log("error", "connection", `the connection is broken, so the process is ended: ${error.message}`);

@@ -179,7 +179,7 @@ export class Supervisor<Process extends Supervised> {
       return;
     }
     if (this.#starting === starting) this.#started(process);
-    else this.#end(process); // The start was given up meanwhile: nobody needs the process now.
+    else this.#end(process); // The start was given up meanwhile: the process is not needed.
   }
 
   #started(process: Process): void {

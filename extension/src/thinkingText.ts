@@ -48,7 +48,7 @@ export class ThinkingText {
     return { type: "text", value: said };
   }
 
-  /** What stands before the next piece of a thought. */
+  /** What precedes the next piece of a thought. */
   #opening(thought: string): string {
     if (this.#isOpen && thought === this.#thought) return "";
     const said = this.#isOpen ? (this.#isLineBegun ? "\n" : "") + EMPTY_LINE : lineEnds(this.#tail);

@@ -41,7 +41,7 @@ export function createConnectionTest({
   const test: ConnectionTest = new ConnectionTest({
     dialog: new VSCodeDialog(),
     targets: async () => {
-      await vscode.lm.selectChatModels({ vendor: VENDOR }); // VS Code asks for every group, which nobody else lists.
+      await vscode.lm.selectChatModels({ vendor: VENDOR }); // VS Code asks for every group, which nothing else lists.
       return targetSections(lists(), loads());
     },
     ask: async (question, detail, buttons) =>

@@ -24,7 +24,7 @@ export function createIssueReport({ extension, isRunning, ...others }: IssueRepo
   });
 }
 
-/** Opens VS Code's own reporter, which sends an issue to where the manifest says; it says nothing where nobody knows that. */
+/** Opens VS Code's own reporter, which sends an issue to where the manifest says; it says nothing where that is unknown. */
 async function openReporter({ id, packageJSON }: vscode.Extension<unknown>, issueBody: string): Promise<void> {
   if ((packageJSON as { bugs?: unknown }).bugs === undefined) return;
   await vscode.commands.executeCommand("workbench.action.openIssueReporter", { extensionId: id, issueBody });

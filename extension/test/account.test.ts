@@ -10,7 +10,7 @@ const OWN_MODELS = "github.copilot.hasByokModels";
 const NO_ACCOUNT = "Chat without an account";
 const TITLES = "Let your own model write titles and summaries";
 
-/** A VS Code in which nobody is signed in, and whose chat asks for an account. */
+/** A VS Code that is signed out, and whose chat asks for an account. */
 class Machine {
   isSignedOut = true;
   isChatOn = false;
@@ -180,7 +180,7 @@ test("models that a command tells of are not told of a second time", async () =>
   assert.deepEqual(machine.said, []);
 });
 
-test("VS Code is told that a chat needs no account only where the person wants that and there are models", async () => {
+test("VS Code learns that a chat needs no account only where the person wants that and there are models", async () => {
   const machine = new Machine();
   const account = machine.open();
   account.vouch();

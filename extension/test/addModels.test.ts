@@ -82,7 +82,7 @@ test("a failure stays in the wizard, and what helps comes first", async () => {
   assert.deepEqual(world.added, []);
 });
 
-test("the address that answers instead is one choice away, and stands in the group", async () => {
+test("the address that answers instead is one choice away, and goes into the group", async () => {
   const world = new World();
   const message = "there is no list of models; did you mean https://models.example/v1?";
   world.server = ({ baseUrl }) =>
@@ -204,7 +204,7 @@ test("an address without a scheme gets the likely one, and plain http to another
   assert.equal(world.added[0]?.configuration["baseUrl"], "http://localhost:1234/v1");
 });
 
-test("the facts of a model are said in a few words, and nothing that nobody states", () => {
+test("the facts of a model are said in a few words, and nothing that is unknown", () => {
   const model = { id: "m", name: "m" };
   assert.equal(details(TWO[0] ?? model), "131K · tools · images · $1/$2.5");
   assert.equal(details({ ...model, contextWindow: 1_048_576, toolCalling: false }), "1M · no tools: not in agent mode");

@@ -59,7 +59,7 @@ test("the Python extension's interpreter is used, but not in a folder that is no
   assert.match(world.lines.join("\n"), /python-new \(Python extension\)/);
 });
 
-test("a setting that does not fit is told once, and the next Python is used", async () => {
+test("a setting that does not fit is reported once, and the next Python is used", async () => {
   const installed = fakePython("python3", "3.12.1");
   set("python", OLD);
   assert.deepEqual(await models(start()), ["echo"]);

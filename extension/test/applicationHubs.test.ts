@@ -75,7 +75,7 @@ test("the command joins by a link that is pasted", async () => {
   assert.equal(world.groups.length, 1);
 });
 
-test("what is left stands in the status bar and the picker, and follows each answer", async () => {
+test("what is left is in the status bar and the picker, and follows each answer", async () => {
   set("python", NEW);
   const provider = start();
   let changes = 0;
@@ -94,7 +94,7 @@ test("what is left stands in the status bar and the picker, and follows each ans
   assert.deepEqual(world.browsed, [`${HUB}/hub`]);
 });
 
-test("without a hub nobody is asked for budgets, and the command says that there is none", async () => {
+test("without a hub no server is asked for budgets, and the command says that there is none", async () => {
   set("python", NEW);
   const provider = start();
   await provider.provideLanguageModelChatInformation({ silent: true });

@@ -26,7 +26,7 @@ function isGone(id: number): boolean {
   }
 }
 
-test("a wrong setting is told although the Python in use stays the same, once, and again after it was right", async () => {
+test("a wrong setting is reported although the Python in use stays the same, once, and again after it was right", async () => {
   const installed = fakePython("python3", "3.12.1");
   await models(start());
   for (const wrong of ["/nowhere/python", "/nowhere/python", "~/.nowhere/bin/python", folder]) {
@@ -65,7 +65,7 @@ test("when the extension's folder goes away the person is asked to reload, not t
   assert.deepEqual(world.buttons, ["Reload Window", "Show Log"]);
 });
 
-test("a relative provider in a window without a folder is told, once, also when the process starts again", async () => {
+test("a relative provider in a window without a folder is reported, once, also when the process starts again", async () => {
   set("python", NEW);
   set("providers", ["mine.py"]);
   await models(start());

@@ -138,7 +138,7 @@ test("a start that was refused is tried again when the person comes back, with t
   assert.equal(world.backend.state, "running");
 });
 
-test("a group that was deleted is forgotten by the process, also if nobody looks any more", async () => {
+test("a group that was deleted is forgotten by the process, also if no models are shown any more", async () => {
   const world = new World();
   world.groups.add("kept").add("deleted");
   await world.look();

@@ -83,7 +83,7 @@ async function run(steps: readonly Named[], atTheEnd: (world: World, asked: Aske
   }
   await atTheEnd(world, asked);
   for (const sentence of [...asked.sentences, ...world.told]) assert.match(sentence, FOR_PEOPLE);
-  // A list goes on with the next process: nobody has to read that its fetch was stopped.
+  // A list goes on with the next process: that its fetch was stopped is not shown.
   assert.ok(!world.told.some((sentence) => sentence.includes("was stopped before it answered")));
 }
 
@@ -125,7 +125,7 @@ test("a process runs whenever one can, by the newest settings, and its models ar
       world.alive.map((one) => one === process),
       [true],
     );
-    // Nobody has to look first: what was listed once is listed anew by every process.
+    // Without a look first: what was listed once is listed anew by every process.
     const good = [...world.groups].filter((group) => !world.deadGroups.has(group));
     const expected = ["own", ...good].map((group) => world.modelOf(group));
     const listed = world.backend.models.lists.flatMap(({ models }) => models.map(({ id }) => id));
@@ -133,7 +133,7 @@ test("a process runs whenever one can, by the newest settings, and its models ar
       expected.filter((id) => !listed.includes(id)),
       [],
     );
-    // Nobody waits, however many groups are dead.
+    // There is no wait, however many groups are dead.
     const list = world.look();
     await settled();
     assert.deepEqual(await Promise.race([list, settled()]), expected);

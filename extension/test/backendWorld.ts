@@ -181,7 +181,7 @@ export class World {
     return this.backend.use((process) => process.request("languageModels/usage", null));
   }
 
-  /** What VS Code does whenever somebody looks at the models: asks without a group, then for every group. */
+  /** What VS Code does whenever it shows models: asks without a group, then for every group. */
   async look(): Promise<string[]> {
     const ids = (await this.backend.models.models(null, true)).map(({ id }) => id);
     for (const group of this.groups) {

@@ -82,7 +82,7 @@ test("who closes the question tests nothing", async () => {
   assert.equal(world.panels.size, 0);
 });
 
-test("a provider in the settings stands beside the groups, with what is wrong with its file, and no model is asked", async () => {
+test("a provider in the settings is shown with the groups, with what is wrong with its file, and no model is asked", async () => {
   set("providers", ["/models/broken.py"]);
   open(GROUP);
   const running = run();

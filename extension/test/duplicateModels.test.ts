@@ -44,7 +44,7 @@ test("ids that one group alone has stay as they are", () => {
   for (let number = 0; number < 3; number++) assert.deepEqual(round("aaaaaa-1"), [["gpt", "only-a"]]);
 });
 
-test("an id of two groups is told apart in both, whatever their order", () => {
+test("an id of two groups is made unique in both, whatever their order", () => {
   const { round, fired } = start();
   round("aaaaaa-1", "bbbbbb-2");
   assert.equal(fired(), 0);
@@ -53,7 +53,7 @@ test("an id of two groups is told apart in both, whatever their order", () => {
     ["gpt@bbbbbb", "only-b"],
   ];
   assert.deepEqual(round("aaaaaa-1", "bbbbbb-2"), expected);
-  assert.equal(fired(), 1, "VS Code is told, once");
+  assert.equal(fired(), 1, "VS Code is notified, once");
   assert.deepEqual(round("bbbbbb-2", "aaaaaa-1"), expected.toReversed());
   assert.equal(fired(), 1);
 });
@@ -87,7 +87,7 @@ test("a group that is gone leaves the other its plain ids", () => {
   assert.deepEqual(round("aaaaaa-1"), [["gpt", "only-a"]]);
 });
 
-test("what was stored by somebody else is not believed", () => {
+test("what another program stored is not believed", () => {
   for (const stored of [null, "aaaaaa-1", [1, {}], { a: 1 }]) {
     assert.deepEqual(start(stored).round("aaaaaa-1"), [["gpt", "only-a"]]);
   }

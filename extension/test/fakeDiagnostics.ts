@@ -1,4 +1,4 @@
-/** What the fake sidecar says of its answers and of the rules that they broke. */
+/** The fake sidecar's diagnostics: its answers and the rules that they broke. */
 import type { DiagnosticsResult } from "../src/protocol.generated";
 
 export const DIAGNOSTICS: DiagnosticsResult = {

@@ -1,4 +1,4 @@
-/** What the fake sidecar says of hubs: each answer costs a dollar of the five of a day. */
+/** The fake sidecar's hubs: each answer costs a dollar of the five of a day. */
 import type { MessageConnection } from "vscode-jsonrpc/node";
 import type {
   Group,

@@ -206,7 +206,7 @@ const RESPOND: Record<string, (parameters: ResponseParams) => unknown> = {
   "is refused": () => {
     throw new ResponseError(ErrorCode.InvalidRequest, "got 'languageModels/response', expected only `exit`");
   },
-  // Also after cancellation, as a provider that does not look at its token; until the process is told to end.
+  // Also after cancellation, as a provider that does not look at its token; until the process has to end.
   hangs: async ({ progressToken }) => {
     await say(progressToken, "tick");
     return new Promise((_resolve, reject) => hanging.push(reject));

@@ -11,7 +11,7 @@ beforeEach(() => {
   set("python", NEW);
 });
 
-/** Whether VS Code is told to ask for the models while nothing else happens. */
+/** Whether VS Code has to ask for the models while nothing else happens. */
 async function asks(memory: Record<string, unknown> = {}): Promise<boolean> {
   let asked = 0;
   start(memory).onDidChangeLanguageModelChatInformation(() => asked++);

@@ -113,7 +113,7 @@ test("a server that asks to wait is asked again after that time", () => {
   assert.equal(clock.timers, 0);
 });
 
-test("somebody who tries again reaches the server: after the repetitions, after a while, and with another request", () => {
+test("another attempt reaches the server: after the repetitions, after a while, and with another request", () => {
   const { harness, clock } = start();
   const error = failure({ httpStatus: 401 });
   assert.equal(reaching(harness, error), 0);

@@ -52,7 +52,7 @@ class World {
   }
 }
 
-test("without a hub nobody is asked, nothing is shown and no timer runs", async () => {
+test("without a hub no server is asked, nothing is shown and no timer runs", async () => {
   const world = new World();
   world.budgets.listed(group("one"), false);
   world.budgets.answered("one");

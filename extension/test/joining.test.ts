@@ -75,7 +75,7 @@ test("a window in Restricted Mode joins nothing, starts nothing and asks nothing
   assert.match(said.join(), /Restricted Mode/);
 });
 
-test("a code that is good once is not spent where VS Code lets nobody add a group", async () => {
+test("a code that works once is not spent where VS Code lets no extension add a group", async () => {
   const { joining, happened, said } = windowOf({ canAdd: () => Promise.resolve(false) });
   await joining.opened(LINK);
   assert.deepEqual(happened, []);

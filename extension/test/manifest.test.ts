@@ -143,7 +143,7 @@ test("the walkthrough has a step for the account where the chat asks for one, an
   assert.match(account.description, /\(command:partstream\.useWithoutAccount\)/);
 });
 
-test("a button for a commit message is there while nobody is signed in, and Copilot's own does not work", () => {
+test("a button for a commit message is there while VS Code is signed out, and Copilot's own does not work", () => {
   const command = "partstream.generateCommitMessage";
   const when = "scmProvider == git && chatEntitlementSignedOut && !chatSetupCompleted";
   assert.deepEqual(contributes.menus["scm/title"], [{ command, when, group: "navigation" }]);

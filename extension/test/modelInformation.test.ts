@@ -24,7 +24,7 @@ test("a model keeps its real name, family and limits, can be selected, and knows
   assert.deepEqual(toModels([MODEL], group, unexpected), [{ ...rest, isUserSelectable: true, group, source: "gpt" }]);
 });
 
-test("what is left of a budget stands beside the models, behind what stood there, and is no markup", () => {
+test("what is left of a budget is shown with the models, after their text, and is no markup", () => {
   const group = { id: "g", name: "Lab", configuration: { baseUrl: "https://hub.example.com/v1" } };
   const shown = (model: typeof MODEL, of = group as Group): unknown[] => {
     const [one] = toModels([model], of, unexpected, undefined, "$3.20 of $5.00 left today");

@@ -99,7 +99,7 @@ test("a list that is really empty now is empty", async () => {
   assert.deepEqual([await world.ask(), world.changes], [[], 1]);
 });
 
-test("a change that is told while a request is under way is asked for once more after it", async () => {
+test("a change that is reported while a request is under way is asked for once more after it", async () => {
   const world = new World();
   const asked = world.ask();
   await settled();
@@ -108,7 +108,7 @@ test("a change that is told while a request is under way is asked for once more 
   assert.deepEqual(await asked, ["old"]);
   await world.answer(list("new"));
   assert.deepEqual([await world.ask(), world.fetches, world.changes], [["new"], 2, 1]);
-  world.models.invalidate("a group that nobody asked for");
+  world.models.invalidate("a group that was never requested");
   await settled();
   assert.equal(world.fetches, 2);
 });

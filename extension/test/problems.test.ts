@@ -95,7 +95,7 @@ test("the item is shown when something breaks, and hidden when it is mended", ()
   );
 });
 
-test("a server that does not answer is asked from time to time, until it answers; nobody else is", () => {
+test("a server that does not answer is asked from time to time, until it answers; no other server is", () => {
   const world = new World();
   world.become({ lists: [listOf("Desk", { kind: "key" }), listOf("Lamp", { kind: "connection" })] });
   world.clock.advance(ASKED_AGAIN_AFTER);

@@ -157,7 +157,7 @@ test("counts come from the process once and then from memory, for texts and for 
   assert.equal(await provider.provideTokenCount(model("m"), "hello"), 5);
 });
 
-test("Copilot's user is told what to do about a conversation that is too long, other callers get the fact", async (context) => {
+test("Copilot's user learns what to do about a conversation that is too long, other callers get the fact", async (context) => {
   const { provider } = start(context);
   const answer = { role: 2, content: [new TextPart("x")], name: undefined } as never;
   const byCopilot = (messages: typeof MESSAGES) =>

@@ -69,7 +69,7 @@ test("a person who tries again in another message is answered", async (context) 
   assert.equal(request.mock.callCount(), 1);
 });
 
-test("a conversation that is too long is told what helps in the harness, which does not shorten it", async (context) => {
+test("a conversation that is too long gets the advice for the harness, which does not shorten it", async (context) => {
   const world = open(context);
   const answer = { role: 2, content: [new TextPart("x")], name: undefined };
   await assert.rejects(world.ask("too long", [...MESSAGES, answer, ...MESSAGES]).done, {
@@ -82,7 +82,7 @@ test("an answer of data alone is no answer, as in the chat", async (context) => 
 });
 
 test(
-  "an answer that is stopped here ends with what came of it, and is told as in the chat",
+  "an answer that is stopped here ends with what came of it, and is shown as in the chat",
   { timeout: 5000 },
   async (context) => {
     const world = open(context);

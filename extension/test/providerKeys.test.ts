@@ -182,7 +182,7 @@ test("in a folder that is not trusted no provider gets a key, and none asks for 
   assert.deepEqual(await window.keys.configured(GROUP, "Gate"), GROUP);
   for (const silent of [true, false]) await window.keys.needed(group(GROUP), failed(), silent);
   assert.equal(await window.keys.isNeeded(group(GROUP), failed()), false);
-  assert.equal(window.keys.asksBy(failed()), false, "the error is told as any other");
+  assert.equal(window.keys.asksBy(failed()), false, "the error is shown as any other");
   assert.equal(window.seen.length, 1);
 });
 

@@ -23,7 +23,7 @@ test("a group is sent with its name, which is no part of its id", async (context
   assert.equal(named.name, "Desk");
 });
 
-test("an answer is waited for until its first part, hears why, and stopping it in the chat is told", async (context) => {
+test("an answer is waited for until its first part, hears why, and stopping it in the chat is reported", async (context) => {
   const heard: unknown[] = [];
   const parts = {
     begin: (name: string) => {

@@ -71,7 +71,7 @@ test("ordinary words of a group stay", () => {
   assert.equal(redactor.redact(line), line);
 });
 
-test("what looks like a key is hidden although nobody named it", () => {
+test("what looks like a key is hidden although it was not named", () => {
   const redactor = new Redactor();
   for (const line of [
     "Authorization: Bearer abcdef123456",

@@ -62,7 +62,7 @@ test("it says what runs, and passes on log lines and changes", async () => {
   await sidecar.stop();
 });
 
-test("a process that has ended is told no level, and nothing fails because of it", async () => {
+test("a process that has ended gets no level, and nothing fails because of it", async () => {
   const sidecar = await startFake();
   await sidecar.stop();
   sidecar.notify("setLogLevel", { level: "trace" });

@@ -100,7 +100,7 @@ test("a process that has run for a while has a first crash again", async () => {
   assert.equal(supervisor.state, "running");
 });
 
-test("a caller waits for a restart that comes soon, and is told at once when it does not", async () => {
+test("a caller waits for a restart that comes soon, and hears at once when it does not", async () => {
   const { supervisor, clock, launched } = start();
   await supervisor.running();
   for (let crash = 0; crash < BACKOFF.length - 2; crash++) {
@@ -154,7 +154,7 @@ test("restart ends the process and then starts another by itself; restarts meanw
   assert.deepEqual([launched[0]?.stopped, launched.length, supervisor.state], [1, 2, "running"]);
 });
 
-test("restart starts nothing that nobody has needed", async () => {
+test("restart starts nothing that was not needed", async () => {
   const { supervisor, launched } = start();
   supervisor.restart();
   await settled();
@@ -162,7 +162,7 @@ test("restart starts nothing that nobody has needed", async () => {
 });
 
 test("those who wait while the process is restarted in a start, or in the wait after a crash, get the next one", async () => {
-  // After a first crash the next start follows at once, and nobody waits.
+  // After a first crash the next start follows at once, without a wait.
   for (const crashes of [0, 2, 3, 4]) {
     const { supervisor, clock, launched } = start();
     const waiting: Promise<Process>[] = [];
@@ -187,7 +187,7 @@ test("those who wait while the process is restarted in a start, or in the wait a
   }
 });
 
-test("a start that is given up is told so, and a process that comes of it all the same is ended", async () => {
+test("a start that is given up hears so, and a process that comes of it all the same is ended", async () => {
   const starts: { given: Start; up: (process: Process) => void }[] = [];
   const { supervisor } = start((given) => new Promise((up) => starts.push({ given, up })));
   const needed = supervisor.running();
@@ -237,7 +237,7 @@ test("a start that takes too long gets more time at the next try, up to a limit"
   assert.deepEqual(limits.slice(0, 6), [...START_LIMITS, START_LIMITS[3], START_LIMITS[3]]);
 });
 
-test("nobody waits longer than a minute, and then hears that the process is being started", async () => {
+test("a caller waits no longer than a minute, and then hears that the process is being started", async () => {
   const { supervisor, clock } = start(() => new Promise(() => undefined));
   const needed = supervisor.running();
   clock.advance(LONGEST_WAIT);

@@ -30,7 +30,7 @@ test("a request that was cancelled is not followed, and a later one is", () => {
   assert.equal(runs, 2);
 });
 
-test("a person is told of one thing once, and again after it was mended", () => {
+test("a notice is shown once, and again after its cause was mended", () => {
   const shown: string[] = [];
   const notifier = new Notifier((message) => shown.push(message));
   notifier.tell("no Python");

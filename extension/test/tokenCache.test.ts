@@ -14,7 +14,7 @@ import { settled, TestClock, unexpected } from "./testClock";
 
 const REAL = 77;
 
-/** A Python that answers when it is told to, and notes what it was asked. */
+/** A Python that answers on demand, and notes what it was asked. */
 class Answerer {
   readonly batches: string[][] = [];
   #open: ((counts: number[]) => void)[] = [];
@@ -95,7 +95,7 @@ test("texts that are expected go with a model's first question, and are then kno
   assert.deepEqual(python.batches, [["path", "file", "first"]]);
 });
 
-test("what is not answered in time is estimated, nobody waits again, and the answer is kept when it comes", async () => {
+test("what is not answered in time is estimated, no caller waits again, and the answer is kept when it comes", async () => {
   const { cache, clock, python } = start();
   const first = cache.count("m", { text: "12345678" }, python.ask);
   await settled();

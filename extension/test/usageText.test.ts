@@ -10,7 +10,7 @@ test("the line says input, output, cached share and cost", () => {
   assert.equal(statusText(ANSWER), "$(symbol-number) 42.1K in · 1.2K out · 87% cached · $0.01");
 });
 
-test("the line leaves out what nobody knows, and marks what is estimated", () => {
+test("the line leaves out what is unknown, and marks what is estimated", () => {
   const answer = { ...ANSWER, cachedTokens: null, cost: null, source: "estimated" as const };
   assert.equal(statusText(answer), "$(symbol-number) ~42.1K in · 1.2K out");
   assert.match(statusTooltip({ ...PARAMS, answer }), /~: estimated, because the server reported no numbers/);

@@ -44,7 +44,7 @@ export const world = {
   pythonExtension: undefined as unknown,
   /** VS Code's chat extension; undefined while VS Code has it disabled. */
   chatExtension: {} as unknown,
-  /** What VS Code says of its own settings, by their names; another one is not known. */
+  /** What VS Code knows about its own settings, by their names; another one is not known. */
   defaults: {} as Record<string, unknown>,
   configurationChanged: new EventEmitter<{ affectsConfiguration: () => boolean }>(),
   trustGranted: new EventEmitter<undefined>(),
@@ -54,7 +54,7 @@ export const world = {
   logLevelChanged: new EventEmitter<number>(),
   /** What the status bar shows of ours, by the ids of the items: texts, and the name of the background. */
   items: new Map<string, { text: string; background: string | undefined; tooltip: string }>(),
-  /** What a screen reader says of them, by their ids. */
+  /** Their texts for a screen reader, by their ids. */
   heard: new Map<string, string | undefined>(),
   /** What opens links to the extension. */
   openUri: undefined as ((uri: { path: string; query: string; fragment: string }) => unknown) | undefined,

@@ -102,7 +102,7 @@ async def _asked(command: str, mode: str, environment: dict[str, str], work: Pat
 
 async def _connected(home: Path, client: str, served: Served, *more: str) -> dict[str, str]:
     """Has `partstream connect` tell a program about the server; the variables of it."""
-    # A variable: where a command says the token, Codex is told to ask for an empty list of models, which its agent
+    # A variable: where a command prints the token, Codex asks for an empty list of models, which its agent
     # refuses.
     token = {"PARTSTREAM_SERVE_TOKEN": TOKEN}
     home.mkdir(exist_ok=True)

@@ -82,7 +82,7 @@ def _today() -> str:
 
 
 def _tested(target: ForeignTarget, protocol: str, path: Path) -> dict[str, Any]:
-    """What the kit says of a target in one of its protocols."""
+    """The kit's result for a target in one of its protocols."""
     try:
         with _reachable(target, path) as (python, source, variables):
             arguments = ("--protocol", protocol, *target.arguments, "--json", str(path))

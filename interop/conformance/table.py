@@ -1,4 +1,4 @@
-"""The targets: a row each, with where it is installed and how the kit is told to test it; starts nothing."""
+"""The targets: a row each, with where it is installed and how the kit tests it; starts nothing."""
 
 from __future__ import annotations
 import sys
@@ -22,7 +22,7 @@ _HERE: Final = Path(__file__).resolve().parent
 
 @dataclass(frozen=True, slots=True)
 class ForeignTarget:
-    """Software that somebody else wrote.
+    """Software of another project.
 
     Attributes:
         name: In the table; `--only` takes it.

@@ -41,7 +41,7 @@ def main(only: tuple[str, ...], is_accepted: bool) -> None:
 
 
 def _shown(wire: Wire, *, is_accepted: bool) -> int:
-    """Compares a wire, shows what was found, and returns how much of it somebody has to look at."""
+    """Compares a wire, shows what was found, and returns how much of it a person has to look at."""
     try:
         seen, said, found = compared(wire, FOLDER, datetime.now(UTC).date().isoformat())
     except (NotInstalledError, UnreadableTypesError) as error:

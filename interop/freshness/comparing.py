@@ -24,7 +24,7 @@ def compared(wire: Wire, folder: Path, date: str) -> tuple[LookedAt, LookedAt, l
         date: Today, as ISO 8601 has it.
 
     Returns:
-        What was looked at last, what the package says today, and what somebody has to look at.
+        What was looked at last, what the package says today, and what a person has to look at.
 
     Raises:
         NotInstalledError: This machine cannot have the package.

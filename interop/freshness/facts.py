@@ -1,4 +1,4 @@
-"""What a protocol knows of its wire beside what a package says of it, and what differs; without I/O."""
+"""A protocol's facts about its wire beside those of a package, and what differs; without I/O."""
 
 from __future__ import annotations
 from dataclasses import dataclass, field
@@ -72,7 +72,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Something that somebody has to look at.
+    """A difference that a person has to look at.
 
     Attributes:
         kind: How it differs.

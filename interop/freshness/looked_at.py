@@ -1,4 +1,4 @@
-"""What each package said when somebody looked at it last: a file a wire, which `--accept` writes."""
+"""What each package said at its last review: a file a wire, which `--accept` writes."""
 
 from __future__ import annotations
 import json
@@ -23,7 +23,7 @@ class LookedAt:
 
     Attributes:
         package: The package.
-        version: Its version; empty if nobody has looked at it.
+        version: Its version; empty if it was never reviewed.
         date: The day, as ISO 8601 has it; empty likewise.
         types: The members of each type, by the type.
     """

@@ -83,7 +83,7 @@ def _stream(port: int, question: str) -> None:
 
 
 def _event_microseconds(server: Process) -> float:
-    """Processor time of all processes for an event, without what they use when nobody asks."""
+    """Processor time of all processes for an event, without what they use when idle."""
     began, used = time.monotonic(), server.processor_seconds()
     time.sleep(_IDLE_SECONDS)
     idle = (server.processor_seconds() - used) / (time.monotonic() - began)

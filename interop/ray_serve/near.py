@@ -72,7 +72,7 @@ _ANSWERS: Final = {"words": _words, "ticks": _ticks, "waits": _waits, "silent": 
 
 
 class Told(DemoProvider):
-    """The built-in model, and one that does what it is told.
+    """The built-in model, and one that follows its prompt.
 
     Args:
         model: The id of the second one.

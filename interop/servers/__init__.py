@@ -1,1 +1,1 @@
-"""Model servers that nobody here wrote: started on loopback, asked as people ask, and what each showed."""
+"""Model servers of other projects: started on loopback, asked as people ask, and what each showed."""

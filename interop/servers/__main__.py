@@ -38,7 +38,7 @@ _RESULTS: Final = Path(__file__).resolve().parent / "results.json"
 @click.option("--only", multiple=True, help="The name of a server; repeat for more.")
 @click.option("--write/--no-write", "is_written", default=True, help="Whether the results are written.")
 def main(only: tuple[str, ...], is_written: bool) -> None:
-    """Tries Partstream against servers that nobody here wrote."""
+    """Tries Partstream against servers of other projects."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that every server is ended first
     try_all(FOREIGN_SERVERS, only, _result, Console(), _RESULTS if is_written else None)
 

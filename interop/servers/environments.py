@@ -115,7 +115,7 @@ class NodeEnvironment:
     Attributes:
         folder: Where they are.
         command: The command of npm; `install` obeys the lock file too, and takes packages that name others for some
-            systems which nobody has published.
+            systems that are not published.
     """
 
     folder: Path

@@ -271,7 +271,7 @@ UPSTREAM_VARIABLE: Final = "UPSTREAM_URL"
 
 
 def environment_of(server: ForeignServer, port: int, home: Path, behind: str) -> dict[str, str]:
-    """What the process of a server finds in its environment: nothing of whoever runs this but the path."""
+    """What the process of a server finds in its environment: nothing of the user's but the path."""
     kept = {name: os.environ[name] for name in ("PATH", "LANG", "SYSTEMROOT") if name in os.environ}
     places = {"HOME": str(home), PORT_VARIABLE: str(port), UPSTREAM_VARIABLE: behind, "PYTHONDONTWRITEBYTECODE": "1"}
     return kept | places | dict(server.variables)

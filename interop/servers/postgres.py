@@ -146,7 +146,7 @@ class PostgresServer:
 
 
 def shared_server(folder: Path) -> tuple[PostgresServer, BinaryIO]:
-    """The one server of a test run, started by whoever needs it first.
+    """The one server of a test run, started by the first test that needs it.
 
     Args:
         folder: A folder that all workers of the run share.

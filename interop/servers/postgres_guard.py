@@ -1,4 +1,4 @@
-"""Ends a server of Postgres once nobody uses it any more: waits for the lock that each user shares while it lives.
+"""Ends a server of Postgres once it has no user any more: waits for the lock that each user shares while it lives.
 
 A program, so that the server ends whatever becomes of the tests: the system takes the lock of a process that is killed.
 """

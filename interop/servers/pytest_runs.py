@@ -32,11 +32,11 @@ def report_of(
 
     Args:
         python: The interpreter that runs them.
-        arguments: What pytest is told.
+        arguments: The arguments of pytest.
         report: Where pytest may write.
         longest: Seconds that they may take.
         more: Variables beside our own.
-        log: Where pytest's output goes, for whoever follows it; beside the report without it.
+        log: Where pytest's output goes, for a person who follows it; beside the report without it.
 
     Raises:
         BrokenRunError: The tests did not run, or took too long.

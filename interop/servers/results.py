@@ -22,7 +22,7 @@ class Verdict(StrEnum):
     FAULT = "fault"
     """It failed by a fault of the server, which is known."""
     FAILS = "fails"
-    """It failed otherwise, or a known fault did not show: somebody has to look."""
+    """It failed otherwise, or a known fault did not show: a person has to look."""
     NOT_TRIED = "not tried"
 
 
@@ -59,7 +59,7 @@ class ServerResult:
 
     @property
     def fails(self) -> bool:
-        """Whether somebody has to look."""
+        """Whether a person has to look."""
         return any(seen.verdict is Verdict.FAILS for of_wire in self.seen.values() for seen in of_wire.values())
 
 

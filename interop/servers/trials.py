@@ -80,7 +80,7 @@ class Target:
         model: The model that is asked where :attr:`models` has none.
         models: By the name of a trial, the model that is asked for it.
         key: What it wants for a key; empty for none.
-        environment: The environment of the command line: no settings of whoever runs this.
+        environment: The environment of the command line: no settings of the user who runs this.
         behind: The base URL of our own model server behind a proxy; empty for servers that are no proxy.
     """
 

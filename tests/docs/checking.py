@@ -85,9 +85,9 @@ def _not_run_faults(block: Block, reason: str) -> Iterator[str]:
 
 
 def _output_faults(before: Block) -> Iterator[str]:
-    """Whoever runs the block before compares what is shown; what is run or parsed here prints for nobody."""
+    """The runner of the block before compares what is shown; the output of other blocks is not compared."""
     if not {"example", "run by"} & {*before.marks}:
-        yield "nobody compares this output: mark the block before it, or this one"
+        yield "this output is not compared: mark the block before it, or this one"
 
 
 def _shell_faults(block: Block, folder: Path) -> list[str]:
@@ -174,7 +174,7 @@ def _is_example(block: Block) -> bool:
 
 @contextlib.contextmanager
 def _modules(names: Mapping[str, Any]) -> Iterator[None]:
-    """Modules of the surroundings can be imported by the example, and by nobody later."""
+    """Modules of the surroundings can be imported by the example, and not later."""
     modules = {name: value for name, value in names.items() if isinstance(value, ModuleType)}
     sys.modules.update(modules)
     try:

@@ -30,7 +30,7 @@ HOME = "/home/you"
 
 
 def faults(code: str, folder: Path) -> list[str]:
-    """What is wrong with the commands of a block; the folder is the home of whoever would type them."""
+    """What is wrong with the commands of a block; the folder is the home of the person who types them."""
     found = [fault for line in code.replace("\\\n", " ").splitlines() for fault in _line_faults(line, folder)]
     if "export " in code and "partstream" not in re.sub(r"partstream/serve-token", "", code):
         found += _export_faults(code, folder)
@@ -63,7 +63,7 @@ def _other_faults(command: str, arguments: list[str], line: str) -> list[str]:
         return _line_faults(shlex.join(arguments[1:]), Path())
     if command == "python" and arguments:
         return [] if (ROOT / arguments[0]).is_file() else [f"there is no file {arguments[0]}"]
-    return [] if command in AGENTS | OTHERS else [f"nobody checks the command {command!r}"]
+    return [] if command in AGENTS | OTHERS else [f"no check knows the command {command!r}"]
 
 
 def install_faults(command: str, arguments: list[str]) -> list[str]:

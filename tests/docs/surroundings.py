@@ -154,7 +154,7 @@ def graph() -> Any:
 
 
 def my_library() -> ModuleType:
-    """The module of somebody else's reader of streams."""
+    """The module of another project's reader of streams."""
 
     class StreamReader:
         asked, answered, calls = 1, 2, ()

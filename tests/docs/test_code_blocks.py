@@ -55,7 +55,7 @@ WRONG = {
     "a package that there is not": ("sh", "pip install ./packages/partstream ./packages/cofee", "no package 'cofee'"),
     "a package without the first": ("sh", "pip install ./packages/partstream-hub", "./packages/partstream is missing"),
     "what is no project": ("sh", "pip install '.[serve]'", "no project at the top of the repository"),
-    "another program": ("sh", "rm -r /", "nobody checks the command 'rm'"),
+    "another program": ("sh", "rm -r /", "no check knows the command 'rm'"),
     "a variable that is left empty": ("sh", "export KEY=", "KEY is empty"),
     "a setting that there is not": ("toml", 'base_url = "http://127.0.0.1/v1"', "baseUrl"),
     "toml that is none": ("toml", "baseUrl =", "partstream.toml"),
@@ -67,8 +67,8 @@ WRONG = {
         "jobs: {one: {steps: [{run: partstream conformance --jsno a.json my_provider.py}]}}",
         "No such option",
     ),
-    "a block without a language": ("", "anything", "nobody checks the command 'anything'"),
-    "a language that nobody reads": ("fortran", "anything", "a block of 'fortran' is neither run nor marked"),
+    "a block without a language": ("", "anything", "no check knows the command 'anything'"),
+    "an unknown language": ("fortran", "anything", "a block of 'fortran' is neither run nor marked"),
     "a name that is not public": ("{public-names}", "parse_everything", "no public name parse_everything"),
     "a program that is not there": ("sh", "python examples/of_nothing.py", "there is no file examples/of_nothing.py"),
     "text without a mark": ("text", "anything", "a block of 'text' is neither run nor marked"),
@@ -103,4 +103,4 @@ def test_a_mark_has_to_be_true(mark: str, said: str | None, tmp_path: Path) -> N
 def test_output_that_nobody_compares_is_named(tmp_path: Path) -> None:
     shown = f"{FENCE}sh\npartstream models\n{FENCE}\n\n{FENCE}text\nqwen\n{FENCE}\n"
     [offence] = offences("docs/a.md", shown, tmp_path)
-    assert offence.startswith("docs/a.md:5: nobody compares this output")
+    assert offence.startswith("docs/a.md:5: this output is not compared")

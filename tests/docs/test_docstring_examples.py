@@ -25,7 +25,7 @@ WITHOUT = {
     "ToolResultReceived": "an event of stream_tool_loop",
     "Violation": "what ContractChecker gives",
 }
-"""Names that nobody makes himself, each with where it comes from."""
+"""Names that users do not make themselves, each with where it comes from."""
 
 
 def _is_used_by_its_own(value: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Every environment variable that the program reads stands in the docs, and every one in the docs is read."""
+"""Every environment variable that the program reads is in the docs, and every one in the docs is read."""
 
 from __future__ import annotations
 import re

@@ -85,7 +85,7 @@ class Stream:
 
     Attributes:
         protocol: How it is read.
-        framing: How its events are told apart.
+        framing: How its events are separated.
         options: How it is rendered.
         pieces: Its bytes, an event each: what a smaller stream leaves out.
     """

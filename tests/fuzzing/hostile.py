@@ -12,7 +12,7 @@ from fuzzing.damage import TEXTS, VALUES
 Chance = random.Random
 
 _MARK = "\uf8ff here"
-"""A text of no real input: what stands in its place is no Python value, but any text."""
+"""A text of no real input: it stands for any text, and not for a Python value."""
 
 
 def _nested(opening: bytes, closing: bytes) -> Callable[[Chance], bytes]:

@@ -97,7 +97,7 @@ def _recordings() -> list[Source]:
 def _made_up() -> list[Source]:
     """A stream of each protocol that nothing here writes, and of which there is no recording."""
     return [
-        Source(name, "made up", tuple(json.dumps(one).encode() for one in events)) for name, events in MADE_UP.items()
+        Source(name, "invented", tuple(json.dumps(one).encode() for one in events)) for name, events in MADE_UP.items()
     ]
 
 

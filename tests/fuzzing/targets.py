@@ -297,7 +297,7 @@ def _make_file(chance: random.Random) -> tuple[str, bytes]:
 
 
 def _damaged_bundle(chance: random.Random, data: bytes) -> bytes:
-    """A bundle with another document in it, of which the manifest knows: digests alone keep nobody out."""
+    """A bundle with another document in it, of which the manifest knows: digests alone keep no attacker out."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         entries = {name: archive.read(name) for name in archive.namelist()}
     name = chance.choice([*entries])

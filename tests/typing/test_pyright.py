@@ -1,6 +1,6 @@
 """Pyright accepts, in its strict mode, what mypy accepts in its own: the public surface and all examples.
 
-`make types` runs mypy. Pyright needs Node, so this runs where somebody has installed it;
+`make types` runs mypy. Pyright needs Node, so this runs where it is installed;
 `make types EXAMPLES=1` installs a pinned version and runs that.
 """
 

@@ -1,4 +1,4 @@
-"""What Anthropic Messages has no place for; requests with default settings, to a server that nobody knows."""
+"""What Anthropic Messages has no place for; requests with default settings, to an unknown server."""
 
 from __future__ import annotations
 from dataclasses import replace
@@ -254,7 +254,7 @@ def _ends(asked: InboundRequest) -> InboundRequest:
 
 
 def _options(asked: InboundRequest) -> InboundRequest:
-    """Chooses a limit where nobody did, and says the effort as the server is told it."""
+    """Chooses a limit where there is none, and says the effort as the server gets it."""
     chosen = chosen_options(asked.options.model_options, OPTIONS)
     abilities = abilities_of(asked.model, UNKNOWN_CAPABILITIES)
     limit = answer_limit(chosen.elsewhere.get(Option.LIMIT), abilities, None, reserves=False)

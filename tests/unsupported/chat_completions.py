@@ -1,4 +1,4 @@
-"""What Chat Completions has no place for; requests with default settings, to a server that nobody knows."""
+"""What Chat Completions has no place for; requests with default settings, to an unknown server."""
 
 from __future__ import annotations
 from dataclasses import replace
@@ -186,7 +186,7 @@ def _message(form: ResponseForm) -> ResponseForm:
 _STATE: Final = ResponseFeature(
     "state",
     "That the opaque state of a thought belongs to this thought: all state of an answer is one list. The state of "
-    "other protocols stands in it as a sealed word, and a client that gives it back gives it back whole.",
+    "other protocols is in it as a sealed word, and a client that gives it back gives it back whole.",
     _state,
 )
 _RESPONSE: Final = (
@@ -198,7 +198,7 @@ _RESPONSE: Final = (
     ResponseFeature(
         "sources",
         "A source is an annotation of the text before it, once for each address; where it does not say which words it "
-        "belongs to, it stands behind the last. Only its address, its title, and the words that are cited with their "
+        "belongs to, it follows the last. Only its address, its title, and the words that are cited with their "
         "place are kept.",
         _sources,
     ),
@@ -216,7 +216,7 @@ _RESPONSE: Final = (
     ResponseFeature(
         "error-code",
         "An error has a code: that which clients of this wire act on, such as `rate_limit_exceeded`, else the "
-        "provider's own; where it has none, one is made up. The seconds to wait stand in the message.",
+        "provider's own; where it has none, one is invented. The seconds to wait are in the message.",
         _error_code,
     ),
     ResponseFeature(

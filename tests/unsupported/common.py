@@ -211,7 +211,7 @@ def response_form(outputs: _Outputs, features: Sequence[ResponseFeature] = ()) -
         tuple(parts),
         finish.outcome,
         finish.reason,
-        # What fills the window is, like the raw object, for whoever asked the server; no wire passes it on.
+        # What fills the window is, like the raw object, for the caller of the server; no wire passes it on.
         None if finish.usage is None else replace(finish.usage, raw={}, context_tokens=None),
         finish.response_id,
         finish.model,
@@ -435,7 +435,7 @@ def _with_names_in_form(asked: InboundRequest) -> InboundRequest:
 
 TEXT_DOCUMENTS: Final = RequestFeature(
     "text-documents",
-    "That a text document was a document: its text stands in its place.",
+    "That a text document was a document: its text replaces it.",
     each_part_of_a_request(_text_of_document),
 )
 SPEAKER_NAMES: Final = RequestFeature("speaker-names", "The names of speakers.", _without_names)

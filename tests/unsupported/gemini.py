@@ -143,12 +143,12 @@ _RESPONSE: Final = (
     THINKING_IDS,
     ResponseFeature(
         "state",
-        "That the opaque state of a thought belongs to this thought: it stands in signatures of calls and of empty "
-        "texts. The state of other protocols stands there as a sealed word, and a client that gives it back gives it "
+        "That the opaque state of a thought belongs to this thought: it is in signatures of calls and of empty "
+        "texts. The state of other protocols is there as a sealed word, and a client that gives it back gives it "
         "back whole.",
         _state,
     ),
-    ResponseFeature("order", "What the model thinks between two calls stands before both.", _order),
+    ResponseFeature("order", "What the model thinks between two calls precedes both.", _order),
     ResponseFeature(
         "finish-reason",
         "An answer stops, is cut at a length or by a filter, or ends for another reason; no word says that it calls "
@@ -253,7 +253,7 @@ SCHEMAS: Final = RequestFeature(
 )
 EFFORT: Final = RequestFeature(
     "effort",
-    "How much a model is to think goes only to models of which it is known how they are told.",
+    "How much a model is to think goes only to models that are known to take it.",
     _effort,
 )
 

@@ -93,7 +93,7 @@ _RESPONSE: Final = (
     TRUNCATION,
     ResponseFeature(
         "finish-reason",
-        "An answer stops, or is cut at a length; whether it calls tools is told by its calls.",
+        "An answer stops, or is cut at a length; its calls show whether it calls tools.",
         _reason,
     ),
     ERROR_CODE,

@@ -183,14 +183,14 @@ _RESPONSE: Final = (
     ),
     ResponseFeature(
         "thoughts",
-        "Each thought is an item with an identifier that no other item has, made up where it is missing or used twice; "
+        "Each thought is an item with an identifier that no other item has, invented where it is missing or double; "
         "the state that other protocols give is left out, unless the client asks for `reasoning.encrypted_content`.",
         _thoughts,
     ),
     ResponseFeature(
         "sources",
         "A source is an annotation of the text before it, once for the same words; where it does not say which words "
-        "it belongs to, it stands behind the last. Only its address, its title and the place of its words are kept.",
+        "it belongs to, it follows the last. Only its address, its title and the place of its words are kept.",
         _sources,
     ),
     ResponseFeature(
@@ -203,7 +203,7 @@ _RESPONSE: Final = (
     ResponseFeature(
         "error-code",
         "An error has a code: that which clients of this wire act on, such as `rate_limit_exceeded`, else the "
-        "provider's own; where it has none, one is made up. The seconds to wait stand in the message.",
+        "provider's own; where it has none, one is invented. The seconds to wait are in the message.",
         _error_code,
     ),
     ResponseFeature(
@@ -212,7 +212,7 @@ _RESPONSE: Final = (
         _counts,
     ),
     ResponseFeature(
-        "response-id", "A response has an identifier; where the answer has none, one is made up.", _identity
+        "response-id", "A response has an identifier; where the answer has none, one is invented.", _identity
     ),
     ResponseFeature("model", "A response names a model; where the answer names none, it is the one asked for.", _model),
     PROVIDER_METADATA,

@@ -1,7 +1,7 @@
 """What is known to differ from the other version, a row each, and why it is better now.
 
 A row covers a difference of a stream if the stream has one of `shows`; then it covers those of `brings` too. A
-difference that no row covers is a new one: somebody looks at it, and adds a row or mends the reader.
+difference that no row covers is a new one: a person looks at it, and adds a row or mends the reader.
 """
 
 import re

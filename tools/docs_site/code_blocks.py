@@ -5,7 +5,7 @@ A comment stands on the line before the fence, where readers do not see it:
 - `<!-- example: FILE -->`: the block is that file, which a test runs.
 - `<!-- file: NAME -->`: the block is a file of a package that a test puts together from the page.
 - `<!-- run by: FILE -->`: that file runs the block, or is what shows it.
-- `<!-- not run: REASON -->`: nobody runs it, for this reason.
+- `<!-- not run: REASON -->`: it is not run, for this reason.
 - `<!-- given: NAME, NAME -->`: it is run here, with these names of `surroundings.py`; what it uses of `GIVEN` there
   without making it, it gets in any case.
 - `<!-- continues -->`: it is read together with the blocks of its language before it.
@@ -64,7 +64,7 @@ class Block:
 
 
 def find_blocks(page: str, text: str) -> Iterator[Block]:
-    """The blocks of a page, in order; one that nobody closes goes to the end, as in Markdown."""
+    """The blocks of a page, in order; an unclosed one goes to the end, as in Markdown."""
     lines = text.splitlines()
     before: Block | None = None
     closed = number = 0

@@ -1,4 +1,4 @@
-"""The reference of public names: a block of names in a page becomes what autodoc says of each.
+"""The reference of public names: a block of names in a page becomes the output of autodoc for each.
 
 A Git forge shows the block as it is, a list of names. A name of a type has no docstring of its own at run time; its
 docstring is the text below its assignment, which is found where the name is defined.

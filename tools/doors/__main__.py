@@ -33,7 +33,7 @@ _ARTIFACTS: Final = ROOT / "artifacts" / "newcomer"
 )
 @click.option("--write/--no-write", "is_written", default=True, help="Whether the results are written.")
 def main(only: tuple[str, ...], *, is_written: bool) -> None:
-    """Goes through the doors of the README as somebody who has nothing but a clone."""
+    """Goes through the doors of the README as a person who has nothing but a clone."""
     results: dict[str, Any] = json.loads(_RESULTS.read_text(encoding="utf-8")) if _RESULTS.exists() else {}
     is_broken = False
     for door in DOORS:

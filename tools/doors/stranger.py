@@ -1,4 +1,4 @@
-"""Somebody who has a clone, an empty home and nothing else, and types what a page says."""
+"""A person who has a clone, an empty home and nothing else, and types what a page says."""
 
 from __future__ import annotations
 import os

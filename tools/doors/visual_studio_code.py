@@ -25,7 +25,7 @@ class NoVisualStudioCodeError(Exception):
 
 
 class VisualStudioCode:
-    """A VS Code that nobody has opened yet.
+    """A VS Code that was never opened.
 
     Attributes:
         command: What runs when `code` is typed.

@@ -24,11 +24,11 @@ _FILES: Final = [ROOT / "packages" / name / "pyproject.toml" for name in PACKAGE
 
 CHOICES: Final[Mapping[str, tuple[str, ...]]] = {
     "newest": ("--resolution", "highest"),
-    # Of a package without a wheel for a Python, nobody has the version that pip would have to compile.
+    # A package without a wheel for a Python is left out: pip would have to compile it.
     "oldest": ("--resolution", "lowest-direct", "--only-binary", ":all:"),
 }
-"""What uv is told, by the choice: of what a user installs, `oldest` is what the lower bounds in pyproject.toml say. The
-tools of the tests are the newest in both.
+"""The arguments of uv, by the choice: of what users install, `oldest` is what the lower bounds in pyproject.toml say.
+Tools of the tests are the newest in both.
 """
 
 
@@ -106,7 +106,7 @@ def editions() -> list[Edition]:
 
 
 def untested_bounds(pins: Mapping[str, str]) -> Iterator[str]:
-    """Says of each lower bound of what a user installs that the oldest packages are newer than it: nobody tested it.
+    """Says of each lower bound of what a user installs that the oldest packages are newer than it: it was not tested.
 
     Args:
         pins: The versions of one choice of oldest packages, by the package.

@@ -42,7 +42,7 @@ def install(version: str, say: Callable[[str], object], sources: Mapping[str, Ca
 
     Args:
         version: The version, such as `3.14`.
-        say: Is told which source has it, and why others have not.
+        say: Receives which source has it, and why others have not.
         sources: Who may have it, the best first.
     """
     for source, fetch in sources.items():

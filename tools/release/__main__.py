@@ -64,7 +64,7 @@ def check(say: Callable[[str], object]) -> list[str]:
     """Checks a release, and leaves its artifacts and their hashes in dist/.
 
     Args:
-        say: Is told what begins, and what was found.
+        say: Receives what begins, and what was found.
 
     Returns:
         The faults; none if it can be released.
@@ -107,7 +107,7 @@ def _versions(say: Callable[[str], object]) -> list[str]:
 
 
 def _address() -> list[str]:
-    """The fault that nobody has said where the project is published: its packages would name no place for reports."""
+    """The fault that the address of the project is not filled in: its packages would name no place for reports."""
     fault = (
         f"pyproject.toml: repository of [tool.partstream] has the owner {PLACEHOLDER}; write the address of the"
         " published repository, and run tools/generate.py"

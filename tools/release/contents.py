@@ -66,7 +66,7 @@ _LATE: Final[Mapping[str, str]] = {
     "partstream.server.application": "an application, which the sidecar does not make",
     "partstream.server.settings": "the settings of an application",
 }
-"""What a package of the sidecar offers under its names, and loads when somebody asks for it."""
+"""What a package of the sidecar offers under its names, and loads on request."""
 
 _CACHES: Final = frozenset(
     {"__pycache__", ".git", ".hypothesis", ".mypy_cache", ".pytest_cache", ".ruff_cache", ".venv", "node_modules"}
@@ -126,7 +126,7 @@ def entry_of(module: str, path: Path) -> str:
 
 
 def faults_of_imports(names: Iterable[str], modules: Mapping[str, Path], additions: Iterable[str]) -> list[str]:
-    """Says what a .vsix does not hold and the sidecar imports, and what it holds that nobody imports.
+    """Says what a .vsix does not hold and the sidecar imports, and what it holds that is never imported.
 
     Args:
         names: The entries of the .vsix.

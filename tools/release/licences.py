@@ -65,7 +65,7 @@ EXCEPTIONS: Final[Mapping[str, LicenceException]] = {
     "psycopg": _LGPL,
     "psycopg-binary": _LGPL,
 }
-"""The exceptions, by package. None is bundled, and none comes without an extra that somebody asks for."""
+"""The exceptions, by package. None is bundled, and none comes without an extra that a user asks for."""
 
 LEFT_OUT_EXTRAS: Final[Mapping[str, str]] = {
     "ray": "half a gigabyte, so it is not installed where the check runs",
@@ -99,7 +99,7 @@ class Package:
     Attributes:
         name: Its name, in lower case with hyphens.
         version: Its version.
-        licence: What it says of its licence, an SPDX expression if that is known.
+        licence: Its own name for its licence, an SPDX expression if that is known.
     """
 
     name: str

@@ -119,7 +119,7 @@ class Sidecar:
                 stream.close()
 
     def ask(self, method: str, params: Any = None) -> dict[str, Any]:
-        """Sends a request, and returns its response: `result` or `error` stands in it.
+        """Sends a request, and returns its response: it has `result` or `error`.
 
         Raises:
             SidecarEndedError: The process ended, or was killed because it took too long.
@@ -187,7 +187,7 @@ def smallest(shape: Any) -> Any:
     """The smallest value of a shape of the wire: what may be missing or null is, lists are empty, texts say nothing.
 
     Args:
-        shape: A TypedDict, or what stands in one.
+        shape: A TypedDict, or the type of a field in one.
     """
     if is_typeddict(shape):
         hints = get_type_hints(shape, include_extras=True).items()

@@ -8,7 +8,7 @@ from os import environ
 
 from partstream import ChatMessage, Finish, RequestOptions, ResponsePart, chat_model, connect
 
-# The base URL of your server; `partstream upstream` is one to try. The protocol that it speaks is found out.
+# The base URL of your server; `partstream upstream` is one to try. Its protocol is detected.
 DEFAULT_SERVER = "http://localhost:11434/v1"
 
 

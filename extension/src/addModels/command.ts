@@ -108,7 +108,7 @@ function whatWasAdded({ name, shown }: NewGroup): string {
     : l10n.t`${shown} models of ${name} are in the picker.`;
 }
 
-/** The group as it stands in VS Code's file, where a key in clear text has no effect. */
+/** The group as VS Code's file has it, where a key in clear text has no effect. */
 function withoutKey({ name, configuration }: NewGroup): Record<string, unknown> {
   const others = Object.entries(configuration).filter(([setting]) => setting !== "apiKey");
   return { name, vendor: "partstream", ...Object.fromEntries(others) };

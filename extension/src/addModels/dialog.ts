@@ -12,7 +12,7 @@ export interface Heading {
 
 export interface Item<Value> {
   readonly label: string;
-  /** Stands behind the label. */
+  /** Follows the label. */
   readonly description?: string;
   /** Stands below the label. */
   readonly detail?: string;
@@ -53,7 +53,7 @@ export interface TextPage extends Heading {
   /** Says what is to be written. */
   readonly prompt: string;
   readonly placeholder: string;
-  /** What stands in the box. */
+  /** The text of the box. */
   readonly value: string;
   readonly isSecret: boolean;
   readonly buttons: readonly Button[];

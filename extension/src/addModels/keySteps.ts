@@ -52,7 +52,7 @@ function keyOf(text: string): Key {
 
 function wrongKey(text: string, isNeeded: boolean, name: string): string | undefined {
   const written = text.trim();
-  if (written === "") return isNeeded ? l10n.t`${name} answers nobody without a key.` : undefined;
+  if (written === "") return isNeeded ? l10n.t`${name} needs a key.` : undefined;
   // What a header of HTTP cannot hold; a key that was copied with its line, for the most part.
   return /[^\x21-\x7e]/.test(written) ? l10n.t("A key has no spaces and no line ends: copy it alone.") : undefined;
 }

@@ -16,7 +16,7 @@ export function modelItems(models: readonly TriedModel[]): Item<string>[] {
   }));
 }
 
-/** The facts that somebody states, in a few words: `128K · tools · images · $1/$2`. */
+/** The known facts, in a few words: `128K · tools · images · $1/$2`. */
 export function details({ contextWindow, toolCalling, imageInput, inputPrice, outputPrice }: TriedModel): string {
   const pieces = [
     contextWindow === undefined ? undefined : inThousands(contextWindow),

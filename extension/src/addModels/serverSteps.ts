@@ -21,7 +21,7 @@ export const server: Step = {
       prompt: "",
       sections: [
         { title: l10n.t("On this machine"), items: localItems(local, answering) },
-        // Before the many, so that nobody has to look for it.
+        // Before the many, so that it is easy to find.
         { title: l10n.t("Anywhere"), items: elsewhere() },
         { title: l10n.t("In the cloud"), items: world.presets.filter(({ isLocal }) => !isLocal).map(cloudItem) },
       ],

@@ -9,7 +9,7 @@ import { type BudgetView, budgetView, pickerText } from "./budgetText";
 
 /** Milliseconds after an answer: the hub has it in its books by then. */
 export const AFTER_ANSWER = 2000;
-/** Milliseconds between two questions while nobody asks a model. */
+/** Milliseconds between two questions while no model is asked. */
 export const POLL_INTERVAL = 60_000;
 
 export interface BudgetsParts {
@@ -17,7 +17,7 @@ export interface BudgetsParts {
   readonly ask: (group: Group) => Promise<HubStandingResult> | undefined;
   /** Shows the view, or hides the item for undefined. */
   readonly show: (view: BudgetView | undefined) => void;
-  /** What the picker says of a hub's models has changed. */
+  /** The picker's text for a hub's models has changed. */
   readonly changed: () => void;
   readonly log: (line: string) => void;
   readonly clock: Clock;

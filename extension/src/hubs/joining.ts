@@ -124,7 +124,7 @@ function whatHappens(hub: string): string {
     l10n.t`The join code of the link is sent to ${hub}, which gives a key for it.`,
     l10n.t("VS Code keeps the key in its secret storage."),
     l10n.t(
-      "When you choose a model of this hub, your conversation and the files in it go there, and whoever runs the hub can see who asks and what it costs.",
+      "When you choose a model of this hub, your conversation and the files in it go there, and the person who runs the hub can see who asks and what it costs.",
     ),
     l10n.t("Join only if you know them."),
   ].join(" ");

@@ -7,7 +7,7 @@ import { keptPath, sourceOf, suggestedPath, titleOf, withProvider, wrongPath } f
 
 const STEPS = 2;
 
-/** Where a new file may be written, or the one thing that stands in the way. */
+/** Where a new file may be written, or the one thing that prevents it. */
 export type Place = { readonly folder: string } | { readonly obstacle: Obstacle };
 
 export type Obstacle = "no folder" | "not trusted" | "elsewhere";

@@ -1,4 +1,4 @@
-/** The new file of a provider: what its name may be, what stands in it, and the list of providers that names it. */
+/** The new file of a provider: its name, its contents, and the list of providers that names it. */
 import { posix } from "node:path";
 import * as l10n from "@vscode/l10n";
 import { PYTHON_KEYWORDS, type ProviderTemplate } from "../providerTemplates.generated";

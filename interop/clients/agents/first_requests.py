@@ -29,7 +29,7 @@ _TIME: Final = re.compile(r"1[0-9]{12}")
 
 
 class _Names:
-    """Made-up identifiers in the place of those that a client made, the same for the same."""
+    """Invented identifiers that replace those of a client, the same for the same."""
 
     def __init__(self) -> None:
         self._numbers = count(1)
@@ -47,7 +47,7 @@ def sanitized(request: dict[str, Any], said: str) -> dict[str, Any]:
 
     Args:
         request: `{"method", "path", "headers": [[name, value], ...], "body"}`.
-        said: What the person said in it; it stays, since it was made up for the recording.
+        said: The person's text in it; it stays, since it was invented for the recording.
     """
     names = _Names()
     return {

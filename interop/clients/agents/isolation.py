@@ -20,7 +20,7 @@ _GET_FLAGS, _SET_FLAGS, _UP = 0x8913, 0x8914, 0x1
 
 
 def isolate() -> None:
-    """Runs this command in the place of this process, in a network namespace of its own; returns if none can be had."""
+    """Runs this command instead of this process, in a network namespace of its own; returns if none can be had."""
     unshare = shutil.which("unshare")
     if os.environ.get(ISOLATED) or unshare is None or not sys.platform.startswith("linux"):
         return

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["TOKEN", "AgentNotRunError", "Served", "ended", "environment_of", "one_turn", "partstream", "serving"]
 
 _MODEL_FILE: Final = Path(__file__).with_name("scripted_model.py")
-TOKEN: Final = "token-of-a-run-with-agents"  # noqa: S105 - made up, for this machine
+TOKEN: Final = "token-of-a-run-with-agents"  # noqa: S105 - invented, for this machine
 """What clients present to the server."""
 _LONGEST_TURN: Final = 90
 """Seconds of a turn, the start of the agent included."""
@@ -188,7 +188,7 @@ async def ended(process: asyncio.subprocess.Process, seconds: float, said: bytes
 
 
 async def _until(holds: Callable[[], bool], seconds: float) -> None:
-    """Waits until something holds, or for this long: whoever judges sees that it does not."""
+    """Waits until a condition holds, or for this long: the caller's check then fails."""
     with suppress(TimeoutError):
         async with asyncio.timeout(seconds):
             while not holds():

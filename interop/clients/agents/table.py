@@ -12,7 +12,7 @@ _CHAT: Final = "Chat Completions"
 _RESPONSES: Final = "Responses"
 _MESSAGES: Final = "Messages"
 
-_ASKS_AGAIN: Final = "it asks again and again after status 429, although the reply says that this is of no use"
+_ASKS_AGAIN: Final = "it asks again and again after status 429, although the reply says not to retry"
 
 AGENTS: Final = (
     Agent(

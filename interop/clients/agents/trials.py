@@ -80,7 +80,7 @@ def _reading(agent: Agent, folder: Path) -> dict[str, Any]:
 
 def _text(run: Run) -> tuple[bool, str]:
     shown = _TEXT in run.output
-    is_answered = {*run.ends} == {"answered"} and run.code == 0  # some ask more than the person did, and it is told
+    is_answered = {*run.ends} == {"answered"} and run.code == 0  # some send more than the person did, which is reported
     return shown and is_answered, _said(run, "shown" if shown else "not shown")
 
 

@@ -130,7 +130,7 @@ def models(client: anthropic.Anthropic, _body: dict[str, Any]) -> list[str]:
 
 
 def model(client: anthropic.Anthropic, body: dict[str, Any]) -> list[Any]:
-    """What the server says of one model."""
+    """The server's description of one model."""
     said = client.models.retrieve(body["model"])
     thinks = said.capabilities is not None and said.capabilities.thinking.types.adaptive.supported
     return [said.id, said.display_name, said.max_input_tokens, said.max_tokens, thinks]

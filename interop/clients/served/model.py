@@ -1,4 +1,4 @@
-"""The model that the clients ask: `partstream serve interop/clients/served/model.py`. What it does stands in the
+"""The model that the clients ask: `partstream serve interop/clients/served/model.py`. What it does is in the
 question.
 
 It is an ordinary provider in Python and knows no wire. Where it is left while it waits, it says so in the file that the

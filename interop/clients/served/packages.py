@@ -200,7 +200,7 @@ PACKAGES: Final = (
                 "it puts what a tool gave into an object, as its `content`",
                 ("gemini",),
             ),
-            Fault("cancel", "Timeout", "`responses()` hands out no event while the model waits", ("responses",)),
+            Fault("cancel", "Timeout", "`responses()` returns no event while the model waits", ("responses",)),
         ),
         not_tried={"cancel": (_DOCUMENT, ("messages",))},
     ),

@@ -38,7 +38,7 @@ class Served:
         self._left = left
 
     async def answers(self) -> list[dict[str, Any]]:
-        """What the server says of the answers since the last call; waits until it says nothing more."""
+        """What the server logged about the answers since the last call; waits until it logs nothing more."""
         seen: list[dict[str, Any]] = []
         with suppress(TimeoutError):
             while True:

@@ -1,4 +1,4 @@
-"""Models of frameworks, each as a provider by `as_model`: a factory for each, which is told where to ask."""
+"""Models of frameworks, each as a provider by `as_model`: a factory for each, which receives the address."""
 
 from __future__ import annotations
 from typing import TYPE_CHECKING

@@ -40,7 +40,7 @@ def answer(messages: list[dict[str, Any]]) -> Iterator[Any]:
         yield _chunk(reasoning_content="Six times seven is 42.")
         yield from _said("42")
     elif "Which word" in asked:
-        yield from _said("bluebird" if "bluebird" in _text(messages[0]) else "Nobody told me a word.")
+        yield from _said("bluebird" if "bluebird" in _text(messages[0]) else "I have not been given a word.")
     elif "Limit me" in asked:
         raise RateLimitError("Too many requests", llm_provider="scripted", model="model")
     elif "Read all" in asked:

@@ -14,7 +14,7 @@ from secret_forms import FORMS, finds
 KEY = "sk-PLAN/TED+key&<0123>/456789abcdef=="
 EVERY_FORM = pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
 KEYS = st.text(st.characters(min_codepoint=0x21, max_codepoint=0x7E, exclude_characters="\\"), min_size=12, max_size=60)
-"""Nobody issues keys with a backslash: it would be told from an escape by nobody."""
+"""Keys with a backslash do not exist: they could not be distinguished from an escape."""
 WORDS = st.text(st.sampled_from("abc /=%&;\\u\"'.:"), max_size=20)
 
 

@@ -150,7 +150,7 @@ def test_a_wait_is_told_to_a_host_that_shows_it_until_the_response_ends():
     progress.cancel()
     progress.wait("too late", 1.0)
     assert host.calls == [("the server answered HTTP 429", 20.0)]
-    CheckedProgress(Kept()).wait("nobody shows it", 1.0)
+    CheckedProgress(Kept()).wait("it is not shown", 1.0)
 
 
 @pytest.mark.parametrize("finish", [None, "stop", Finish])

@@ -1,4 +1,4 @@
-"""Chunks come as programs have them, and chunks of another protocol are told by its name."""
+"""Chunks come as programs have them, and chunks of another protocol are reported with its name."""
 
 import asyncio
 import json

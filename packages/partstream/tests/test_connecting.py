@@ -68,7 +68,7 @@ def test_two_lines_ask_the_first_model_that_the_server_lists():
         async with ReplayUpstream() as upstream:
             async with connect(upstream.base_url) as model:
                 assert await model.ask("Hi") == HELLO
-            # What the server speaks is found out first; only then the list and the question follow.
+            # The protocol is detected first; only then the list and the question follow.
             *asked, listed, answered = _paths(upstream)
             assert sorted(asked) == ["/v1/chat/completions", "/v1/messages", "/v1/models", "/v1/responses"]
             assert (listed, answered) == ("/v1/models", "/v1/responses")

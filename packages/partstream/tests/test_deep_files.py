@@ -1,4 +1,4 @@
-"""No file of ours that somebody has nested deep ends a command with a traceback, whichever of them it is."""
+"""No deeply nested file of ours ends a command with a traceback, whichever of them it is."""
 
 from __future__ import annotations
 import re

@@ -1,4 +1,4 @@
-"""Facts are fields: whoever catches an error never has to read its message."""
+"""Facts are fields: code that catches an error never has to read its message."""
 
 import inspect
 import pickle

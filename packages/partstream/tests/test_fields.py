@@ -54,7 +54,7 @@ class Open:
 
 @dataclasses.dataclass(frozen=True)
 class Inheriting(Point):
-    """What somebody else makes of a class of ours."""
+    """What other packages make of a class of ours."""
 
     more: int = 3
 

@@ -341,7 +341,7 @@ def test_a_progress_that_drains_is_waited_for_after_every_part():
         ([ChatMessage.user("question"), ChatMessage.user([ToolResultPart("c", (TextPart("result"),))])], "question"),
     ],
     ids=[
-        "nobody spoke",
+        "no one spoke",
         "words as they are",
         "words inside Copilot's context",
         "words behind the harness's time",

@@ -42,7 +42,7 @@ async def _stream(chunks: Iterable[Any]) -> AsyncIterator[Any]:
 
 
 class _Kept:
-    """A progress that keeps what it is told."""
+    """A progress that keeps its calls."""
 
     def __init__(self) -> None:
         self.parts: list[Any] = []

@@ -1,4 +1,4 @@
-"""The line of a person's own code that an error came from, whoever called it and whatever it called."""
+"""The line of a person's own code that an error came from, whatever called it and whatever it called."""
 
 from pathlib import Path
 from types import ModuleType

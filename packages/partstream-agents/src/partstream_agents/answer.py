@@ -318,7 +318,7 @@ class AgentAnswer:
     def refuse(
         self, approvals: Iterable[adapter.Approval], decisions: Mapping[str, adapter.Decision]
     ) -> list[ResponsePart]:
-        """The parts of calls that were not allowed. What the framework says of them is left out: to some, a call that
+        """The parts of calls that were not allowed. The framework's message is left out: to some, a call that
         was refused is one with a result."""
         refused = [one for one in approvals if not decisions[one.call_id].approved]
         self._refused |= {one.call_id: one for one in refused}

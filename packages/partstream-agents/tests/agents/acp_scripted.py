@@ -16,7 +16,7 @@ OPTIONS = [
 
 
 class Scripted:
-    """Says what it was asked, and does as it is told."""
+    """Says what it was asked, and follows its prompt."""
 
     def __init__(self, log: Path, *, resumes: bool) -> None:
         self.log = log

@@ -568,7 +568,7 @@ async def _declined(framework: Framework, states: RunStates) -> None:
     assert "keep it for now" in script.requests[1].text, "the model gets to read why"
 
 
-@_row("calls that nobody may allow", "inner tools", "approvals")
+@_row("calls that no approval can allow", "inner tools", "approvals")
 async def _never(framework: Framework, states: RunStates) -> None:
     script = _approving()
     answer = await Chat(as_model(framework.agent(script), name="Agent", approve="never", states=states)).say("Clean up")

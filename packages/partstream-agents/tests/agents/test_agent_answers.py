@@ -211,7 +211,7 @@ def test_an_answer_that_shows_nothing_is_an_error(outputs):
 def test_an_answer_of_calls_that_nobody_can_run_names_them():
     answer = _answer(ExternalCalls((ToolCallPart("1", "made_up", {}),)), fails=True)
     assert isinstance(answer.error, AgentSaidNothingError)
-    assert "only called tools that nobody has: 'made_up'" in str(answer.error)
+    assert "only called unknown tools: 'made_up'" in str(answer.error)
     assert not answer.calls
 
 

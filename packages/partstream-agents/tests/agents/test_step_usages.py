@@ -1,4 +1,4 @@
-"""The tokens of inner requests: what is told of the last one, and their sum."""
+"""The tokens of inner requests: those of the last one, and their sum."""
 
 from partstream.lm.parts import Usage
 from partstream_agents.answer import StepUsages

@@ -448,7 +448,7 @@ def _numbers(answer: AnswerView) -> Iterator[_Line]:
 MOST_IN_THE_VIEW: Final = 16 * 1024 * 1024
 """Bytes of an answer that a browser is given with the view."""
 _CLOSED: Final = {
-    Ending.IDLE: "Nobody has looked at the page for a while: it is closed.",
+    Ending.IDLE: "The page was not open for a while, so its server has stopped.",
     Ending.STOPPED: "The page was closed.",
 }
 

@@ -155,7 +155,7 @@ _SWITCH_SECONDS: Final = 0.0001
 """How long the thread that writes may hold up answers that go on; Python's own value is fifty times that."""
 
 
-@click.command(short_help="Record what goes by between any client and any model server.")
+@click.command(short_help="Record the traffic between any client and any model server.")
 @click.option("--to", "server", required=True, metavar="URL", help="Base URL of the server, as your client has it.")
 @click.option(
     "--port",
@@ -186,7 +186,7 @@ def command(
     allow_insecure_http: bool,
     as_json: bool,
 ) -> None:
-    """Record what goes by between any client and any model server.
+    """Record the traffic between any client and any model server.
 
     Listens on 127.0.0.1 and forwards every request to the server at URL at once and unchanged; each read of an answer
     is kept with its time. Set the base URL of your client to the address that is printed. The client's key passes

@@ -50,11 +50,11 @@ class RecordingStart:
 
     Args:
         data: The whole recording.
-        framing: How its events are told apart.
-        apparent: How they are told apart as far as its name and its first bytes show, where that may be otherwise.
+        framing: How its events are separated.
+        apparent: How its name and its first bytes suggest that they are separated, where that may be wrong.
 
     Attributes:
-        rows: The protocols whose events are told apart in this way.
+        rows: The protocols whose events are separated in this way.
         events: The JSON objects among the first events.
         is_cut: Whether the recording ends inside its first event.
     """

@@ -77,7 +77,7 @@ FORMS: Final[dict[str, Callable[[str], str]]] = {
     "base64": lambda said: b64encode(said.encode()).decode(),
     "base64 with a name": lambda said: b64encode(f"me:{said}".encode()).decode(),
 }
-"""How a secret stands in a text, whose own JSON escapes it once more."""
+"""A secret as a text has it, whose own JSON escapes it once more."""
 
 
 def pieces(draw: st.DrawFn, text: str, most: int = 6) -> list[str]:

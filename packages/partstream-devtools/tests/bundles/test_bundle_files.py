@@ -118,7 +118,7 @@ def test_what_the_format_cannot_hold_is_not_written(bundle: Bundle, got: str) ->
         (RedactionLevel.KEYS, "TEXTS ARE NOT"),
         (RedactionLevel.STRUCTURE, "can recognize it by them"),
         (RedactionLevel.NONE, "NOTHING IS REPLACED"),
-        (None, "NOBODY HAS REDACTED THIS FILE"),
+        (None, "THIS FILE IS NOT REDACTED"),
     ],
 )
 def test_the_readme_says_what_it_holds_how_to_open_and_delete_it_and_the_limits(

@@ -1,4 +1,4 @@
-"""The values of a recording: what they say of themselves."""
+"""The values of a recording: how they describe themselves."""
 
 import pytest
 

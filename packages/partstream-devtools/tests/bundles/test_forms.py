@@ -43,7 +43,7 @@ def test_a_stream_alone_is_an_exchange_without_a_clock(data: bytes, name: str, s
     bundle = read_any(data, name)
     (exchange,) = bundle.exchanges
     assert (bundle.source, exchange.body, exchange.has_clock) == (source, body, False)
-    assert (exchange.request, exchange.head, exchange.protocol) == (None, None, None), "nothing is made up"
+    assert (exchange.request, exchange.head, exchange.protocol) == (None, None, None), "nothing is invented"
     assert exchange.end.how is HowEnded.WHOLE
 
 

@@ -207,7 +207,7 @@ def test_no_key_is_left_in_a_request_whose_texts_stay(made: tuple[str, Bundle]) 
 
 
 def _deltas(piece: str) -> dict[str, dict[str, Any]]:
-    """An event with a piece of arguments, in each protocol that cuts them, and in two that nobody knows."""
+    """An event with a piece of arguments, in each protocol that cuts them, and in two unknown ones."""
     call = {"index": 0, "function": {"arguments": piece}}
     return {
         "openresponses": {"type": "response.function_call_arguments.delta", "item_id": "fc_1", "delta": piece},
@@ -225,8 +225,8 @@ def _deltas(piece: str) -> dict[str, dict[str, Any]]:
         "ag-ui": {"type": "TOOL_CALL_ARGS", "toolCallId": "call_1", "delta": piece},
         "ai-sdk": {"type": "tool-input-delta", "id": "call_1", "delta": piece},
         "ai-gateway": {"type": "tool-input-delta", "id": "call_1", "delta": piece},
-        "of nobody": {"type": "novel.delta", "call": "c", "nested": {"chunk": piece}},
-        "of nobody, with a number": {"type": "novel.delta", "id": "e", "index": 3, "text": piece},
+        "unknown": {"type": "novel.delta", "call": "c", "nested": {"chunk": piece}},
+        "unknown, with a number": {"type": "novel.delta", "id": "e", "index": 3, "text": piece},
     }
 
 

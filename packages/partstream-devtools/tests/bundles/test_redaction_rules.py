@@ -1,4 +1,4 @@
-"""Each rule finds what it is for, wherever it stands in a text, and in whichever form."""
+"""Each rule finds what it is for, wherever it is in a text, and in whichever form."""
 
 import json
 from base64 import b64encode, urlsafe_b64encode

@@ -1,4 +1,4 @@
-"""What is kept of an answer that goes by: everything while there is room, and of more the beginning and the end."""
+"""What is kept of an answer: everything while there is room, and of more the beginning and the end."""
 
 import gc
 import sys

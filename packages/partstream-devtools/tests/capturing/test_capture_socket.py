@@ -1,4 +1,4 @@
-"""Programs of the same user ask a running host for its last answers, and follow what goes on; nobody else can."""
+"""Programs of the same user ask a running host for its last answers, and follow what goes on; no other user can."""
 
 import asyncio
 import gc

@@ -1,4 +1,4 @@
-"""The next answer is recorded at somebody's wish; recordings without a name are kept for a while, for one user."""
+"""The next answer is recorded on request; recordings without a name are kept for a while, for one user."""
 
 import os
 import stat

@@ -1,6 +1,6 @@
 """Mutants of the reference provider: each one breaks exactly one promise, and exactly its check has to catch it.
 
-A mutant stands in :data:`MUTANTS` under the id of its promise. A check without a mutant may not count.
+:data:`MUTANTS` holds a mutant under the id of its promise. A check without a mutant may not count.
 """
 
 import asyncio
@@ -299,7 +299,7 @@ class ListsAnew(ReferenceProvider):
 
 @mutant("models.cancelled")
 class HangsWhenCancelled(ReferenceProvider):
-    """Waits for ever with a list that nobody wants any more."""
+    """Waits for ever with a list that is no longer wanted."""
 
     async def provide_language_model_chat_information(self, silent, token):
         if token.is_cancellation_requested:
@@ -418,7 +418,7 @@ class Collects(_Asking):
 
 @sandwiched("cancellation.stops-upstream")
 class ReadsOn(_Asking):
-    """Goes on with the request that nobody waits for any more."""
+    """Goes on with a request whose caller has gone."""
 
     def __init__(self, upstream):
         super().__init__(upstream)

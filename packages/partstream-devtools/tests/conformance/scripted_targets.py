@@ -58,7 +58,7 @@ class Plays(LanguageModelChatProvider):
 
 
 class CallsTwice(Plays):
-    """Hands out the last of several calls again."""
+    """Returns the last of several calls again."""
 
     def changed(self, parts, messages):
         calls = [part for part in parts if isinstance(part, ToolCallPart)]

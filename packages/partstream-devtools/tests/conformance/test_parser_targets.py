@@ -99,7 +99,7 @@ def decodes_each_piece(chunks: Iterable[bytes]):
 
 
 def repairs_calls(data):
-    """Hands out a call that has begun, whether its arguments have come or not."""
+    """Returns a call that has begun, whether its arguments have come or not."""
     names = {}
     for line in data.decode(errors="ignore").splitlines():
         try:

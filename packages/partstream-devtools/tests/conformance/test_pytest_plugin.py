@@ -66,7 +66,7 @@ def test_a_module_with_a_target_has_an_item_for_each_check_beside_its_own_tests(
     # A SHOULD passes and says so; what cannot be judged is skipped with its reason.
     assert "PASSED test_target.py::text.utf-8/text" in run.stdout
     assert "text.utf-8/text  SHOULD  2.2  (warning)" in run.stdout
-    assert "not judged: nobody knows what the model said" in run.stdout
+    assert "not judged: the model's answer is unknown" in run.stdout
     # A rule that a scenario is not about is an item of its own.
     assert "FAILED test_target.py::others/tool-result-text" in run.stdout
 

@@ -149,7 +149,7 @@ class SharedPage:
 
     @contextmanager
     def lend(self) -> Iterator[Page]:
-        """Gives the page, empty and as it was in the beginning. A page that could not be emptied is given to nobody."""
+        """Gives the page, empty and as it was in the beginning. A page that could not be emptied is not given away."""
         self._running.take()
         try:
             context, watched, page = self._made or self._make()
@@ -196,7 +196,7 @@ def shared_page(running_browser: RunningBrowser) -> Iterator[SharedPage]:
 
 @pytest.fixture
 def browser_page(shared_page: SharedPage) -> Iterator[Page]:
-    """A page of 1280 to 900 pixels. At the end of the test it must have asked nobody else for anything."""
+    """A page of 1280 to 900 pixels. At the end of the test it must have asked no other server for anything."""
     with shared_page.lend() as page:
         yield page
 

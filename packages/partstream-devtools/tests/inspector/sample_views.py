@@ -33,7 +33,7 @@ def long() -> View:
 
 
 def hostile() -> View:
-    """What a model may say to whoever shows it: markup, escapes, bidirectional controls."""
+    """What a model may say to the page that shows it: markup, escapes, bidirectional controls."""
     said = streams.HOSTILE
     events = [
         streams.created(),
@@ -47,7 +47,7 @@ def hostile() -> View:
 
 
 def broken() -> View:
-    """An answer that breaks the contract: the host got a call twice, and one of a tool that nobody offered."""
+    """An answer that breaks the contract: the host got a call twice, and one of a tool that was not offered."""
     got = ToolCallPart("call_1", "read_file", {"path": "/src/main.py"})
     parts = [(320.0, TextPart("I look.")), (400.0, got), (410.0, got), (420.0, ToolCallPart("c2", "delete_all", {}))]
     events = [

@@ -129,7 +129,7 @@ ENDS: dict[str, tuple[Bundle, str, str]] = {
         "provider",
         "The bytes of the server are whole, but the host got another text: 1 characters, the bytes hold 2.",
     ),
-    "the provider loses text, or a setting that nobody recorded": (
+    "the provider loses text, or a setting that was not recorded": (
         bundle(exchange(WHOLE, shown=None), answers=[answer([(340.0, TextPart("a"))])]),
         "nobody",
         "The answer is whole.",
@@ -165,7 +165,7 @@ ENDS: dict[str, tuple[Bundle, str, str]] = {
     "no known protocol": (
         bundle(exchange(paced([b'data: {"x":1}\n\n']), protocol=None, asked=streams.request("/elsewhere"))),
         "nobody",
-        "No protocol is known for these bytes, so nothing can be said of them.",
+        "The bytes match no known protocol.",
     ),
 }
 

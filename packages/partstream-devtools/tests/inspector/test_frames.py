@@ -1,4 +1,4 @@
-"""Which bytes each event stands in: in order, without a byte left over, and enough to read the event alone."""
+"""The bytes of each event: in order, without a byte left over, and enough to read the event alone."""
 
 from __future__ import annotations
 import json

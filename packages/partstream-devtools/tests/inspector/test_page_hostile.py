@@ -1,4 +1,4 @@
-"""Whatever a stream says stays text: in the page, and in the file that somebody is sent."""
+"""Whatever a stream says stays text: in the page, and in the file that is shared."""
 
 from __future__ import annotations
 import json

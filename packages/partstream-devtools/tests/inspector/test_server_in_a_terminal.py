@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 SECONDS = 30
 # What a terminal program does for its shell: makes it the owner of the terminal, which hangs up on it at its end.
-# The tests themselves may run where nobody hears of that, as under nohup.
+# The tests themselves may run where that has no effect, as under nohup.
 IN_A_TERMINAL = """
 import fcntl, os, signal, sys, termios
 signal.signal(signal.SIGHUP, signal.SIG_DFL)

@@ -13,7 +13,7 @@ import httpx2
 from partstream_devtools.testing.upstream import ReplayUpstream
 
 WITHOUT_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-"""Trusts nobody: reading the certificates of the system takes longer than a test over plain http."""
+"""Trusts no authority: reading the certificates of the system takes longer than a test over plain http."""
 
 
 @asynccontextmanager

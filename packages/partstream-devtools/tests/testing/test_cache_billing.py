@@ -17,7 +17,7 @@ BILLED = [name for name in BASE_PATHS if name in VENDORS]
 
 
 def details(parts: list[Any]) -> dict[str, int]:
-    """What an answer says of the tokens of its prompt."""
+    """The tokens of its prompt that an answer reports."""
     (usage,) = (json.loads(part.data) for part in parts if isinstance(part, DataPart) and part.mime_type == "usage")
     return {"prompt": usage["prompt_tokens"], **usage.get("prompt_tokens_details", {})}
 

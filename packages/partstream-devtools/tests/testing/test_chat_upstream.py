@@ -16,7 +16,7 @@ from partstream_devtools.testing.vendors.chat_completions import MOST_OF_AN_ID
 from rows import one_test_for
 from testing.clients import run
 
-TOKEN = "sesame"  # noqa: S105 - made up
+TOKEN = "sesame"  # noqa: S105 - invented
 PATH = "/chat/completions"
 TOOLS = [{"type": "function", "function": {"name": name, "parameters": {"type": "object"}}} for name in ("one", "two")]
 

@@ -96,7 +96,7 @@ def test_the_token_is_asked_for_on_every_path():
         assert (await _ask(upstream, client)).status_code == 401
         assert (await client.get(f"{upstream.base_url_of('ai-gateway')}/config")).status_code == 401
 
-    run(check, token="wanted")  # noqa: S106 - made up
+    run(check, token="wanted")  # noqa: S106 - invented
 
 
 def test_faults_and_paces_work_as_for_every_protocol():

@@ -17,7 +17,7 @@ from partstream_devtools.testing.faults import FAULTS
 from partstream_devtools.testing.scripted_model import SCENARIOS
 from testing.clients import run
 
-TOKEN = "sesame"  # noqa: S105 - made up
+TOKEN = "sesame"  # noqa: S105 - invented
 NAMES = ("one", "two")
 
 

@@ -205,7 +205,7 @@ def _people(directory: Directory, time: float) -> Iterator[Finding]:
             )
     if directory.people and not any(person.is_admin for person in directory.people.values()):
         name = min(directory.people)
-        yield Finding("people", "nobody is an admin", f"`partstream hub set person {name} --admin` makes one")
+        yield Finding("people", "there is no admin", f"`partstream hub set person {name} --admin` makes one")
 
 
 def _keys(directory: Directory, time: float) -> Iterator[Finding]:

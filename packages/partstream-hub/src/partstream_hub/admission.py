@@ -3,7 +3,7 @@
 1. The rates, before a request is read: each worker keeps its share of a limit, which is the limit divided by the
    workers that live, so that all together keep it without asking each other. A person whose requests are balanced
    unevenly may be slowed down before the whole limit is reached. Budgets are exact, and kept elsewhere; that they cover
-   the least that a large request takes is found out before it is read, too.
+   the least that a large request takes is determined before it is read, too.
 2. The policy, if the hub has one.
 3. The budgets: what the request can take at most is reserved, by its bytes, else by a closer count; the output limit
    that is sent is the one that is reserved.
@@ -218,7 +218,7 @@ class HubAdmission:
             return self._hub.settings.contact
         admins = sorted(one.name for one in directory.people.values() if one.is_admin and not one.is_disabled)
         named = ", ".join(admins[:_MOST_ADMINS])
-        return f"an admin of the hub ({named})" if named else "whoever runs the hub"
+        return f"an admin of the hub ({named})" if named else "the person who runs the hub"
 
 
 def _limits(asking: DirectoryCaller) -> list[tuple[Owner, RateLimits]]:
@@ -451,7 +451,7 @@ def unpriced(directory: Directory, model: str, rule: BudgetRule) -> RequestFaile
     """The error for a model without a price, where a budget counts money."""
     verb = "set" if model in directory.routes else "add"
     said = (
-        f"nobody knows the price of {model}, which the budget of {rule.owner} has to cover; an admin says what a "
+        f"the price of {model} is unknown, and the budget of {rule.owner} has to cover it; an admin sets what a "
         f"million tokens of input and of output cost in US dollars: partstream hub {verb} model {model} --price 0.25/2"
     )
     return RequestFailedError(ServedFailure(FailureKind.FORBIDDEN, said, "model", "model_without_price"))

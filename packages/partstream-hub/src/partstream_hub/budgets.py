@@ -10,9 +10,9 @@ A window of a budget has a `limit`, what is `spent`, and what is `reserved` for 
 
 So nothing is known of money but what the database says, and any number of workers on any number of machines share it.
 Each worker has one thread that uses the database. It takes all waiting work into one transaction: what has ended, then
-what runs, then what begins. An answer waits for the transaction of its reservation alone. What has ended wakes nobody:
+what runs, then what begins. An answer waits for the transaction of its reservation alone. An ended answer wakes none:
 it goes with the next transaction, or after `batch_seconds`. An answer without a budget waits for nothing. Where the
-database is a file that nobody writes at the moment, a short transaction is carried out on the event loop, because to
+database is a file without another writer now, a short transaction is carried out on the event loop, because to
 wake the thread takes longer (docs/decisions/0024-the-hubs-database.md).
 
 What can go wrong:
@@ -20,7 +20,7 @@ What can go wrong:
 * **A worker dies.** Its reservations are charged in full: at once if a worker of its machine finds its lock free,
   else by any worker once it has been silent for `silent_seconds` of the database's clock. One that was only cut off
   settles late, and its row takes the place of the lost one. A worker that has not been connected for as long itself
-  takes nobody for silent, so neither a clock that jumps nor a database that was away makes anybody look dead.
+  regards no worker as silent, so neither a clock that jumps nor a database that was away makes one look dead.
 * **The database is away**, hangs, or its disk is full: answers with a budget are refused within `wait_seconds`. What
   has ended waits in memory and is settled later, exactly once: the ledger knows its id. If the process ends before
   that, its reservations are charged in full.
@@ -448,7 +448,7 @@ class HubWorker:
             self._thread.submit(self._run, loop, batch, reserves, extends)
 
     def _result_at_once(self, batch: Batch) -> BatchResult | None:
-        """Carries out a short batch for which an answer waits, where the database is a file that nobody writes now:
+        """Carries out a short batch for which an answer waits, where the database is a file without another writer now:
         that takes less than to wake the thread. It takes at most half of the time of the event loop, and none for a
         while after it was slow."""
         began = time.monotonic()
@@ -502,7 +502,7 @@ class HubWorker:
                 self._windows.update(found.windows)
             if not answered.done():
                 answered.set_result(found)
-            elif isinstance(found, Granted):  # nobody waits any more
+            elif isinstance(found, Granted):  # its request has ended
                 self.end(Drop(reserve.row.answer_id))
         if self._reserves or self._extends or len(self._ended) >= _MOST_ENDED or self._is_closing:
             self._flush()
@@ -617,7 +617,7 @@ class _Locks:
         try:
             make_private_folder(self._folder)
             if self._folder.is_symlink():
-                raise NotADirectoryError(0, "a link stands in its place")
+                raise NotADirectoryError(0, "it is a link")
             self._folder.chmod(0o700)
             self._own = FileLock(self._folder / f"{self._name}{_LOCK}")
         except OSError as error:

@@ -407,7 +407,7 @@ def apply(file: str, *, dry_run: bool, may_remove: bool, as_json: bool) -> None:
 def export(file: str) -> None:
     """Write teams, people and models into FILE, or to standard output: `partstream hub apply` reads it back.
 
-    No key stands in it, and neither does what was spent. An existing file is replaced.
+    It holds no keys, and not what was spent. An existing file is replaced.
     """
     with hub_database() as hub:
         text = configuration.written_hub_file(configuration.document_of(hub.directory()))
@@ -531,7 +531,7 @@ def revoke(key_ids: tuple[str, ...]) -> None:
 def invite(person: str, url: str, expires: float, label: str, key_expires: float | None, *, as_json: bool) -> None:
     """Print a link with which NAME gets a key, once; for VS Code, and for `partstream add hub URL` elsewhere.
 
-    Whoever has the link can use it, so send it as you would send a password. It is printed to standard output alone.
+    Anyone who has the link can use it: send it as you would send a password. It is printed to standard output alone.
     """
     address = hub_url(url)
     with hub_database() as hub:

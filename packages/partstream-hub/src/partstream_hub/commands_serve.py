@@ -151,7 +151,7 @@ class OpenHub:
                     raise click.UsageError(f"--hub: there is no hub in {opened.where}: `partstream hub init` makes one")
                 opened.store.migrate()
             except StoreUnreachableError as error:
-                click.echo(f"{error}; until then, nobody is answered", err=True)
+                click.echo(f"{error}; until then, no request is answered", err=True)
             failing.pop_all()
         return opened
 

@@ -204,7 +204,7 @@ def _print(one: dict[str, Any]) -> None:
 @click.option("--most", type=click.IntRange(1, 10_000), default=50, show_default=True, help="The most changes.")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON array, with each entry before and after.")
 def changes(most: int, *, as_json: bool) -> None:
-    """Show who changed what, the newest first. No key stands in it."""
+    """Show who changed what, the newest first. It holds no keys."""
     with hub_database() as hub:
         records = hub.store.records(most)
     if as_json:

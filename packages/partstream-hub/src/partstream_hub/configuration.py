@@ -304,7 +304,7 @@ def _budgets(value: Any, where: str) -> tuple[str, ...]:
             raise FaultError(spot, one, _BUDGETS_EXPECTED) from None
         kind = budget.unit.value, budget.period.value
         if kind in found:
-            raise FaultError(spot, one, f"one budget of {kind[0]} for a {kind[1]}; {found[kind]} stands there already")
+            raise FaultError(spot, one, f"one budget of {kind[0]} for a {kind[1]}; {found[kind]} is there already")
         found[kind] = budget_text(budget)
     return tuple(found[kind] for kind in sorted(found))
 

@@ -321,7 +321,7 @@ def test_check_finds_what_keeps_people_from_asking(people: Commands):
     people("key", "add", "ben")
     people("set", "person", "ana", "--no-admin")
     assert {one["kind"] for one in people.json("check", code=1)} == {"people", "keys"}
-    assert "nobody is an admin" in people("check", code=1).output
+    assert "there is no admin" in people("check", code=1).output
 
 
 def test_a_database_that_cannot_be_reached_is_a_failure_and_its_password_is_in_no_error():

@@ -116,9 +116,9 @@ def test_days_and_one_person_alone(hub: Callable[..., Ended]):
     said = json.loads(hub("usage", "--by", "day", "--person", "ana", "--days", "3", "--json").output)
     assert [one["answers"] for one in said["days"]][:1] == [0]
     assert sum(one["answers"] for one in said["days"]) == said["total"]["answers"] == 2
-    nobody = hub("usage", "--person", "eve")
-    assert nobody.output == "No answer in the last 30 days.\n"
-    assert nobody.errors == "There is no person 'eve' in the hub.\n"
+    unknown = hub("usage", "--person", "eve")
+    assert unknown.output == "No answer in the last 30 days.\n"
+    assert unknown.errors == "There is no person 'eve' in the hub.\n"
 
 
 def test_the_page_is_a_file_for_its_owner_alone(hub: Callable[..., Ended], tmp_path: Path):

@@ -57,7 +57,7 @@ def test_a_key_works_at_every_worker_when_its_command_is_over_and_is_dead_when_i
     (budget,) = shown["budgets"]
     assert (budget["reserved"], budget["overrun"]) == (0, 0)  # each answer has ended
     assert 0 < budget["spent"] == _cost(usage) < 5 * 10**9
-    # Whoever runs the server finds nothing of it in a ledger of their own.
+    # The owner of the server finds nothing of it in a ledger of their own.
     assert json.loads(_command(folder, "usage", "--json").output) == []
 
 

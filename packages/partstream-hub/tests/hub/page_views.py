@@ -1,4 +1,4 @@
-"""What the page of the hub may be given: a hub of some people, made up but for its form."""
+"""What the page of the hub may be given: a hub of some people, invented but for its form."""
 
 from __future__ import annotations
 from dataclasses import replace

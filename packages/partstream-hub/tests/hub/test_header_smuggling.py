@@ -1,4 +1,4 @@
-"""Headers on a real connection to a hub: whoever writes a key in an odd way is nobody, and never somebody else."""
+"""Headers on a real connection to a hub: an oddly written key names no person, and never another one."""
 
 from __future__ import annotations
 import asyncio

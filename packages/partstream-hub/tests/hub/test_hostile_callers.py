@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.parametrize("hub_database", ["sqlite"], indirect=True)
 
 RESPONSES = "/v1/responses"
-SECRET = "the text of ana"  # noqa: S105 - what nobody else may read
+SECRET = "the text of ana"  # noqa: S105 - what no other person may read
 
 
 async def _attacked(database: HubDatabase, folder: Path, attack: Any) -> None:

@@ -76,7 +76,7 @@ def store(hub_database: HubDatabase) -> HubStore:
 
 
 def seen(store: HubStore, person: str | None, days: int = 7) -> HubView:
-    """What a person sees, or whoever has the database."""
+    """What a person sees, or the owner of the database."""
     directory = store.directory()
     assert directory is not None
     reader: Reader | None = OWNER if person is None else reader_of(directory, person)

@@ -56,7 +56,7 @@ PRICE = ModelPrice(3 * DOLLAR, 15 * DOLLAR, 3 * DOLLAR // 10, 15 * DOLLAR // 4)
 
 def model(**extra: object) -> CataloguedModel:
     information = LanguageModelChatInformation("m", "M", "f", "1", 1000, 100, extra=extra)
-    return CataloguedModel("m", "p", None, information)  # type: ignore[arg-type] # nobody asks it
+    return CataloguedModel("m", "p", None, information)  # type: ignore[arg-type] # it is not asked
 
 
 # ---- prices ----

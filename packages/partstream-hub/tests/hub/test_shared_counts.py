@@ -73,7 +73,7 @@ def test_both_count_what_is_new_alike_after_either_has_learned(workers: list[Wor
         answer(first.accounting, 900 + 400 * number, *("Something else again. " * 40 for _ in range(number)))
         answer(second.accounting, 1_300 + 500 * number, *("A word of another. " * 50 for _ in range(number + 1)))
         asyncio.run(exchange(first, second, first))
-    new = "What nobody has asked before, and nobody has reported. " * 30
+    new = "This was never asked before, and never reported. " * 30
     assert expect(first.accounting, new).total == expect(second.accounting, new).total
     assert first.ledger.samples(MODEL.family) == second.ledger.samples(MODEL.family) != ()
 

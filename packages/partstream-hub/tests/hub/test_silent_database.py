@@ -150,7 +150,7 @@ def test_a_server_that_accepts_and_says_nothing_keeps_nobody_waiting_from_the_be
     known = HubDatabase("postgres", address)
 
     async def run() -> None:
-        known.migrated = lambda *_: None  # type: ignore[assignment, method-assign] # nobody can make tables there
+        known.migrated = lambda *_: None  # type: ignore[assignment, method-assign] # tables cannot be made there
         async with hub(known, [], Seller(), tmp_path, worker=IMPATIENT) as app:
             for name, who, where, body, *_ in ROUTES:
                 async with asyncio.timeout(WAIT):

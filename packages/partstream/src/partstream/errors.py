@@ -62,7 +62,7 @@ def _unpickled(kind: type[PartstreamError], arguments: tuple[object, ...]) -> Pa
 
 
 _MOST_SHOWN: Final = 500
-"""The most characters of a place and of a value in a message: both may be somebody else's, and of any length."""
+"""The most characters of a place and of a value in a message: both may come from outside, and have any length."""
 
 
 def _shortened(text: str, most: int) -> str:

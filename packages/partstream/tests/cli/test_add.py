@@ -200,7 +200,7 @@ REFUSED = {
     "no such server": (("opnai",), "did you mean openai?"),
     "no server at all": ((), "SERVER: got nothing"),
     "no address where one is needed": (("azure", "--key-from", "none"), "--base-url: got nothing"),
-    "an address of no use": (("ftp://h/v1",), "expected an http or https URL"),
+    "an invalid address": (("ftp://h/v1",), "expected an http or https URL"),
     "a key in an address": ((f"https://h.example/v1?api_key={KEY}",), "the key is given by --key-from"),
     "a key as the query of an address": ((f"https://h.example/v1?{KEY}",), "the key is given by --key-from"),
     "a key instead of a server": ((KEY,), "an address begins with https://"),
@@ -209,7 +209,7 @@ REFUSED = {
     "two addresses": (("http://a/v1", "--base-url", "http://b/v1"), "expected one of them"),
     "two keys": (("http://127.0.0.1:9/v1", "--key-from", "MY_KEY", "--keyring", "a/b"), "expected one of them"),
     "no entry of a keyring": (("http://127.0.0.1:9/v1", "--keyring", "a"), "an entry such as service/user"),
-    "a profile of no use": (("http://127.0.0.1:9/v1", "--key-from", "none", "--profile", "a b"), "letters, digits"),
+    "an invalid profile": (("http://127.0.0.1:9/v1", "--key-from", "none", "--profile", "a b"), "letters, digits"),
     "no key on standard input": (("http://127.0.0.1:9/v1", "--key-from", "-"), "--key-from: got nothing"),
     "plain http to another machine": (("http://h.example/v1", "--key-from", "none"), "--allow-insecure-http"),
     "no such protocol": (("http://127.0.0.1:9/v1", "--key-from", "none", "--protocol", "x"), "--protocol: got"),
@@ -234,7 +234,7 @@ def test_what_is_of_no_use_is_refused_before_anything_is_asked_or_written(
 
 FAILURES = {
     "another key": ((KEY[::-1],), "HTTP 401"),
-    "nobody there": ((KEY, "http://127.0.0.1:9/v1"), "nothing listens"),
+    "no server there": ((KEY, "http://127.0.0.1:9/v1"), "nothing listens"),
 }
 
 
@@ -372,7 +372,7 @@ def test_in_a_terminal_every_question_is_asked_until_it_is_answered_and_the_key_
             await person.until("Number, name or address of the server:")
             assert "OpenRouter" in person.plain
             person.type("sk-in-the-wrong-place\n")
-            await person.until("*** is of no use, expected a number, a name, or an address.")
+            await person.until("*** is not valid, expected a number, a name, or an address.")
             person.type("\n")
             await person.until("This needs an answer")
             person.type("address\n")

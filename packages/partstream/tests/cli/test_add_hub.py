@@ -122,7 +122,7 @@ def test_a_code_that_is_not_taken_changes_nothing(home: Home):
             server.statuses["/hub/v1/join"] = 410
             refused = await home.add("hub", address(server), "--key-from", "-", typed=f"{CODE}\n")
             assert refused.code == 3
-            assert "whoever runs the hub makes another link" in " ".join(refused.errors.split())
+            assert "ask the person who runs the hub for a new link" in " ".join(refused.errors.split())
             assert (CODE in refused.errors, home.settings, home.keyring) == (False, {}, {})
 
     run(test())

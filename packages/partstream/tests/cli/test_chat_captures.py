@@ -1,4 +1,4 @@
-"""A chat keeps its answers for whoever wants to look: --trace, --record, /inspect, and the capture socket."""
+"""A chat keeps its answers to be looked at: --trace, --record, /inspect, and the capture socket."""
 
 import asyncio
 import stat

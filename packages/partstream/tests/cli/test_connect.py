@@ -17,7 +17,7 @@ from partstream.cli.client_settings import CLIENTS, EDITORS
 from partstream_devtools.testing.upstream import ReplayUpstream
 from rows import one_test_for
 
-TOKEN = "token-of-this-test"  # noqa: S105 - made up
+TOKEN = "token-of-this-test"  # noqa: S105 - invented
 CLOSED = "http://127.0.0.1:9"
 POSIX = pytest.mark.skipif(os.name != "posix", reason="a POSIX shell")
 

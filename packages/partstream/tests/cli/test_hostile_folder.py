@@ -1,4 +1,4 @@
-"""The commands in a folder of somebody else: what stands there is neither run nor read for settings."""
+"""The commands in another person's folder: its files are neither run nor read for settings."""
 
 import subprocess
 import sys

@@ -216,7 +216,7 @@ def test_doctor_looks_for_the_model_that_is_meant():
         async with serving(server):
             there = await call("doctor", "--base-url", server.url, "--model", "qwen3:8b")
             missing = await call("doctor", "--base-url", server.url, "--model", "qwen4")
-            # What the server speaks is found out by empty requests, which no model sees.
+            # The protocol is detected by empty requests, which no model sees.
             assert {request.body for request in server.requests if request.method == "POST"} == {b"{}"}
         assert (there.code, missing.code) == (0, 0)
         assert "no model was asked" in there.output

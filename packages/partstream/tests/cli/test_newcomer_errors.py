@@ -166,11 +166,11 @@ def test_every_command_asks_whether_a_server_runs_that_nothing_answers_for(comma
     run(test())
 
 
-# What stands in the environment, and what every command says of it.
+# What is in the environment, and how every command reports it.
 SURROUNDINGS = {
     "certificates that are not there": ({"SSL_CERT_FILE": "/nope.pem"}, ("SSL_CERT_FILE=/nope.pem", "No such file")),
     "certificates that are none": ({"SSL_CERT_FILE": __file__}, (f"SSL_CERT_FILE={__file__}", "no certificate in it")),
-    "a proxy of a kind that nobody knows": ({"HTTPS_PROXY": "garbage://x"}, ("HTTPS_PROXY", "'garbage'", "http://")),
+    "a proxy of an unknown kind": ({"HTTPS_PROXY": "garbage://x"}, ("HTTPS_PROXY", "'garbage'", "http://")),
     "a proxy that is no URL": ({"HTTPS_PROXY": "http://h:port"}, ("HTTPS_PROXY", "no URL")),
     "a proxy that does not run": ({"HTTPS_PROXY": "http://127.0.0.1:9"}, ("the proxy 127.0.0.1:9 (HTTPS_PROXY)",)),
 }

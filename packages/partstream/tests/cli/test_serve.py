@@ -299,8 +299,8 @@ REFUSED = {
         {},
         "no attribute 'budgie', expected a LanguageModelChatProvider, such as",
     ),
-    "a profile that nobody knows": (("--profile", "nobody"), {}, "nobody"),
-    "an address of nobody": (("FILE", "--host", "no.such.host.invalid"), {}, "cannot listen on no.such.host.invalid"),
+    "an unknown profile": (("--profile", "nobody"), {}, "nobody"),
+    "an unknown address": (("FILE", "--host", "no.such.host.invalid"), {}, "cannot listen on no.such.host.invalid"),
     "a port in use": (("FILE", "--port", "TAKEN"), {}, "--port names another, and 0 any free one"),
 }
 

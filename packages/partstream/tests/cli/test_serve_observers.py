@@ -25,7 +25,7 @@ from serving.asgi import Call, ask
 from upstreams.upstreams import configuration
 
 KEY = "key-of-this-server-0123456789"
-PROMPT = "a prompt that nobody else may read"
+PROMPT = "a prompt that no other person may read"
 EVENTS = 2_000
 CODEX = {
     "user-agent": "codex_exec/0.169.0 (linux; x64)",

@@ -1,4 +1,4 @@
-"""`partstream serve` keeps the responses that clients ask to store, also over a restart, unless it is told not to."""
+"""`partstream serve` keeps the responses that clients ask to store, over a restart too, unless an option forbids it."""
 
 import asyncio
 import errno

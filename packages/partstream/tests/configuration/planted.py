@@ -17,7 +17,7 @@ URL = "https://planted.example.com/v1"
 
 @dataclass(frozen=True)
 class Spot:
-    """A row that may hold a secret, and the rows that it stands in, from the outermost."""
+    """A row that may hold a secret, and the rows that contain it, from the outermost."""
 
     protocol: str
     rows: tuple[Setting, ...]

@@ -231,7 +231,7 @@ def test_an_error_is_said_in_the_answer_where_a_person_wants_that(place: Setting
 
 
 class Ends:
-    """A progress that is told how an answer ends."""
+    """A progress that hears how an answer ends."""
 
     def __init__(self) -> None:
         self.told: list[object] = []

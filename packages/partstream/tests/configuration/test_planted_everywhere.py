@@ -1,6 +1,6 @@
 """A secret planted in any row of the table that may hold one is in nothing that anybody sees.
 
-What a real sidecar says of it is in packages/partstream/tests/hosts/vscode/test_planted_everywhere.py.
+The answers of a real sidecar are in packages/partstream/tests/hosts/vscode/test_planted_everywhere.py.
 """
 
 import json

@@ -122,7 +122,7 @@ REPLIES: dict[str, Any] = {
 
 
 def shown(error: BaseException | None) -> str:
-    """Everything of an error that somebody might print: it, its fields, its causes and their traces."""
+    """Everything of an error that a program might print: it, its fields, its causes and their traces."""
     if error is None:
         return ""
     seen = [repr(vars(error)), "".join(traceback.format_exception(error))]

@@ -44,7 +44,7 @@ def load(
 
 
 CHOICES: dict[str, tuple[str, tuple[str, ...], dict[str, str], str | None, str | None]] = {
-    "nobody names one": (FILE, (), {}, None, None),
+    "none is named": (FILE, (), {}, None, None),
     "the command line": (FILE, ("profile", "work"), {}, "work", WORK),
     "the environment": (FILE, (), {"PARTSTREAM_PROFILE": "home"}, "home", HOME),
     "the command line before the environment": (
@@ -187,7 +187,7 @@ def test_a_mistake_in_another_profile_is_noted_and_hinders_nobody(tmp_path: Path
         tmp_path, f"{FILE}\n[profiles.odd]\nbaseURL = 'https://h/v1'\napiKey = 'sk-planted'\n", "profile", "work"
     )
     (note,) = [note for note in loaded.resolved.notes if "odd" in note]
-    assert note.startswith(f"the profile odd in {tmp_path / 'partstream.toml'} is of no use")
+    assert note.startswith(f"the profile odd in {tmp_path / 'partstream.toml'} is not valid")
     assert "baseUrl" in note
     assert "sk-planted" not in note
 

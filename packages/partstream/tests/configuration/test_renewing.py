@@ -22,7 +22,7 @@ def jwt(claims: object) -> str:
 
 @dataclass
 class Place:
-    """Hands out numbered keys, each good for a while."""
+    """Returns numbered keys, each good for a while."""
 
     lifetime: float | None = 100.0
     now: float = 1000.0

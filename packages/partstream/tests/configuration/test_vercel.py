@@ -22,7 +22,7 @@ LOGIN = "login-planted-0123"
 
 @dataclass
 class Machine:
-    """A machine on which somebody has logged in with Vercel's CLI, or not."""
+    """A machine with or without a login of Vercel's CLI."""
 
     folder: Path
     variables: dict[str, str] = field(default_factory=dict)
@@ -114,7 +114,7 @@ def test_a_refused_token_of_the_environment_is_replaced_by_the_login(machine: Ma
 
 
 WITHOUT = {
-    "nobody has logged in": (None, "no login in", "`vercel login`"),
+    "no login": (None, "no login in", "`vercel login`"),
     "a login that is no JSON": ("{", "no login in", "`vercel login`"),
     "a login without a token": ({}, "no login in", "`vercel login`"),
     "a login that has ended": ({"token": LOGIN, "expiresAt": NOW - 1}, "a login that has ended", "`vercel whoami`"),

@@ -47,7 +47,7 @@ async def _no_answer(request: Request) -> None:
 
 
 class ScriptedProvider(LanguageModelChatProvider):
-    """Answers as it is told; counts a token for every character."""
+    """Answers as its script says; counts a token for every character."""
 
     def __init__(
         self,

@@ -175,7 +175,7 @@ TOOLS = {
         [assistant([called("gw-1"), called("gw-2")]), user([gave("gw-2", "b")])],
         [call("1"), call("2"), output("1", MISSING_RESULT), output("2", "b")],
     ),
-    "an id of somebody else": Row(
+    "an id of another program": Row(
         [assistant([called("toolu_gw-1")]), user([gave("toolu_gw-1")])], [call("toolu_gw-1"), output("toolu_gw-1")]
     ),
     "an id with our prefix twice": Row(
@@ -201,7 +201,7 @@ MARKS = {
         ],
         [asked("Hi"), said("Ho")],
     ),
-    "marks of vendors that nobody knows": Row(
+    "marks of unknown vendors": Row(
         [user([TextPart("Hi"), DataPart(b"{}", "acme_state"), DataPart(b"{}", "application/vnd.vscode.state+json")])],
         [asked("Hi")],
     ),
@@ -217,7 +217,7 @@ MARKS = {
             )
         ],
     ),
-    "thinking of somebody else": Row(
+    "thinking of another program": Row(
         [user("?"), assistant([ThinkingPart("hm", "rs_1", {"encrypted_content": "e"}), TextPart("Ho")])],
         [asked("?"), said("Ho")],
     ),

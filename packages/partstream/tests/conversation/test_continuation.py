@@ -1,4 +1,4 @@
-"""Which stored response a request goes on from: the last that saw what stands before it, and no other."""
+"""Which stored response a request goes on from: the last that saw the messages before it, and no other."""
 
 from conversation.samples import ORIGIN, assistant, called, gave, prepared, user
 from partstream import ChatMessage, TextPart, ToolCallPart

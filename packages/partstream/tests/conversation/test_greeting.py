@@ -37,7 +37,7 @@ def test_greetings(text: str):
 UNTOUCHED: dict[str, list[ChatMessage]] = {
     "a caller with a system role": [system("Be brief."), assistant("Be kind."), user("Hi")],
     "a system message later": [assistant("Be kind."), user("Hi"), system("Be brief.")],
-    "nobody asked": [assistant("Be kind.")],
+    "no question": [assistant("Be kind.")],
     "the user is first": [user("Hi"), assistant("You are welcome.")],
     "an answer that calls": [assistant([TextPart("Be kind."), called()]), user("Hi")],
     "an answer with thinking": [assistant([ThinkingPart("hm"), TextPart("Be kind.")]), user("Hi")],

@@ -1,4 +1,4 @@
-"""A provider behind calls that carry nothing but values: it is asked as any other, and its ends reach whoever asks."""
+"""A provider behind calls that carry nothing but values: it is asked as any other, and its ends reach its caller."""
 
 from __future__ import annotations
 import asyncio
@@ -80,7 +80,7 @@ def carried(value: Any) -> Any:
 
 
 class Stream:
-    """The results of a generator, carried as bytes; whoever cancels it throws CancelledError into the generator."""
+    """The results of a generator, carried as bytes; cancelling it throws CancelledError into the generator."""
 
     def __init__(self, results: Any, fails_after: int | None) -> None:
         self._results = results

@@ -51,7 +51,7 @@ def test_a_code_is_sent_once_without_any_key_and_brings_the_key_of_a_person():
 
 @pytest.mark.parametrize("status", [400, 403, 404, 410])
 def test_a_code_that_is_not_taken_says_where_another_one_comes_from(status: int):
-    with pytest.raises(UpstreamHTTPError, match="whoever runs the hub makes another link") as refused:
+    with pytest.raises(UpstreamHTTPError, match="ask the person who runs the hub for a new link") as refused:
         joining({}, join=status)
     assert refused.value.http_status == status
 

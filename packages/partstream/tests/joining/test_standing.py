@@ -1,4 +1,4 @@
-"""What a hub says of a person: read carefully, shown in a few words, and never more than there is."""
+"""A hub's facts about a person: read carefully, shown in a few words, and never more than there is."""
 
 from typing import Any
 

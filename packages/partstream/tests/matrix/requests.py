@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 NOWHERE: Final = "https://models.example/v1"
-"""The address of a server that nobody knows."""
+"""The address of an unknown server."""
 HI: Final = (ChatMessage.user("Hi"),)
 
 

@@ -1,6 +1,6 @@
 """Several choices of one answer: joined where they continue each other; of those that compete, the first counts.
 
-Nobody asked for more than one. Copilot and LiteLLM's bridge spread one answer over several; programs behind `connect`
+More than one was not asked for. Copilot and LiteLLM's bridge spread one answer over several; programs behind `connect`
 may ask for alternatives.
 """
 

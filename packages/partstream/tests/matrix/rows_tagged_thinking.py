@@ -3,7 +3,7 @@
 from matrix.rows import Expected, Row
 from matrix.texts import DOCUMENTS, STREAMS
 
-KIND = "Thinking stands in tags at the beginning of the text."
+KIND = "Thinking is in tags at the beginning of the text."
 
 _HM, _HI = "Let me think.", "Hello!"
 _BOTH = Expected(text=_HI, thinking=_HM)

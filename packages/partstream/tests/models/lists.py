@@ -349,4 +349,4 @@ GEMINI: dict[str, Any] = {
     ],
     "nextPageToken": "",
 }
-"""After docs/wires/gemini.md#models-and-counting; made up, because the reference shows one model at a time."""
+"""After docs/wires/gemini.md#models-and-counting; invented, because the reference shows one model at a time."""

@@ -66,7 +66,7 @@ class ModelServer:
         return document(200, body, headers=[("etag", etag)])
 
     def _target(self, request: LoopbackRequest) -> str:
-        """What is asked for: the path with its query where something of its own stands there, else the path."""
+        """What is asked for: the path with its query where that has something of its own, else the path."""
         whole = f"{request.path}?{request.query}"
         return whole if whole in self.documents or whole in self.statuses else request.path
 

@@ -1,4 +1,4 @@
-"""What is known of a model from Anthropic's list, and what the writer of a request is told of it."""
+"""What is known of a model from Anthropic's list, and what the writer of a request learns of it."""
 
 from models.lists import ANTHROPIC
 from partstream.conversation.preparation import UNKNOWN_CAPABILITIES, ContextEdit, ModelCapabilities, ThinkingForm

@@ -1,4 +1,4 @@
-"""Which models are offered, in which order, under which ids, with what a person says of them."""
+"""Which models are offered, in which order, under which ids, with what a person set for them."""
 
 from hypothesis import given
 from hypothesis import strategies as st

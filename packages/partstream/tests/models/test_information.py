@@ -93,7 +93,7 @@ def test_a_snapshot_is_the_version_and_the_family_begins_in_lower_case():
     assert (shown.family, shown.version) == ("gpt-4.1", "2025-04-14")
 
 
-# VS Code shows the group's name where there is no detail: twins of two groups are told apart by it.
+# VS Code shows the group's name where there is no detail: it distinguishes equal models of two groups.
 def test_the_detail_is_left_to_the_name_of_the_group_unless_a_person_says_one():
     details = {information(document, model_id).detail for document, model_id in ((VERCEL, CLAUDE), (OPENAI, "gpt-4o"))}
     assert details == {None}

@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 
 @dataclass
 class Document(HTMLParser):
-    """What stands in a document.
+    """The contents of a document.
 
     Attributes:
         elements: Every element: its tag and its attributes.

@@ -1,4 +1,4 @@
-"""JSON that stands in an event stream without `data:` is an event, and nothing else changes."""
+"""JSON in an event stream without `data:` is an event, and nothing else changes."""
 
 import json
 from typing import Any

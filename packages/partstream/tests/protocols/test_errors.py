@@ -25,7 +25,7 @@ NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
         ("model_not_found", "NotFound"),
         ("overloaded_error", "Unspecified"),
         ("context_length_exceeded", "Unspecified"),
-        ("a code of which nobody knows anything", "Unspecified"),
+        ("an unknown code", "Unspecified"),
         (None, "Unspecified"),
     ],
 )

@@ -1,4 +1,4 @@
-"""The protocol of an answer is found out by its first events, however its bytes are cut; other bytes are named."""
+"""The protocol of an answer is detected by its first events, however its bytes are cut; other bytes are named."""
 
 from collections.abc import Iterable
 from itertools import pairwise

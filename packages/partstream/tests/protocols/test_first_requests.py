@@ -89,19 +89,19 @@ def test_a_first_request_goes_on_to_servers_of_every_wire(name: str) -> None:
     for wire in SERVED:
         body = json.dumps(write_question(PROTOCOLS[wire], _asked(name)).body)
         assert "Say hello." in body or name == "codex-socket-warm-up"
-        assert "/home/user/project" not in body, "what a client says of its machine is for nobody else"
+        assert "/home/user/project" not in body, "a client's facts about its machine are not sent on"
 
 
 STRANGE: dict[str, tuple[str, dict[str, Any]]] = {
-    "tools of kinds that nobody knows": (
+    "tools of unknown kinds": (
         RESPONSES,
         {"input": "Hi", "tools": [{"type": "hologram"}, {"type": "mcp", "server_label": "a"}]},
     ),
-    "items of kinds that nobody knows": (
+    "items of unknown kinds": (
         RESPONSES,
         {"input": [{"type": "web_search_call", "id": "ws_1"}, {"type": "new"}, {"role": "user", "content": "Hi"}]},
     ),
-    "parts of kinds that nobody knows": (
+    "parts of unknown kinds": (
         RESPONSES,
         {"input": [{"role": "user", "content": [{"type": "input_scent"}, {"type": "input_text", "text": "Hi"}]}]},
     ),
@@ -113,7 +113,7 @@ STRANGE: dict[str, tuple[str, dict[str, Any]]] = {
             "betas": ["made-up-2026-11-01"],
         },
     ),
-    "blocks that nobody knows": (
+    "unknown blocks": (
         MESSAGES,
         {"messages": [{"role": "user", "content": [{"type": "scent"}, {"type": "text", "text": "Hi"}]}]},
     ),

@@ -98,11 +98,11 @@ STREAMS: dict[str, tuple[str, list[Event], Callable[[str], Event]]] = {
         lambda text: {"type": "TOOL_CALL_ARGS", "toolCallId": "c", "delta": text},
     ),
     **{
-        f"{name}, an event that nobody knows": (name, [], lambda text: {"zzz": [text] * 4})
+        f"{name}, an unknown event": (name, [], lambda text: {"zzz": [text] * 4})
         for name in ("chat-completions", "gemini", "ollama")
     },
     **{
-        f"{name}, an event of a kind that nobody knows": (name, begun, kind)
+        f"{name}, an event of an unknown kind": (name, begun, kind)
         for name, begun, kind in (
             ("anthropic-messages", [CLAUDE], lambda text: {"type": "zzz", "text": [text] * 4}),
             ("openresponses", [RESPONSE], lambda text: {"type": "zzz", "text": [text] * 4}),

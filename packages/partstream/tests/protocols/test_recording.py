@@ -1,4 +1,4 @@
-"""What a recording is told from its name and its first bytes, and what is said when it cannot be read."""
+"""The kind of a recording, by its name and its first bytes, and the error when it cannot be read."""
 
 import gzip
 import json
@@ -173,7 +173,7 @@ def test_a_stream_of_another_protocol_is_refused_where_one_is_named_that_underst
 
 
 def test_one_event_that_many_protocols_have_tells_nothing() -> None:
-    """A ping or an error stands in the streams of many wires."""
+    """The streams of many wires have pings or errors."""
     others = [{"type": f"acme_{number}"} for number in range(3)]
     for incidental in ({"type": "ping"}, {"type": "error", "message": "no"}):
         lines = b"".join(json.dumps(one).encode() + b"\n" for one in [others[0], incidental, *others[1:]])

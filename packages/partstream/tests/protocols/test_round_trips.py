@@ -115,7 +115,7 @@ def _compare_document(protocol: Protocol, outputs: list[StreamOutput], streamed:
     assert response_form(read, unsupported) == response_form(streamed, unsupported), protocol.name
 
 
-# Each example is made up once for all protocols: making one up takes longer than to write it and to read it.
+# Each example is drawn once for all protocols: drawing one takes longer than to write it and to read it.
 
 
 @given(outputs=answers())

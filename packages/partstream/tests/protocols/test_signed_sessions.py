@@ -74,7 +74,7 @@ class Session:
         return await ask(self._provider, messages, model_id=model_id, options=options)
 
     async def turn(self, question: str | None, model_id: str, *, stops_after: int | None = None) -> None:
-        """A turn, up to its answer or until somebody stops it; None goes on with the current one."""
+        """A turn, up to its answer or until it is stopped; None goes on with the current one."""
         if question is not None:
             self.conversation.ask(question)
         rounds, signatures = 0, set[str]()
@@ -183,7 +183,7 @@ def test_decision_7_refused_thinking_goes_from_finished_turns_first(
 
 @served
 def test_what_copilot_sent_to_another_server_is_never_refused(protocol: str, one: str, two: str) -> None:
-    """The recorded requests: calls in the current turn whose thinking nobody here knows, images, edits, summaries."""
+    """The recorded requests: calls in the current turn whose thinking is unknown here, images, edits, summaries."""
 
     async def test() -> None:
         async with (

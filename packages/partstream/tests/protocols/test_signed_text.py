@@ -1,4 +1,4 @@
-"""Signed texts: read again with the same secret alone, whatever somebody changes in them."""
+"""Signed texts: read again with the same secret alone, whatever is changed in them."""
 
 import pytest
 from hypothesis import given

@@ -136,7 +136,7 @@ async def _granian(application: Any) -> AsyncIterator[int]:
 
 
 async def _until_open(port: int) -> None:
-    """Returns when somebody accepts connections at a port."""
+    """Returns when a port accepts connections."""
     async with asyncio.timeout(WAIT):
         while True:
             try:
@@ -157,7 +157,7 @@ class Server:
         name: Its name.
         run: Runs it within a block, which gets the port.
         loop: Makes its event loop.
-        base: Where the application stands in it.
+        base: The path of the application in it.
     """
 
     name: str

@@ -47,7 +47,7 @@ async def owl(messages, options):
 
 @dataclass
 class Noted:
-    """A permit that notes what it is told."""
+    """A permit that notes its calls."""
 
     most: int | None = None
     parts: list[Any] = field(default_factory=list)

@@ -133,7 +133,7 @@ def test_answers_that_the_disk_is_too_slow_for_are_dropped_and_counted(
     ledger, disk_is_free = AnswerLedger(tmp_path / LEDGER_NAME), Event()
     ledger._thread.submit(disk_is_free.wait, 20)
     with caplog.at_level(logging.WARNING, "partstream.serving"):
-        for number in range(25):  # nobody waits here, whatever the thread does
+        for number in range(25):  # this never waits, whatever the thread does
             ledger.observe(an_answer(request_id=f"req_{number}"))
         disk_is_free.set()
         ledger.close()

@@ -1,4 +1,4 @@
-"""One line for each answer, which nobody's name can turn into two."""
+"""One line for each answer, which no name can turn into two."""
 
 import json
 from typing import Any

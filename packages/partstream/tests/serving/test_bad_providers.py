@@ -1,4 +1,4 @@
-"""What clients get of a provider that does not keep the contract, over every wire; what the log says of it."""
+"""What clients get of a provider that does not keep the contract, over every wire; what the log has."""
 
 from __future__ import annotations
 import asyncio

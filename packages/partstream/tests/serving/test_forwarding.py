@@ -807,7 +807,7 @@ def without_usage(**more: Any) -> bytes:
 
 @pytest.mark.parametrize("size", [1, 60, 100_000])
 def test_the_usage_is_asked_for_and_a_client_that_has_not_asked_does_not_get_it(size: int) -> None:
-    """Otherwise thinking that nobody sees would cost nothing in the ledger."""
+    """Otherwise hidden thinking would cost nothing in the ledger."""
     vendor = VENDORS[0]
     whole = b"".join(vendor.events)
     head, *_ = vendor.reply(stream=True)

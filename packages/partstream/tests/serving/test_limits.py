@@ -1,4 +1,4 @@
-"""What somebody outside may cause: how long others wait while it is read, what memory it takes, and what is refused."""
+"""What input from outside may cause: how long others wait for it, what memory it takes, and what is refused."""
 
 import asyncio
 import gc

@@ -1,4 +1,4 @@
-"""Spans that go to a collector, and the packages that nobody loads who wants none."""
+"""Spans that go to a collector, and the packages that are not loaded without them."""
 
 import subprocess
 import sys

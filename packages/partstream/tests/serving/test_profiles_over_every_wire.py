@@ -33,7 +33,7 @@ OVER = {
 
 @asynccontextmanager
 async def serving(settings: Path, data: Path) -> AsyncIterator[str]:
-    """The command, and its URL; it is told to end in the end."""
+    """The command, and its URL; it is stopped in the end."""
     names = [option for name in OVER for option in ("--profile", name)]
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PARTSTREAM_")}
     own = {

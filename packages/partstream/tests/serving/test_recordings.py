@@ -147,7 +147,7 @@ def _has_begun(outputs: Sequence[StreamOutput]) -> bool:
 
 
 def _assert_same(got: ResponseForm, wanted: ResponseForm, outputs: Sequence[StreamOutput], path: str) -> None:
-    """Tokens that nobody reported are counted by the server."""
+    """Unreported tokens are counted by the server."""
     finish = outputs[-1]
     assert isinstance(finish, Finish)
     if finish.usage is None:

@@ -63,7 +63,7 @@ def test_nobody_else_finds_or_deletes_an_answer(tmp_path: Path) -> None:
             await store.frames("bob", "r1"),
             await store.answers_with("bob", ["i1"]),
             await store.delete("bob", "r1"),
-            [one.id for one in await store.chain("bob", "r2")],  # not behind an answer of somebody else
+            [one.id for one in await store.chain("bob", "r2")],  # not after another person's answer
             [one.id for one in await store.chain("ann", "r1")],
         ]
 

@@ -64,7 +64,7 @@ def text(response: dict[str, Any]) -> str:
 
 
 class Paused(DemoProvider):
-    """Says a word, and another one when it is told to."""
+    """Says a word, and another one on demand."""
 
     def __init__(self) -> None:
         super().__init__()

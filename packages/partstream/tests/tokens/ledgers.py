@@ -48,7 +48,7 @@ def rows_of(folder: Path, table: str) -> int:
 
 
 def integrity_of(folder: Path) -> str:
-    """What SQLite says of the whole file."""
+    """SQLite's verdict on the whole file."""
     with closing(sqlite3.connect(folder / LEDGER_NAME)) as connection:
         (found,) = connection.execute("PRAGMA integrity_check").fetchone()
     return str(found)

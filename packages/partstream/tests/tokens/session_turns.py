@@ -61,7 +61,7 @@ class Process:
 
 @dataclass(frozen=True)
 class Ask:
-    """What a new process is told."""
+    """The arguments of a new process."""
 
     base_url: str
     folder: Path

@@ -47,9 +47,7 @@ def test_reports_that_agree_are_believed_as_they_are(truth: float, answers: int)
     assert factor_of(_samples(*[truth] * answers)) == pytest.approx(truth)
 
 
-@pytest.mark.parametrize(
-    "truth", [0.7, 1.5, 2.5]
-)  # 0.6 is what an upstream would say of these words that goes by bytes
+@pytest.mark.parametrize("truth", [0.7, 1.5, 2.5])  # 0.6 is the ratio of an upstream that counts bytes
 def test_a_conversation_is_corrected_by_the_ratio_itself_and_not_by_its_root(truth: float):
     """Through the whole accounting: what is reported is `truth` times what the counter says, turn for turn."""
     accounting, counting = TokenAccounting("u"), TokenAccounting("u")

@@ -1,4 +1,4 @@
-"""Harm that comes to a ledger: nothing is lost but the last answer, and nobody gets an error."""
+"""Harm that comes to a ledger: nothing is lost but the last answer, and no caller gets an error."""
 
 import os
 import random
@@ -199,7 +199,7 @@ BROKEN: dict[str, tuple[Callable[[Path], None], bool]] = {
     "without a table": (_without_a_table, True),
     "a folder in its place": (_folder, True),
     "empty": (_empty, False),
-    "with somebody else's log": (_strange_log, False),
+    "with another program's log": (_strange_log, False),
 }
 
 

@@ -1,4 +1,4 @@
-"""The thread of a ledger's file: what was submitted is done, and the file is closed, whoever forgets to close it."""
+"""The thread of a ledger's file: what was submitted is done, and the file is closed, even where a caller forgets to."""
 
 import asyncio
 import gc

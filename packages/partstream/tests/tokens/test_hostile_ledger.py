@@ -95,7 +95,7 @@ def test_a_row_that_the_file_cannot_hold_is_dropped_alone_and_the_log_says_so(
 
 
 def _poisoned(folder: Path) -> LedgerFile:
-    """A file with sound rows, and others that an older version or somebody else has written."""
+    """A file with sound rows, and others that an older version or another program has written."""
     file = LedgerFile(folder / LEDGER_NAME)
     bad: list[tuple[Any, ...]] = [
         (NOW, "cost", "u", None, 1, 2, None, None, float("inf"), "p"),

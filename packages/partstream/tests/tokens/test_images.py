@@ -1,4 +1,4 @@
-"""Images: what their headers say of their size, and what that costs by each provider's formula."""
+"""Images: their size by their headers, and what that costs by each provider's formula."""
 
 import struct
 import zlib

@@ -35,7 +35,7 @@ def counter():
         (TextPart("four"), 4, COUNTED),
         (TextPart(""), 0, COUNTED),
         (ThinkingPart("hm, hm"), 6, COUNTED),
-        (ToolCallPart("id that nobody counts", "find", {"a": [1]}), 4 + len('{"a":[1]}'), COUNTED),
+        (ToolCallPart("id that is not counted", "find", {"a": [1]}), 4 + len('{"a":[1]}'), COUNTED),
         (ToolResultPart("c", (TextPart("12"), TextPart("345"))), 5, COUNTED),
         (ToolResultPart("c", ()), 0, CountSource.REPORTED),
         (DataPart.text("tést"), 4, COUNTED),

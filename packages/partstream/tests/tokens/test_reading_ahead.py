@@ -1,4 +1,4 @@
-"""A ledger whose file is slow holds up nobody but who waits for its numbers."""
+"""A ledger whose file is slow delays only callers that wait for its numbers."""
 
 import asyncio
 import threading

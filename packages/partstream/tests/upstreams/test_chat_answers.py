@@ -1,4 +1,4 @@
-"""Answers of Chat Completions servers over real HTTP: forms of the body, ends that nobody says, answers of nothing."""
+"""Answers of Chat Completions servers over real HTTP: forms of the body, ends without a reason, empty answers."""
 
 import json
 from typing import Any

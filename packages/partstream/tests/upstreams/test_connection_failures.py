@@ -191,7 +191,7 @@ def test_a_limit_of_time_on_the_way_through_a_proxy_names_the_proxy(monkeypatch:
 
 
 UNUSABLE = {
-    "a kind that nobody knows": ("garbage://x", "a proxy of the kind 'garbage'"),
+    "an unknown kind": ("garbage://x", "a proxy of the kind 'garbage'"),
     "a port that is none": ("http://h:port", "no URL"),
     "a port that is too large": ("http://h:99999", "no URL"),
     "half an address": ("http://[::1", "no URL"),

@@ -1,4 +1,4 @@
-"""Connections that lead straight to a server: opened, kept, used again, and closed at once where nobody waits."""
+"""Connections that lead straight to a server: opened, kept, used again, and closed at once where nothing waits."""
 
 import asyncio
 import shutil
@@ -236,7 +236,7 @@ def test_an_answer_that_nobody_reads_makes_the_server_wait() -> None:
                 before = wrote
                 for _ in range(200):
                     await asyncio.sleep(0)
-            assert wrote < 500, "all 64 MB were taken although nobody read them"
+            assert wrote < 500, "all 64 MB were taken although they had no reader"
             assert sum([len(piece) async for piece in answer.aiter_bytes()]) == 65_536_000
 
     run(test())
@@ -382,7 +382,7 @@ def test_an_address_that_refuses_is_followed_by_the_next(monkeypatch: pytest.Mon
     async def test() -> None:
         async with serving(_echo) as (port, peers), _client() as client:
             loop = asyncio.get_running_loop()
-            with socket.socket() as closed:  # bound, and nobody listens
+            with socket.socket() as closed:  # bound, and not listening
                 closed.bind(("127.0.0.1", 0))
                 refusing = closed.getsockname()[1]
                 rows = [_at(socket.AF_INET, "127.0.0.1", refusing), _at(socket.AF_INET, "127.0.0.1", port)]

@@ -153,7 +153,7 @@ async def _answering(answer: Callable[[], str]) -> AsyncIterator[str]:
 
 @dataclass
 class _Told(Answer):
-    """A progress that is told the end too."""
+    """A progress that hears the end too."""
 
     finish_: Finish | None = field(default=None)
 

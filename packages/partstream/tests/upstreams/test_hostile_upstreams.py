@@ -131,7 +131,7 @@ WHOLE: dict[str, bytes] = {
     "no type": _sized(head=b"HTTP/1.1 200 OK\r\n"),
     "a type that is no text": _sized(head=b"HTTP/1.1 200 OK\r\ncontent-type: \xff\xfe\r\n"),
     "a type in UTF-16": _sized().replace(b"event-stream", b"event-stream; charset=utf-16"),
-    "an encoding that nobody knows": _encoded(EVENTS, b"rot13"),
+    "an unknown encoding": _encoded(EVENTS, b"rot13"),
     "two packed pieces in chunks": _chunked(gzip.compress(EVENTS), head=HEAD + b"content-encoding: gzip\r\n"),
     "bytes behind what was packed": _encoded(gzip.compress(EVENTS) + b"garbage" * 99),
     "an answer behind the answer": _sized() + _sized(b"data: {}\n\n"),
@@ -221,7 +221,7 @@ BROKEN: dict[str, tuple[bytes, type[UpstreamError]]] = {
         )
         for where in (b"http://[::1", b"http://a:99999999999/", b"http://\xff\xfe/", b"javascript:alert(1)", b"")
     },
-    "a status that nobody knows": (b"HTTP/1.1 799 ?\r\ncontent-length: 0\r\n\r\n", UpstreamHTTPError),
+    "an unknown status": (b"HTTP/1.1 799 ?\r\ncontent-length: 0\r\n\r\n", UpstreamHTTPError),
     "a reason that moves the cursor": (b"HTTP/1.1 500 \x1b[2J\xff\r\ncontent-length: 0\r\n\r\n", UpstreamHTTPError),
     "a document of brackets": (_json(b"[" * 100_000 + b"]" * 100_000), UpstreamError),
     "a document of many levels": (_json(b'{"output":' + b"[" * 900 + b"]" * 900 + b"}"), UpstreamError),

@@ -55,7 +55,7 @@ def test_chunks_are_read_as_h11_reads_them_however_they_are_cut(data: bytes, siz
 
 @given(data=CHUNKED, at=st.integers(0, 200), byte=st.binary(max_size=2), size=st.integers(1, 40))
 def test_damaged_chunks_are_an_error_or_what_h11_reads(data: bytes, at: int, byte: bytes, size: int) -> None:
-    """A rest, an end with a bare line feed, and what stands behind the last chunk may differ."""
+    """A rest, an end with a bare line feed, and what follows the last chunk may differ."""
     damaged = data[:at] + byte + data[at + 1 :]
     expected, body = _by_h11(damaged), ChunkedBody()
     try:

@@ -1,4 +1,4 @@
-"""An input that is too long: what is learned of it, who is told, and that nothing is sent again by itself."""
+"""An input that is too long: what is learned of it, who hears of it, and that nothing is sent again by itself."""
 
 import logging
 from dataclasses import replace

@@ -34,7 +34,7 @@ class _Hold:
 
     Attributes:
         released: Ends the hold.
-        holding: Not done as long as nobody released it; done after a while too, for a test that is blocked by it.
+        holding: Not done until it is released; done after a while too, for a test that is blocked by it.
     """
 
     released: threading.Event

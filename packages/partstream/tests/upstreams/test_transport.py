@@ -170,7 +170,7 @@ def test_the_connection_of_a_whole_answer_is_used_for_the_next_request():
 BROKEN: list[tuple[str, type[UpstreamError], dict[str, Any], dict[str, float]]] = [
     ("truncate=6", TruncatedStreamError, {"state": "OPEN"}, {}),
     ("missing=response.completed", TruncatedStreamError, {}, {}),
-    # `[DONE]` came and the connection stays open: nobody waits for the idle limit.
+    # `[DONE]` came and the connection stays open: the idle limit is not waited for.
     ("missing=response.completed,keep_open", TruncatedStreamError, {}, {"idle": 3600, "total": 3600}),
     ("cut=6", UpstreamConnectionError, {"established": True}, {}),
     ("close=6", UpstreamConnectionError, {"established": True}, {}),
@@ -503,7 +503,7 @@ def test_a_host_that_does_not_accept_is_a_connect_timeout():
             full.bind(("127.0.0.1", 0))
             full.listen(0)
             address = full.getsockname()
-            # Connections that nobody accepts fill the queue; the kernel drops the next one's SYN.
+            # Connections that are not accepted fill the queue; the kernel drops the next one's SYN.
             fillers = [await _half_open(address) for _ in range(4)]
             try:
                 limits = replace(LIMITS, connect=0.2)
@@ -619,7 +619,7 @@ def test_a_stream_closed_in_the_middle_closes_the_connection():
     run(test())
 
 
-# What is left open when a loop ends can be closed by nobody; Python says so.
+# What is left open when a loop ends cannot be closed; Python warns.
 @pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
 @pytest.mark.parametrize("closed_in_time", [True, False])
 def test_one_transport_serves_one_event_loop_after_the_other(closed_in_time: bool):

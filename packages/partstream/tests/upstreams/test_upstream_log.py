@@ -1,4 +1,4 @@
-"""What the log says of an upstream that failed, and of an answer that it cut: everything that finds it there."""
+"""The log of an upstream that failed, and of an answer that it cut: everything that finds it there."""
 
 import logging
 

@@ -119,7 +119,7 @@ def standard_lines() -> Lines:
             rest = rest[os.write(writing, rest) :]
 
     async def write(data: bytes) -> None:
-        # A thread: a pipe that nobody reads would hold up the whole event loop, and files are no pipes.
+        # A thread: a pipe without a reader would block the whole event loop, and files are no pipes.
         await asyncio.to_thread(write_all, data)
 
     return Lines(reader, write, "the editor")

@@ -441,7 +441,7 @@ class _Turn:
         functions: list[ToolFunction] = []
         if model.capabilities.tool_calling:
             functions = self._tools.functions()
-            if not self._tools.mode.is_reading:  # nobody knows what a tool of a server does
+            if not self._tools.mode.is_reading:  # what a tool of a server does is unknown
                 functions += await self._mcp.functions()
         await self._say_what_is_left_out()
         session.messages = (*session.messages, asked)

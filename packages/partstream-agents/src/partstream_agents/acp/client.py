@@ -7,7 +7,7 @@
     provider = acp_agent(["npx", "-y", "@agentclientprotocol/claude-agent-acp"], name="Claude Code")
 
 The program works in a folder by itself: it reads, writes and runs what it wants there, with tools of its own. It is
-started at the first request, without a shell, and ends with the model, or when nobody has asked it for a while. Each
+started at the first request, without a shell, and ends with the model, or when it has been idle for a while. Each
 conversation is a session of it. What was said, not a name, tells which one: the digest of the conversation and of the
 last answer, because few hosts name a conversation. A session outlives the program where the program can resume or load
 it; of a conversation that is new to it, it gets the words so far.
@@ -76,7 +76,7 @@ _CANCEL_SECONDS: Final = 10.0
 _IDLE_SECONDS: Final = 1800.0
 _MOST_CONVERSATIONS: Final = 32
 _MOST_WAITING: Final = 100_000
-"""Updates of a turn that nobody reads."""
+"""Updates of a turn without a reader."""
 _LONGEST_DIFF: Final = 200_000
 """Characters of a file before and after a change, of which the change is looked for."""
 _MOST_ERRORS: Final = 3
@@ -535,7 +535,7 @@ class AcpProgram:
         return True if self._permissions is Permissions.ALLOW_READS and call.kind in _READS else None
 
     async def _cancel(self, conversation: _Conversation) -> None:
-        """Ends the turn that nobody reads any more; a program that does not end it is ended itself."""
+        """Ends a turn that has lost its reader; a program that does not end the turn is ended itself."""
         turn = conversation.turn
         conversation.drop_questions()
         try:

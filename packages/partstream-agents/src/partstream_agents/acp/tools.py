@@ -363,7 +363,7 @@ _TOOLS: Final[dict[str, tuple[str, dict[str, Any], tuple[str, ...]]]] = {
         ("command",),
     ),
 }
-"""What the model is told of each tool: its description, the properties of its input, and which are required."""
+"""What the model learns of each tool: its description, the properties of its input, and which are required."""
 
 
 # ---- MCP servers ----
@@ -388,7 +388,7 @@ class McpTools:
     The servers start with the first prompt, and end with the session. One that cannot be reached is left out and said.
 
     Attributes:
-        left_out: The servers whose tools nobody can call, each with the reason.
+        left_out: The servers whose tools cannot be called, each with the reason.
     """
 
     def __init__(self, servers: Sequence[McpServer], tools: SessionTools) -> None:

@@ -282,7 +282,7 @@ def test_a_model_that_counts_no_tokens_has_said_nothing_of_them():
         (response("stop", tokens=usage(9, 1), server="openai"), False),
         (response(None, tokens=usage(0, 0)), False),
     ],
-    ids=["a reason that the framework made up", "no reason", "a reason of the server", "tokens", "no server"],
+    ids=["a reason that the framework invented", "no reason", "a reason of the server", "tokens", "no server"],
 )
 def test_an_answer_without_the_end_that_servers_say_broke_off(last: Any, is_cut: bool):
     finish = read(result("x", last))[-1]

@@ -77,7 +77,7 @@ class Validated(ScriptedPydanticAI):
         "a mixed batch, rebuilt from the conversation",
         "an output that is an object",
         "a person allows a call",
-        "calls that nobody may allow",
+        "calls that no approval can allow",
     ],
 )
 def test_an_agent_with_output_validators_shows_the_same(name: str, tmp_path: Path):

@@ -332,7 +332,7 @@ def _scripted(case: Case, subject: str) -> list[tuple[int, AnswerJudgement, Scri
         if one.script is not None and not one.script.is_cut and not one.answer.has(TranscriptEventKind.CANCELLED)
     ]
     if not found:
-        raise NotJudged("nobody knows what the model said")
+        raise NotJudged("the model's answer is unknown")
     whole = [row for row in found if row[1].answer.error is None or row[2].ending is not Ending.DONE]
     if not whole:
         raise NotJudged("the answer was rejected")

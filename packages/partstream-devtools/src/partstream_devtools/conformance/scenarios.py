@@ -345,7 +345,7 @@ _FORMS: Final[tuple[tuple[str, str, _Change], ...]] = (
     ),
     (
         "byte-order-mark",
-        "A byte order mark stands before the first event",
+        "A byte order mark precedes the first event",
         lambda pieces: [b"\xef\xbb\xbf" + pieces[0], *pieces[1:]],
     ),
     (

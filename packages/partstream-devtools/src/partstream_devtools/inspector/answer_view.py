@@ -200,7 +200,7 @@ _BLAME_ROWS: Final[tuple[_Row, ...]] = (
         "provider",
         "The bytes of the server keep the contract; what the host got breaks {by_provider}.",
     ),
-    (_is("RecordingError"), "nobody", "No protocol is known for these bytes, so nothing can be said of them."),
+    (_is("RecordingError"), "nobody", "The bytes match no known protocol."),
     (
         lambda facts: facts.outcome == "cancelled" or facts.ending == "cancelled",
         "client",
@@ -681,7 +681,7 @@ class _Subject:
             notes += [f"{said}: {', '.join(names[:_MOST_DROPPED])}{more}."] if names else []
         late = sum(event.is_late for event in self.read.events)
         if late:
-            notes.append(f"{late} events came behind the end of the answer; nobody reads them.")
+            notes.append(f"{late} events came after the end of the answer and are ignored.")
         return notes
 
     def _left_out(self) -> list[str]:

@@ -334,7 +334,7 @@ def _document(reading: _Reading) -> ReadAnswer:
 
 
 class _GivenEvents:
-    """A decoder that returns the events that it was given: they are told apart already."""
+    """A decoder that returns the events that it was given: they are separate already."""
 
     def __init__(self) -> None:
         self.events: list[ServerSentEvent] = []
@@ -488,7 +488,7 @@ def _object(data: bytes) -> Mapping[str, Any]:
 
 
 def _kind_of(event: Mapping[str, Any]) -> str:
-    """What an event says of its kind, in the field that most wires have for it."""
+    """The type of an event, from the field that most wires have for it."""
     return next((kind for name in _KINDS if isinstance(kind := event.get(name), str) and kind), "")
 
 
@@ -550,7 +550,7 @@ _BY_OUTPUT: Final[tuple[tuple[Callable[[StreamOutput], bool], EventKind], ...]] 
     (lambda one: isinstance(one, DataPart), "usage"),
     (lambda one: isinstance(one, Unmapped), "unmapped"),
 )
-"""What an output says of its event; the first row that fits one of the outputs."""
+"""The description of an output's event; the first row that fits one of the outputs."""
 
 _BY_TYPE: Final[tuple[tuple[re.Pattern[str], EventKind], ...]] = tuple(
     (re.compile(pattern, re.IGNORECASE), kind)  # type: ignore[misc]

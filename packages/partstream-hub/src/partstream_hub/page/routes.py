@@ -93,7 +93,7 @@ alone can read. Then <code>partstream chat</code> asks the hub.</p>
 that.</p>
 <p><button type="button" id="take">Show my key here</button></p>
 <p id="refused" class="told" role="alert" hidden></p>
-<div id="taken" hidden><p>Your key. Nobody can show it again: keep it like a password.</p>
+<div id="taken" hidden><p>Your key. It cannot be shown again: keep it like a password.</p>
 {_command("key", "", "the key")}
 <p>In a POSIX shell, put it into a variable without writing it into the history, then tell a client where the hub
 is:</p>

@@ -284,7 +284,7 @@ class Engine(Protocol):
         ...
 
     def run_at_once(self, action: Callable[[Transaction], Result]) -> Result | None:
-        """Like :meth:`run`, where nothing and nobody has to be waited for; None elsewhere, or where it fails: then
+        """Like :meth:`run`, where there is nothing to wait for; None elsewhere, or where it fails: then
         nothing has happened."""
         ...
 

@@ -141,7 +141,7 @@ FAULTS = [
     ("[teams.lab]\nbudgets = [5]", "teams.lab.budgets[0]: got 5, expected a budget such as"),
     (
         '[teams.lab]\nbudgets = ["5 USD/day", "6 USD/day"]',
-        "teams.lab.budgets[1]: got '6 USD/day', expected one budget of money for a day; 5 USD/day stands there already",
+        "teams.lab.budgets[1]: got '6 USD/day', expected one budget of money for a day; 5 USD/day is there already",
     ),
     (
         '[teams.lab]\ntime_zone = "Berlin"',

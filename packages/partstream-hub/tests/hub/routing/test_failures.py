@@ -41,7 +41,7 @@ ROWS = {
     "no such model in its list": (UnknownModelError("m", ()), LASTS),
     "a key that cannot be read": (CredentialError("KEY", "nothing", "a key"), LASTS),
     "an error of a provider's own code": (OSError("no route to host"), PERHAPS),
-    "a failure that blames nobody": (LanguageModelError("it failed"), PERHAPS),
+    "a failure that blames no server": (LanguageModelError("it failed"), PERHAPS),
     "a bad request": (UpstreamHTTPError(400), OF_REQUEST),
     "a filter": (UpstreamFailureError("no", provider_code="content_policy_violation"), OF_REQUEST),
     "a conversation that is too long": (ContextLengthExceededError("m"), OF_REQUEST),

@@ -37,7 +37,7 @@ COMMANDS: Final = {
     "models": ("partstream.cli.models", "List a server's models, with their limits and the source of each."),
     "new": ("partstream.cli.new", "Write a small project: a provider, its test, settings for VS Code."),
     "profiles": ("partstream.cli.profiles", "List the profiles of your file, or remove one."),
-    "record": ("partstream-devtools", "Record what goes by between any client and any model server."),
+    "record": ("partstream-devtools", "Record the traffic between any client and any model server."),
     "replay": ("partstream-devtools", "Turn a recorded stream into parts."),
     "serve": (
         "partstream.cli.serve",
@@ -125,7 +125,7 @@ class _LazyGroup(click.Group):
 
 _EXIT_CODES: Final = (
     "Exit codes: 0 done; 1 a broken rule or a problem was found; 2 a wrong option, setting or file; 3 a server or a "
-    "stream failed; 4 a recorded stream has no end; 130 Ctrl-C; 141 nobody reads the output any more."
+    "stream failed; 4 a recorded stream has no end; 130 Ctrl-C; 141 the reader of the output has gone."
 )
 
 

@@ -349,7 +349,7 @@ def _take_back(client: Client | Editor, settings: Settings) -> None:
     for outcome in outcomes:
         click.echo(f"{_shown(outcome.path)}: {outcome.done}")
         if outcome.left:
-            _note(f"Note: somebody has changed {', '.join(outcome.left)} since; this stays.")
+            _note(f"Note: {', '.join(outcome.left)} has changed since, and is left as it is.")
     if not outcomes:
         click.echo(f"Nothing was written for {client.title}.")
 

@@ -406,7 +406,7 @@ class Questions:
                     return check(answer)
                 self.say(_UNANSWERED)
             except ConfigurationError as error:
-                self.say(f"{error.got} is of no use, expected {error.expected}.")
+                self.say(f"{error.got} is not valid, expected {error.expected}.")
 
     def hidden(self, question: str, option: str, *, may_be_empty: bool) -> str:
         """A text that is not shown while it is typed.
@@ -471,7 +471,7 @@ class Questions:
 
     def _need_person(self, question: str, option: str) -> None:
         if not self.has_person:
-            raise click.UsageError(f"{option}: got nothing, and nobody is there to be asked: {question}")
+            raise click.UsageError(f"{option}: missing, and this is not a terminal that can ask: {question}")
 
     def _read(self, prompt: str) -> str:
         try:

@@ -57,7 +57,7 @@ def command(*, provider_source: str | None, model_id: str | None, asks: bool, as
     and 2 if a setting is invalid. Where the extension is installed, it says whether the Copilot harness of that VS Code
     offers its models.
 
-    With --provider: runs the file, lists its models, checks what they say of themselves and counts a few tokens; with
+    With --provider: runs the file, lists its models, checks their descriptions and counts a few tokens; with
     --ask, also asks one question and checks the answer by the contract. A fault is named with its file and line.
     """
     if provider_source is not None:

@@ -203,7 +203,7 @@ class MetricsAccess(Choice):
 
     TOKEN = "token", "Who has the token"
     OPEN = "open", "Everybody who reaches the server"
-    OFF = "off", "Nobody: nothing is measured"
+    OFF = "off", "Off: nothing is measured"
 
 
 observer_options: Final = all_options(

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 # ---- Classes of fields ----
-# They are what `dataclasses` makes, but their members are made when somebody first looks them up. A program of
+# They are what `dataclasses` makes, but their members are made when they are first looked up. A program of
 # Partstream imports hundreds of such classes and uses some of them; the standard library compiles up to eight functions
 # for each at once, which took a third of the start of `partstream serve`. Here the decorator gives a class its slots,
 # and leaves a `_Member` in place of each function: the first instance compiles `__init__`; `__eq__` and `__hash__` wait
@@ -56,7 +56,7 @@ def dataclass(
 ) -> Callable[[type[T]], type[T]]:
     """The decorator of the standard library; the arguments are explained there.
 
-    What is wrong with a class, such as a list for a default, is found out with its first instance.
+    What is wrong with a class, such as a list for a default, shows with its first instance.
     """
 
     def made(cls: type[T]) -> type[T]:
@@ -124,7 +124,7 @@ def _read_fields(
 
 
 class _Member:
-    """A member of a class that is not made yet: whoever looks it up makes it, and gets it."""
+    """A member of a class that is not made yet: the first look-up makes it and gets it."""
 
     __slots__ = ("_make", "_name", "_owner")
 

@@ -1,4 +1,4 @@
-"""How much work somebody outside may cause: the bytes, values, items, levels and time of what comes from him.
+"""How much work input from outside may cause: its bytes, values, items, levels and time.
 
 A caller's body, a message of a socket, a stored conversation and an upstream's answer are read on an event loop that
 others wait for, in the memory of one process. So each has a budget, and every budget is a number of this module:
@@ -15,7 +15,7 @@ others wait for, in the memory of one process. So each has a budget, and every b
   before its end, so :func:`loads_in_pieces` gives it texts of :data:`PIECE` bytes. :data:`LARGE_AT_ONCE` are read at a
   time, because each thread that computes delays the event loop by some milliseconds. The reader of an answer lets
   others run after :data:`TURN_SECONDS`, however little each of its events says.
-- **Answers** have a most of bytes, of calls, and of arguments for one call: nobody else would end one that goes on.
+- **Answers** have a most of bytes, of calls, and of arguments for one call: nothing else would end one that goes on.
 
 Admission comes before all this: who has no budget or asks too often is refused before his body is read.
 """

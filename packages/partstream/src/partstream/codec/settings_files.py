@@ -16,7 +16,7 @@ class UnusableTextError(Exception):
     """A text has not the form of its file, or one in which it cannot be changed safely.
 
     Attributes:
-        got: What stands there.
+        got: What the file has there.
         expected: What could stand there.
     """
 
@@ -68,7 +68,7 @@ class Splice(NamedTuple):
     Attributes:
         start: Where it begins, in characters.
         old: What stood there.
-        new: What stands there now.
+        new: What the file has there now.
     """
 
     start: int

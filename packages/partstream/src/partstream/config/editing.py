@@ -34,7 +34,7 @@ class FileChangedError(ConfigurationError):
     """The file has changed while the change was prepared, so nothing was written."""
 
     def __init__(self, path: Path) -> None:
-        super().__init__(str(path), "a change by another program meanwhile", "nobody else who writes it; try again")
+        super().__init__(str(path), "a change by another program meanwhile", "no other writer; try again")
 
 
 def with_profile(path: Path, text: str, name: str, settings: Mapping[str, Any]) -> str:

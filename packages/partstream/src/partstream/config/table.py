@@ -158,9 +158,9 @@ class Permissions(kinds.Choice):
     """Who answers the questions of an agent of another program."""
 
     ASK = "ask", "The person, in the chat"
-    ALLOW_READS = "allow-reads", "Nobody for reading and searching, the person for all else"
-    ALLOW = "allow", "Nobody: everything is allowed"
-    REFUSE = "refuse", "Nobody: everything is refused"
+    ALLOW_READS = "allow-reads", "Reading and searching are allowed, the person is asked for all else"
+    ALLOW = "allow", "Everything is allowed"
+    REFUSE = "refuse", "Everything is refused"
 
 
 _IN_PROFILES: Final = frozenset({SettingSource.PROFILE})
@@ -203,7 +203,7 @@ _PROFILE_ROWS: Final = (
     Setting(
         DEFAULT_PROFILE,
         kinds.TEXT,
-        "The profile that is used when nobody names a profile or a base URL",
+        "The profile to use when neither a profile nor a base URL is given",
         places=frozenset({SettingSource.FILE}),
         is_bound=False,
     ),
@@ -579,7 +579,7 @@ def faults_of_profiles(profiles: Mapping[str, Layer], *, besides: str | None) ->
             try:
                 resolve((layer,))
             except kinds.ConfigurationError as error:
-                faults.append(f"{layer.name} is of no use: {error}")
+                faults.append(f"{layer.name} is not valid: {error}")
     return tuple(faults)
 
 

@@ -754,7 +754,7 @@ RULE_HINTS: Final[Mapping[str, Hint]] = MappingProxyType(
             ("a delta that is None or an object is put into a TextPart",),
         ),
         "text.utf-8": Hint(
-            "A replacement character stands where an emoji should be.",
+            "A replacement character appears instead of an emoji.",
             ("bytes are decoded chunk by chunk; use an incremental decoder",),
         ),
         "thinking.string-value": Hint(
@@ -774,7 +774,7 @@ RULE_HINTS: Final[Mapping[str, Hint]] = MappingProxyType(
         ),
         "tool-call.non-empty-name": Hint(
             "The tool call fails at once.",
-            ("the name stands in the first delta only", "a server's own tool has no name and is passed on as a call"),
+            ("the name is in the first delta only", "a server's own tool has no name and is passed on as a call"),
         ),
         "tool-call.known-tool": Hint(
             "The chat says that the tool does not exist, and the agent stops or starts over.",

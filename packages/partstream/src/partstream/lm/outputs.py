@@ -386,7 +386,7 @@ class HostedTool(NamedTuple):
         kind: What it does, see :func:`partstream.conversation.tool_forms.hosted_kind`.
         where: Its place in the request, in the client's words.
         name: Its name there.
-        details: What else the request says of it.
+        details: The rest of its description in the request.
         is_demanded: Whether the model must use it.
     """
 

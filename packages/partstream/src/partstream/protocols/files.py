@@ -94,7 +94,7 @@ class Files:
             said: Its bytes in base64, or its address.
             wire: The object that holds it, which is counted if the file cannot be read.
             outputs: Where the part goes.
-            media_type: What the server says of bytes.
+            media_type: The server's type for bytes.
         """
         address = said if isinstance(said, str) else ""
         key = hashlib.sha256(address.encode(errors="surrogatepass")).digest()

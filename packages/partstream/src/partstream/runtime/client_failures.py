@@ -100,7 +100,7 @@ class AgentSaidNothingError(errors.LanguageModelError):
 
     def __init__(self, framework: str, finish_reason: str | None, unknown_tools: Sequence[str] = ()) -> None:
         called = ", ".join(repr(one[:_MOST_NAME]) for one in unknown_tools)
-        what = f"only called tools that nobody has: {called}" if called else "without text and without a call of a tool"
+        what = f"only called unknown tools: {called}" if called else "without text and without a call of a tool"
         because = f" (finish reason: {finish_reason})" if finish_reason else ""
         super().__init__(f"the agent {'' if called else 'ended its run '}{what}{because}")
         self.framework = framework

@@ -4,7 +4,7 @@ names origins.
 A browser sends the requests of any page to any server, and gives the page no reply unless the server allows its origin
 (Fetch, section 3.2, "CORS protocol"). For requests that a form could not send, it first asks with OPTIONS.
 
-CORS gives nobody a right to ask: a page needs the key like every client. So the key, and not the origin, guards what is
+CORS grants no right to ask: a page needs the key like every client. So the key, and not the origin, guards what is
 asked. There are no cookies, so no reply allows credentials. The owner's own routes, such as the pages of a hub and
 `/metrics`, are for no page of others.
 
@@ -66,7 +66,7 @@ def is_allowable(pattern: str) -> bool:
 # ---- Who may ask without a key ----
 
 PAGE_HEADERS: Final = ("host", "origin", "sec-fetch-site")
-"""What a browser says of the page that asks, and no page can change."""
+"""The headers of a browser about the page that asks, which no page can change."""
 _OF_ANOTHER_PAGE: Final = frozenset({"cross-site", "same-site"})
 """What a browser says in `Sec-Fetch-Site` of pictures and links of a page, which have no origin (Fetch Metadata)."""
 _AUTHORITY: Final = re.compile(r"(?P<host>\[[0-9a-f:.]{2,60}\]|[a-z0-9._-]{1,255})(?::\d{1,5})?", re.IGNORECASE)

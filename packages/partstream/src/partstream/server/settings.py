@@ -348,7 +348,7 @@ class Admission(Protocol):
 
     def enter(self, caller: Caller, /) -> Entry | None:
         """Lets a caller send a request, or a message of a socket, by his rates; called before it is read. None is an
-        entry that nobody has to end.
+        entry that needs no end.
 
         Raises:
             RequestFailedError: He may not now.

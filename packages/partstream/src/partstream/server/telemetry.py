@@ -12,7 +12,7 @@ histogram with labels takes 1.4 us). No record holds a word of a prompt or a res
   queue, and a thread writes all that wait in one transaction. Rows are only added; the oldest go when the table is full
   or they are older than :data:`MOST_DAYS` days.
 * Metrics have Prometheus' text form, for `GET /metrics`. Its package `prometheus_client`, of the extra `serve`, writes
-  them when somebody asks. Each server has its own, so that several in one process do not add up.
+  them on request. Each server has its own, so that several in one process do not add up.
 """
 
 from __future__ import annotations
@@ -174,7 +174,7 @@ class LogForm(Choice):
 
 
 _PLAIN: Final = re.compile(r"[!#-<>-~]+")
-"""Text that stands in a line as it is."""
+"""Text that is used in a line as it is."""
 
 
 def text_line(answer: AnswerObservation) -> str:
@@ -414,7 +414,7 @@ class ServingMetrics:
     """The metrics of one server; `open_answers` returns the number of responses that run now.
 
     They are plain numbers: the objects of Prometheus' package take five times as long to count an answer. It is loaded,
-    and writes them, when somebody asks.
+    and writes them, on request.
     """
 
     def __init__(self, open_answers: Callable[[], int]) -> None:

@@ -93,7 +93,7 @@ class Contents:
 
 
 class LateRows(Sequence["Setting"]):
-    """Rows that are made when somebody first looks at them: those of a wire come with the modules of the wire.
+    """Rows that are made at their first use: those of a wire come with the modules of the wire.
 
     Args:
         make: Makes them.

@@ -252,7 +252,7 @@ class TokenAccounting:
     # ---- learning ----
 
     def may_learn(self) -> bool:
-        """Whether another answer may teach now; each that is told so counts among :data:`_LESSONS`."""
+        """Whether another answer may teach now; each that may counts among :data:`_LESSONS`."""
         second = int(time.monotonic())
         if second != self._second:
             self._second, self._lessons = second, 0

@@ -197,7 +197,7 @@ MODEL_ROWS: Final = (
         "family", kinds.TEXT, "The family, such as `gpt-5` or `claude`; Copilot picks its prompt and edit tools by it"
     ),
     Setting("version", kinds.TEXT, "The version"),
-    Setting("detail", kinds.TEXT, "What stands beside the name", otherwise="the name of the group"),
+    Setting("detail", kinds.TEXT, "The text beside the name", otherwise="the name of the group"),
     Setting("contextWindow", kinds.whole(), "The most tokens of prompt and answer together"),
     Setting("maxInputTokens", kinds.whole(), "The most tokens of a prompt"),
     Setting(
@@ -276,7 +276,7 @@ MODEL_LIST_ROWS: Final = (
     Setting(
         "defaultModel",
         kinds.TEXT,
-        "The model that comes first, and is taken when nobody chooses",
+        "The model that comes first, and is used unless another one is chosen",
         sets="selection.default",
         dialog=Dialog("Default model"),
     ),
@@ -312,8 +312,8 @@ MODEL_LIST_ROWS: Final = (
 class CaptureMode(kinds.Choice):
     """What is kept of the last answers."""
 
-    MEMORY = "memory", "The last 20 answers, in at most 20 MB of memory; written nowhere until somebody asks"
-    OFF = "off", "Nothing, but for answers that somebody wants to be recorded"
+    MEMORY = "memory", "The last 20 answers, in at most 20 MB of memory; written nowhere until you ask"
+    OFF = "off", "Nothing, except for answers that you record"
 
 
 def _url(value: str, where: str) -> str:
@@ -388,7 +388,7 @@ _FIRST_ROWS: Final = (
             enum=[protocols.AUTO, *_asked_first()],
             enumItemLabels=["Automatic", *(protocols.PROTOCOLS[name].shown_title for name in _asked_first())],
             enumDescriptions=[
-                "It is found out: by the host, else by empty requests, which cost nothing",
+                "It is detected: by the host, else by empty requests, which cost nothing",
                 *(protocols.PROTOCOLS[name].says for name in _asked_first()),
             ],
         ),
@@ -618,7 +618,7 @@ def own_settings_of(protocol: str) -> protocols.OwnSettings | None:
 
 
 def own_kinds(protocol: str) -> tuple[type[Any], ...]:
-    """The classes of the settings that only one protocol has a place for; those of all, while it is found out."""
+    """The classes of the settings that only one protocol has a place for; those of all, while it is detected."""
     names = protocols.asked_protocols() if protocol == protocols.AUTO else (protocol,)
     return tuple(own.kind for name in names if (own := own_settings_of(name)) is not None)
 
@@ -653,7 +653,7 @@ class GatewayConfiguration(NotPickled):
         base_url: Where the protocol's paths begin, such as `https://api.example.com/v1`.
         models: The models to offer as they are; empty for those of `selection` and of the upstream.
         protocol: A name of :func:`partstream.protocols.protocol.asked_protocols`, or
-            :data:`partstream.protocols.protocol.AUTO` for the one that is found out, see :meth:`spoken`.
+            :data:`partstream.protocols.protocol.AUTO` for the one that is detected, see :meth:`spoken`.
         api_key: Sent as the protocol says, mostly as a bearer token; or None.
         credentials: Where the key comes from when it is not `api_key`, or None.
         key_place: The settings that name that place, as text: tells the accounts of one upstream apart.
@@ -797,14 +797,14 @@ class GatewayConfiguration(NotPickled):
 
     @property
     def is_detected(self) -> bool:
-        """Whether the protocol is found out rather than set."""
+        """Whether the protocol is detected rather than set."""
         return self.protocol == protocols.AUTO
 
     @property
     def fingerprint(self) -> str:
         """The identity of the upstream: a digest, which does not reveal the address.
 
-        It is the same before and after its protocol is found out, and the one of earlier versions, in which a protocol
+        It is the same before and after its protocol is detected, and the one of earlier versions, in which a protocol
         that was not set was the default one.
         """
         return fingerprint_of(protocols.DEFAULT_PROTOCOL if self.is_detected else self.protocol, self.base_url)

@@ -416,7 +416,7 @@ class _Conversation:
             self._connection.receive_data(data)
             while isinstance(event := self._connection.next_event(), self._h11.InformationalResponse):
                 if event.status_code == _SWITCHING_PROTOCOLS:
-                    raise httpx2.RemoteProtocolError("illegal answer: nobody asked for another protocol")
+                    raise httpx2.RemoteProtocolError("illegal answer: no request asked for another protocol")
         except self._h11.RemoteProtocolError as error:
             raise httpx2.RemoteProtocolError(str(error)) from error
         if not isinstance(event, self._h11.Response):

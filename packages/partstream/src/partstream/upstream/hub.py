@@ -252,7 +252,7 @@ async def join(configuration: GatewayConfiguration, code: Secret) -> JoinResult:
         # Raised below, where no traceback shows variables that hold the code.
         failure = redacted_error(error, Redactor([code.reveal()]))
         if getattr(error, "http_status", None) in _GONE:
-            failure.advise("whoever runs the hub makes another link, each good once and not for long")
+            failure.advise("ask the person who runs the hub for a new link; each works once and expires soon")
     raise failure
 
 

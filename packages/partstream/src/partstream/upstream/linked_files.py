@@ -127,7 +127,7 @@ class LinkedFiles:
         if response.status_code != httpx2.codes.OK:
             raise _NotFetchedError(f"HTTP {response.status_code}")
         if response.headers.get("content-encoding", "identity") != "identity":
-            raise _NotFetchedError("it is compressed, although nobody asked for that")
+            raise _NotFetchedError("it is compressed, although the request did not ask for that")
         said = bare_media_type(response.headers.get("content-type", ""))
         if said == "text/html":
             raise _NotFetchedError("it is a web page")

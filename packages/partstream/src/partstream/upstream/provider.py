@@ -324,7 +324,7 @@ class Upstream:
         await self._connections.aclose()
 
     async def after(self, error: UpstreamError, upstream: ProtocolClient) -> ProtocolClient | None:
-        """The upstream as it is found out after a path was missing; None with advice in the error if it is no other."""
+        """The upstream as it is detected after a path was missing; None with advice in the error if it is no other."""
         if self._detector is None or upstream.detected is None:
             from partstream.upstream.detection import advice_on_protocol  # noqa: PLC0415 - for an error alone
 
@@ -349,7 +349,7 @@ class Upstream:
         """
         if self._detector is not None:
             return self._of(await self._detector.detected())
-        assert self._upstream is not None  # noqa: S101 - for the type checker: made at once where nothing is found out
+        assert self._upstream is not None  # noqa: S101 - for the type checker: made at once where nothing is detected
         return self._upstream
 
     def _of(self, found: Detected) -> ProtocolClient:

@@ -128,7 +128,7 @@ def is_providers_own(error: BaseException, token: CancellationToken | None = Non
 
     Args:
         error: The error, whose class may be any.
-        token: The token of the request. Whoever cancels the task of a request has cancelled its token before, so a
+        token: The token of the request. Code that cancels the task of a request has cancelled its token before, so a
             CancelledError without that is the provider's own: it may cancel any task. Without a token, a task that was
             cancelled was cancelled from outside.
     """

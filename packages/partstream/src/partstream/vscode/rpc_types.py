@@ -137,7 +137,7 @@ class HubBudget(TypedDict):
 
 
 class HubStanding(TypedDict):
-    """What a hub says of the person whose key a group has.
+    """A hub's facts about the person whose key a group has.
 
     `hub` is its address and `page` its page for people. `budgets` are those that hold, the one with the smallest share
     left first; none if nothing limits this person. `problem` says why nothing is known now.
@@ -185,7 +185,7 @@ class HubStandingParams(TypedDict):
 
 
 class HubStandingResult(TypedDict):
-    """What the hub says; null where the group's server is no hub, and then nobody was asked."""
+    """What the hub says; null where the group's server is no hub, and then nothing was asked."""
 
     standing: HubStanding | None
 
@@ -265,7 +265,7 @@ class SpokenHere(TypedDict):
 
 
 class TriedModel(TypedDict):
-    """A model that the server lists; a field is absent where nobody says it. Prices are dollars per million tokens."""
+    """A model that the server lists; a field is absent where it is unknown. Prices are dollars per million tokens."""
 
     id: str
     name: str
@@ -530,7 +530,7 @@ class DiagnosticsResult(TypedDict):
 class ProviderSource(TypedDict):
     """A user's own provider: `source` is `module:attribute` or `path/to/file.py`.
 
-    `name` stands before the model ids (`name/id`); by default, it is the name of the file or module. `apiKey` is the
+    `name` precedes the model ids (`name/id`); by default, it is the name of the file or module. `apiKey` is the
     key that the person has entered for it, in clear text: it is never logged.
     """
 
@@ -542,7 +542,7 @@ class ProviderSource(TypedDict):
 class SidecarConfiguration(TypedDict):
     """The settings of the sidecar; a change needs a new process.
 
-    `proxy` and `proxyStrictSSL` are VS Code's own `http.proxy` and `http.proxyStrictSSL`, if somebody set them.
+    `proxy` and `proxyStrictSSL` are VS Code's own `http.proxy` and `http.proxyStrictSSL`, if they are set.
     """
 
     providers: list[ProviderSource]

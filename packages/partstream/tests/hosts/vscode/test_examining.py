@@ -1,4 +1,4 @@
-"""What keeps a model from answering is found out in the sidecar by the checks of the doctor; no key is told."""
+"""The checks of the doctor find in the sidecar what keeps a model from answering; no key is shown."""
 
 import asyncio
 from functools import partial
@@ -121,7 +121,7 @@ def test_a_server_that_refuses_the_key_is_a_problem_with_what_helps_in_the_edito
         ({"baseUrl": NOBODY, "bogus": 1}, "settings", "bogus"),
         ({"baseUrl": NOBODY, "apiKeyEnv": "NO_SUCH_VARIABLE"}, "key", "NO_SUCH_VARIABLE"),
     ],
-    ids=["nobody listens", "no address", "unknown setting", "no key there"],
+    ids=["nothing listens", "no address", "unknown setting", "no key there"],
 )
 def test_what_is_wrong_with_the_settings_of_a_group_is_found_without_a_request(configuration, subject, says):
     with running() as sidecar:

@@ -147,7 +147,7 @@ def test_a_key_from_a_file_serves_a_group_and_is_in_nothing_that_the_sidecar_say
         group = group_of(upstream, apiKeyFile=str(path))
         request_id = sidecar.respond("text", "Hello", group=group)
         assert sidecar.wait(request_id).error is None
-        # What the model says is the person's; what the sidecar says of it is not.
+        # The model's words are the person's; the sidecar's log of them is not.
         refused = sidecar.respond("text", f"fault:status=400 {KEY}", group=group)
         assert sidecar.wait(refused).error is not None
         broken = sidecar.respond("text", "Hello", group={**group, "configuration": {**group["configuration"], KEY: 1}})

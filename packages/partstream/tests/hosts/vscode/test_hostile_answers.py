@@ -135,7 +135,7 @@ async def _all(peer: Peer, steps: Steps) -> None:
 
 
 class Raw(str):
-    """A number as it stands in the JSON of the upstream."""
+    """A number as the JSON of the upstream has it."""
 
     __slots__ = ()
 

@@ -73,7 +73,7 @@ def test_whatever_a_server_repeats_of_a_group_the_sidecar_does_not_say_it():
             assert sidecar.information(listing)["errors"], name
             examination = {"group": listing, "provider": None, "model": "m", "name": name}
             assert sidecar.call("languageModels/examine", examination)["findings"], name
-            # The test can fail: the server was told the secret, and said it again. Some are told to nobody.
+            # The test can fail: the server got the secret, and sent it back. Some secrets are never sent.
             heard = "\n".join(server.heard[before:])
             assert (secret in heard) is (name not in {"proxy", "apiKeyCommand"}), name
         for method in ("languageModels/counting", "languageModels/diagnostics", "languageModels/usage"):

@@ -643,7 +643,7 @@ def test_a_slow_reader_makes_the_answer_wait_with_bounded_memory_and_nobody_star
         sidecar.until(lambda _: len(sidecar.parts(many)) > 0)
         sidecar.pause_reading()
         made = _until_it_stands_still(sidecar)
-        assert made < 5_000, "the answer was made up to its end although nobody read it"
+        assert made < 5_000, "the answer was made to its end although it had no reader"
 
         quick = sidecar.respond("own/m", "go")
         sidecar.resume_reading()
@@ -804,7 +804,7 @@ def test_a_provider_that_learns_to_count_otherwise_says_for_which_models(write):
                 self.on_did_correct_token_counts = self.corrected.event
 
             def token_count(self, model, text):
-                self.corrected.fire("nobody's family")
+                self.corrected.fire("unknown family")
                 self.corrected.fire(model.family)
                 return TokenCount(7, CountSource.REPORTED)
     """)

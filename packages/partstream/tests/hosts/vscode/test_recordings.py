@@ -1,4 +1,4 @@
-"""The sidecar keeps its last answers in memory, and writes those that somebody asks for."""
+"""The sidecar keeps its last answers in memory, and writes those that are asked for."""
 
 import io
 import zipfile
@@ -175,7 +175,7 @@ def test_the_last_answer_of_a_chat_is_a_page_for_a_webview():
             assert f"script-src 'nonce-{NONCE}'" in page
             assert "Hello" in page
             assert KEY not in page
-            assert "scenario:text title" not in page, "nobody waits for a title"
+            assert "scenario:text title" not in page, "a title is not waited for"
 
     run(test())
 

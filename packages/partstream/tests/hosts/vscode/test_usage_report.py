@@ -1,4 +1,4 @@
-"""What a usage part says of an answer."""
+"""The contents of a usage part."""
 
 import pytest
 

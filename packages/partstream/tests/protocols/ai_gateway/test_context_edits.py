@@ -54,7 +54,11 @@ def test_it_is_off_on_or_a_list_of_edits():
         ([{**CLEAR, "excludeTools": "web_search"}], "c.edits[0].excludeTools", "list of names"),
         ([{**THINKING, "keep": "some"}], "c.edits[0].keep", "thinking_turns"),
         ([{**COMPACTION, "trigger": {"type": "input_tokens", "value": 49_999}}], "c.edits[0].trigger", "50,000"),
-        ([{**COMPACTION, "pauseAfterCompaction": True}], "c.edits[0].pauseAfterCompaction", "nobody would continue"),
+        (
+            [{**COMPACTION, "pauseAfterCompaction": True}],
+            "c.edits[0].pauseAfterCompaction",
+            "no program would continue",
+        ),
         ([CLEAR, THINKING], "c.edits", f"{CLEAR_THINKING} first"),
         ([CLEAR, CLEAR], "c.edits", "each edit once"),
     ],

@@ -79,7 +79,7 @@ def test_what_the_model_signed_goes_back_to_it_as_it_was_given(base: str, thinki
             assert len(calls) == 2
             results = user([gave(part.call_id, "12 °C") for part in calls])
             history = [user("The weather in Lisbon?"), kept(first.parts, thinking=thinking), results]
-            # The upstream refuses a signature of anything but what it stands beside.
+            # The upstream refuses a signature of anything but its own part.
             second = await ask(provider, history, model_id="tools", options=options)
             assert second.error is None
             assert "12 °C" in second.text

@@ -16,7 +16,7 @@ from partstream_devtools.testing.upstream import ReplayUpstream
 
 pytestmark = needs_ai_sdk
 
-# Where the client of each major sends its requests when nobody says otherwise.
+# Where the client of each major sends its requests by default.
 BASES = {5: "/v1/ai", 6: "/v3/ai", 7: "/v4/ai"}
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 TOOLS = {name: {"description": f"Tells {name}.", "schema": SCHEMA} for name in ("get_weather", "get_time")}
@@ -167,5 +167,5 @@ def test_the_models_are_listed_for_the_version_that_asks(major: int) -> None:
 
 
 def test_a_wrong_key_is_an_authentication_error() -> None:
-    results, _ = _talk([_job(major, "text") for major in MAJORS], token="another")  # noqa: S106 - made up
+    results, _ = _talk([_job(major, "text") for major in MAJORS], token="another")  # noqa: S106 - invented
     assert [result["errors"][0]["name"] for result in results] == ["GatewayAuthenticationError"] * 3

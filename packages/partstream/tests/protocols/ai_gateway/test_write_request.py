@@ -317,7 +317,7 @@ OPTIONS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         {"response_format": {"type": "json_schema", "json_schema": {"name": "n", "schema": {}, "strict": True}}},
         {"responseFormat": {"type": "json", "name": "n", "schema": {}}},
     ),
-    "what nobody knows": ({"future": 1}, {"future": 1}),
+    "unknown fields": ({"future": 1}, {"future": 1}),
     "the host's own": ({"_conversationId": "c"}, {}),
     "the request itself": ({"prompt": [], "tools": [], "tool_choice": "none", "model": "x", "stream": False}, {}),
     "provider options": (

@@ -1,6 +1,6 @@
 """Every stream that the published AI SDK was recorded to make, read and compared with what was meant.
 
-What was meant stands in `tools/record_ai_sdk/scenarios.js`, from which `expected.json` is written: no reader of ours
+What was meant is in `tools/record_ai_sdk/scenarios.js`, from which `expected.json` is written: no reader of ours
 has a say in it.
 """
 
@@ -30,7 +30,7 @@ FORMS = {
     "datastream.txt": "ai-sdk-data",
     "gateway.sse": "ai-gateway",
 }
-# How the SDK's word for the end is told; none where the stream was stopped or never got there.
+# The SDK's word for the end; none where the stream was stopped or never got there.
 OUTCOMES = {
     "stop": Outcome.COMPLETED,
     "tool-calls": Outcome.COMPLETED,

@@ -73,7 +73,7 @@ SAME: dict[str, tuple[list[ChatMessage], list[dict[str, Any]]]] = {
         [assistant([called()]), user("Hi")],
         [message("assistant", call()), message("tool", MISSING), message("user", "Hi")],
     ),
-    "what the assistant says of a result": (
+    "the assistant's words on a result": (
         [assistant([called()]), user([gave("gw-1", "x")]), assistant("So"), assistant("then")],
         [
             message("assistant", call()),

@@ -40,8 +40,8 @@ WRITTEN: dict[str, list[ChatMessage]] = {
     "an empty result": [user("Read"), assistant([called()]), user([gave("gw-1")])],
     "a failed result": [user("Read"), assistant([called()]), user([gave("gw-1", "no such file", is_error=True)])],
     "a result with an image": [user("Read"), assistant([called()]), user([gave("gw-1", "see", PIXEL, PAPER, NOTE)])],
-    "a call that nobody answered": [user("Read"), assistant([called()]), user("Never mind")],
-    "a result that nobody asked for": [user([gave("gw-1", "three lines")])],
+    "an unanswered call": [user("Read"), assistant([called()]), user("Never mind")],
+    "a result without a call": [user([gave("gw-1", "three lines")])],
     "signed thinking": [
         user("Think"),
         assistant([listed(SIGNED, HIDDEN, value="hm"), TextPart("So")]),

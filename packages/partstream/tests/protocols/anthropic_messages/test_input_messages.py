@@ -85,7 +85,7 @@ ROWS = {
             said("user", result("one", "1"), result("two", "2"), "Wait", "Go on"),
         ],
     ),
-    "a result that comes late stands behind its call": Row(
+    "a late result follows its call": Row(
         [user("?"), assistant([called("gw-1")]), user("And?"), assistant("Soon"), user([gave("gw-1", "x")])],
         [
             said("user", "?"),

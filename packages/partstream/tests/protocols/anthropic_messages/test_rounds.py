@@ -81,7 +81,7 @@ def test_a_key_is_taken_in_either_of_its_headers(headers: dict[str, str], status
         answered = await client.post(url, json=body, headers=sent)
         assert (answered.status_code, answered.json()["type"]) == (status, "message" if status == 200 else "error")
 
-    ask_with_client(check, token="k")  # noqa: S106 - made up
+    ask_with_client(check, token="k")  # noqa: S106 - invented
 
 
 def answer_of(protocol: str) -> list[ResponsePart | Finish]:

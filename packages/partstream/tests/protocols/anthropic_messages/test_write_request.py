@@ -63,8 +63,8 @@ THINKING: dict[str, tuple[str, dict[str, Any], dict[str, Any] | None, str | None
     "below its lowest level": (OPUS_46, {"effort": "minimal"}, SHOWN, "low"),
     "a budget and an effort": ("claude-opus-4-5", {"effort": "max"}, budget(32_000), "high"),
     "a budget for an effort": (SONNET, {"effort": "low"}, budget(4096), None),
-    "a budget only where somebody wishes it": (HAIKU, {}, None, None),
-    "a budget that somebody set": (HAIKU, {"thinking_tokens": 2048}, budget(2048), None),
+    "a budget only where it is wanted": (HAIKU, {}, None, None),
+    "a budget that is set": (HAIKU, {"thinking_tokens": 2048}, budget(2048), None),
     "less than half of a short answer": (
         HAIKU,
         {"effort": "high", "options": {"max_tokens": 4000}},
@@ -91,13 +91,13 @@ def test_a_model_is_asked_to_think_in_the_form_that_it_takes(
 
 
 ELSEWHERE: dict[str, tuple[str, dict[str, Any], dict[str, Any] | None, str | None]] = {
-    "nobody wishes it": ("vllm", {}, None, None),
+    "not wanted": ("vllm", {}, None, None),
     "vLLM": ("vllm", {"effort": "low"}, SHOWN, "low"),
     "Ollama's words": ("ollama", {"effort": "xhigh"}, SHOWN, "high"),
     "DeepSeek's words": ("deepseek", {"effort": "medium"}, budget(2048), "high"),
     "switched off": ("deepseek", {"effort": "none"}, OFF, None),
     "MiniMax": ("minimax", {"effort": "high"}, SHOWN, "high"),
-    "nobody knows": ("unknown", {"effort": "high"}, budget(2048), "high"),
+    "unknown": ("unknown", {"effort": "high"}, budget(2048), "high"),
 }
 
 

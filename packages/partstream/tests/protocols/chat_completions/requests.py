@@ -14,7 +14,7 @@ from partstream.protocols.serve import WireRequest
 from partstream.settings.known_servers import server_at
 
 NOWHERE = "https://models.example/v1"
-"""The base URL of a server that nobody knows."""
+"""The base URL of an unknown server."""
 
 
 def written(
@@ -42,7 +42,7 @@ def body_of(*messages: ChatMessage, server: str | None = None, **options: Any) -
 
     Args:
         messages: The conversation.
-        server: The name of a known server; None for one that nobody knows.
+        server: The name of a known server; None for an unknown one.
         options: What else :func:`written` takes.
     """
     own = options.pop("own", None) or ChatCompletionsSettings()

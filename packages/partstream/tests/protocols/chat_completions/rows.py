@@ -1,4 +1,4 @@
-"""Messages and the messages of Chat Completions that they become at a server that nobody knows, row by row."""
+"""Messages and the messages of Chat Completions that they become at an unknown server, row by row."""
 
 from base64 import b64encode
 from typing import Any, NamedTuple
@@ -52,7 +52,7 @@ TEXT = {
     "thinking alone": Row(
         [user("Hi"), assistant([ThinkingPart("hm")]), user("?")], [said("user", "Hi"), said("user", "?")]
     ),
-    "thinking of somebody else": Row(
+    "thinking of another program": Row(
         [user("?"), assistant([ThinkingPart("hm", "rs_1", {"encrypted_content": "e"}), TextPart("Ho")])],
         [said("user", "?"), said("assistant", "Ho")],
     ),

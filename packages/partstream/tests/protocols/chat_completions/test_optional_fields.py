@@ -243,7 +243,7 @@ def _but(**changes: Any) -> dict[str, Any]:
 
 LEFT: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
     "nothing": ((), BODY),
-    "a name that nobody knows": (("x",), BODY),
+    "an unknown name": (("x",), BODY),
     "a field": (("stream_options",), _but(stream_options=None)),
     "a field within a field": (
         ("stream_options.include_obfuscation",),

@@ -1,4 +1,4 @@
-"""The body of a request to Gemini, field by field, beside what the decisions say of it."""
+"""The body of a request to Gemini, field by field, as the decisions say."""
 
 from base64 import b64encode
 from typing import Any

@@ -1,4 +1,4 @@
-"""Answers as a server of Gemini writes them: chunks, an array, a document, errors, and what stands beside answers."""
+"""Answers as a server of Gemini writes them: chunks, an array, a document, errors, and what comes beside answers."""
 
 import json
 from typing import Any
@@ -138,7 +138,7 @@ def test_without_events_a_stream_is_one_array(dialect: str) -> None:
         assert data.count(b"data: ") == data.count(b"\r\n\r\n") == len(events)
 
 
-# ---- what stands beside answers ----
+# ---- what comes beside answers ----
 
 MODELS = [ServedModel(f"m{number}", f"M {number}", 1000, 100, True, True, True, None, None) for number in range(120)]
 

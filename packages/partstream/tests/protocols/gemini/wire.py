@@ -54,7 +54,7 @@ def sse(events: Iterable[Event]) -> list[bytes]:
 
 
 def array(events: Iterable[Event]) -> bytes:
-    """The chunks as one JSON array, as Google's servers write it where nobody asked for events."""
+    """The chunks as one JSON array, as Google's servers write it where events were not asked for."""
     return b"[" + b"\n,\r\n".join(json.dumps(one, indent=2).encode() for one in events) + b"\n]\n"
 
 

@@ -1,6 +1,6 @@
 """What events of Google Interactions mean.
 
-Made up after docs/wires/gemini.md#interactions and the types of `google-genai` 3.4.0.
+Written after docs/wires/gemini.md#interactions and the types of `google-genai` 3.4.0.
 """
 
 import json

@@ -181,7 +181,7 @@ def test_a_caller_may_say_think_itself() -> None:
 REFUSALS = {
     "an old server": ('invalid think value: "max" (must be "high", "medium", "low", true, or false)', "max", "high"),
     "a model that does not think": ('"llama3" does not support thinking', "high", None),
-    "a level that nobody knows": ('invalid think value: "odd" (must be ...)', "odd", None),
+    "an unknown level": ('invalid think value: "odd" (must be ...)', "odd", None),
     "a server of booleans": (
         "json: cannot unmarshal string into Go struct field ChatRequest.think of type bool",
         "low",

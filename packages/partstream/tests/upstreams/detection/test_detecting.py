@@ -297,7 +297,7 @@ def test_the_known_server_is_remembered_and_an_unknown_one_is_none(tmp_path: Pat
             assert (await detected(server.url, cache_folder=tmp_path)).server == "vllm"
             assert len(server.requests) == asked
             (file,) = tmp_path.glob("protocol-*.json")
-            file.write_text(json.dumps({**json.loads(file.read_text()), "server": "nobody's"}))
+            file.write_text(json.dumps({**json.loads(file.read_text()), "server": "unknown"}))
             assert (await detected(server.url, cache_folder=tmp_path)).server == ""
             assert len(server.requests) == asked
 
@@ -416,7 +416,7 @@ def test_a_server_for_which_the_same_was_found_out_again_has_a_pause():
     run(test())
 
 
-# ---- where nobody can be asked ----
+# ---- where no one can be asked ----
 
 
 def test_the_error_of_a_dead_server_is_that_of_the_connection():
@@ -453,7 +453,7 @@ def test_a_refused_key_is_not_renewed_for_the_sake_of_a_detection():
             return Secret("key-1")
 
         async def refresh(self, refused: Secret) -> Secret:
-            raise AssertionError("nobody asked for another key")
+            raise AssertionError("another key was asked for")
 
     async def test() -> None:
         async with speaking(RESPONSES, CHAT) as server:
@@ -520,7 +520,7 @@ def test_a_server_that_falls_silent_keeps_nobody_waiting_before_each_question():
 
         class Slow(Connections):
             def client(self) -> Any:
-                clock.now += 5  # what it takes until nobody waits any longer
+                clock.now += 5  # the longest wait
                 return super().client()
 
         async with speaking(RESPONSES, CHAT) as server:

@@ -154,7 +154,7 @@ _KEPT_THINKING: Final = Kind(
 
 def _never(value: Any, where: str) -> bool:
     if boolean(value, where):
-        raise ConfigurationError(where, "true", "false: nobody would continue after the pause")
+        raise ConfigurationError(where, "true", "false: no program would continue after the pause")
     return False
 
 
@@ -263,7 +263,7 @@ OWN_SETTINGS: Final = OwnSettings(
         Setting(
             "providerOptions",
             Kind(ValueForm.OBJECT, _provider_options, {"type": "object", "additionalProperties": {"type": "object"}}),
-            "What the providers behind the gateway are told in their own words, by the provider's name",
+            "Options for the providers behind the gateway, by the provider's name",
             secrecy=Secrecy.BODY,
         ),
         Setting(

@@ -63,7 +63,7 @@ class Budgets(NamedTuple):
 
 
 ThinkingControl: TypeAlias = Levels | Budgets | bool | None
-"""How a model is told how much to think. One that takes no number and no level thinks or does not; None where only the
+"""How a request says how much to think. One that takes no number and no level thinks or does not; None where only the
 list of models can tell."""
 
 

@@ -625,7 +625,7 @@ def _said(candidate: JSONObject) -> base.Said:
     """What a candidate brings. Its calls have no indexes: the place among the calls of a chunk counts."""
     content = candidate.get("content")
     listed = content.get("parts") if content.__class__ is dict and "finishReason" not in candidate else None
-    if listed.__class__ is list and len(listed) == 1:  # nearly all are one text, and are told at once
+    if listed.__class__ is list and len(listed) == 1:  # nearly all are one text, and are reported at once
         part = listed[0]
         if part.__class__ is dict and len(part) == 1 and part.get("text"):
             return base.SPEAKS

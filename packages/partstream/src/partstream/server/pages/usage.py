@@ -126,7 +126,7 @@ _TEXT_COLUMNS: Final = frozenset({"ended", "model", "asked by", "last answer", "
 
 _FOOTNOTE: Final = (
     "~: includes estimates for answers whose server reported no numbers. ≥: without answers whose price or tokens are "
-    "unknown. Input of which nobody says that it was cached is drawn as new. Costs are those that the servers report, "
+    "unknown. Input that is not reported as cached is drawn as new. Costs are those that the servers report, "
     "otherwise computed from known list prices. These numbers never leave this machine."
 )
 
