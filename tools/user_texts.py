@@ -25,12 +25,14 @@ ROOT: Final = Path(__file__).resolve().parent.parent
 HEAD: Final = """\
 Every sentence that a user may read, by place. Made by tools/generate.py: read what a change adds here aloud.
 """
-_TWO_WORDS: Final = re.compile(r"[^\W\d_]{2,}[^\n]*?[\s/][^\n]*?[^\W\d_]{2,}|[^\W\d_]{2,}\s+[^\W\d_]{2,}")
-_NOT_A_SENTENCE: Final = re.compile(
-    r"\s*(?:SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|DROP|PRAGMA|BEGIN|EXPLAIN|WITH|AND|ON CONFLICT|VACUUM)\b[^.]*$"
-    r"|.*(?:\(\?|\\[sdwWbSD.\[({]|\[\^)",
+_TWO_WORDS: Final = re.compile(r"[^\W\d_]{2,}.*\s.*[^\W\d_]{2,}", re.DOTALL)
+_NOT_FOR_PEOPLE: Final = re.compile(
+    r".*\b(?:SELECT|INSERT|UPDATE|DELETE FROM|CREATE|ALTER|PRAGMA|WHERE|CAST|SUM|UNION|GROUP BY|KEY)\b[ (]"  # SQL
+    r"|.*(?:\(\?|\\[sdwWbSD.\[({]|\[\^)"  # a pattern
+    r"|(?:tuple|list|dict|str|Callable|Sequence|Mapping)(?:\[| \|)",  # a type
     re.DOTALL,
 )
+_NAME: Final = re.compile(r"\S*(?:[a-z][A-Z]|\w_\w|\[\]|[a-z]\.[a-z])\S*")
 _MARKUP: Final = re.compile(r"</?[a-zA-Z][^<>]*>")
 _JAVASCRIPT: Final = re.compile(
     r"""//[^\n]*|/\*.*?\*/|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`""", re.DOTALL
@@ -60,8 +62,16 @@ def user_texts() -> str:
 
 def _lines(texts: set[str]) -> list[str]:
     """What is worth reading, one text a line, in the order of the alphabet."""
-    plain = {" ".join(unescape(_MARKUP.sub(" ", text)).split()) for text in texts if not _NOT_A_SENTENCE.match(text)}
-    return sorted((text for text in plain if _TWO_WORDS.search(re.sub(r"\{\w*\}", "0", text))), key=_alphabetic)
+    plain = {" ".join(unescape(_MARKUP.sub(" ", text)).split()) for text in texts if not _NOT_FOR_PEOPLE.match(text)}
+    return sorted(filter(_is_sentence, plain), key=_alphabetic)
+
+
+def _is_sentence(text: str) -> bool:
+    """Whether a text has two words or more, and they are not for the most part names of fields or classes."""
+    words = re.sub(r"\{\w*\}", "0", text)
+    return bool(_TWO_WORDS.search(words)) and 2 * sum(map(bool, map(_NAME.fullmatch, words.split()))) < len(
+        words.split()
+    )
 
 
 def _alphabetic(text: str) -> tuple[str, str]:

@@ -36,12 +36,12 @@ const DOORS = {
       await wizard.write(KEY);
     });
     await step("take its models", async () => {
-      await wizard.shows("Which models shall the picker show?");
+      await wizard.shows("Which models should the picker show?");
       await screenshot("models");
       await wizard.accept();
     });
     await step("name the group", async () => {
-      await wizard.shows("What the models stand under in the picker");
+      await wizard.shows("Group name shown in the model picker");
       await wizard.write(GROUP);
       await panel.notification(`models of ${GROUP} are in the picker`);
     });

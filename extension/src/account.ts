@@ -116,9 +116,9 @@ export class Account {
     try {
       const { restored, kept } = await settings.undo();
       await this.refresh();
-      const back = l10n.t`Settings with their earlier values: ${restored.join(", ") || l10n.t("none")}.`;
-      const changed = kept.length > 0 ? ` ${l10n.t`Changed since, and left: ${kept.join(", ")}.`}` : "";
-      const rest = l10n.t("The chat stays set up; the setting chat.disableAIFeatures turns it off.");
+      const back = l10n.t`Settings restored: ${restored.join(", ") || l10n.t("none")}.`;
+      const changed = kept.length > 0 ? ` ${l10n.t`Changed since, so not restored: ${kept.join(", ")}.`}` : "";
+      const rest = l10n.t("The chat stays set up; chat.disableAIFeatures turns it off.");
       await offer(`${back}${changed} ${rest}`, []);
     } catch (error) {
       failed(error);

@@ -97,8 +97,8 @@ export class Everywhere {
     const { kept } = await this.parts.offer.undo();
     const said =
       kept.length === 0
-        ? l10n.t("The settings have their earlier values again.")
-        : l10n.t`The settings have their earlier values again, except those that you changed since: ${kept.join(", ")}.`;
+        ? l10n.t("The earlier settings are restored.")
+        : l10n.t`The earlier settings are restored, except those that you changed since: ${kept.join(", ")}.`;
     void this.parts.notify(said);
     return false;
   }
@@ -107,11 +107,11 @@ export class Everywhere {
     const remote = this.parts.remoteName();
     return {
       title: title(),
-      placeholder: l10n.t("Which settings may be written?"),
+      placeholder: l10n.t("Choose the settings to write"),
       prompt:
         remote === undefined
-          ? l10n.t("They go into your User settings. The same command takes them back.")
-          : l10n.t`They go into your User settings. The same command takes them back. This window is remote (${remote}): the Copilot harness gets models of an extension in local windows alone. Choose Local in the chat here.`,
+          ? l10n.t("They go into your User settings. The same command undoes them.")
+          : l10n.t`They go into your User settings. The same command undoes them. This window is remote (${remote}): the Copilot harness gets models of an extension only in local windows. Choose Local in the chat here.`,
     };
   }
 
@@ -129,7 +129,7 @@ const title = (): string => l10n.t("Use a Model Everywhere");
 function settingsOf(main: UsableModel, small: UsableModel, all: readonly UsableModel[]): readonly OfferedSetting[] {
   const qualified = ({ name, vendor }: UsableModel): string => `${name} (${vendor})`;
   const first = (isMeant: boolean): Pick<OfferedSetting, "detail"> =>
-    isMeant ? {} : { detail: l10n.t("Other models are called the same: VS Code takes the first.") };
+    isMeant ? {} : { detail: l10n.t("Several models have this name: VS Code uses the first.") };
   const chat = shortName(main, all);
   const isOnly = all.filter((one) => qualified(one) === qualified(main)).length === 1;
   return [
@@ -194,7 +194,7 @@ function harnessSettings(): readonly OfferedSetting[] {
 function undoPage(): ListPage<"choose" | "undo"> {
   return page(l10n.t("The settings are written. What now?"), [
     { label: l10n.t("Choose Models…"), description: l10n.t("write them anew"), value: "choose" },
-    { label: l10n.t("Undo"), description: l10n.t("give the settings their earlier values"), value: "undo" },
+    { label: l10n.t("Undo"), description: l10n.t("restore the earlier settings"), value: "undo" },
   ]);
 }
 

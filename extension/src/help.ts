@@ -34,7 +34,7 @@ const models = (): readonly Help[] => [
     description: l10n.t("chat with these models signed out"),
     value: to("partstream.useWithoutAccount"),
   },
-  { label: l10n.t("Show Token Usage"), description: l10n.t("what answers took"), value: to("partstream.showUsage") },
+  { label: l10n.t("Show Token Usage"), description: l10n.t("tokens and costs of answers"), value: to("partstream.showUsage") },
 ];
 
 const problems = (): readonly Help[] => [
@@ -46,7 +46,7 @@ const problems = (): readonly Help[] => [
   { label: l10n.t("Show Log"), description: l10n.t("what went wrong"), value: to("partstream.showLog") },
   {
     label: l10n.t("Inspect Last Answer"),
-    description: l10n.t("bytes, events and parts, and whose fault it is"),
+    description: l10n.t("bytes, events, parts, and who is at fault"),
     value: to("partstream.inspectLastAnswer"),
     needsTrust: true,
   },

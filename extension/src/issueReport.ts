@@ -58,7 +58,7 @@ export class IssueReport {
   }
 
   async #tell(file: string): Promise<void> {
-    const said = l10n.t`The report is saved in ${file}. Say in it what happened, and send it. No keys are in it.`;
+    const said = l10n.t`The report is saved in ${file}. Describe in it what happened, then send it. It holds no keys.`;
     const openReport = l10n.t("Open Report");
     if ((await this.parts.offer(said, openReport)) === openReport) await this.parts.openFile(file);
   }
@@ -74,7 +74,7 @@ export class IssueReport {
     const items = [
       {
         label: l10n.t("With the Last Answer"),
-        description: l10n.t("without keys and texts; you see first what it holds"),
+        description: l10n.t("without keys and texts; a preview shows what it holds"),
         value: true,
       },
       {
@@ -89,7 +89,7 @@ export class IssueReport {
       step: undefined,
       steps: undefined,
       hasBack: false,
-      placeholder: l10n.t("What shall the report hold?"),
+      placeholder: l10n.t("What should the report contain?"),
       prompt: "",
       sections,
     });
@@ -103,7 +103,7 @@ function markdown(): ShareForm[] {
 
 /** The report's text about the answer beside it. */
 function textOnAnswer({ name }: SaveTarget, answer: SharePreviewResult | undefined): string {
-  if (!answer) return l10n.t("None is part of this report.");
+  if (!answer) return l10n.t("It is not part of this report.");
   return `${l10n.t`The file \`${name}\` beside this one holds it.`}\n\n${asCode(answer.preview)}`;
 }
 
@@ -114,7 +114,7 @@ function asCode(text: string): string {
 
 function bodyOf(answer: string, debugInformation: string): string {
   const sections = [
-    [l10n.t("What happened"), l10n.t("What did you do, what came, and what did you expect?")],
+    [l10n.t("What happened"), l10n.t("What did you do, what happened, and what did you expect?")],
     [l10n.t("The last answer"), answer],
     [l10n.t("Debug information"), debugInformation],
   ];

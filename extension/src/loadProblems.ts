@@ -93,7 +93,7 @@ export class LoadProblems {
     const place = placeOf(problem);
     const where = place ? l10n.t`${basename(place.file)}, line ${place.line}` : provider;
     const consequence = problem.keepsOld
-      ? l10n.t("The version before still answers.")
+      ? l10n.t("The previous version still answers.")
       : l10n.t("Its models are left out.");
     this.listener.notify(l10n.t`Partstream: ${where}: ${sentence(problem.message)} ${consequence}`, place);
   }

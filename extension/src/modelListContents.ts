@@ -41,6 +41,6 @@ export function withAdvice(group: Group | null, error: ProviderError): string {
   const isElsewhere = Object.keys(group.configuration).some((name) => OTHER_PLACES.test(name));
   if (isElsewhere && !error.keyNeed) return error.message;
   return "apiKey" in group.configuration
-    ? l10n.t`The API key is refused: choose Update API Key at the gear of this group. Without a gear, remove it by Partstream: Edit Groups as JSON, and add it again (${error.message})`
-    : l10n.t`An API key is missing: choose Update API Key at the gear of this group. Without a gear, remove it by Partstream: Edit Groups as JSON, and add it again (${error.message})`;
+    ? l10n.t`The API key is refused: choose Update API Key in the gear menu of this group. If there is no gear, remove the group with Partstream: Edit Groups as JSON and add it again (${error.message})`
+    : l10n.t`An API key is missing: choose Update API Key in the gear menu of this group. If there is no gear, remove the group with Partstream: Edit Groups as JSON and add it again (${error.message})`;
 }

@@ -38,7 +38,7 @@ export interface Circumstances {
 /** What a group or a provider of a name lacks, by what a person can change. */
 const LACKS: Readonly<Record<ProviderError["kind"], (name: string) => string>> = {
   connection: (name) => l10n.t`${name} does not answer`,
-  key: (name) => l10n.t`${name} wants another key`,
+  key: (name) => l10n.t`${name} rejected the key`,
   address: (name) => l10n.t`${name} has a wrong address or setting`,
   list: (name) => l10n.t`${name} does not list its models`,
   other: (name) => l10n.t`${name} does not list its models`,

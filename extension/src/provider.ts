@@ -252,7 +252,7 @@ class Answer {
   /** The message for an answer that is not whole; Copilot would only say "no response was returned". */
   #whatIsMissing(model: string, result: ResponseResult): string {
     if (this.#data.size > 0) {
-      return l10n.t`${model} answered with data alone (${[...this.#data].join(", ")}), which the chat does not show.`;
+      return l10n.t`${model} answered with data only (${[...this.#data].join(", ")}), which the chat does not show.`;
     }
     const reason = cutReason(result);
     return reason === undefined

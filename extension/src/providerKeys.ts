@@ -133,7 +133,7 @@ export class ProviderKeys {
     if (this.#offered.has(place)) return false;
     this.#offered.add(place);
     const name = this.#known.get(place)?.name ?? "";
-    const message = keyNeed?.hadKey ? l10n.t`${name} needs another API key.` : l10n.t`${name} needs an API key.`;
+    const message = keyNeed?.hadKey ? l10n.t`${name} rejected the API key.` : l10n.t`${name} needs an API key.`;
     return this.parts.offer(message, l10n.t("Enter Key…"));
   }
 
@@ -171,7 +171,7 @@ export class ProviderKeys {
   async #ask(place: string): Promise<void> {
     const { name, message } = this.#known.get(place) ?? { name: "", message: "" };
     const isKept = (await this.#kept(place)) !== undefined;
-    const replaced = isKept ? l10n.t("It replaces the key that is kept; an empty box forgets that key.") : "";
+    const replaced = isKept ? l10n.t("It replaces the stored key; an empty box deletes that key.") : "";
     const box = { title: l10n.t`API Key of ${name}`, prompt: [message, replaced].filter(Boolean).join(" ") };
     const key = (await this.parts.ask(box))?.trim();
     if (key === undefined || (key === "" && !isKept)) return;

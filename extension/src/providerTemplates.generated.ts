@@ -26,7 +26,7 @@ export const PROVIDER_TEMPLATES: readonly ProviderTemplate[] = [
   },
   {
     title: () => l10n.t("Any callable"),
-    says: () => l10n.t("A function that returns its answer, and may block."),
+    says: () => l10n.t("A function that returns its answer and may block."),
     fileStem: "my_function",
     requirements: [],
     source: "\"\"\"$title: a language model for VS Code, around a plain function.\n\nAsk it with `partstream chat --provider $module.py`.\n\"\"\"\n\nimport asyncio\nfrom collections.abc import AsyncIterator, Sequence\n\nfrom partstream import ChatMessage, RequestOptions, chat_model, user_request\n\n\ndef answer(request: str) -> str:\n    \"\"\"Any callable can stand here: it knows nothing of VS Code, and it may block.\"\"\"\n    return f\"You said: {request}\"\n\n\n@chat_model(name=\"$title\", id=\"$module\")\nasync def provider(messages: Sequence[ChatMessage], options: RequestOptions) -> AsyncIterator[str]:\n    \"\"\"Called once for each message; the function runs in a thread, so that other answers go on meanwhile.\"\"\"\n    yield await asyncio.to_thread(answer, user_request(messages))\n",
@@ -40,14 +40,14 @@ export const PROVIDER_TEMPLATES: readonly ProviderTemplate[] = [
   },
   {
     title: () => l10n.t("Around an SDK"),
-    says: () => l10n.t("A function that streams what a client gives."),
+    says: () => l10n.t("A function that streams from an SDK client."),
     fileStem: "my_sdk",
     requirements: [],
     source: "\"\"\"$title: a language model for VS Code, around the client of an SDK.\n\nAsk it with `partstream chat --provider $module.py`.\n\"\"\"\n\nfrom collections.abc import AsyncIterator, Mapping, Sequence\n\nfrom partstream import ChatMessage, RequestOptions, chat_model, text_of, user_request\n\n\nclass Client:\n    \"\"\"Stands for the client of your SDK, and answers without a network: import yours in its place.\"\"\"\n\n    async def stream(self, conversation: Sequence[Mapping[str, str]]) -> AsyncIterator[str]:\n        \"\"\"The pieces of the answer as they arrive.\"\"\"\n        yield \"You said: \"\n        yield conversation[-1][\"content\"]\n\n\nclient = Client()\n\n\n@chat_model(name=\"$title\", id=\"$module\")\nasync def provider(messages: Sequence[ChatMessage], options: RequestOptions) -> AsyncIterator[str]:\n    \"\"\"Called once for each message: writes the conversation as the SDK takes it, and hands on what comes.\"\"\"\n    conversation = [{\"role\": message.role.name.lower(), \"content\": text_of(message)} for message in messages[:-1]]\n    conversation.append({\"role\": \"user\", \"content\": user_request(messages)})\n    async for piece in client.stream(conversation):\n        yield piece\n",
   },
   {
     title: () => l10n.t("Model server"),
-    says: () => l10n.t("A function that asks a model server, and may change what passes."),
+    says: () => l10n.t("A function that asks a model server and can change requests and answers."),
     fileStem: "my_server",
     requirements: [],
     source: "\"\"\"$title: a language model for VS Code.\n\nAsk it with `partstream chat --provider $module.py`.\n\"\"\"\n\nfrom collections.abc import AsyncIterator, Sequence\nfrom os import environ\n\nfrom partstream import ChatMessage, Finish, RequestOptions, ResponsePart, chat_model, connect\n\n# The base URL of your server; `partstream upstream` is one to try. Its protocol is detected.\nDEFAULT_SERVER = \"http://localhost:11434/v1\"\n\n\n@chat_model(name=\"$title\", id=\"$module\")\nasync def provider(messages: Sequence[ChatMessage], options: RequestOptions) -> AsyncIterator[ResponsePart | Finish]:\n    \"\"\"Called once for each message, with the whole conversation; hands on what the server answers.\"\"\"\n    async with connect(environ.get(\"MODEL_SERVER\", DEFAULT_SERVER), api_key=environ.get(\"MODEL_SERVER_KEY\")) as model:\n        response = model.stream(messages, options)\n        async for part in response:\n            yield part\n        if response.finish is not None:\n            yield response.finish\n",

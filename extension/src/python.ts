@@ -57,7 +57,7 @@ export type Run = (command: string, commandArguments: readonly string[], abandon
 export class PythonNotFoundError extends SidecarRefusedError {
   constructor(readonly attempts: readonly Attempt[]) {
     const tried = attempts.map(({ source, command, reason }) => `${source}: ${command} (${reason})`).join("; ");
-    super(l10n.t`Partstream needs Python ${MINIMUM_VERSION.join(".")} or newer and found none. Tried: ${tried}.`);
+    super(l10n.t`Partstream needs Python ${MINIMUM_VERSION.join(".")} or newer, and found none. Tried: ${tried}.`);
   }
 }
 
@@ -122,7 +122,7 @@ async function probe(candidate: Candidate, run: Run, abandoned?: Abandoned): Pro
 function readProbe({ source, command }: Candidate, output: string): Python | Attempt {
   const marked = output.split(/\r?\n/).filter((line) => line.startsWith(MARK));
   const [executable = "", version = ""] = marked.map((line) => line.slice(MARK.length));
-  if (!version) return { source, command, reason: l10n.t("does not answer as a Python does") };
+  if (!version) return { source, command, reason: l10n.t("does not answer like a Python interpreter") };
   if (!isNewEnough(version)) return { source, command, reason: l10n.t`is Python ${version}` };
   // A program that the setting names may do something before it runs Python. A shim of the PATH would run another
   // Python in another folder, and a relative path would be another program there.

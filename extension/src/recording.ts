@@ -27,7 +27,7 @@ export interface RecordingView {
 function armed(): RecordingView {
   return {
     text: `$(record) ${l10n.t("Recording the next answer")}`,
-    tooltip: l10n.t("The next answer of a Partstream model is written into a file. Click to take that back."),
+    tooltip: l10n.t("The next answer of a Partstream model will be saved to a file. Click to cancel."),
   };
 }
 
@@ -134,5 +134,5 @@ function sentenceOn({ model, outcome, answers }: RecordedFile): string {
     answers > 1
       ? l10n.t`Partstream recorded ${answers} answers, the last of ${whose}: ${end}.`
       : l10n.t`Partstream recorded the answer of ${whose}: ${end}.`;
-  return `${recorded} ${l10n.t("Its texts are in the file; keys are not.")}`;
+  return `${recorded} ${l10n.t("The file holds its texts, but no keys.")}`;
 }

@@ -242,7 +242,7 @@ export class Supervisor<Process extends Supervised> {
       return new SidecarError(cause + soon);
     }
     const seconds = Math.ceil((this.#nextStart - this.clock.now()) / 1000);
-    return new SidecarError(cause + l10n.t`It is started again in ${seconds} s: please retry then.`);
+    return new SidecarError(cause + l10n.t`It restarts in ${seconds} s: retry then.`);
   }
 }
 

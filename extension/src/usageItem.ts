@@ -56,7 +56,7 @@ function viewOf(last: DidAnswerParams, isStopped: boolean): UsageView {
   return {
     text: isStopped ? l10n.t`${text} · then stopped` : text,
     tooltip: isStopped
-      ? `${tooltip}\n\n${l10n.t("The answer after it was stopped: what that one took is not known.")}`
+      ? `${tooltip}\n\n${l10n.t("An answer was stopped: its usage is unknown.")}`
       : tooltip,
     fullness: fullness(last.answer),
   };

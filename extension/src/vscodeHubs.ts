@@ -73,7 +73,7 @@ async function confirm(question: string, detail: string, button: string): Promis
 async function askLink(refuse: (text: string) => string | undefined): Promise<string | undefined> {
   return vscode.window.showInputBox({
     title: l10n.t("Join a Hub"),
-    prompt: l10n.t("The join link that you were sent. Nothing is sent before you have seen where it leads."),
+    prompt: l10n.t("The join link that you were sent. Nothing is sent before you have seen its address."),
     placeHolder: "https://hub.example.com/hub/join#…",
     password: true,
     ignoreFocusOut: true,

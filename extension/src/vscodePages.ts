@@ -100,7 +100,7 @@ export class WebviewPages {
       await this.#loadOrSay(kind, panel);
       return;
     }
-    panel.webview.html = sentencePage(kind.title(), l10n.t("Partstream shows this page once you trust the folder."));
+    panel.webview.html = sentencePage(kind.title(), l10n.t("Trust the folder to see this page."));
     const waiting = vscode.workspace.onDidGrantWorkspaceTrust(() => void this.#loadOrSay(kind, panel));
     panel.onDidDispose(() => void waiting.dispose());
   }

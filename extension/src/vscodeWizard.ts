@@ -87,7 +87,7 @@ export async function addGroup({ name, configuration }: NewGroup): Promise<Added
     await vscode.commands.executeCommand(ADD_GROUP, { vendor: VENDOR, name, ...configuration });
   } catch (error) {
     if (/already exists/.test(String(error))) {
-      throw new Error(l10n.t("There is a group of this name already."), { cause: error });
+      throw new Error(l10n.t("A group of this name already exists."), { cause: error });
     }
     throw error;
   }
@@ -100,7 +100,7 @@ async function handOver(group: Readonly<Record<string, unknown>>): Promise<void>
   await editGroups();
   void vscode.window.showInformationMessage(
     l10n.t(
-      "This VS Code lets no extension add a group. It is in the clipboard: paste it into the list, and save. Its key is entered with Update API Key, at the gear of the group in Partstream: Manage Models.",
+      "This VS Code does not let extensions add a group. The group is in the clipboard: paste it into the list, and save. Enter its key with Update API Key, in the gear menu of the group in Partstream: Manage Models.",
     ),
   );
 }

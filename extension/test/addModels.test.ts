@@ -41,7 +41,7 @@ test("another server is asked for by its address, and plain http to another mach
   const world = new World();
   const lan = "http://192.168.1.7:1234/v1";
   await world.run(
-    script("Another server…", lan, "Change the address", lan, "Allow it for this server", "", ["Big", "small"], "Lab"),
+    script("Another server…", lan, "Change the address", lan, "Allow HTTP for this server", "", ["Big", "small"], "Lab"),
   );
   assert.deepEqual(world.added[0]?.configuration, { baseUrl: lan, allowInsecureHttp: true });
 });
@@ -63,17 +63,17 @@ test("a key can come from a variable that VS Code has, or from a file; its page 
 test("a failure stays in the wizard, and what helps comes first", async () => {
   const world = new World();
   const failures = {
-    address: ["Change the address", "Enter a key", "Try again", "Name the models myself…", "Add it all the same"],
-    key: ["Enter a key", "Try again", "Change the address", "Add it all the same"],
-    list: ["Name the models myself…", "Change the address", "Enter a key", "Try again", "Add it all the same"],
-    connection: ["Try again", "Change the address", "Add it all the same"],
-    other: ["Try again", "Enter a key", "Change the address", "Add it all the same"],
+    address: ["Change the address", "Enter a key", "Try again", "Name the models myself…", "Add it anyway"],
+    key: ["Enter a key", "Try again", "Change the address", "Add it anyway"],
+    list: ["Name the models myself…", "Change the address", "Enter a key", "Try again", "Add it anyway"],
+    connection: ["Try again", "Change the address", "Add it anyway"],
+    other: ["Try again", "Enter a key", "Change the address", "Add it anyway"],
   } as const;
   for (const kind of ["address", "key", "list", "connection", "other"] as const) {
     world.server = () => ({ models: [], problem: { kind, message: `it is the ${kind}` } });
     await world.run(script("Another server…", ADDRESS, "", CLOSE));
     const page = world.pages.at(-1);
-    const said = kind === "key" ? "This server wants an API key: it is the key" : `It is the ${kind}`;
+    const said = kind === "key" ? "This server needs an API key: it is the key" : `It is the ${kind}`;
     assert.deepEqual([page?.prompt, page?.labels], [said, failures[kind]]);
   }
   world.server = () => new Error("Partstream needs Python 3.11 or newer");
@@ -119,7 +119,7 @@ test("a name that exists is not offered and not taken; one that VS Code refuses 
   await world.run(script("OpenAI", KEY, ["Big"], "Desk", "Other desk"));
   const [first, second] = world.pages.filter(({ step, kind }) => step === 4 && kind === "ask");
   assert.equal(first?.value, "OpenAI 3");
-  assert.equal(first.refuse("OpenAI"), "There is a group of this name already.");
+  assert.equal(first.refuse("OpenAI"), "A group of this name already exists.");
   assert.deepEqual([second?.prompt, second?.value], ["There is such a group.", "Desk"]);
   assert.equal(world.added[0]?.name, "Other desk");
 });

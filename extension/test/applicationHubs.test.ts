@@ -63,7 +63,7 @@ test("a code that is worth nothing is a sentence without it", async () => {
   start();
   await world.openUri?.(link(HUB, "psj_used-up-code-4711"));
   assert.deepEqual(world.groups, []);
-  assert.match(world.errors.join(), /gave no key: the hub answered HTTP 403: \[hidden\] is worth no key/);
+  assert.match(world.errors.join(), /did not issue a key: the hub answered HTTP 403: \[hidden\] is worth no key/);
 });
 
 test("the command joins by a link that is pasted", async () => {

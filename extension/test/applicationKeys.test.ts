@@ -44,7 +44,7 @@ test("a provider file of a group gets the key with the next list, and a wrong ke
     /^Error: The API key is refused: choose Update API Key at the gear of this group\. Without a gear, remove it by Partstream: Edit Groups as JSON, and add it again \(The key/,
   );
   await until(async () => (await list()) === "echo");
-  assert.deepEqual(world.informed, ["gated needs an API key.", "gated needs another API key."]);
+  assert.deepEqual(world.informed, ["gated needs an API key.", "gated rejected the API key."]);
   assert.match(world.boxes.join(), /and not \[hidden\]\. It replaces the key that is kept/);
   assert.doesNotMatch([...world.lines, ...world.boxes].join(), /4711|0815/);
 });

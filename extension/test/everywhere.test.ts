@@ -150,7 +150,7 @@ for (const how of ["the button of the notification", "the command"]) {
     } else {
       await new Promise(setImmediate);
       assert.deepEqual(settings, { "chat.defaultModel": "auto", other: 1 });
-      assert.equal(said.at(-1), "The settings have their earlier values again.");
+      assert.equal(said.at(-1), "The earlier settings are restored.");
     }
   });
 }

@@ -130,7 +130,7 @@ test("a hub that is away leaves what was known, and the tooltip says so", async 
   world.clock.advance(POLL_INTERVAL);
   await settled();
   assert.equal(world.text, "$(credit-card) $3.20 of $5.00 left today");
-  assert.match(world.shown.at(-1)?.tooltip ?? "", /Not known now, and shown as it was: there is no connection/);
+  assert.match(world.shown.at(-1)?.tooltip ?? "", /Currently unknown; last known: there is no connection/);
   world.answers = { one: new Error("the process ended") };
   world.clock.advance(POLL_INTERVAL);
   await settled();

@@ -116,7 +116,7 @@ test("a hub that gives no key says why, with its address", async () => {
   const { joining, groups, said } = windowOf({ join: () => Promise.resolve({ problem: "it was used already" }) });
   await joining.opened(LINK);
   assert.deepEqual(groups, []);
-  assert.match(said.at(-1) ?? "", /The hub at https:\/\/hub\.example\.com gave no key: it was used already/);
+  assert.match(said.at(-1) ?? "", /The hub at https:\/\/hub\.example\.com did not issue a key: it was used already/);
 });
 
 test("a process that cannot be started is a sentence, and the next link is followed", async () => {
@@ -133,7 +133,7 @@ test("a process that cannot be started is a sentence, and the next link is follo
 
 test("a key that VS Code does not take can be copied, because the hub gives it once", async () => {
   const { joining, happened, said } = windowOf({
-    add: () => Promise.reject(new Error("There is a group of this name already.")),
+    add: () => Promise.reject(new Error("A group of this name already exists.")),
     offer: (message, buttons) => {
       said.push(message);
       return Promise.resolve(buttons[0]);

@@ -55,7 +55,7 @@ test("in another language the pages and notifications of the extension are trans
   set("python", OLD);
   assert.deepEqual(await models(provider), []);
   const [notification = ""] = world.errors;
-  const translated = world.translations["Partstream needs Python {0} or newer and found none. Tried: {1}."] ?? "";
+  const translated = world.translations["Partstream needs Python {0} or newer, and found none. Tried: {1}."] ?? "";
   const [beginning = "", middle = ""] = translated.split(PLACEHOLDER);
   assert.ok(notification.startsWith(`${beginning}3.11${middle}`), notification);
   assert.ok(notification.includes(OLD));

@@ -37,7 +37,7 @@ for (const [name, circumstances, text] of [
     "parrot cannot be loaded",
   ],
   ["a server that is silent", { lists: [listOf("LM Studio", { kind: "connection" })] }, "LM Studio does not answer"],
-  ["a refused key", { lists: [listOf("Desk", { kind: "key" })] }, "Desk wants another key"],
+  ["a refused key", { lists: [listOf("Desk", { kind: "key" })] }, "Desk rejected the key"],
   [
     "a provider without its key",
     { lists: [listOf("Gate", { kind: "key", keyNeed: { source: "gate.py", hadKey: false } })] },

@@ -81,7 +81,7 @@ test("an answer of data alone is whole for a program, and a chat says that it do
   await answer.done;
   assert.deepEqual(answer.parts, [new DataPart(Buffer.from("png"), "image/png")]);
   await assert.rejects(ask(provider, "draws", "github.copilot-chat").done, {
-    message: "Model draws answered with data alone (image/png), which the chat does not show.",
+    message: "Model draws answered with data only (image/png), which the chat does not show.",
   });
 });
 

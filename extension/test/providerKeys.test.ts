@@ -125,8 +125,8 @@ test("a wrong key is asked for again, and the new one replaces it", async () => 
   const wrong = await window.keys.configured(GROUP, "Gate");
   await window.keys.needed(group(wrong), failed(true), true);
   assert.deepEqual(window.seen.slice(2), [
-    "Gate needs another API key. [Enter Key…]",
-    "API Key of Gate: The key of the gate. It replaces the key that is kept; an empty box forgets that key.",
+    "Gate rejected the API key. [Enter Key…]",
+    "API Key of Gate: The key of the gate. It replaces the stored key; an empty box deletes that key.",
   ]);
   assert.deepEqual(await window.keys.configured(GROUP, "Gate"), { ...GROUP, apiKey: "sk-gate" });
   assert.deepEqual([...window.secrets.values()], ["sk-gate"]);
@@ -156,7 +156,7 @@ test("the command of a later window lists the providers with a key as well, and 
   await later.run();
   assert.deepEqual(window.seen, [
     "gated.py or Almanac",
-    "API Key of gated.py: It replaces the key that is kept; an empty box forgets that key.",
+    "API Key of gated.py: It replaces the stored key; an empty box deletes that key.",
   ]);
   assert.deepEqual([[...window.secrets], await later.sources([{ source: FILE }])], [[], [{ source: FILE }]]);
 });

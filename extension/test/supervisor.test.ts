@@ -110,7 +110,7 @@ test("a caller waits for a restart that comes soon, and hears at once when it do
     const wait = BACKOFF[crash] ?? 0;
     if (wait > 2000) {
       // The sentence says when it is worth to try again.
-      const sentence = `Partstream's Python process ended ${crash}. It is started again in ${wait / 1000} s: please retry then.`;
+      const sentence = `Partstream's Python process ended ${crash}. It restarts in ${wait / 1000} s: retry then.`;
       await assert.rejects(next, new SidecarError(sentence));
     }
     clock.advance(BACKOFF[crash] ?? 0);

@@ -122,5 +122,5 @@ def _answered(installed: Installed, asked: Any) -> Any:
     except subprocess.TimeoutExpired as error:
         raise UnreadableTypesError(f"they took longer than {_LONGEST} s") from error
     if done.returncode:
-        raise UnreadableTypesError((done.stderr.strip().splitlines() or ["it said nothing"])[-1])
+        raise UnreadableTypesError((done.stderr.strip().splitlines() or ["it gave no output"])[-1])
     return json.loads(done.stdout)

@@ -110,7 +110,7 @@ def _told(parser: Parser, streams: Sequence[Recorded], base: str) -> Iterable[di
     )
     lines = [json.loads(line) for line in said.stdout.splitlines()]
     if [line["name"] for line in lines] != [stream.name for stream in streams]:
-        last = [*said.stderr.strip().splitlines(), "it said nothing"][0 if not said.stderr.strip() else -1]
+        last = [*said.stderr.strip().splitlines(), "it gave no output"][0 if not said.stderr.strip() else -1]
         raise click.ClickException(f"{parser.name}: its worker told of {len(lines)} of {len(streams)} streams: {last}")
     return lines
 

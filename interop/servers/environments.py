@@ -171,5 +171,5 @@ def run_step(
     except subprocess.TimeoutExpired as error:
         raise NotInstalledError(f"{name} took longer than {_LONGEST} s") from error
     except subprocess.CalledProcessError as error:
-        last = [*error.stderr.strip().splitlines(), "it said nothing"][0]
+        last = [*error.stderr.strip().splitlines(), "it gave no output"][0]
         raise NotInstalledError(f"{name} failed: {last}") from error

@@ -59,7 +59,7 @@ def report_of(
     except subprocess.TimeoutExpired as error:
         raise BrokenRunError(f"the tests took longer than {longest:g} s") from error
     if run.returncode not in {0, 1} or not report.exists():
-        last = ["it said nothing", *log.read_text(encoding="utf-8", errors="replace").strip().splitlines()][-1]
+        last = ["it gave no output", *log.read_text(encoding="utf-8", errors="replace").strip().splitlines()][-1]
         raise BrokenRunError(f"pytest ended with code {run.returncode}: {last}")
     return report.read_text(encoding="utf-8")
 

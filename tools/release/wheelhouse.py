@@ -54,7 +54,7 @@ def fill(folder: Path, pythons: Iterable[str]) -> list[str]:
             check=False,
         )
         if done.returncode:
-            last = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
+            last = (done.stderr.strip().splitlines() or ["it gave no output"])[-1]
             message = f"the wheels of requirements.lock for Python {version} cannot be fetched: {last}"
             raise WheelhouseError(message)
     return sorted({path.name for path in folder.glob("*/*.whl")})

@@ -35,11 +35,11 @@ export const ADD_MODELS_CHECKS = [
       await wizard.shows("VS Code keeps it in its secret storage");
       await screenshot("wizard-2-key");
       await wizard.write(KEY);
-      await wizard.shows("Which models shall the picker show?");
+      await wizard.shows("Which models should the picker show?");
       await screenshot("wizard-3-models");
       await wizard.choose("refusal"); // Takes its mark away.
       await wizard.accept();
-      await wizard.shows("What the models stand under in the picker");
+      await wizard.shows("Group name shown in the model picker");
       await screenshot("wizard-4-name");
       await wizard.write("Wizard");
       await panel.answerNotification("models of Wizard are in the picker", "Open Chat");
@@ -66,11 +66,11 @@ export const ADD_MODELS_CHECKS = [
       await wizard.choose("Another server…");
       await wizard.shows("The address of the server");
       await wizard.write(upstream.chatUrl);
-      const page = await wizard.shows("Which models shall the picker show?");
+      const page = await wizard.shows("Which models should the picker show?");
       await screenshot("chat-models");
       assert.match(page, /speaks Chat Completions at http/);
       await wizard.accept();
-      await wizard.shows("What the models stand under in the picker");
+      await wizard.shows("Group name shown in the model picker");
       await wizard.write("Bare");
       await panel.answerNotification("models of Bare are in the picker", "Open Chat");
       const group = server.readGroups().find(({ name }) => name === "Bare");

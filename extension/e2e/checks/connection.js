@@ -80,7 +80,7 @@ export const CONNECTION_CHECKS = [
       await models.shows(new RegExp(`${REFUSED}\n[^\n]*refused[^\n]*HTTP 401`));
       await models.close();
       await palette.run("Partstream: Test Connection…");
-      await wizard.shows("Which connection shall be tested?");
+      await wizard.shows("Which connection do you want to test?");
       await wizard.filter(REFUSED);
       await wizard.shows(/The API key is refused/);
       await screenshot("connection-4-refused-target");
@@ -88,7 +88,7 @@ export const CONNECTION_CHECKS = [
       const { text } = await found(webviews, REFUSED);
       await screenshot("connection-5-refused");
       assert.match(text, /1 problem and 1 warning found/);
-      assert.match(text, /✗[^]*server[^]*HTTP 401[^]*What helps: the server wants another key.*Update API Key at the gear/);
+      assert.match(text, /✗[^]*server[^]*HTTP 401[^]*What helps: the server rejected the key.*Update API Key at the gear/);
       for (const key of [KEY, WRONG_KEY]) assert.ok(!text.includes(key), "a key is on the page");
       assert.ok(!server.readOutputChannel().includes(WRONG_KEY), "a key is in the log");
       await panel.closeEditors();

@@ -53,7 +53,7 @@ export const EVERYWHERE_CHECKS = [
       await wizard.choose(MODEL);
       await wizard.shows("Which model writes titles, commit messages and new names?");
       await wizard.choose(SMALL_MODEL);
-      const question = await wizard.shows("Which settings may be written?");
+      const question = await wizard.shows("Choose the settings to write");
       await screenshot("everywhere-2-settings");
       for (const key of Object.keys(WRITTEN)) assert.ok(question.includes(key), `${key} is not in: ${question}`);
       // A browser's window is remote.

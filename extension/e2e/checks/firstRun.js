@@ -16,7 +16,7 @@ const STEPS = [
   {
     step: "Or write a model in Python",
     button: "New Provider File…",
-    shows: ({ wizard }) => wizard.shows("What does the provider begin with?"),
+    shows: ({ wizard }) => wizard.shows("Choose a template"),
   },
   {
     step: "Chat without an account",
@@ -34,7 +34,7 @@ const STEPS = [
     watch: ({ panel }) => panel.watchFocus(),
     shows: (_session, hadFocus) => until("the box for messages to get the focus", hadFocus),
   },
-  { step: "See what it took", button: "Show Token Usage", shows: ({ webviews }) => webviews.frame(/^Token usage$/) },
+  { step: "See tokens and costs", button: "Show Token Usage", shows: ({ webviews }) => webviews.frame(/^Token usage$/) },
 ];
 
 export const FIRST_RUN_CHECKS = [

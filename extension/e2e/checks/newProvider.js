@@ -16,12 +16,12 @@ export const NEW_PROVIDER_CHECKS = [
     async run({ wizard, palette, panel, server, screenshot }) {
       await panel.closeEditors();
       await palette.run("Partstream: New Provider File…");
-      await wizard.shows("What does the provider begin with?");
+      await wizard.shows("Choose a template");
       await screenshot("new-provider-1-template");
       await wizard.choose("Echo");
       await wizard.shows("The new file, below the folder");
       await wizard.write("../harbour.py");
-      await wizard.shows("The file has to be inside the folder.");
+      await wizard.shows("The file must be inside the folder.");
       await screenshot("new-provider-2-refused");
       await wizard.write(FILE);
       await panel.answerNotification("Harbour is in the picker", "Open Chat");

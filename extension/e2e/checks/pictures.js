@@ -117,7 +117,7 @@ export const PICTURE_CHECKS = [
       await wizard.choose("Another server…");
       await wizard.shows("The address of the server");
       await wizard.write(baseUrl);
-      await wizard.shows("Which models shall the picker show?");
+      await wizard.shows("Which models should the picker show?");
       await screenshot("add-models-models", await around(panel, [BOX]));
       await wizard.close();
     },
@@ -127,7 +127,7 @@ export const PICTURE_CHECKS = [
     async run({ wizard, palette, panel, screenshot }) {
       await palette.run("Partstream: New Provider File…");
       await leave(panel);
-      await wizard.shows("What does the provider begin with?");
+      await wizard.shows("Choose a template");
       await screenshot("new-provider-template", await around(panel, [BOX]));
       await wizard.choose("Echo");
       await wizard.shows("The new file, below the folder");

@@ -52,7 +52,7 @@ export const PROVIDER_KEY_CHECKS = [
         assert.equal(await palette.input.getAttribute("type"), "password");
         await screenshot("keys-2-box");
         await wizard.write(WRONG_KEY);
-        await panel.answerNotification("gate needs another API key.", "Enter Key", START_LIMIT);
+        await panel.answerNotification("gate rejected the API key.", "Enter Key", START_LIMIT);
         await wizard.shows("It replaces the key that is kept");
         await screenshot("keys-3-another");
         await wizard.write(RIGHT_KEY);

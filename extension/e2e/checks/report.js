@@ -17,7 +17,7 @@ export const REPORT_CHECKS = [
       await panel.newChat();
       await panel.ask("scenario:text");
       await palette.run("Partstream: Report Issue…");
-      await wizard.shows("What shall the report hold?");
+      await wizard.shows("What should the report contain?");
       await screenshot("report-1-question");
       await wizard.choose("With the Last Answer");
       await panel.answerDialog("What the file to share holds", "Save…", () => screenshot("report-2-preview"));

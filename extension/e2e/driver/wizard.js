@@ -51,9 +51,9 @@ export class Wizard {
     await this.choose("Enter a key");
     await this.shows("VS Code keeps it in its secret storage");
     await this.write(key);
-    await this.shows("Which models shall the picker show?");
+    await this.shows("Which models should the picker show?");
     await this.accept();
-    await this.shows("What the models stand under in the picker");
+    await this.shows("Group name shown in the model picker");
     await this.write(name);
   }
 

@@ -7,17 +7,17 @@ export function wrongAddress(text: string): string | undefined {
   if (!/^[a-z][a-z0-9+.-]*:\/\/\S*$/i.test(address)) return unlikeAnAddress(address);
   const url = URL.canParse(address) ? new URL(address) : undefined;
   if (!url || url.hostname === "")
-    return l10n.t("This is no address. Expected is one such as https://api.example.com/v1.");
+    return l10n.t("This is not an address. Enter one like https://api.example.com/v1.");
   if (!["http:", "https:"].includes(url.protocol)) {
-    return l10n.t`Models are served at http:// or https://, and not at ${url.protocol}//.`;
+    return l10n.t`Use http:// or https://, not ${url.protocol}//.`;
   }
   if (url.username !== "" || url.password !== "")
-    return l10n.t("Leave the name and password out: the key is asked for next.");
+    return l10n.t("Leave out the name and password: the next step asks for the key.");
   return url.hash === "" ? undefined : withFragment(url);
 }
 
 function withFragment({ pathname, hash }: URL): string {
-  if (pathname.endsWith("/hub/join")) return l10n.t("That is a link to a hub, which Partstream: Join a Hub… takes.");
+  if (pathname.endsWith("/hub/join")) return l10n.t("That is a link to a hub: use Partstream: Join a Hub…");
   return l10n.t`Leave ${hash} out: a server never sees it.`;
 }
 

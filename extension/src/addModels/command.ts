@@ -102,7 +102,7 @@ export class AddModels {
 }
 
 function whatWasAdded({ name, shown }: NewGroup): string {
-  if (shown === 0) return l10n.t`${name} is added. Its models are in the picker as soon as it answers.`;
+  if (shown === 0) return l10n.t`${name} is added. Its models appear in the picker as soon as it responds.`;
   return shown === 1
     ? l10n.t`1 model of ${name} is in the picker.`
     : l10n.t`${shown} models of ${name} are in the picker.`;

@@ -7,13 +7,13 @@ import { type Move, type Step, type StepContext, then, to } from "./step";
 const FROM_VARIABLE: Button = {
   name: "variable",
   icon: "symbol-variable",
-  tooltip: () => l10n.t("Take it from an environment variable"),
+  tooltip: () => l10n.t("Read it from an environment variable"),
 };
-const FROM_FILE: Button = { name: "file", icon: "file", tooltip: () => l10n.t("Take it from a file") };
+const FROM_FILE: Button = { name: "file", icon: "file", tooltip: () => l10n.t("Read it from a file") };
 const OPEN_PAGE: Button = {
   name: "page",
   icon: "link-external",
-  tooltip: () => l10n.t("Open the page where keys are made"),
+  tooltip: () => l10n.t("Open the page for API keys"),
 };
 
 export const key: Step = {
@@ -27,7 +27,7 @@ export const key: Step = {
       ...heading(2),
       prompt: isNeeded
         ? l10n.t`API key of ${name}. VS Code keeps it in its secret storage.`
-        : l10n.t`API key of ${name}. VS Code keeps it in its secret storage. Leave it empty if the server asks for none.`,
+        : l10n.t`API key of ${name}. VS Code keeps it in its secret storage. Leave it empty if the server needs none.`,
       placeholder: "",
       value: answers.key.from === "person" ? answers.key.text : "",
       isSecret: true,
@@ -54,7 +54,7 @@ function wrongKey(text: string, isNeeded: boolean, name: string): string | undef
   const written = text.trim();
   if (written === "") return isNeeded ? l10n.t`${name} needs a key.` : undefined;
   // What a header of HTTP cannot hold; a key that was copied with its line, for the most part.
-  return /[^\x21-\x7e]/.test(written) ? l10n.t("A key has no spaces and no line ends: copy it alone.") : undefined;
+  return /[^\x21-\x7e]/.test(written) ? l10n.t("A key has no spaces or line breaks: copy only the key.") : undefined;
 }
 
 export const variable: Step = {
@@ -94,7 +94,7 @@ export const file: Step = {
       isSecret: false,
       buttons: [],
       refuse: (text) =>
-        /^(~?[/\\]|[A-Za-z]:[/\\])/.test(text.trim()) ? undefined : l10n.t("Write the whole path, from / or ~/ on."),
+        /^(~?[/\\]|[A-Za-z]:[/\\])/.test(text.trim()) ? undefined : l10n.t("Write the full path, starting with / or ~/."),
     });
     return then(reply, (path) => afterSource(answers, { from: "file", path: (path as string).trim() }));
   },

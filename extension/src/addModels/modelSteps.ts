@@ -47,12 +47,12 @@ const WAYS_OUT = {
   again: { label: () => l10n.t("Try again"), to: "trial" },
   ids: {
     label: () => l10n.t("Name the models myself…"),
-    detail: () => l10n.t("For a server that answers and lists no models"),
+    detail: () => l10n.t("For a server that responds but lists no models"),
     to: "ids",
   },
   anyway: {
-    label: () => l10n.t("Add it all the same"),
-    detail: () => l10n.t("Its models appear once it lists them"),
+    label: () => l10n.t("Add it anyway"),
+    detail: () => l10n.t("Its models appear once the server responds"),
     to: "name",
   },
 } as const;
@@ -74,7 +74,7 @@ export const trouble: Step = {
     const items = BY_KIND[problem.kind].filter((way) => way !== "suggested" || problem.baseUrl !== undefined);
     const reply = await dialog.choose<WayOut>({
       ...heading(2),
-      placeholder: l10n.t("What shall be done?"),
+      placeholder: l10n.t("Choose an action"),
       prompt: sentence(problem, answers),
       sections: [{ title: "", items: items.map((way) => wayOutItem(way, problem)) }],
     });
@@ -87,7 +87,7 @@ function sentence({ kind, message }: ServerProblem, { key }: Answers): string {
   const said = message.charAt(0).toUpperCase() + message.slice(1);
   if (kind !== "key") return said;
   return key.from === "nowhere"
-    ? l10n.t`This server wants an API key: ${message}`
+    ? l10n.t`This server needs an API key: ${message}`
     : l10n.t`The API key is refused: ${message}`;
 }
 
@@ -108,7 +108,7 @@ export const models: Step = {
     const found = answers.result?.models ?? [];
     const reply = await dialog.chooseMany<string>({
       ...heading(3),
-      placeholder: l10n.t("Which models shall the picker show?"),
+      placeholder: l10n.t("Which models should the picker show?"),
       prompt: spokenSentence(answers),
       items: modelItems(found),
       chosen: answers.chosen ?? chosenAtFirst(found),
@@ -129,7 +129,7 @@ export const ids: Step = {
   async run({ answers, heading, dialog }) {
     const reply = await dialog.ask({
       ...heading(3),
-      prompt: l10n.t`The models of ${serverName(answers)}, as its documentation calls them, with commas between`,
+      prompt: l10n.t`The models of ${serverName(answers)}, as its documentation names them, separated by commas`,
       placeholder: "model-a, model-b",
       value: answers.named.join(", "),
       isSecret: false,
@@ -152,7 +152,7 @@ export const name: Step = {
     const isTaken = (text: string): boolean => taken.includes(text.trim());
     const reply = await dialog.ask({
       ...heading(4),
-      prompt: answers.refusal ?? l10n.t("What the models stand under in the picker"),
+      prompt: answers.refusal ?? l10n.t("Group name shown in the model picker"),
       placeholder: "",
       value: answers.name === "" ? freeName(serverName(answers), isTaken) : answers.name,
       isSecret: false,
@@ -165,7 +165,7 @@ export const name: Step = {
 
 function wrongName(text: string, isTaken: (text: string) => boolean): string | undefined {
   if (text.trim() === "") return l10n.t("Write a name.");
-  return isTaken(text) ? l10n.t("There is a group of this name already.") : undefined;
+  return isTaken(text) ? l10n.t("A group of this name already exists.") : undefined;
 }
 
 function freeName(wanted: string, isTaken: (text: string) => boolean): string {

@@ -90,7 +90,7 @@ export const address: Step = {
     const example = answers.preset?.addressExample ?? "";
     const reply = await dialog.ask({
       ...heading(1),
-      prompt: l10n.t`The address of ${answers.preset?.title ?? l10n.t("the server")}, as far as its clients call it the base URL`,
+      prompt: l10n.t`The address of ${answers.preset?.title ?? l10n.t("the server")}, its base URL`,
       placeholder: example === "" ? "https://api.example.com/v1" : example,
       value: answers.baseUrl,
       isSecret: false,
@@ -127,20 +127,20 @@ export const unprotected: Step = {
 function askWhetherUnprotected({ answers, heading, dialog }: StepContext): Promise<Reply<boolean>> {
   return dialog.choose<boolean>({
     ...heading(1),
-    placeholder: l10n.t("Is that all right?"),
-    prompt: l10n.t`${hostOf(answers.baseUrl)} is another machine, and http:// is not encrypted: anyone on the way can read keys and prompts.`,
+    placeholder: l10n.t("Allow unencrypted HTTP?"),
+    prompt: l10n.t`${hostOf(answers.baseUrl)} is another machine, and http:// is not encrypted: anyone on the network can read keys and prompts.`,
     sections: [
       {
         title: "",
         items: [
           {
             label: l10n.t("Change the address"),
-            detail: l10n.t("Begin it with https://, if the server offers that"),
+            detail: l10n.t("Use https:// if the server supports it"),
             value: false,
           },
           {
-            label: l10n.t("Allow it for this server"),
-            detail: l10n.t("Such as in a network of your own"),
+            label: l10n.t("Allow HTTP for this server"),
+            detail: l10n.t("For trusted networks only"),
             value: true,
           },
         ],

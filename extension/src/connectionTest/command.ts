@@ -71,7 +71,7 @@ export class ConnectionTest {
   }
 
   async #choose(sections: readonly Section<Target>[]): Promise<Reply<Target>> {
-    const page = { ...heading(), placeholder: l10n.t("Which connection shall be tested?"), prompt: "", sections };
+    const page = { ...heading(), placeholder: l10n.t("Which connection do you want to test?"), prompt: "", sections };
     const reply = await this.parts.dialog.choose(page);
     return reply.kind === "back" ? CLOSED : reply;
   }
@@ -93,7 +93,7 @@ export class ConnectionTest {
     if (!model) return { model: null };
     const question = l10n.t`Also ask ${model.name} of ${name} for a short answer?`;
     const itMayCost = l10n.t(
-      "All other checks are free. This one sends a request of a few words and takes a few words of an answer, which may cost something.",
+      "All other checks are free. This one sends a short request and receives a short answer, which may cost something.",
     );
     const ask = l10n.t("Ask the Model");
     const chosen = await this.parts.ask(question, itMayCost, [ask, l10n.t("Without It")]);

@@ -44,7 +44,7 @@ function tooltip({ hub, person, budgets, problem }: HubStanding): string {
     `**${budgets.length === 1 ? l10n.t`Budget at ${plain(new URL(hub).host)}` : l10n.t`Budgets at ${plain(new URL(hub).host)}`}**`,
     ...(person === "" ? [] : [l10n.t`You are ${plain(person)} there.`]),
     ...budgets.map((budget) => `${plain(words(budget))}${reset(budget)}`),
-    ...(problem === undefined ? [] : [l10n.t`Not known now, and shown as it was: ${plain(problem)}`]),
+    ...(problem === undefined ? [] : [l10n.t`Currently unknown; last known: ${plain(problem)}`]),
     `[${l10n.t("Open the Hub's Page")}](command:${OPEN_PAGE})`,
   ];
   return lines.join("\n\n");

@@ -31,17 +31,17 @@ const LONGEST = 300;
 
 /** Reads a link that VS Code was opened with. */
 export function readUri({ path, query, fragment }: LinkParts): JoinLink | Refusal {
-  if (path.replace(/\/+$/, "") !== "/join") return refused(l10n.t("Partstream knows no such link."));
+  if (path.replace(/\/+$/, "") !== "/join") return refused(l10n.t("Partstream does not know this link."));
   const hubs = new URLSearchParams(query).getAll("hub");
   const [hub] = hubs;
-  if (hub === undefined || hubs.length > 1) return refused(l10n.t("The link does not name one hub."));
+  if (hub === undefined || hubs.length > 1) return refused(l10n.t("The link does not name exactly one hub."));
   return linkTo(hub, fragment);
 }
 
 /** Reads a link that a person pasted: that to VS Code, or that to the page of a hub. */
 export function readPasted(text: string): JoinLink | Refusal {
   const url = parsed(text.trim());
-  if (!url) return refused(l10n.t("This is no link. Expected is one such as https://hub.example.com/hub/join#…"));
+  if (!url) return refused(l10n.t("This is not a link. Enter one like https://hub.example.com/hub/join#…"));
   const fragment = url.hash.slice(1);
   if (url.protocol === "http:" || url.protocol === "https:") {
     url.hash = "";
@@ -59,7 +59,7 @@ function linkTo(address: string, code: string): JoinLink | Refusal {
   if (!url || !["http:", "https:"].includes(url.protocol))
     return refused(l10n.t("The link names no address of a hub."));
   if ([url.username, url.password, url.search, url.hash].some((part) => part !== "")) {
-    return refused(l10n.t`The link names ${url.host} with more than an address of a hub has.`);
+    return refused(l10n.t`The link names ${url.host} with more than the address of a hub.`);
   }
   if (isUnprotected(url.href)) {
     return refused(
@@ -67,7 +67,7 @@ function linkTo(address: string, code: string): JoinLink | Refusal {
     );
   }
   if (!CODE.test(code))
-    return refused(l10n.t("The link has no join code of the form that a hub makes: copy the whole link."));
+    return refused(l10n.t("The link has no valid join code: copy the whole link."));
   return { hub: url.origin + url.pathname.replace(/\/+$/, "").replace(BELOW, ""), code };
 }
 

@@ -57,7 +57,7 @@ export class Joining {
     try {
       await action();
     } catch (error) {
-      this.parts.tell(l10n.t`The hub was not joined: ${sentenceOf(error)}`);
+      this.parts.tell(l10n.t`You have not joined the hub: ${sentenceOf(error)}`);
     } finally {
       this.#isOpen = false;
     }
@@ -74,8 +74,8 @@ export class Joining {
     parts.hide(link.code);
     const { joined, problem } = await parts.join(link);
     if (!joined) {
-      const why = problem ?? l10n.t("it said nothing");
-      parts.tell(l10n.t`The hub at ${link.hub} gave no key: ${why}`);
+      const why = problem ?? l10n.t("it gave no output");
+      parts.tell(l10n.t`The hub at ${link.hub} did not issue a key: ${why}`);
       return;
     }
     parts.hide(joined.apiKey);
@@ -89,7 +89,7 @@ export class Joining {
     }
     if (await this.parts.canAdd()) return undefined;
     return l10n.t(
-      'This VS Code lets no extension add a group, so the join code was not sent. Run "partstream add hub" with the address of the hub in a terminal.',
+      'This VS Code does not let extensions add a group, so the join code was not sent. Run "partstream add hub" with the address of the hub in a terminal.',
     );
   }
 
@@ -101,7 +101,7 @@ export class Joining {
       await parts.add({ name, configuration: { baseUrl, apiKey }, shown: 0 });
     } catch (error) {
       // The hub gives a key once: without this, the person would have to ask for another link.
-      const sentence = l10n.t`The hub gave a key, and VS Code did not add it: ${sentenceOf(error)}`;
+      const sentence = l10n.t`The hub issued a key, but VS Code did not add it: ${sentenceOf(error)}`;
       const copyKey = l10n.t("Copy Key");
       if ((await parts.offer(sentence, [copyKey])) === copyKey) await parts.copy(apiKey);
       return;
@@ -121,7 +121,7 @@ function refusalOf(read: JoinLink | Refusal): string | undefined {
 
 function whatHappens(hub: string): string {
   return [
-    l10n.t`The join code of the link is sent to ${hub}, which gives a key for it.`,
+    l10n.t`The join code of the link is sent to ${hub}, which exchanges it for a key.`,
     l10n.t("VS Code keeps the key in its secret storage."),
     l10n.t(
       "When you choose a model of this hub, your conversation and the files in it go there, and the person who runs the hub can see who asks and what it costs.",

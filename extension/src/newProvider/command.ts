@@ -22,12 +22,12 @@ const OBSTACLES: Readonly<Record<Obstacle, { says: Text; button?: Text; command?
     command: "vscode.openFolder",
   },
   "not trusted": {
-    says: () => l10n.t("Partstream runs no Python of a folder that you do not trust."),
+    says: () => l10n.t("Partstream does not run Python from a folder that you do not trust."),
     button: () => l10n.t("Manage Trust"),
     command: "workbench.trust.manage",
   },
   elsewhere: {
-    says: () => l10n.t("A new provider needs a folder on the machine on which Partstream runs, and this one is not."),
+    says: () => l10n.t("A new provider needs a folder on the machine on which Partstream runs; this one is elsewhere."),
   },
 };
 
@@ -89,7 +89,7 @@ export class NewProviderFile {
     const { providers, keepProviders, write, openFile, firstLoad } = this.parts;
     const kept = withProvider(providers(), path);
     if (!kept)
-      throw new Error(l10n.t("The setting partstream.providers holds no list: correct it, and then try again."));
+      throw new Error(l10n.t("The setting partstream.providers is not a list: correct it, then try again."));
     const file = await write(folder, path, sourceOf(template, path));
     await openFile(file);
     await this.#tell(template, path, await firstLoad(file, () => keepProviders(kept)));
@@ -119,7 +119,7 @@ export class NewProviderFile {
       step: 1,
       steps: STEPS,
       hasBack: false,
-      placeholder: l10n.t("What does the provider begin with?"),
+      placeholder: l10n.t("Choose a template"),
       prompt: "",
       sections: [
         { title: "", items: items(PROVIDER_TEMPLATES.filter((one) => !isAgent(one))) },
@@ -155,7 +155,7 @@ export class NewProviderFile {
   async #tell({ requirements }: ProviderTemplate, path: string, load: FirstLoad): Promise<void> {
     const { offer, announce, runCommand } = this.parts;
     if (!load) {
-      const message = l10n.t`${path} is written, and Python has not loaded it yet. The log says why.`;
+      const message = l10n.t`${path} was written, but Python has not loaded it yet. See the log.`;
       const showLog = l10n.t("Show Log");
       if ((await offer(message, [showLog])) === showLog) await runCommand("partstream.showLog");
     } else if (!load.problem) {

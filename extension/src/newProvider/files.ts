@@ -24,7 +24,7 @@ export async function writeNewFile(folder: string, path: string, content: string
   const file = join(folder, path);
   const way = relative(realpathSync(folder), realpathSync(existing(dirname(file))));
   if (way === ".." || way.startsWith(`..${sep}`)) {
-    throw new Error(l10n.t`${path} is not written: a link in it leads out of the folder ${folder}.`);
+    throw new Error(l10n.t`${path} was not written: a link in its path leads out of the folder ${folder}.`);
   }
   await mkdir(dirname(file), { recursive: true });
   await writeFile(file, content, { flag: "wx" });

@@ -24,16 +24,16 @@ export function wrongPath(text: string, isThere: (path: string) => boolean): str
   const path = keptPath(text);
   if (text.trim() === "") return l10n.t("Write the name of the file, such as models/echo.py.");
   if (/^([/~]|[A-Za-z]:)/.test(path)) return l10n.t("Write a path below the folder, such as models/echo.py.");
-  if (path.startsWith("..")) return l10n.t("The file has to be inside the folder.");
+  if (path.startsWith("..")) return l10n.t("The file must be inside the folder.");
   if (!path.endsWith(".py")) return l10n.t("The name of a Python file ends with .py.");
   const stem = moduleOf(path);
   if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(stem) || PYTHON_KEYWORDS.includes(stem)) {
-    return l10n.t("Letters, digits and _ make the name of a Python file, with a letter first, such as echo.py.");
+    return l10n.t("Use letters, digits and _ for the name of a Python file, with a letter first, such as echo.py.");
   }
   // What could not be written into a setting, or be a folder on every system.
   if (!/^[\p{L}\p{M}\p{N}_ .@+()/-]+$/u.test(path))
     return l10n.t("Write the folders with letters, digits, spaces, hyphens and dots.");
-  return isThere(path) ? l10n.t("There is something already: write another name.") : undefined;
+  return isThere(path) ? l10n.t("A file of this name already exists: choose another name.") : undefined;
 }
 
 /** The name of the module that the file is. */

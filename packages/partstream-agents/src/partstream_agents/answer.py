@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 class ToolActivity(Choice):
     """How the calls of an agent's own tools are shown."""
 
-    THINKING = "thinking", "As lines of thinking, which a host shows apart from the answer"
+    THINKING = "thinking", "As lines of thinking, which a host shows separately"
     TEXT = "text", "As lines of the answer, which stay in the conversation"
     OFF = "off", "Not at all"
 

@@ -230,7 +230,7 @@ _logger = logging.getLogger("partstream.agents")
 
 _MOST_RUNS: Final = 100
 """The most runs of one answer: each is an approval that a policy decided at once."""
-_NO_STATE: Final = "it wants calls to be allowed, and keeps no state to go on from"
+_NO_STATE: Final = "it requires tool approval but keeps no state, so it cannot resume"
 
 
 @dataclass(frozen=True, slots=True)

@@ -236,7 +236,7 @@ def test_a_program_that_fails_is_an_error_that_says_why_and_the_next_request_sta
 def test_a_turn_without_a_word_says_so(folder: Path):
     async def test() -> None:
         async with talking(folder) as talk:
-            assert await talk.say("silence") == "The agent has ended its turn without a word."
+            assert await talk.say("silence") == "The agent ended its turn without an answer."
 
     run(test())
 

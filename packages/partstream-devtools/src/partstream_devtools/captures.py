@@ -77,7 +77,9 @@ class ChatCaptures:
         """Shows the last answer: as a page in the browser where there is one, else as a summary."""
         bundle = self._bundle(all_answers=False)
         if bundle is None:
-            say("No answer is kept yet." if self._is_kept else "A setting says that no answer is kept.", "yellow")
+            say(
+                "No answer is kept yet." if self._is_kept else "A setting turns off the recording of answers.", "yellow"
+            )
             return
         from partstream.cli.console import can_open_browser  # noqa: PLC0415 - `serve` does without rich
         from partstream_devtools.commands_inspect import page_beside, print_view  # noqa: PLC0415 - at a person's wish
@@ -104,7 +106,7 @@ class ChatCaptures:
         except OSError as error:
             say(f"The recording could not be written: {error.strerror or type(error).__name__}.", "red")
             return
-        say(f"The recording is in {path}: keys are out of it, what people and models wrote is in it.", _STYLE)
+        say(f"The recording is in {path}: it holds no keys, but the texts of people and models.", _STYLE)
         say(f"Look into it: {program()} inspect {path}. Give it away: {program()} share {path} OUT.", _STYLE)
 
     def _written(self, bundle: Bundle) -> Path:

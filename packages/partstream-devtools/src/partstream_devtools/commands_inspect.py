@@ -107,7 +107,7 @@ _SLOWER: Final = 1.5
 """How many times as long the first visible part may take before it counts as slower."""
 
 
-@click.command(short_help="Look into recorded answers: bytes, events, parts, times, and what broke.")
+@click.command(short_help="Inspect recorded answers: bytes, events, parts, times, and what broke.")
 @click.argument("names", metavar="FILE...", nargs=-1)
 @click.option("--last", is_flag=True, help="Show the newest answer of the programs that run on this machine.")
 @click.option("--live", is_flag=True, help="Show the answers of the programs that run on this machine as they come.")
@@ -145,7 +145,8 @@ def command(
     no_browser: bool,
     **wanted: Any,
 ) -> None:
-    """Look into recorded answers: which bytes came when, which events and parts they became, what broke and by whom.
+    """Inspect recorded answers: which bytes came when, which events and parts they became, what broke and who is at
+    fault.
 
     FILE is a recording in any form: a bundle (.partstream.zip), .sse, .jsonl, an array of events, gzip, an HTTP
     Archive, or - for standard input. Several are shown together and compared. The page opens in the browser, from a
@@ -309,7 +310,7 @@ _BLAMED: Final = {
     "network": "The network's fault",
     "provider": "The provider's fault",
     "client": "Not the server's fault",
-    "nobody": "Nobody's fault",
+    "nobody": "No fault",
 }
 _STYLES: Final = {"nobody": "green", "client": "yellow"}
 

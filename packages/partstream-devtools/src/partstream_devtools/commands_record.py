@@ -46,9 +46,9 @@ class RecordTextScreen:
 
     def started(self, base_url: str, server: str, part: Path) -> None:
         """Says what to do with a client; `server` is the base URL that it forwards to, without secrets."""
-        echo_while_read(f"Recording {server} (Ctrl-C ends it and writes the file)")
+        echo_while_read(f"Recording {server} (Ctrl-C stops it and writes the file)")
         echo_while_read(f"  Set the base URL of your client to {base_url}; its key stays as it is.")
-        echo_while_read(f"  What comes is kept at once in {part}")
+        echo_while_read(f"  Responses are saved immediately in {part}")
 
     def answered(self, facts: AnswerFacts) -> None:
         """Says how it went, in one line."""
@@ -56,7 +56,7 @@ class RecordTextScreen:
 
     def failed(self, error: Exception) -> None:
         """Says why no file can be written; the exchanges go on."""
-        click.echo(f"Error: the recording cannot be written: {_reason(error)}; requests are forwarded still", err=True)
+        click.echo(f"Error: the recording cannot be written: {_reason(error)}; requests are still forwarded", err=True)
 
     def stopping(self) -> None:
         """Says that it takes a moment."""
@@ -71,7 +71,7 @@ class RecordTextScreen:
         for path in files:
             echo_while_read(f"Written: {path}")
         if files:
-            echo_while_read(f"  It holds what people and models wrote. To give it away: {program()} share FILE OUT")
+            echo_while_read(f"  It holds the texts of people and models. To share it: {program()} share FILE OUT")
             echo_while_read(f"  To look at it: {program()} inspect FILE")
 
 
@@ -192,8 +192,8 @@ def command(
     is kept with its time. Set the base URL of your client to the address that is printed. The client's key passes
     through to the server and into no file.
 
-    Ctrl-C ends it and writes the file: without keys, cookies and ids of people, with what people and models wrote.
-    `partstream share` makes a file to give away of it; `partstream inspect`, `replay`, `check` and `upstream --replay`
+    Ctrl-C stops it and writes the file: without keys, cookies and ids of people, with the texts of people and models.
+    `partstream share` redacts it for sharing; `partstream inspect`, `replay`, `check` and `upstream --replay`
     read it. If the recorder is killed, what came until then is in a file that ends with .partstream.part, which they
     read too.
     """

@@ -89,9 +89,9 @@ def known_secrets(environment: Mapping[str, str] = os.environ) -> set[str]:
 _LONGEST_SAMPLE: Final = 160
 
 
-@click.command(short_help="Make of a recording a file that can be given away, without keys and texts.")
+@click.command(short_help="Redact a recording so that you can share it.")
 @click.argument("files", metavar="[FILE] OUT...", nargs=-1)
-@click.option("--last", is_flag=True, help="Share the newest answer on this machine in place of FILE.")
+@click.option("--last", is_flag=True, help="Share the newest answer on this machine instead of FILE.")
 @click.option(
     "--redact",
     "level",
@@ -106,7 +106,7 @@ _LONGEST_SAMPLE: Final = 160
 def command(
     *, files: tuple[str, ...], last: bool, level: str, keep: tuple[str, ...], hide_names: bool, preview: bool
 ) -> None:
-    """Make of a recording a file that can be given away: for an issue, for the makers of a server.
+    """Redact a recording so that you can share it: in an issue, or with the developers of a server.
 
     FILE is a recording in any form, or - for standard input. The ending of OUT says the form: .partstream.zip
     (everything, for partstream inspect, check and replay), .har, .otlp.json, .md (a summary for an issue), .html (a

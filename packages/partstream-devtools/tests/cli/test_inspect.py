@@ -58,11 +58,11 @@ FAILED = bundle(
 @pytest.mark.parametrize(
     ("made", "code", "said"),
     [
-        (WHOLE, 0, "Nobody's fault: The answer is whole."),
+        (WHOLE, 0, "No fault: The answer is whole."),
         (_broken(), 1, "The provider's fault: The bytes of the server keep the contract; what the host got breaks"),
         (FAILED, 3, "The server's fault: The server failed (HTTP 503)"),
         (CUT, 3, "The network's fault: The connection broke behind event 20"),
-        (TRUNCATED, 4, "Nobody's fault: The recording ends behind event 20"),
+        (TRUNCATED, 4, "No fault: The recording ends behind event 20"),
     ],
     ids=["whole", "broken", "failed", "cut", "truncated"],
 )

@@ -158,7 +158,7 @@ def test_a_disk_that_is_full_holds_no_answer_up(tmp_path):
         finally:
             await kill(process)
         assert ended.code == 0
-        assert ended.errors.count("the recording cannot be written: File too large; requests are forwarded still") == 1
+        assert ended.errors.count("the recording cannot be written: File too large; requests are still forwarded") == 1
         # A file of what the disk took may fit on it or not.
         assert "Written:" in ended.output or "cannot be made: File too large. What was recorded is in" in ended.errors
 

@@ -77,7 +77,7 @@ ENDS: dict[str, tuple[Bundle, str, str]] = {
     "key": (_refused(401), "client", "The server refused the key (HTTP 401): the server answered HTTP 401: No."),
     "limit": (_refused(429), "client", "The account is at its limit (HTTP 429)"),
     "request": (_refused(400), "client", "The server refused the request (HTTP 400)"),
-    "moved": (_refused(308), "client", "The address is another one (HTTP 308)"),
+    "moved": (_refused(308), "client", "The address is wrong (HTTP 308)"),
     "overloaded": (_refused(529), "server", "The server failed (HTTP 529)"),
     "slow to take the request": (_refused(408), "server", "The server failed (HTTP 408)"),
     "error in the stream": (

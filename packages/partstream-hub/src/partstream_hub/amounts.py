@@ -180,7 +180,7 @@ class BudgetsUnreachableError(BudgetError):
     """Whether a budget covers the answer cannot be found out now."""
 
     def __init__(self, reason: str, retry_after: float) -> None:
-        super().__init__(f"budgets cannot be checked now: {reason}; ask again in {retry_after:g} s")
+        super().__init__(f"budgets cannot be checked now: {reason}; try again in {retry_after:g} s")
         self.reason = reason
         self.retry_after = retry_after
 

@@ -159,7 +159,7 @@ class _HubRoutes:
         loop = asyncio.get_running_loop()
         if digest not in self._codes:
             if self._waiting >= _MOST_WAITING:
-                said = "many codes are being tried now; try again"
+                said = "too many join attempts now; try again"
                 raise RequestFailedError(ServedFailure(FailureKind.OVERLOADED, said, retry_after=1.0))
             came = loop.time()
             self._waiting += 1
@@ -200,7 +200,7 @@ class _HubRoutes:
 
 
 def _no_code() -> RequestFailedError:
-    said = "got no code that is worth a key: it is wrong, was used already, or has expired; ask for a new one"
+    said = "the join code is wrong, was already used, or has expired; ask for a new one"
     return RequestFailedError(ServedFailure(FailureKind.FORBIDDEN, said))
 
 

@@ -151,7 +151,7 @@ class HubAuthenticator:
         """
         directory = self._directory()
         if directory is None:
-            said = "the hub is starting and has not read yet who may ask; ask again"
+            said = "the hub is starting; try again"
             raise RequestFailedError(ServedFailure(FailureKind.OVERLOADED, said, retry_after=_RETRY_SECONDS))
         given = {self._credential(header, headers[header]) for header in self._schemes if headers.get(header)}
         if len(given) != 1:

@@ -15,16 +15,16 @@ COMMANDS: Final = {
     "set": (_DIRECTORY, "Change what a team, a person, a model or a key may do."),
     "remove": (_DIRECTORY, "Remove a team, a person or a model."),
     "key": (_DIRECTORY, "Make, list and revoke the keys of people."),
-    "invite": (_DIRECTORY, "Print a link with which a person gets a key, once."),
+    "invite": (_DIRECTORY, "Print a join link, with which a person gets a key once."),
     "list": (_USAGE, "List teams, people and models."),
     "show": (_USAGE, "Show one team, person, model or key, with what is left of its budgets."),
-    "usage": (_USAGE, "Show what answers took: by person, team, model, client, session or day."),
+    "usage": (_USAGE, "Show tokens and costs: by person, team, model, client, session or day."),
     "answers": (_USAGE, "Show single answers: who asked for what, when, and how it ended."),
     "page": (_USAGE, "Open the page of a running hub: budgets, usage, workers, changes."),
-    "apply": (_DIRECTORY, "Make the hub what a file says; shows the plan before."),
-    "export": (_DIRECTORY, "Write what there is as a file that can be reviewed and applied."),
+    "apply": (_DIRECTORY, "Apply a file to the hub; shows the plan first."),
+    "export": (_DIRECTORY, "Export the hub as a file that can be reviewed and applied."),
     "changes": (_USAGE, "Show who changed what."),
-    "check": (_DIRECTORY, "Look for what keeps people from asking, and for budgets that do not add up."),
+    "check": (_DIRECTORY, "Find problems that block users, and budgets that do not add up."),
 }
 """The module of each command, which has it in its `COMMANDS`, and its help, in the order in which they are listed."""
 

@@ -277,7 +277,7 @@ def _is_hub(plan: ServePlan) -> bool:
 def _comment(plan: ServePlan) -> str:
     key = f"--from-file={_DATABASE_KEY}=FILE" if _is_hub(plan) else f"--from-file={_TOKEN_KEY}=FILE"
     lines = [
-        f"partstream {__version__}. Before it, once, with a key in each FILE:",
+        f"partstream {__version__}. Run these once before it, with a key in each FILE:",
         f"  kubectl create secret generic {_SECRET} {key} --from-file={_SIGNING_KEY}=FILE",
         f"The image is of tools/deploy/Dockerfile: build it, push it, and name it in place of {_IMAGE}.",
         *([f"The files of providers are expected in {_CODE} of the image."] if plan.sources else []),

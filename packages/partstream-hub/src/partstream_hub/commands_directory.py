@@ -73,10 +73,10 @@ def init() -> None:
         click.echo(_NEXT)
 
 
-@click.command("check", short_help="Look for what keeps people from asking, and for budgets that do not add up.")
+@click.command("check", short_help="Find problems that block users, and budgets that do not add up.")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON array of findings.")
 def check(*, as_json: bool) -> None:
-    """Look for what keeps people from asking, and for budgets that do not add up.
+    """Find problems that block users, and budgets that do not add up.
 
     It looks at the database, at keys, at budgets of money without a price for a model, at workers that are silent, and
     at each window of a budget: what is spent and reserved is never above its limit. The exit code is 0, or 1 if
@@ -188,7 +188,7 @@ def carry_out(hub: Administration, prepared: PreparedPlan, *, may_remove: bool =
         others = [str(one) for one in prepared.plan.removed if one.name not in prepared.lost_keys]
         what = ", ".join([*others, *lost])
         if not (sys.stdin.isatty() and sys.stdout.isatty()):
-            raise click.UsageError(f"this removes {what}; {option} lets it. Nothing was changed")
+            raise click.UsageError(f"this removes {what}; {option} allows it. Nothing was changed")
         click.confirm(f"Remove {what}?", abort=True)
     hub.carry_out(prepared)
     click.echo(f"Done: {prepared.plan.summary()}.")
@@ -359,17 +359,17 @@ for _section in configuration.Section:
 _INPUT: Final = "-"
 
 
-@click.command("apply", short_help="Make the hub what a file says; shows the plan before.")
+@click.command("apply", short_help="Apply a file to the hub; shows the plan first.")
 @click.argument("file", metavar="FILE")
 @click.option("--dry-run", is_flag=True, help="Show the plan and change nothing.")
 @click.option("--remove", "may_remove", is_flag=True, help="Remove what the file leaves out without asking.")
 @click.option("--json", "as_json", is_flag=True, help="Print the plan as one JSON object.")
 def apply(file: str, *, dry_run: bool, may_remove: bool, as_json: bool) -> None:
-    """Make the hub what FILE says, in one transaction; - reads standard input.
+    """Apply FILE to the hub, in one transaction; - reads standard input.
 
-    The file has the tables [models.NAME], [teams.NAME] and [people.NAME]. Who is left out of a table that the file has
-    is removed, if you say so; a table that the file leaves out is left alone. Keys stand in no file and stay as they
-    are. The plan is shown before anything changes.
+    The file has the tables [models.NAME], [teams.NAME] and [people.NAME]. Entries that a table of the file leaves out
+    are removed after you confirm; tables that the file leaves out stay unchanged. Files hold no keys, and keys stay as
+    they are. The plan is shown before anything changes.
     """
     try:
         text = sys.stdin.read() if file == _INPUT else Path(file).read_text(encoding="utf-8")
@@ -402,7 +402,7 @@ def apply(file: str, *, dry_run: bool, may_remove: bool, as_json: bool) -> None:
             carry_out(hub, prepared, may_remove=may_remove, option="--remove")
 
 
-@click.command("export", short_help="Write what there is as a file that can be reviewed and applied.")
+@click.command("export", short_help="Export the hub as a file that can be reviewed and applied.")
 @click.argument("file", metavar="[FILE]", default=_INPUT)
 def export(file: str) -> None:
     """Write teams, people and models into FILE, or to standard output: `partstream hub apply` reads it back.
@@ -447,7 +447,7 @@ def key() -> None:
 @key.command("add")
 @click.argument("person")
 @click.option("--label", type=LABEL, default="", metavar="TEXT", help="What the key is called, such as laptop.")
-@click.option("--expires", type=END, metavar="WHEN", help="From when on it is not accepted: 90d, 12h or a date.")
+@click.option("--expires", type=END, metavar="WHEN", help="When the key expires: 90d, 12h or a date.")
 @_field_options(configuration.Section.PEOPLE, _KEY_FIELDS)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with the key in it.")
 def add_key(person: str, label: str, expires: float | None, *, as_json: bool, **options: Any) -> None:
@@ -508,7 +508,7 @@ def list_keys(person: str | None, *, as_json: bool) -> None:
 @key.command("revoke")
 @click.argument("key_ids", metavar="ID...", nargs=-1, required=True)
 def revoke(key_ids: tuple[str, ...]) -> None:
-    """Revoke keys by their ids, for ever: within two seconds no worker accepts them."""
+    """Revoke keys by their ids, permanently: within two seconds no worker accepts them."""
     with hub_database() as hub:
         known = hub.directory().keys
         if missing := [one for one in key_ids if one not in known]:
@@ -521,12 +521,12 @@ def revoke(key_ids: tuple[str, ...]) -> None:
     click.echo("Revoked: " + ", ".join(f"{one} of {known[one].person}" for one in key_ids))
 
 
-@click.command("invite", short_help="Print a link with which a person gets a key, once.")
+@click.command("invite", short_help="Print a join link, with which a person gets a key once.")
 @click.argument("person", metavar="NAME")
 @url_option("The address at which people reach the hub.")
 @click.option("--expires", type=END, default="7d", show_default=True, metavar="WHEN", help="How long the link is good.")
 @click.option("--label", type=LABEL, default="", metavar="TEXT", help="What the key will be called.")
-@click.option("--key-expires", type=END, metavar="WHEN", help="From when on the key is not accepted.")
+@click.option("--key-expires", type=END, metavar="WHEN", help="When the key expires.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with the link in it.")
 def invite(person: str, url: str, expires: float, label: str, key_expires: float | None, *, as_json: bool) -> None:
     """Print a link with which NAME gets a key, once; for VS Code, and for `partstream add hub URL` elsewhere.

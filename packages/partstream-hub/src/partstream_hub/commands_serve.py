@@ -46,14 +46,14 @@ _OPTIONS: Final = all_options(
         _CONTACT,
         metavar="TEXT",
         envvar=variable_of(_CONTACT),
-        help="With --hub: whom people ask for more, in errors. Default: the admins.",
+        help="With --hub: the contact that errors name. Default: the admins.",
     ),
     click.option(
         "--on",
         "host_program",
         type=click.Choice(["ray"]),
         envvar=variable_of("on"),
-        help="Serve on Ray in place of processes of its own: on the cluster of RAY_ADDRESS, else on this machine.",
+        help="Serve on Ray instead of own processes: on the cluster of RAY_ADDRESS, else on this machine.",
     ),
     click.option("--print-ray-config", "print_ray", is_flag=True, help="Print the file for `serve run`, and end."),
     click.option(

@@ -234,20 +234,22 @@ class _Zone(click.ParamType[ZoneInfo]):
             self.fail(f"got {value!r}, expected the name of a time zone, such as Europe/Berlin", param, ctx)
 
 
-@click.command("usage", short_help="Show what answers took: by person, team, model, client, session or day.")
+@click.command("usage", short_help="Show tokens and costs: by person, team, model, client, session or day.")
 @click.option(
     "--by",
     type=click.Choice([*(one.value for one in GroupBy), _DAY]),
     default=GroupBy.PERSON.value,
     show_default=True,
-    help="What the answers are added up by.",
+    help="How the answers are grouped.",
 )
 @click.option(
     "--days", type=click.IntRange(1, 3_650), default=30, show_default=True, help="Number of days, including today."
 )
 @click.option("--person", metavar="NAME", help="Only the answers of this person.")
 @click.option("--most", type=click.IntRange(1), default=MOST_GROUPS, show_default=True, help="The most rows.")
-@click.option("--time-zone", "zone", type=_Zone(), metavar="ZONE", help="Whose days. Default: those of this machine.")
+@click.option(
+    "--time-zone", "zone", type=_Zone(), metavar="ZONE", help="The time zone of days. Default: that of this machine."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with money in nanodollars.")
 @click.option(
     "--html",
@@ -260,10 +262,10 @@ class _Zone(click.ParamType[ZoneInfo]):
 def usage(
     *, by: str, days: int, person: str | None, most: int, zone: ZoneInfo | None, as_json: bool, page: str | None
 ) -> None:
-    """Show what the answers of the last days took, from the ledger of the hub.
+    """Show the tokens and costs of the last days, from the ledger of the hub.
 
-    The rows add up to the last one, to the nanodollar. With --html, the same stands on a page with budgets, plots,
-    workers and changes, or, with --person, on the page that this person sees. No prompt and no answer is in any of it.
+    The rows add up to the last one, to the nanodollar. With --html, the same is a page with budgets, plots, workers
+    and changes, or, with --person, the page that this person sees. None of it holds a prompt or an answer.
     """
     if page is not None and (as_json or by != GroupBy.PERSON.value):
         raise click.UsageError("--html: the page shows everything at once; leave out --json and --by")
@@ -409,7 +411,7 @@ _PAGE_FILE: Final = "hub-page.html"
 
 @click.command("page", short_help="Open the page of a running hub: budgets, usage, workers, changes.")
 @url_option("The address at which the hub is reached.")
-@click.option("--person", metavar="NAME", help="Whose page it is. Default: that of the only admin.")
+@click.option("--person", metavar="NAME", help="The owner of the page. Default: the only admin.")
 @click.option(
     "--browser/--no-browser",
     "opens",
@@ -419,8 +421,8 @@ _PAGE_FILE: Final = "hub-page.html"
 def page(url: str, person: str | None, *, opens: bool | None) -> None:
     """Print a link that opens the page of a running hub, once, and open it where there is a browser.
 
-    An admin sees the whole hub, every other person what is the person's. The link is good for ten minutes, the page for
-    twelve hours; the key that the page gets asks no model, and `partstream hub key revoke` ends it.
+    An admin sees the whole hub, every other person what is the person's. The link is valid for ten minutes, the page
+    for twelve hours; the key that the page gets asks no model, and `partstream hub key revoke` ends it.
     """
     address = hub_url(url)
     with hub_database() as hub:

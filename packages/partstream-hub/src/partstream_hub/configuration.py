@@ -351,7 +351,7 @@ def _dollars(value: Any, where: str) -> Decimal:
 
 _BUDGETS: Final = Field(
     "budgets",
-    "What may be used in a period, as 5 USD/day or 2M tokens/week; every one has to have enough left",
+    "The limit for a period, as 5 USD/day or 2M tokens/week; every budget must have enough left",
     _budgets,
     "--budget",
     "AMOUNT",
@@ -360,7 +360,7 @@ _BUDGETS: Final = Field(
 )
 _TIME_ZONE: Final = Field(
     "time_zone",
-    "In whose calendar days, weeks and months of its budgets begin",
+    "The time zone in which days, weeks and months of its budgets begin",
     _time_zone,
     "--time-zone",
     "ZONE",
@@ -425,7 +425,7 @@ _ROWS: Final[Mapping[Section, tuple[Field, ...]]] = {
         *_RATES,
         Field(
             "audit",
-            "What is kept of an answer: nothing more than its cost, who asked and how it ended, or its texts too",
+            "What to keep of an answer: only its cost, user and outcome, or its texts too",
             _choice(*AuditLevel),
             "--audit",
             "|".join(AuditLevel),
@@ -456,9 +456,7 @@ FIELDS: Final[Mapping[Section, Mapping[str, Field]]] = {
 # ---- Writing ----
 
 _LONGEST_LINE: Final = 110
-_HEAD: Final = (
-    "# The hub as `partstream hub export` wrote it; `partstream hub apply` reads it. Keys stand nowhere in it.\n"
-)
+_HEAD: Final = "# The hub as `partstream hub export` wrote it; `partstream hub apply` reads it. It holds no keys.\n"
 
 
 def written_hub_file(document: HubDocument) -> str:

@@ -237,7 +237,7 @@ class HubPolicy:
     @staticmethod
     def _undecided(reason: str) -> RequestFailedError:
         _logger.error("the policy of the hub holds up a request: %s", reason)
-        said = "the policy of this hub has not decided on this request in time; ask again"
+        said = "the policy of this hub has not decided on this request in time; try again"
         return RequestFailedError(ServedFailure(FailureKind.OVERLOADED, said, retry_after=_RETRY_SECONDS))
 
     @staticmethod

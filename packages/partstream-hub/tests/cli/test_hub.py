@@ -168,7 +168,7 @@ def test_a_whole_key_in_the_place_of_its_id_is_not_shown_again(people: Commands)
 
 
 def test_a_join_link_of_loopback_says_that_nobody_elsewhere_can_use_it(people: Commands):
-    assert "Good on this machine alone; for people on others, --url says" in people("invite", "ben").errors
+    assert "Valid on this machine only; for people on others, --url says" in people("invite", "ben").errors
 
 
 def test_a_join_link_is_printed_once_and_its_code_gives_one_key(people: Commands):

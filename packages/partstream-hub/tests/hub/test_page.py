@@ -47,7 +47,7 @@ def test_a_bar_says_what_is_spent_reserved_and_left():
 def test_a_budget_says_when_it_resets_in_its_own_time_zone():
     view = admin_view(budgets=(budget(PERSON, "ana", time_zone="Europe/Berlin", ends_at=NOW + 8 * 3600),))
     assert "resets in 8 hours: 2026-03-14 00:09 (Europe/Berlin)" in _page(view).text
-    assert "does not begin anew" in _page(admin_view(budgets=(budget(PERSON, "ana", ends_at=None),))).text
+    assert "never resets" in _page(admin_view(budgets=(budget(PERSON, "ana", ends_at=None),))).text
 
 
 @pytest.mark.parametrize(

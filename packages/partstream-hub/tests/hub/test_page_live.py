@@ -154,7 +154,7 @@ def test_another_period_and_newer_answers_take_the_place_of_what_is_shown(page: 
     answered(hub, "new", "ana", model="a-newer-model")
     page.get_by_role("button", name="Refresh").click()
     page.get_by_role("rowheader", name="a-newer-model").wait_for()
-    assert page.get_by_role("status").inner_text() == "The page shows what the hub says now."
+    assert page.get_by_role("status").inner_text() == "The page is up to date."
     assert axe_findings(page, "wcag2a", "wcag2aa", "wcag22aa") == []
 
 

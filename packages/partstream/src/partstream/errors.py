@@ -538,7 +538,7 @@ class EmptyStreamError(TruncatedStreamError):
         super().__init__("IDLE", f"the stream ended before its first event: got {got}, expected {expected}")
         self.got = got
         self.expected = expected
-        self.advise("was the response read before, and did the request ask for an answer?")
+        self.advise("check that the response was not read before, and that the request asked for an answer")
 
 
 class EmptyAnswerError(UpstreamError):

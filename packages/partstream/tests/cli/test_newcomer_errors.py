@@ -118,7 +118,7 @@ def test_doctor_asks_about_credit_and_not_about_a_log_where_the_server_wants_to_
     async def test() -> None:
         async with server_of(document(402, _error("You have no credit."))) as (url, _):
             ended = await _asked("doctor", url)
-        assert "is there credit left for this key?" in ended.output
+        assert "check that the account of this key has credit left" in ended.output
         assert "its own log" not in ended.output
 
     run(test())
@@ -216,7 +216,7 @@ def test_what_nobody_thought_of_is_a_finding_of_doctor_and_no_traceback(monkeypa
     async def test() -> None:
         ended = await _asked("doctor", "http://127.0.0.1:9/v1")
         assert ended.code == 1
-        assert "looking at it failed with RuntimeError" in ended.output
+        assert "the check failed with RuntimeError" in ended.output
         assert KEY not in ended.output + ended.errors
 
     run(test())

@@ -31,7 +31,7 @@ def _own(
 
 # source, subject, verdict, what is said, what is advised
 FOUND = {
-    "syntax": ("x = = 1", "provider", "problem", "{file}, line 1: SyntaxError", "mend this line"),
+    "syntax": ("x = = 1", "provider", "problem", "{file}, line 1: SyntaxError", "fix this line"),
     "a missing module": (
         "import nothing_like_it",
         "provider",
@@ -47,9 +47,9 @@ FOUND = {
         "provider",
         "problem",
         "{file}, line 2: chat_model: unknown keyword 'tools'; did you mean 'tool_calling'?",
-        "mend this line",
+        "fix this line",
     ),
-    "a list that fails": (_own("1 / 0"), "models", "problem", "{file}, line 5: ZeroDivisionError", "mend this line"),
+    "a list that fails": (_own("1 / 0"), "models", "problem", "{file}, line 5: ZeroDivisionError", "fix this line"),
     "no models": (_own("return []"), "models", "warning", "lists none", ""),
     "a wrong list": (_own("return [1]"), "models", "problem", "the models of file", ""),
     "no tools": (_own().replace("tool_calling=True", ""), "information", "warning", "calls no tools", "tool_calling"),

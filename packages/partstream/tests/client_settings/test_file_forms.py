@@ -84,8 +84,8 @@ def _meaning(form: FileForm, text: str) -> Any:
     [
         (JSON, '{"a": }', ("b",), "no value in line 1"),
         (JSON, '{"a": 1 "b": 2}', ("b",), "no comma between two members in line 1"),
-        (JSON, '{"a": 1}\n}', ("b",), "more behind the value in line 1"),
-        (JSON, '{"a": 1,\n"a": 2}', ("b",), "a name that stands twice in an object in line 2"),
+        (JSON, '{"a": 1}\n}', ("b",), "more after the value in line 1"),
+        (JSON, '{"a": 1,\n"a": 2}', ("b",), "a name that occurs twice in an object in line 2"),
         (JSON, '{"a": [1]}', ("a", "b"), "no object in a"),
         (JSON, "[" * 200, ("a",), "more than 100 levels in line 1"),
         (TOML, "a = \n", ("b",), "invalid TOML"),

@@ -163,7 +163,7 @@ def test_a_proxy_whose_name_has_no_host_is_named():
 REFUSALS_OF_A_PROXY = {
     "403 Forbidden": "does it let this host through?",
     "404 Not Found": "is that a proxy",
-    "407 Proxy Authentication Required": "a proxy that wants a password gets it as",
+    "407 Proxy Authentication Required": "for a proxy with a password, use",
 }
 
 

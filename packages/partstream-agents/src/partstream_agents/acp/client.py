@@ -222,7 +222,7 @@ class _TurnOutputs:
         elif self._context is not None:
             yield adapter.StepUsage(Usage(input_tokens=self._context, context_tokens=self._context))
         if not self.text.strip() and response.stop_reason == "end_turn":
-            yield self._kept("The agent has ended its turn without a word.")
+            yield self._kept("The agent ended its turn without an answer.")
         reason = _STOPS.get(response.stop_reason, UnifiedFinishReason.OTHER)
         outcome = Outcome.COMPLETED if response.stop_reason in _STOPS else Outcome.INCOMPLETE
         yield Finish(outcome, FinishReason(reason, response.stop_reason))
@@ -582,7 +582,7 @@ class AcpProgram:
             # What a policy decides, it decides within an answer, where no later word is.
             return found, [] if decided.approved or not _SAYS_MORE.search(decided.reason) else self._blocks(later)
         if resumed:
-            raise AcpAgentError("the program that asked has ended meanwhile; ask again")
+            raise AcpAgentError("the program that asked has ended; try again")
         conversation = await self._opened(session if found is None else None, folder)
         return conversation, self._blocks(later, () if conversation.session == session else before)
 

@@ -115,4 +115,4 @@ def _say_loaded(source: str, error: BaseException | None) -> None:
     if error is None:
         _logger.info("%s was loaded again", source)
     else:
-        _logger.warning("%s cannot be loaded, the version before answers: %s", source, fault_of(error))
+        _logger.warning("%s cannot be loaded, the previous version answers: %s", source, fault_of(error))

@@ -231,7 +231,7 @@ class AnswerUpdates:
         try:
             kept = self._files.keep(part)
         except FileNotKeptError as error:
-            return helpers.text_block(f"A file ({described(part)}) could not be kept: {error}.")
+            return helpers.text_block(f"A file ({described(part)}) could not be saved: {error}.")
         return helpers.resource_link_block(kept.description, kept.path.as_uri(), mime_type=media.media_type)
 
 

@@ -265,7 +265,7 @@ def host_tool(tool: Tool) -> HostTool:
 # ---- The adapter ----
 
 _NO_CHECKPOINTER: Final = (
-    "\n\n(The agent cannot go on with an answer: its graph has no checkpointer. Make it with one, such as "
+    "\n\n(The agent cannot resume: its graph has no checkpointer. Make it with one, such as "
     "`checkpointer=InMemorySaver()`.)"
 )
 
@@ -396,7 +396,7 @@ def _explained(output: AgentOutput) -> AgentOutput:
         return Question(output.text + _NO_CHECKPOINTER, output.id)
     if isinstance(output, ApprovalAsked):
         names = ", ".join(f"`{one.name}`" for one in output.approvals)
-        return Question(f"The agent wants to be allowed to run {names}.{_NO_CHECKPOINTER}")
+        return Question(f"The agent asks for permission to run {names}.{_NO_CHECKPOINTER}")
     return output
 
 

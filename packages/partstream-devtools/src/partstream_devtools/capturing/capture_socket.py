@@ -221,7 +221,9 @@ def _is_same_user(writer: asyncio.StreamWriter) -> bool:
 
 # ---- Clients ----
 
-NO_SOCKETS: Final = "Windows has no doors to the answers of running programs: record an answer to a file and open that"
+NO_SOCKETS: Final = (
+    "on Windows, running programs cannot be asked for their answers: record an answer to a file and open that"
+)
 """What a command says where there are none."""
 
 _UNREADABLE: Final = "what a program said of its answers cannot be read: %s"

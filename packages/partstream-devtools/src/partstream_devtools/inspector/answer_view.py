@@ -208,7 +208,7 @@ _BLAME_ROWS: Final[tuple[_Row, ...]] = (
     ),
     (lambda facts: facts.status in _KEY, "client", "The server refused the key (HTTP {facts.status}){said}"),
     (lambda facts: facts.status in _BUSY, "client", "The account is at its limit (HTTP {facts.status}){said}"),
-    (lambda facts: facts.status in _REDIRECTS, "client", "The address is another one (HTTP {facts.status}){said}"),
+    (lambda facts: facts.status in _REDIRECTS, "client", "The address is wrong (HTTP {facts.status}){said}"),
     (lambda facts: facts.status in _REFUSED, "client", "The server refused the request (HTTP {facts.status}){said}"),
     (lambda facts: facts.status in _FAILED, "server", "The server failed (HTTP {facts.status}){said}"),
     (
@@ -246,7 +246,7 @@ _BLAME_ROWS: Final[tuple[_Row, ...]] = (
     (
         lambda facts: facts.outcome == "truncated" and facts.ending == "whole",
         "server",
-        "The server ended its bytes{at} without the end that its protocol asks for.",
+        "The server closed the stream{at} without the closing event of its protocol.",
     ),
     (lambda facts: facts.outcome == "truncated", "nobody", "The recording ends{at}, before the answer does."),
     (lambda facts: bool(facts.broken) and facts.ending is None, "provider", "What the host got breaks {broken}."),

@@ -776,7 +776,7 @@ def differs(
             continue
         sentence = f"the host got another {word}: {len(right):,} characters, the bytes hold {len(left):,}"
         if shown is None:
-            sentence += "; the recording does not say what the host asked to have shown"
+            sentence += "; the recording does not say which display settings the host used"
         # A file that could not be fetched is a link in the text.
         has_data = any(isinstance(one.part, DataPart) for one in read)
         is_certain = shown is not None and not (kind is TextPart and shown.files is FileMode.FETCH and has_data)

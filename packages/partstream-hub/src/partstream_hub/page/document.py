@@ -200,7 +200,7 @@ def _amounts(budget: usage.BudgetState) -> Sequence[tuple[str, str]]:
 
 def _reset(budget: usage.BudgetState, now: float) -> str:
     if budget.ends_at is None:
-        return '<p class="reset quiet">does not begin anew</p>'
+        return '<p class="reset quiet">never resets</p>'
     when = moment(budget.ends_at, ZoneInfo(budget.time_zone))
     return f'<p class="reset quiet">resets {until(budget.ends_at, now)}: {when} ({text(budget.time_zone)})</p>'
 
@@ -403,7 +403,7 @@ def operation_sections(view: usage.HubView, zone: tzinfo | None) -> Iterator[str
         _worker(one, view.read_at, zone) for one in sorted(view.workers, key=lambda one: (not one.is_live, one.name))
     ]
     if rows:
-        yield from table("Workers", ("worker", "state", "came", "seen", "budgets held"), rows, of_text=_OF_TEXT)
+        yield from table("Workers", ("worker", "state", "came", "seen", "budgets kept"), rows, of_text=_OF_TEXT)
     yield '</section><section id="changes" aria-labelledby="changes-title"><h2 id="changes-title">Changes</h2>'
     changes = [
         [moment(one.at, zone), text(one.by), text(one.what), text("; ".join(one.fields))] for one in view.changes

@@ -81,7 +81,7 @@
     state.isNew = false;
     if (!state.key) return;
     showNewer(await response.text());
-    if (!isQuiet) say("The page shows what the hub says now.");
+    if (!isQuiet) say("The page is up to date.");
   }
 
   /** The answer of the hub; that of a key that was just made is waited for. @param {string} path */

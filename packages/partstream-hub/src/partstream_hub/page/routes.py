@@ -71,8 +71,8 @@ _HUB: Final = "<span data-hub></span>"
 
 _BODY: Final = f"""<main>
 <h1>Join the hub</h1>
-<p>You were sent this link to get a key of your own for the hub at <strong>{_HUB}</strong>. The link is good once, and
-for you alone.</p>
+<p>You were sent this link to get a key of your own for the hub at <strong>{_HUB}</strong>. The link works once, and for
+you alone.</p>
 <noscript><p class="told">This page needs its script, because the code of the link is sent to no server before you say
 so. In a terminal, <code>partstream add hub</code> with the address of this page asks for the link.</p></noscript>
 <p id="without-code" class="told" hidden>There is no code in this address: open the link as it was sent to you. After a
@@ -86,7 +86,7 @@ reload, too, it has to be opened again.</p>
 <p>This asks for the code, and keeps the key in the keyring of your system; where there is none, in a file that you
 alone can read. Then <code>partstream chat</code> asks the hub.</p>
 {_command("add", f"partstream add hub {_HUB}", "the command")}
-<p>The code, which goes into the question and never into the command:</p>
+<p>The join code: paste it when the command asks, never into the command itself:</p>
 {_command("code", "<span data-code></span>", "the code")}</li>
 <li><h2>For other clients</h2>
 <p>Codex, Claude Code, opencode and others need the key itself. The hub shows it once, and the code is used up by
@@ -190,7 +190,7 @@ class HubPage:
         days, zone = _asked(request.query)
         share = max(1, self._most_waiting // 4)
         if len(self._waiting) >= self._most_waiting or self._waiting.count(caller.name) >= share:
-            said = "too many people look at the page now; ask again"
+            said = "too many people have the page open now; try again"
             raise RequestFailedError(ServedFailure(FailureKind.OVERLOADED, said, retry_after=_RETRY_SECONDS))
         self._waiting.append(caller.name)
         try:

@@ -53,7 +53,9 @@ _MOST_SHOWN: Final = 20
 @click.argument("server", required=False)
 @click.argument("address", required=False)
 @click.option("--profile", metavar="NAME", help="The name of the profile. Default: that of the server.")
-@click.option("--base-url", metavar="URL", help="Where the server is; needed where everybody has another address.")
+@click.option(
+    "--base-url", metavar="URL", help="The server's address; required for servers whose address differs for every user."
+)
 @click.option(
     "--key-from",
     metavar="SOURCE",
@@ -68,7 +70,7 @@ _MOST_SHOWN: Final = 20
 )
 @click.option("--keyring", metavar="SERVICE/USER", help="The entry of the keyring that holds the key already.")
 @click.option("--model", "model_id", metavar="M", help="The model that `partstream chat` takes when none is named.")
-@click.option("--protocol", metavar="NAME", help="What the server speaks. Default: found out.")
+@click.option("--protocol", metavar="NAME", help="The server's protocol. Default: detected.")
 @click.option("--allow-insecure-http", is_flag=True, help="Allow plain http to another machine.")
 @click.option("--default", "is_default", is_flag=True, help="Use this profile where none is named.")
 @click.option("--replace", "replaces", is_flag=True, help="Replace the profile that has the same name.")
@@ -81,7 +83,7 @@ def command(*, lists: bool, **options: Any) -> None:
     other server; ADDRESS says where the named one is, as --base-url does. In a terminal, asks for what is missing. The
     key goes to the system's keyring, or stays in the environment variable that you name; where there is no keyring, it
     goes into a file that you alone can read. It is never written into the file of the profile. `partstream add hub
-    https://hub.example.com` takes the join link of a hub in place of a key, and gives it for one. The server is asked
+    https://hub.example.com` exchanges the join link of a hub for a key. The server is asked
     for its models before anything is written. The exit code is 0, 1 if the profile cannot be written, 2 for a wrong
     option or answer, 3 if the server fails, and 130 after Ctrl-C; the file is changed only with code 0.
     """
@@ -187,7 +189,7 @@ class _Addition:
             except LanguageModelError as error:
                 self._complain(error.message)
                 if key.is_once:
-                    self._say("The profile is written all the same, because its join code was good for one key.")
+                    self._say("The profile is written all the same, because its join code works only once.")
                     return addition, ()
                 way = self._way_on(has_list=not says_path_is_missing(error))
             else:
@@ -350,7 +352,7 @@ def _typed_key(given: AddAnswers, place: ServerAddress, profile: str, questions:
     if is_hub_key(Secret(typed)):
         return kept(typed, kept_in)
     code = _code_for(place, typed)
-    questions.say("Giving the join code for a key …")
+    questions.say("Exchanging the join code for a key …")
     hub = editing.trial_of(editing.Addition(profile, {"baseUrl": place.base_url, **place.settings}), os.environ)
     joined = asyncio.run(join(hub, code))
     if joined.person:

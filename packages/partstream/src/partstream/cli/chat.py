@@ -265,7 +265,7 @@ class ChatSession:
         try:
             kept = self._files.keep(part)
         except FileNotKeptError as error:
-            self.screens.say(f"A file ({described(part)}) could not be kept: {error}.", "red")
+            self.screens.say(f"A file ({described(part)}) could not be saved: {error}.", "red")
             return False
         self.screens.out.print(escape(visible(f"{kept.path} ({kept.description})")), soft_wrap=True)
         return True
@@ -373,7 +373,7 @@ class OwnProvider:
             self._say(f"{self._source} was loaded again.", False)
         else:
             said = fault_of(error, self._loader.file)
-            self._say(f"{self._source} cannot be loaded, the version before answers: {said}", True)
+            self._say(f"{self._source} cannot be loaded, the previous version answers: {said}", True)
 
 
 ChatPartner: TypeAlias = Server | OwnProvider
@@ -385,7 +385,7 @@ ChatPartner: TypeAlias = Server | OwnProvider
 
 @click.command(short_help="Chat with a model on any server that speaks a known protocol, or with your provider.")
 @click.argument("prompt", required=False)
-@provider_option("Ask the provider of this Python file, as it is at each message, in place of a server.")
+@provider_option("Ask the provider in this Python file, reloaded for each message, instead of a server.")
 @upstream_options
 @click.option(
     "--model", "model_id", metavar="M", help="The model's id. Default: defaultModel, or the first that is listed."
@@ -395,9 +395,12 @@ ChatPartner: TypeAlias = Server | OwnProvider
     "--timeout-first-event",
     type=click.FloatRange(min=0, min_open=True),
     metavar="SECONDS",
-    help=f"Longest wait for an answer's first event. Default: the configured limit, or {Timeouts().first_event:g}.",
+    help=f"The longest wait for the first event of an answer. Default: the "
+    f"configured limit, or {Timeouts().first_event:g}.",
 )
-@click.option("--trace", is_flag=True, help="Log each event of the answers to standard error: --log-level trace.")
+@click.option(
+    "--trace", is_flag=True, help="Log every event of the answers to standard error, as --log-level trace does."
+)
 @click.option(
     "--record",
     is_flag=False,
@@ -421,13 +424,13 @@ def command(
     With PROMPT, prints one answer and exits with code 0, with 3 after a failure or an answer without text, or with 130
     after Ctrl-C; use - to read the prompt from standard input. Without PROMPT, holds a conversation, one message per
     line, until /exit or the end of the input; /help names the commands; Ctrl-C stops an answer. Answers go to standard
-    output, with the model's thinking only in a terminal unless a setting says otherwise; token counts and errors go to
+    output, and the model's thinking only in a terminal, unless a setting says otherwise; token counts and errors go to
     standard error. Settings that no option gives come from the environment and your configuration file: see
-    `partstream config show`. Without a model, the first one that the server lists answers. What a server speaks is
+    `partstream config show`. Without a model, the first one that the server lists answers. A detected protocol is
     remembered for a day.
 
-    With --provider, each message is answered by the file as it is then; a file that cannot be loaded is named with its
-    line, and the version before answers. At the start, such a file ends the command with code 2.
+    With --provider, each message is answered by the current file; if it cannot be loaded, the faulty line is named, and
+    the previous version answers. At the start, such a file ends the command with code 2.
     """
     first = [ChatMessage.system(system)] if system else []
     screens = Screens()

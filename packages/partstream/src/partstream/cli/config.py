@@ -49,8 +49,8 @@ def path() -> None:
 def show(*, as_json: bool, **options: Any) -> None:
     """Show every setting with its value and source, without secrets, and what the server speaks.
 
-    The settings are those that `partstream chat` would use with the same options. Where no protocol is set, the server
-    is asked what it speaks, unless its host tells it. The settings that are set come first. The exit code is 0, or 2 if
+    The settings are those that `partstream chat` would use with the same options. Where no protocol is set, it is
+    detected: by the host, or by empty requests. The settings that are set come first. The exit code is 0, or 2 if
     a setting is invalid.
     """
     configuration = configuration_of(**options)
@@ -127,9 +127,9 @@ async def _detected(configuration: Configuration) -> Detected | str | None:
         async with asyncio.timeout(_SECONDS), aclosing(Connections(gateway)) as connections:
             return await detect(gateway, connections)
     except TimeoutError:
-        return f"What the server speaks is not known: it did not tell within {_SECONDS:g} s."
+        return f"The server's protocol is unknown: no response within {_SECONDS:g} s."
     except (LanguageModelError, CallerError) as error:
-        return f"What the server speaks is not known: {error}"
+        return f"The server's protocol is unknown: {error}"
 
 
 def _rows(configuration: Configuration) -> list[dict[str, Any]]:

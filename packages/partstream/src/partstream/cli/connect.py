@@ -38,7 +38,7 @@ _URL: Final = f"http://{DEFAULT_HOST}:{DEFAULT_PORT}"
 _RECORDS: Final = "client-settings"
 
 
-@click.command(short_help="Tell a client, such as Codex or Claude Code, to ask a running server.")
+@click.command(short_help="Set up a client, such as Codex or Claude Code, for a running server.")
 @click.argument("name", metavar="CLIENT", required=False)
 @click.option("--url", default=_URL, metavar="URL", help="Address of the server, without a path.", show_default=True)
 @click.option(
@@ -55,7 +55,7 @@ _RECORDS: Final = "client-settings"
 @click.option("--provider", "source", metavar="FILE", help="For an editor: the provider or agent that answers.")
 @click.option("--profile", metavar="NAME", help="For an editor: the profile whose models answer.")
 @click.option("--write", "writes", is_flag=True, help="Write the settings into the client's own file.")
-@click.option("--undo", "takes_back", is_flag=True, help="Take back what --write wrote.")
+@click.option("--undo", "takes_back", is_flag=True, help="Undo what --write wrote.")
 @click.option("--list", "lists", is_flag=True, help="List the clients.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(
@@ -72,12 +72,12 @@ def command(
     lists: bool,
     as_json: bool,
 ) -> None:
-    """Tell a client to ask a server that `partstream serve` runs, or an editor to start `partstream acp`.
+    """Set up a client for a server that `partstream serve` runs, or an editor that starts `partstream acp`.
 
-    Prints the settings of CLIENT, and changes nothing. With --write, they go into the client's own file, where all else
-    stays as it is; --undo takes them back. The token is in none of them: they say where it is kept. A server that runs
-    is asked for its models; with --model, none has to run. The exit code is 0, 1 if a file cannot be changed, 2 for a
-    wrong option, and 3 if no server answers.
+    Prints the settings of CLIENT and changes nothing. With --write, they go into the client's own file, where
+    everything else stays as it is; --undo removes them. They do not hold the token: they name where it is kept. A
+    running server is asked for its models; with --model, no server needs to run. The exit code is 0, 1 if a file cannot
+    be changed, 2 for a wrong option, and 3 if no server answers.
     """
     known = [*CLIENTS, *EDITORS]
     if lists or name is None:
@@ -171,7 +171,7 @@ def _server(
     except LanguageModelError as error:
         if model_id is not None:
             _check_model(model_id)
-            _note(f"Note: {root} did not tell its models, so {model_id} was not looked for: {error.message}")
+            _note(f"Note: {root} did not list its models, so {model_id} was not looked for: {error.message}")
             return Server(root, model_id, place)
         way_out = "Start a server by `partstream serve FILE`, name another by --url, or a model by --model."
         if error.code == LanguageModelErrorCode.NO_PERMISSIONS:
@@ -256,7 +256,7 @@ def _print(client: Client, server: Server, settings: Settings, wire: str) -> Non
 def _show_notes(client: Client, token: TokenPlace) -> None:
     notes = [*client.notes]
     if not token.is_needed:
-        notes.append("The server asks for no token: every program on its machine may ask it.")
+        notes.append("The server needs no token: every program on its machine may send requests.")
     elif token.file is None:
         notes.append(f"{token.variable} has to be set where the client runs too.")
     elif not token.file.is_file():

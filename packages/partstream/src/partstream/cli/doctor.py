@@ -37,8 +37,8 @@ _STYLES: Final = {
 }
 
 
-@click.command("doctor", short_help="Find out what keeps a model from answering.")
-@provider_option("Look at the provider of this Python file, in place of a server.")
+@click.command("doctor", short_help="Find out why a model does not answer.")
+@provider_option("Examine the provider in this Python file instead of a server.")
 @server_options
 @click.option("--model", "model_id", metavar="M", help="A model that the server or the provider should list.")
 @click.option(
@@ -49,7 +49,7 @@ _STYLES: Final = {
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON array.")
 def command(*, provider_source: str | None, model_id: str | None, asks: bool, as_json: bool, **options: Any) -> None:
-    """Find out what keeps a model from answering.
+    """Find out why a model does not answer.
 
     Reads the settings, gets the key, connects to the server, requests its list of models, and sends an empty request to
     the endpoint of each protocol, to find out which it speaks. Sends no prompt to a model without --ask, so the server

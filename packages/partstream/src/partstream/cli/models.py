@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 @click.command(short_help="List a server's models, with their limits and the source of each.")
-@provider_option("List the models of this Python file's provider, in place of a server's.")
+@provider_option("List the models of the provider in this Python file instead of a server's.")
 @server_options
 @click.option("--allow", multiple=True, metavar="GLOB", help="List only models whose id matches; repeat for more.")
 @click.option("--deny", multiple=True, metavar="GLOB", help="Leave out models whose id matches; repeat for more.")
@@ -65,7 +65,7 @@ def command(
 ) -> None:
     """List a server's models as VS Code would get them.
 
-    Every limit and capability has its source: the server's list, the server's details about the model, or an
+    Every limit and capability has a source: the server's list, the server's details of the model, or an
     assumption (default). The exit code is 0, or 3 if the server gives no list.
 
     With --provider, all of it is from the provider's own code; a fault of that is named with its file and line.

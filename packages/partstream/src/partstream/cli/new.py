@@ -38,7 +38,7 @@ class FolderTakenError(CallerError):
     """The folder of a new project holds something already."""
 
     def __init__(self, folder: Path) -> None:
-        super().__init__(f"{folder}: got a folder or a file that is there already, expected none; nothing was written")
+        super().__init__(f"{folder}: already exists, expected a new folder; nothing was written")
         self.folder = folder
 
 

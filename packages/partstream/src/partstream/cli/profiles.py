@@ -25,7 +25,7 @@ from partstream.settings.kinds import ConfigurationError, closest_name, shown_na
 def command(context: click.Context, *, as_json: bool) -> None:
     """List the profiles of your file: the servers that `partstream add` has written into it.
 
-    Shows of each its base URL and where its key is, and no key. The exit code is 0, or 2 if the file cannot be read.
+    Shows the base URL of each and where its key is, never the key. The exit code is 0, or 2 if the file cannot be read.
     """
     if context.invoked_subcommand is not None:
         return
@@ -56,7 +56,7 @@ def command(context: click.Context, *, as_json: bool) -> None:
 def remove_profile(name: str) -> None:
     """Remove the profile NAME from your file, and its key where `partstream add` has kept it.
 
-    A key in an environment variable stays, and so does one in a place that you have named yourself. The exit code is 0,
+    A key in an environment variable, or in a place that you named, is kept. The exit code is 0,
     1 if the file or the place of the key cannot be changed, and 2 if there is no such profile.
     """
     try:

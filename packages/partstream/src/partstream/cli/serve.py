@@ -29,7 +29,7 @@ way_options: Final = all_options(
         envvar=variable_of("workers"),
         show_default=True,
         metavar="N",
-        help="Serve with so many processes on one port; one that dies is started again.",
+        help="The number of processes on one port; one that dies is restarted.",
     ),
     click.option(
         "--worker-port",
@@ -89,7 +89,7 @@ _EXTRA: Final = frozenset({"httptools", "uvicorn", "websockets"})
 """What the extra `serve` installs and the server cannot do without."""
 
 
-@click.command(short_help="Serve providers and model servers to any client, over the wires that they speak.")
+@click.command(short_help="Serve providers and model servers to any client, over the protocol that it speaks.")
 @click.argument("sources", nargs=-1, metavar="[SOURCE]...")
 @click.option(
     "--profile", "profiles", multiple=True, metavar="NAME", help="Serve the server of this profile; repeat for more."
@@ -115,7 +115,7 @@ _EXTRA: Final = frozenset({"httptools", "uvicorn", "websockets"})
     "--token-file",
     type=click.Path(path_type=Path),
     envvar=variable_of("token_file"),
-    help=f"File with the token of clients. Default: {TOKEN_VARIABLE}, else one that is made once and kept.",
+    help=f"File with the token of clients. Default: {TOKEN_VARIABLE}, else one that is created once and kept.",
 )
 @click.option("--no-token", is_flag=True, help="Answer every program on this machine; only on a loopback address.")
 @click.option("--reload", "reloads", is_flag=True, help="Load a file again when it is edited.")
@@ -123,13 +123,13 @@ _EXTRA: Final = frozenset({"httptools", "uvicorn", "websockets"})
     "--raw-reasoning",
     is_flag=True,
     envvar=variable_of("raw_reasoning"),
-    help="Send reasoning as response.reasoning.delta in place of a summary; most clients read only the summary.",
+    help="Send reasoning as response.reasoning.delta instead of a summary; most clients read only the summary.",
 )
 @click.option(
     "--strict",
     is_flag=True,
     envvar=variable_of("strict"),
-    help="Refuse a request with fields that reach no model, in place of naming them in x-partstream-dropped.",
+    help="Refuse a request with fields that no model receives, instead of naming them in x-partstream-dropped.",
 )
 @click.option(
     "--allow-origin",
@@ -137,7 +137,7 @@ _EXTRA: Final = frozenset({"httptools", "uvicorn", "websockets"})
     multiple=True,
     envvar=variable_of("allow_origin"),
     metavar="ORIGIN",
-    help="Let pages of this origin read replies in a browser, such as https://app.example, http://localhost:* or "
+    help="Let pages of this origin read responses in a browser, such as https://app.example, http://localhost:* or "
     "app://*; local for pages and apps of this machine, * for all. Repeat for more; in the variable, spaces separate "
     "them.",
 )
@@ -168,14 +168,14 @@ def command(
     worker_port: int,
     **options: Any,
 ) -> None:
-    """Serve providers and model servers to any client, over the wires that they speak.
+    """Serve providers and model servers to any client, over the protocol that it speaks.
 
     SOURCE is a Python file or a module with a provider, such as my_model.py or package.module:name; several are served
     together. Without SOURCE, --profile and --demo, the model server of your settings is served: clients of any
     protocol can ask it. Clients present a token; `partstream connect CLIENT` sets them up. With --hub, many people ask,
     each with a key and budgets of their own: `partstream hub`.
 
-    SIGTERM and Ctrl-C let open answers end; a second one ends at once.
+    SIGTERM and Ctrl-C let running answers end; a second one stops at once.
     """
     screen: serve_plan.Screen = serve_plan.JsonScreen() if as_json else serve_plan.TextScreen()
     elsewhere = serve_plan.served_hub().elsewhere(options)

@@ -201,8 +201,8 @@ METRICS_PATH: Final = "/metrics"
 class MetricsAccess(Choice):
     """Who may read the metrics."""
 
-    TOKEN = "token", "Who has the token"
-    OPEN = "open", "Everybody who reaches the server"
+    TOKEN = "token", "Clients with the token"
+    OPEN = "open", "Every client that can reach the server"
     OFF = "off", "Off: nothing is measured"
 
 
@@ -647,7 +647,7 @@ class TextScreen:
             )
         if start.is_public:
             echo_while_read(
-                "  Other machines can reach it, and without TLS they can read along: put a proxy with TLS before it."
+                "  Other machines can reach this server, and traffic is not encrypted: put a TLS proxy in front of it."
             )
         other = "" if start.root == _USUAL_URL else f" --url {start.root}"
         if start.hub is None:
@@ -663,7 +663,7 @@ class TextScreen:
         if error is None:
             echo_while_read(f"{source} was loaded again")
         else:
-            click.echo(f"{source} cannot be loaded, the version before answers: {fault_of(error)}", err=True)
+            click.echo(f"{source} cannot be loaded, the previous version answers: {fault_of(error)}", err=True)
 
     def draining(self, answers: int, seconds: float) -> None:
         """The server was told to stop while answers are open."""
@@ -682,7 +682,7 @@ class TextScreen:
 
 def _said_of_token(token: AccessToken | None) -> str:
     if token is None:
-        return "  No token: every program on this machine may ask."
+        return "  No token: every program on this machine may send requests."
     if token.is_new and sys.stdout.isatty():
         # The one time that it is shown, and to a person alone: what is no terminal may be a log.
         return f"  token: {token.secret.reveal()}\n  (made just now, kept in {token.where}, not shown again)"

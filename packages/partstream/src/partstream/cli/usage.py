@@ -70,7 +70,7 @@ _WHO: Final[Mapping[str, tuple[tuple[str, ...], Callable[[AnswerRow], tuple[str,
     type=click.Choice(["model", *_WHO]),
     default="model",
     show_default=True,
-    help="Whether to show who asked, of the answers that partstream serve gave.",
+    help="Whether to show the client of answers that partstream serve gave.",
 )
 @click.option("--model", "model_pattern", default="*", metavar="GLOB", help="Show only models whose id matches.")
 @click.option("--profile", metavar="NAME", help="Show only the answers of this profile's server.")
@@ -98,14 +98,16 @@ def command(
 ) -> None:
     """Show the tokens and cost of the answers on this machine, by day and model.
 
-    The numbers are those that the servers reported, and of answers that partstream serve gave those of your own
-    provider; --by client shows which program asked for them, --by session which of its conversations. --html shows
-    days, conversations and answers as plots and tables, as VS Code does. The numbers stand in a file in your data
+    The numbers are those that the servers reported; for answers that partstream serve gave, those that your provider
+    reported; --by client shows which program asked for them, --by session which of its conversations. --html shows
+    days, conversations and answers as plots and tables, as VS Code does. The numbers are in a file in your data
     folder (PARTSTREAM_DATA names another folder), which never leaves this machine and holds no text.
     The exit code is 0, or 1 if the file cannot be written.
     """
     if profile is not None and who != "model":
-        raise click.UsageError("--profile: who asked is known of served answers, whichever server was behind them")
+        raise click.UsageError(
+            "--profile: the client is known only for answers that `partstream serve` gave, for all servers alike"
+        )
     if page is not None and (as_json or clear or who != "model"):
         raise click.UsageError("--html: the page shows everything at once; leave out --json, --clear and --by")
     upstreams = None if profile is None else _upstreams_of(profile)

@@ -91,7 +91,7 @@ class NotPickled:
         Raises:
             TypeError: Always.
         """
-        raise TypeError(f"{type(self).__name__} cannot be pickled: it may hold a key, which would be written down")
+        raise TypeError(f"{type(self).__name__} cannot be pickled: it may hold a key, which would be stored")
 
 
 class _Span(NamedTuple):

@@ -157,7 +157,7 @@ def read_nodes(text: str) -> Node:
     reader = _Reader(text)
     node, end = reader.value(reader.skip(0), 0)
     if reader.skip(end) != len(text):
-        raise reader.wrong(end, "more behind the value")
+        raise reader.wrong(end, "more after the value")
     return node
 
 
@@ -205,7 +205,7 @@ class _Reader:
             if not isinstance(name.value, str) or self._text[colon : colon + 1] != ":":
                 raise self.wrong(here, "a member without a name")
             if name.value in members:
-                raise self.wrong(here, "a name that stands twice in an object")
+                raise self.wrong(here, "a name that occurs twice in an object")
             node, end = self.value(self.skip(colon + 1), depth + 1)
             here = self.skip(end)
             has_comma = self._text[here : here + 1] == ","

@@ -122,7 +122,7 @@ async def examine_endpoints(gateway: GatewayConfiguration, connections: Connecti
     if sign.presence is Presence.THERE:
         return Endpoints((Finding("endpoint", CheckStatus.FINE, says),), True)
     if sign.presence is Presence.SILENT:
-        advice = sign.advice or "the finding about its models may say why"
+        advice = sign.advice or "see the finding about its models"
         return Endpoints((Finding("endpoint", CheckStatus.WARNING, says, advice),), None)
     advice = sign.advice or (http_errors.WEB_PAGE_ADVICE if sign.presence is Presence.NO_API else "")
     if there:
@@ -342,7 +342,7 @@ async def _asked(gateway: GatewayConfiguration, findings: Sequence[Finding], adv
     if model_id is None:
         return Finding("model", CheckStatus.PROBLEM, "none is named, so none was asked", advice.no_model)
     if any(finding.verdict is CheckStatus.PROBLEM for finding in findings):
-        return Finding("model", CheckStatus.WARNING, f"{model_id} was not asked", "mend the problems above first")
+        return Finding("model", CheckStatus.WARNING, f"{model_id} was not asked", "fix the problems above first")
     (finding,) = await _guarded("model", _model(gateway, model_id, advice), advice)
     return finding
 
@@ -363,7 +363,7 @@ async def _guarded(subject: str, examined: Awaitable[list[Finding]], advice: Adv
         return [Finding(subject, CheckStatus.PROBLEM, str(error))]
     except Exception as error:
         _logger.debug("looking at the %s failed", subject, exc_info=True)
-        says = f"looking at it failed with {type(error).__name__}"
+        says = f"the check failed with {type(error).__name__}"
         return [Finding(subject, CheckStatus.PROBLEM, says, advice.fault)]
 
 
@@ -387,7 +387,7 @@ def _server_settings(configuration: Configuration, gateway: GatewayConfiguration
         )
     address = urlsplit(gateway.base_url)
     if address.scheme == "http" and not is_loopback(address.hostname or ""):
-        return Finding("base URL", CheckStatus.WARNING, f"{says}, unencrypted", "use https where you can")
+        return Finding("base URL", CheckStatus.WARNING, f"{says}, unencrypted", "use https if you can")
     return Finding("base URL", CheckStatus.FINE, says)
 
 
@@ -449,7 +449,7 @@ async def _server(gateway: GatewayConfiguration, advice: Advice) -> list[Finding
             return [*findings, *endpoints.findings]
     except TimeoutError:
         says = f"it did not answer within {_SECONDS:g} s when asked for its models"
-        return [Finding("server", CheckStatus.PROBLEM, says, "is it the right address, and is the server busy?")]
+        return [Finding("server", CheckStatus.PROBLEM, says, "check the address, and whether the server is overloaded")]
     except UpstreamError as error:
         return [Finding("server", CheckStatus.PROBLEM, error.statement, error.advice)]
 
@@ -467,11 +467,11 @@ def _protocol(detected: Detected | None) -> list[Finding]:
 
 
 _ADVICE: Final = {
-    402: "is there credit left for this key?",
+    402: "check that the account of this key has credit left",
     403: "the key may not do this",
     405: "name models in `models`",
 }
-_GENERAL_ADVICE: Final = "what does its own log say?"
+_GENERAL_ADVICE: Final = "see the server's log"
 _NO_LIST: Final = frozenset({404, 405, 501})
 _LISTS_NOTHING: Final = Finding(
     "server", CheckStatus.WARNING, "it answers, and lists no models", "name those that you want in `models`"
@@ -558,7 +558,7 @@ def finding_on_harness(facts: HarnessFacts, subject: str = "Copilot harness") ->
 
 # ---- Provider examination ----
 
-_MEND: Final = "mend this line"
+_MEND: Final = "fix this line"
 _MOST_NAMES: Final = 10
 
 
@@ -733,7 +733,7 @@ class _Examination:
                 await taken.read(response, self.limits.characters)
         except TimeoutError:
             says = f"{model.id} had not ended its answer after {self.limits.answer_seconds:g} s: {taken}"
-            advice = "VS Code waits on, as long as the person does"
+            advice = "VS Code keeps waiting, as long as the user does"
             return [*self._broken(), Finding("answer", CheckStatus.PROBLEM, says, advice)]
         except PartstreamError as error:
             return [*self._broken(), Finding("answer", CheckStatus.PROBLEM, str(error), _advice_on_error(error))]
@@ -791,7 +791,7 @@ _CHECKS: Final[tuple[_Check, ...]] = (
     (
         lambda model: not model.capabilities.tool_calling,
         CheckStatus.WARNING,
-        "it says that it calls no tools, so agent mode does not list it",
+        "it reports no tool calling, so agent mode does not list it",
         "tool_calling=True, if it may be listed there; it need not call any",
     ),
     (

@@ -65,7 +65,7 @@ def read_file(path: Path) -> str:
         with path.open("rb") as file:
             content = file.read(_MAX_BYTES + 1)
         if table.is_readable_by_all(path):
-            _logger.warning("the key in %s can be read by everyone on this machine: chmod 600 it", path)
+            _logger.warning("the key in %s can be read by every user of this machine: chmod 600 it", path)
     except OSError as error:
         raise CredentialError(source, error.strerror or type(error).__name__, "a file that can be read") from None
     return _text(content, source)

@@ -118,15 +118,15 @@ KEY_ROWS: Final = (
             partial(kinds.number, fits=lambda value: 1 <= value <= MOST_SECONDS, expected="a number of seconds from 1"),
             {"type": "number", "minimum": 1},
         ),
-        "For how many seconds a key from a file, the keyring or a command is good",
-        otherwise="until the `exp` of a JWT, else for ever",
+        "Seconds for which a key from a file, the keyring or a command is valid",
+        otherwise="until the `exp` of a JWT, else forever",
         dialog=Dialog("API key lifetime"),
     ),
     Setting(
         "vercelOidc",
         kinds.BODY,
-        "The Vercel project whose token is the key: that of `VERCEL_OIDC_TOKEN`, or one that the login of the Vercel "
-        "CLI gets",
+        "The Vercel project whose token is the key: that of `VERCEL_OIDC_TOKEN`, or one from the login of the Vercel "
+        "CLI",
         contents=Contents(
             Nesting.OBJECT,
             (
@@ -373,7 +373,7 @@ def file_layer(path: Path, document: Mapping[str, Any]) -> Layer:
     within = profiles.values() if isinstance(profiles, dict) else ()
     holds_key = any(isinstance(one, dict) and "apiKey" in one for one in (document, *within))
     if holds_key and is_readable_by_all(path):
-        notes = (f"{path} holds a key and can be read by everyone on this machine: chmod 600 it",)
+        notes = (f"{path} holds a key and can be read by every user of this machine: chmod 600 it",)
     own = {name: value for name, value in document.items() if name != PROFILES}
     given = {name: RawValue(value, f"{path}: {name}") for name, value in _not_empty(own).items()}
     return Layer(SettingSource.FILE, given, notes, str(path))
@@ -547,7 +547,7 @@ def _unknown(name: str, given: RawValue, layer: Layer, rows: Mapping[str, Settin
         return kinds.UnknownSettingError(given.where, name, layer.shown_name, rows, holder_of(name, rows.values()))
     places = ", ".join(place for place in SettingSource if place in row.places)
     return kinds.ConfigurationError(
-        given.where, f"a setting that cannot stand in {layer.shown_name}", f"it in one of: {places}"
+        given.where, f"a setting that is not allowed in {layer.shown_name}", f"it in one of: {places}"
     )
 
 

@@ -291,7 +291,7 @@ class SystemAs(Choice):
 class ToolImages(Choice):
     """What a server takes as the result of a tool, beside text."""
 
-    AUTO = "auto", "What every server of the protocol takes"
+    AUTO = "auto", "What every server of the protocol accepts"
     NATIVE = "native", "Images and files, inside the result"
     USER_MESSAGE = "user-message", "Text only: images and files follow in a message of the user"
 
@@ -305,7 +305,7 @@ class Continuation(Choice):
 
 
 class CountTokens(Choice):
-    """Who counts the tokens of a request before it is sent."""
+    """What counts the tokens of a request before it is sent."""
 
     HERE = "here", "Partstream: by what was reported, counted and estimated"
     UPSTREAM = "upstream", "The server, where it has an endpoint that counts; the request waits for it up to 2 s"
@@ -329,7 +329,7 @@ class RequestSettings:
         store: Whether the server may store responses; :attr:`Continuation.ON` implies it.
         context_size_field: The field of the body in which the server takes the context size that a person chose, in
             tokens (`num_ctx`, ...); None where it takes none.
-        count_tokens: Who counts the tokens of a request before it is sent.
+        count_tokens: What counts the tokens of a request before it is sent.
         max_output_tokens: The most tokens of an answer, sent to the server; None for what the server allows.
         extra_body: Fields that are added to every body; they win over ours, and None takes a field of ours out. Those
             that hold the request itself, as the protocol says, a configuration refuses.
@@ -384,7 +384,7 @@ class RequestSettings:
 
 REQUEST_ROWS: Final = (
     Setting("systemAs", choice(SystemAs), "Where system messages go", "instructions"),
-    Setting("toolImages", choice(ToolImages), "What the server takes as the result of a tool, beside text", "auto"),
+    Setting("toolImages", choice(ToolImages), "What the server accepts as a tool result besides text", "auto"),
     Setting(
         "continuation",
         choice(Continuation),
@@ -395,13 +395,13 @@ REQUEST_ROWS: Final = (
     Setting(
         "contextSizeField",
         TEXT,
-        "The field of the body in which the server takes the context size that a person chose, such as `num_ctx`",
+        "The field of the body for the context size that a person chose, such as `num_ctx`",
     ),
-    Setting("countTokens", choice(CountTokens), "Who counts the tokens of a request before it is sent", "here"),
+    Setting("countTokens", choice(CountTokens), "What counts the tokens of a request before it is sent", "here"),
     Setting(
         EXTRA_BODY,
         BODY,
-        "Fields that are added to every body; they win over those of Partstream, and `null` takes one out",
+        "Fields that are added to every body; they override Partstream's own; `null` removes one",
         secrecy=Secrecy.BODY,
     ),
     Setting("extraHeaders", HEADERS, "Headers that are added to every request", secrecy=Secrecy.HEADERS),
@@ -499,7 +499,9 @@ def prepare(
     given, notes = conversation.read_turns(messages)
     words = {(word, one.kind) for one in conversation.attachments(given) for word in one.about}
     if untold := sorted({f"content[].{word}" for word, kind in words if kind not in rules.file_words.get(word, "")}):
-        notes.append(conversation.Note("words about files that the server does not take", "messages", tuple(untold)))
+        notes.append(
+            conversation.Note("placeholders for files that the server does not accept", "messages", tuple(untold))
+        )
     hosted: tuple[Mapping[str, Any], ...] = ()
     demanded = None
     if asked := options.model_options.get(HOSTED):
@@ -565,7 +567,7 @@ def prepare(
     ]
     if thoughts and request.asked_in:
         where = f"messages[{thoughts[0]}]"
-        notes.append(conversation.Note("thinking that another server or model gave, kept out", where, ("thinking",)))
+        notes.append(conversation.Note("thinking of another server or model, left out", where, ("thinking",)))
     lost = sorted({word for one in formed for word in one.lost})
     of_tools = [tool.name for tool, one in zip(listed, formed, strict=True) if one.lost]
     if not rules.takes_strict and (strict := [tool.name for tool in listed if isinstance(tool, StrictTool)]):

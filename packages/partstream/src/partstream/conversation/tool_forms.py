@@ -207,5 +207,5 @@ def hosted_on(
         tools[one.kind] = tool
         demanded = tool if one.is_demanded else demanded
         lost += ["tool_choice"] if one.is_demanded and form.is_offered else []
-    said = f"what the server runs no tool for, or only where it likes: {', '.join(lost)}"[:500]
+    said = f"tools that the server does not run, or runs only at its own choice: {', '.join(lost)}"[:500]
     return tuple(tools.values()), demanded, [Note(said, "tools", tuple(lost))] if lost else []

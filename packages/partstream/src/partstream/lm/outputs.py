@@ -195,7 +195,7 @@ _OWN: Final = frozenset({"createTime", "generationId", "routing", "cost"})
 class ThinkingMode(Choice):
     """How the model's thinking is rendered."""
 
-    PART = "part", "As thinking parts, which a host shows apart from the answer"
+    PART = "part", "As thinking parts, which a host shows separately"
     TEXT = "text", "As a quote in the answer, for hosts without thinking parts"
     OFF = "off", "Not at all"
 
@@ -214,7 +214,7 @@ class FileMode(Choice):
 
     LINK = "link", "A link in the text, which a chat shows"
     ADDRESS = "address", "A data part of media type `text/uri-list` that holds the address, for programs"
-    FETCH = "fetch", "Its bytes as a data part, at most 16 MiB within 20 seconds; where they cannot be had, a link"
+    FETCH = "fetch", "Its bytes as a data part, at most 16 MiB within 20 seconds; a link if they cannot be fetched"
 
 
 class ExecutedCode(Choice):
@@ -229,7 +229,7 @@ class ThinkTags(Choice):
 
     OFF = "off", "Nowhere: tags are text"
     TAGS = "tags", "Between tags, such as `<think>` and `</think>`, at the beginning of the answer"
-    STARTS_INSIDE = "starts-inside", "Before `</think>`: the model's template has said the opening tag"
+    STARTS_INSIDE = "starts-inside", "Before `</think>`: the model's template has written the opening tag"
 
 
 GATEWAY_CALL_ID_PREFIX: Final = "gw-"
@@ -528,10 +528,10 @@ _STREAM_OPTIONS: Final = {
 
 
 class ErrorMode(Choice):
-    """What becomes of an error that ends an answer."""
+    """What to do with an error that ends an answer."""
 
     REJECT = "reject", "The request is rejected with it"
-    TEXT = "text", "A text of the answer says it, and the request succeeds: for hosts that do not show errors"
+    TEXT = "text", "As text in the answer, and the request succeeds: for hosts that do not show errors"
 
 
 def error_text(error: LanguageModelError, *, has_begun: bool) -> TextPart:

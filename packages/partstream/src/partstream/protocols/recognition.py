@@ -361,7 +361,7 @@ def _error_of_no_events(head: bytes, expected: str) -> errors.LanguageModelError
     if begins.startswith(b"<"):
         found = _TITLE.search(_text(head, LOOKED_AT))
         title = " ".join(unescape(found[1]).split())[:_SHOWN] if found else ""
-        advice = "is the address right, and does a proxy or a login stand before the server?"
+        advice = "check the address, and whether a proxy or a login page answers instead"
         return _unreadable(f"a web page ({title})" if title else "a web page", expected, head, advice)
     if head.startswith(_GZIP):
         return _unreadable("bytes packed with gzip", expected, head, "let the HTTP client unpack the body")
@@ -372,7 +372,7 @@ def _error_of_no_events(head: bytes, expected: str) -> errors.LanguageModelError
         and not any(one.startswith(begins) for one in protocol.SSE.begins)
         and not _BEGINS_LINE.match(begins)
     ):
-        advice = "did the server answer with success, and with a stream?"
+        advice = "check that the server responded with success and a stream"
         return _unreadable(f"bytes that begin with {_text(head)!r}", expected, head, advice)
     return None
 

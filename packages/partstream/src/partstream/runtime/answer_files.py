@@ -61,7 +61,7 @@ class BoundedFolder:
         """
         make_private_folder(self.path)
         if self.path.is_symlink():
-            raise NotADirectoryError(0, "a link stands instead of the folder")
+            raise NotADirectoryError(0, "the folder is a link")
         self.path.chmod(0o700)
         path = self.path / name
         replace_file(path, data)

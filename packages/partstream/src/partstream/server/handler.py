@@ -214,9 +214,7 @@ class ServerState:
             return NOBODY
         caller = self._authenticate(headers)
         if caller is None:
-            said = (
-                "got no key that this server knows, expected it as `Authorization: Bearer KEY` or as `x-api-key: KEY`"
-            )
+            said = "missing or invalid API key; send it as `Authorization: Bearer KEY` or as `x-api-key: KEY`"
             raise requests.RequestFailedError(ServedFailure(FailureKind.UNAUTHENTICATED, said), _CHALLENGE)
         return caller
 
@@ -1078,7 +1076,7 @@ class RequestHandler:
         elif finish.usage is None and finish.outcome in _GOOD:
             finish = replace(finish, usage=usage)
         if finish.outcome not in _GOOD and finish.error is None:
-            finish = replace(finish, error=errors.LanguageModelError("the provider gave no reason for its failure"))
+            finish = replace(finish, error=errors.LanguageModelError("the provider failed without an error message"))
         self._write(finish)
 
     def _provider_raised(self, error: BaseException) -> None:
@@ -1132,7 +1130,7 @@ class RequestHandler:
     def stop(self) -> None:
         """Ends the response because the server is stopped, in the wire's own words. Later calls do nothing."""
         stopped = self.endpoint.writes.stopped
-        error = errors.UpstreamFailureError("the server is being stopped; ask again", http_status=529, retry_after=1.0)
+        error = errors.UpstreamFailureError("the server is shutting down; try again", http_status=529, retry_after=1.0)
         if self._reply_writer.events == 0 or stopped is Outcome.FAILED:
             self._end_early(Finish(Outcome.FAILED, error=error))
         else:

@@ -145,7 +145,7 @@ def path_of(scope: Scope) -> str:
 
 RETRY_SECONDS: Final = 1.0
 """When a client may ask again that found no room."""
-FAULT: Final = ServedFailure(FailureKind.INTERNAL, "the server has a fault; its log names it")
+FAULT: Final = ServedFailure(FailureKind.INTERNAL, "internal server error; see the server's log")
 
 
 class ClientLeftError(PartstreamError):
@@ -460,10 +460,12 @@ class WaitingBytes:
         """
         if by > 0:
             if self._held[caller] + by > self._of_one:
-                said = f"more than {self._of_one:,} bytes of your requests wait to be read, the most; ask again"
+                said = (
+                    f"more than {self._of_one:,} bytes of your requests wait to be read, which is the limit; try again"
+                )
                 raise _crowded(FailureKind.RATE_LIMITED, said)
             if self._held.total() + by > self._of_all:
-                said = f"more than {self._of_all:,} bytes of requests wait to be read, the most; ask again"
+                said = f"more than {self._of_all:,} bytes of requests wait to be read, which is the limit; try again"
                 raise _crowded(FailureKind.OVERLOADED, said)
         self._held[caller] += by
         if not self._held[caller]:

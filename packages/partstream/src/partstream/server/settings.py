@@ -567,7 +567,7 @@ def page_handler(make: Callable[[str], tuple[str, bytes]]) -> OwnerHandler:
 
     async def show(request: OwnerRequest, caller: Caller) -> OwnerReply:
         if not caller.is_owner:
-            said = "this page is about all who ask this server, so it is for its admins"
+            said = "this page shows all users of this server, so only its admins may open it"
             raise requests.RequestFailedError(ServedFailure(FailureKind.FORBIDDEN, said))
         content_type, body = make(request.headers.get("accept", ""))
         return OwnerReply(body, content_type)

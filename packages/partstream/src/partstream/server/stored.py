@@ -272,7 +272,7 @@ async def asked_of_store(question: Awaitable[T], param: str = "previous_response
         raise requests.RequestFailedError(ServedFailure(FailureKind.CONTEXT_LENGTH, str(error), param)) from error
     except requests.StoreFailedError as error:
         _logger.error("the stored answers could not be asked: %s", error)  # noqa: TRY400
-        said = "stored answers cannot be found now; ask again"
+        said = "stored answers are not available now; try again"
         raise requests.RequestFailedError(
             ServedFailure(FailureKind.OVERLOADED, said, retry_after=requests.RETRY_SECONDS)
         ) from error

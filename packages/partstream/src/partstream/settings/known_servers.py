@@ -351,8 +351,8 @@ def server_setting(name: str, servers: Iterable[str], unknown: str, example: str
     return Setting(
         name,
         text(check, enum=[*titles], enumDescriptions=[*titles.values()]),
-        f"The server whose rules requests follow, such as `{example}` behind a gateway of your own",
-        otherwise="the one that the base URL tells",
+        f"The server type whose rules requests follow, such as `{example}` behind a gateway of your own",
+        otherwise="derived from the base URL",
     )
 
 

@@ -96,12 +96,15 @@ class Timeouts:
 
 
 _RETRY_ROWS: Final = (
-    Setting("attempts", kinds.whole(), "How often a request is sent at most", 3),
+    Setting("attempts", kinds.whole(), "The most attempts for a request", 3),
     Setting(
-        "firstWait", kinds.SECONDS, "The most to wait before the second attempt; doubled for each further one", 0.5
+        "firstWait", kinds.SECONDS, "The longest wait before the second attempt; doubled for each further one", 0.5
     ),
     Setting(
-        "longestWait", kinds.SECONDS, "The most to wait at all; a server that asks for more is not asked again", 30
+        "longestWait",
+        kinds.SECONDS,
+        "The longest wait in all; if a server asks for a longer one, there is no further attempt",
+        30,
     ),
 )
 
@@ -159,7 +162,7 @@ CONNECTION_ROWS: Final = (
     Setting(
         "retry",
         kinds.BODY,
-        "How often a request is sent, and how many seconds lie between",
+        "The number of attempts for a request, and the seconds between them",
         contents=Contents(Nesting.OBJECT, _RETRY_ROWS, lambda fields, _: RetryPolicy(**fields)),
         dialog=Dialog("Retries"),
     ),
@@ -175,7 +178,7 @@ CONNECTION_ROWS: Final = (
     Setting(
         "proxyStrictSSL",
         kinds.BOOLEAN,
-        "Whether servers and proxies have to prove who they are; `SSL_CERT_FILE` names further certificates",
+        "Whether to verify the certificates of servers and proxies; `SSL_CERT_FILE` names further authorities",
         default=True,
         sets="verify_certificates",
         places=EVERYWHERE | {SettingSource.EDITOR},
@@ -194,7 +197,9 @@ MODEL_ROWS: Final = (
     Setting("id", kinds.text(_id), "How the server calls the model", is_required=True),
     Setting("name", kinds.TEXT, "What the model picker shows"),
     Setting(
-        "family", kinds.TEXT, "The family, such as `gpt-5` or `claude`; Copilot picks its prompt and edit tools by it"
+        "family",
+        kinds.TEXT,
+        "The model family, such as `gpt-5` or `claude`; Copilot chooses its prompt and edit tools by it",
     ),
     Setting("version", kinds.TEXT, "The version"),
     Setting("detail", kinds.TEXT, "The text beside the name", otherwise="the name of the group"),
@@ -203,12 +208,12 @@ MODEL_ROWS: Final = (
     Setting(
         "maxOutputTokens",
         kinds.whole(),
-        "The most tokens of an answer, sent with every request to this model",
+        "The output limit in tokens, sent with every request to this model",
         otherwise="the general `maxOutputTokens`",
     ),
     Setting("imageInput", kinds.BOOLEAN, "Whether prompts may hold images"),
     Setting("toolCalling", kinds.BOOLEAN, "Whether the model calls tools; agent mode lists only those that do"),
-    Setting("reasoningEfforts", kinds.STRINGS, "The levels of reasoning that can be asked for, from the least"),
+    Setting("reasoningEfforts", kinds.STRINGS, "The reasoning levels that can be chosen, lowest first"),
 )
 """A person's settings for one model; without one, the server's value counts."""
 
@@ -237,14 +242,14 @@ MODEL_LIST_ROWS: Final = (
     Setting(
         "models",
         kinds.Kind(kinds.ValueForm.LIST, _models, {"type": "array"}),
-        "Models by id, or objects that say what the server does not say of them; they add to its list and hide nothing",
+        "Models by id, or objects with facts that the server does not report; they add to its list and hide nothing",
         sets="selection.overrides",
         contents=Contents(Nesting.LIST, MODEL_ROWS, _overrides, short_for="id"),
         dialog=Dialog(
             "Models",
             snippet={
                 "label": "New model",
-                "description": "What you leave out comes from the server.",
+                "description": "Fields that you leave out come from the server.",
                 "body": [{"id": "$1", "name": "$2", "toolCalling": "^${3|true,false|}"}],
             },
         ),
@@ -260,7 +265,7 @@ MODEL_LIST_ROWS: Final = (
     Setting(
         "denyModels",
         kinds.STRINGS,
-        "Patterns of the models not to offer; stronger than `allowModels`",
+        "Patterns of the models not to offer; they override `allowModels`",
         otherwise="none",
         sets="selection.deny",
         dialog=Dialog("Denied models"),
@@ -268,7 +273,7 @@ MODEL_LIST_ROWS: Final = (
     Setting(
         "hiddenModels",
         kinds.STRINGS,
-        "Patterns of the models that programs can use and the picker does not show",
+        "Patterns of the models that programs can use but the picker does not show",
         otherwise="none",
         sets="selection.hidden",
         dialog=Dialog("Hidden models"),
@@ -375,7 +380,7 @@ _FIRST_ROWS: Final = (
     Setting(
         "baseUrl",
         kinds.text(_url),
-        "Where the server is, such as `https://api.example.com/v1`",
+        "The server's address, such as `https://api.example.com/v1`",
         secrecy=Secrecy.URL,
         option="--base-url",
         metavar="URL",
@@ -392,7 +397,7 @@ _FIRST_ROWS: Final = (
                 *(protocols.PROTOCOLS[name].says for name in _asked_first()),
             ],
         ),
-        "What the server speaks",
+        "The server's protocol",
         protocols.AUTO,
         option="--protocol",
         metavar="NAME",
@@ -404,7 +409,7 @@ _FIRST_ROWS: Final = (
         "The key itself; VS Code keeps that of a group in its secret storage",
         secrecy=Secrecy.WHOLE,
         places=EVERYWHERE - {SettingSource.COMMAND_LINE},  # other users of the machine can read it
-        dialog=Dialog("API key", is_asked=True, hint="Leave it empty if the server asks for none."),
+        dialog=Dialog("API key", is_asked=True, hint="Leave it empty if the server needs none."),
     ),
     Setting(
         "headers",
@@ -462,7 +467,7 @@ _ANSWER_ROWS: Final = (
     Setting(
         "executedCode",
         kinds.choice(outputs.ExecutedCode),
-        "How code is shown that the server has run to answer, with what came out of it",
+        "How to show code that the server has run for the answer, and its output",
         "text",
         sets="stream.executed_code",
         dialog=Dialog("Code that the server has run"),
@@ -479,8 +484,8 @@ _ANSWER_ROWS: Final = (
     Setting(
         "files",
         kinds.choice(outputs.FileMode),
-        "What becomes of a file of the answer of which the server gives only the address; none is fetched from this "
-        "machine or its network unless the server itself is there, and nothing of the server's key goes along",
+        "What to do with a file of the answer that the server gives only as an address; files on this machine "
+        "or its network are fetched only if the server is there too, and never with the server's key",
         "link",
         sets="stream.files",
         option="--files",
@@ -489,7 +494,7 @@ _ANSWER_ROWS: Final = (
     Setting(
         "maxOutputTokens",
         kinds.whole(),
-        "The most tokens of an answer, sent with every request; `models` may say another number for a model",
+        "The output limit in tokens, sent with every request; `models` can set another one for a model",
         otherwise="what the server allows",
         option="--max-output-tokens",
         metavar="TOKENS",
@@ -498,8 +503,7 @@ _ANSWER_ROWS: Final = (
     Setting(
         "callIdPrefix",
         kinds.text(_prefix, pattern=f"^{_PREFIX}$"),
-        "What is put before the ids of tool calls, so that those of several servers in one conversation differ; may be "
-        "empty",
+        "A prefix for the ids of tool calls, so that those of several servers in one conversation differ; may be empty",
         outputs.GATEWAY_CALL_ID_PREFIX,
         sets="stream.call_id_prefix",
         may_be_empty=True,
@@ -510,7 +514,7 @@ _ANSWER_ROWS: Final = (
     Setting(
         "errors",
         kinds.choice(outputs.ErrorMode),
-        "What becomes of an error that ends an answer",
+        "What to do with an error that ends an answer",
         "reject",
         option="--errors",
         dialog=Dialog("Errors"),
@@ -518,7 +522,7 @@ _ANSWER_ROWS: Final = (
     Setting(
         "logLevel",
         kinds.choice(LogLevel),
-        "The least severe messages that are logged",
+        "The lowest level that is logged",
         otherwise="`info` in VS Code, `warning` in a terminal",
         option="--log-level",
         dialog=Dialog(
@@ -532,14 +536,14 @@ _LAST_ROWS: Final = (
     Setting(
         "ledger",
         kinds.BOOLEAN,
-        "Whether what is learned of tokens, and what answers take, is kept in your data folder: numbers, never text",
+        "Whether to keep token statistics and the usage of answers in your data folder: numbers, never text",
         default=True,
         dialog=Dialog("Token ledger"),
     ),
     Setting(
         "capture",
         kinds.choice(CaptureMode),
-        "Whether the last answers are kept in memory, so that one that went wrong can be looked at afterwards",
+        "Whether to keep the last answers in memory, so that you can inspect one that went wrong",
         "memory",
         option="--capture",
         dialog=Dialog("Last answers"),
@@ -666,8 +670,8 @@ class GatewayConfiguration(NotPickled):
         max_output_tokens: The most tokens of an answer, sent with every request but those to models for which
             `selection` says another number; None for what the server allows.
         fallbacks: By a model's id, the models that are asked in its place when it cannot answer, in this order.
-        errors: What becomes of an error that ends an answer.
-        log_level: The least severe messages that are logged of this upstream; None for the level of the log itself.
+        errors: What to do with an error that ends an answer.
+        log_level: The lowest level that is logged of this upstream; None for the level of the log itself.
         allow_insecure_http: Whether the base URL may be plain http to another machine: keys and prompts can be read
             on the way.
         proxy: The proxy to go through, or None for that of the environment.

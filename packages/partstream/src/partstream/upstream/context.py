@@ -175,9 +175,9 @@ meters answers sets it in the task that asks."""
 
 
 class LogLevel(Choice):
-    """The least severe messages that are logged."""
+    """The lowest level that is logged."""
 
-    TRACE = "trace", "Every event of every answer too: its type, its ids, what came of it, and nothing of its content"
+    TRACE = "trace", "Every event of every answer too: its type, ids and result, never its content"
     DEBUG = "debug", "Every request and every answer too"
     INFO = "info", "What is worth knowing, such as how many tokens a request has"
     WARNING = "warning", "What may be wrong"

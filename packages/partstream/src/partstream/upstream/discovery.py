@@ -340,7 +340,7 @@ class ModelDiscovery:
             seconds = self._settings.request_timeout
             raise errors.UpstreamError(
                 f"the server gave no answer within {seconds:g} s when asked for its models ({path})",
-                advice="is it the right address, and is the server busy?",
+                advice="check the address, and whether the server is overloaded",
             ) from error
 
     def _publish(self, records: tuple[ModelRecord, ...]) -> None:

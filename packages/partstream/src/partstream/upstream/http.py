@@ -798,7 +798,7 @@ class _Failure:
         return not self.words or any(word in str(cause) for word in self.words)
 
 
-RUNNING: Final = "is it running, and are its address and port right?"
+RUNNING: Final = "check that it is running, and its address and port"
 _SIGN_OF_HTTP: Final = "does the base URL have to begin with http://{peer}?"
 _SIGN_OF_HTTPS: Final = "does the base URL have to begin with https://{peer}, or did the server crash?"
 _OFFLINE: Final = "is this machine online?"

@@ -168,9 +168,9 @@ class LimitPolicy(Choice):
     """How much of a context window a prompt may take."""
 
     # Never less than half: some servers state an output limit as large as the window, which would leave nothing.
-    RESERVE_OUTPUT = "reserve-output", "All but what an answer and its reasoning may take, and never less than half"
-    CONTEXT_WINDOW = "context-window", "All of it: the consumer keeps room for the answer"
-    FRACTION = "fraction", "A part of it, whatever an answer may take"
+    RESERVE_OUTPUT = "reserve-output", "All except the output limit and the reasoning reserve, and never less than half"
+    CONTEXT_WINDOW = "context-window", "All of it: the client keeps room for the answer"
+    FRACTION = "fraction", "A share of it, whatever the output limit"
 
 
 @dataclass(frozen=True, slots=True)

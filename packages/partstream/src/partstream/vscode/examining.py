@@ -82,7 +82,7 @@ async def examine_hosted(hosted: HostedProvider, model_id: str | None) -> list[e
     if hosted.failure is not None:
         broken = examination.finding_on_load(hosted.failure.error, hosted.file)
         loaded = examination.Finding(
-            "provider", broken.verdict, f"{broken.says}; the version before still answers", broken.advice
+            "provider", broken.verdict, f"{broken.says}; the previous version still answers", broken.advice
         )
     async with hosted.using(generation):
         asks = model_id is not None

@@ -165,7 +165,7 @@ def load_problem(error: BaseException, file: Path | None, *, keeps_old: bool) ->
     Args:
         error: The error of the load.
         file: The provider's file, if it has one.
-        keeps_old: Whether the version before still answers.
+        keeps_old: Whether the previous version still answers.
     """
     fault = fault_of(error, file)
     place = fault.place or (file and CodePlace(str(file), 1))

@@ -339,7 +339,7 @@ class HostedProvider:
             if not failures.is_providers_own(error):
                 raise
             keeps_old = self.loaded is not None
-            consequence = "the version before is still used" if keeps_old else "it is left out"
+            consequence = "the previous version is still used" if keeps_old else "it is left out"
             problem = failures.load_problem(error, self._loader.file, keeps_old=keeps_old)
             where = f"{problem['file']}, line {problem['line']}, " if problem["file"] is not None else ""
             self._log_failure(error, f"could not be loaded ({where}{consequence})")

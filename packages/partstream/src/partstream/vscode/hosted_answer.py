@@ -90,7 +90,7 @@ class ShownFiles(ForwardingProgress):
             return self._files.keep(part).link
         except FileNotKeptError as error:
             _logger.warning("a file of an answer (%s) was not kept: %s", described(part), error)
-            return f"*A file ({described(part)}) could not be kept: {error}.*"
+            return f"*A file ({described(part)}) could not be saved: {error}.*"
 
 
 _COPILOT: Final = "github.copilot-chat"

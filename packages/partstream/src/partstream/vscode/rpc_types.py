@@ -203,7 +203,7 @@ class LoadProblem(TypedDict):
     """Why a person's own provider could not be loaded.
 
     `message` is one sentence without the place; `file` and `line`, counted from 1, are the place in the code, or null.
-    With `keepsOld` the version before still answers.
+    With `keepsOld` the previous version still answers.
     """
 
     message: str

@@ -153,7 +153,7 @@ def test_a_file_that_cannot_be_loaded_is_a_problem_with_its_line_also_while_the_
         found, _ = examined(sidecar, provider="parrot")
         assert found["provider"]["verdict"] == "problem"
         assert "parrot.py, line 1" in found["provider"]["says"]
-        assert found["provider"]["says"].endswith("; the version before still answers")
+        assert found["provider"]["says"].endswith("; the previous version still answers")
         assert found["models"]["verdict"] == "fine"
 
 

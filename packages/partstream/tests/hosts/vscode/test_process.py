@@ -585,7 +585,7 @@ def test_a_broken_edit_keeps_the_version_before_and_is_reported(write):
         assert sidecar.ask("own/provider", "?") == "one"
         write("this is no Python")
         assert sidecar.ask("own/provider", "?") == "one"
-        sidecar.until_logged("the version before is still used")
+        sidecar.until_logged("the previous version is still used")
         result = sidecar.information()
         assert len(result["models"]) == 1
         assert "SyntaxError" in result["errors"][0]["message"]

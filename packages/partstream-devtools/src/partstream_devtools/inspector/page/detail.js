@@ -5,7 +5,7 @@
   const MOST_PARTS = 20;
   const NOTHING = {
     keepalive: "It keeps the connection alive, and changes nothing.",
-    unmapped: "Nobody understands it: it is counted as unmapped.",
+    unmapped: "This event is unknown: it is counted as unmapped.",
     start: "No part: it begins the answer or a piece of it.",
     end: "No part: it ends the answer or a piece of it.",
   };
@@ -43,9 +43,9 @@
       const link = element("button", { type: "button", click: () => inspect.showInResult(part.i) }, "Show in the result");
       return element("li", null, element("p", null, sign, ` ${title} `, link), element("pre", { class: "text" }, inspect.cut(part.text)));
     });
-    if (parts.length === 0) return block("What became of it", element("p", { class: "quiet" }, /** @type {Record<string, string>} */ (NOTHING)[event.kind] ?? "No part."));
+    if (parts.length === 0) return block("Result", element("p", { class: "quiet" }, /** @type {Record<string, string>} */ (NOTHING)[event.kind] ?? "No part."));
     const left = event.parts.length - parts.length;
-    return block("What became of it", element("ul", { class: "parts" }, ...parts), left > 0 ? element("p", { class: "quiet" }, `and ${number(left)} more parts`) : null);
+    return block("Result", element("ul", { class: "parts" }, ...parts), left > 0 ? element("p", { class: "quiet" }, `and ${number(left)} more parts`) : null);
   }
 
   /** @param {EventView} event */

@@ -57,7 +57,7 @@ _PATH: Final = re.compile(r"(?:/(?:[\w.~!$&'()*+,;=:@%-]|\{model\})*)*", re.ASCI
 class Thread(Choice):
     """What the agent takes for one conversation."""
 
-    REQUEST = "request", "Each request, which brings the whole conversation; an interrupted run goes on in its own"
+    REQUEST = "request", "Each request, which holds the whole conversation; an interrupted run continues in its own"
     CONVERSATION = "conversation", "The conversation, for agents that keep it themselves, such as those of Google's ADK"
 
 
@@ -81,13 +81,13 @@ OWN_SETTINGS: Final = OwnSettings(
         Setting(
             "agentPath",
             text_of(_PATH.fullmatch, "a path such as `/agents/{model}`, or nothing"),
-            "Where the agent is below the base URL, such as `/agents/{model}`; `{model}` stands for the model's id",
+            "The agent's path below the base URL, such as `/agents/{model}`; `{model}` stands for the model's id",
             otherwise="the base URL is the agent's own, and `forwardedProps` names the model",
         ),
         Setting(
             "thread",
             choice(Thread),
-            "What the agent takes for one conversation: each request brings all of it, so that it need not keep any",
+            "What the agent treats as one conversation: each request holds all of it, so the agent need not keep any",
             "request",
         ),
     ),

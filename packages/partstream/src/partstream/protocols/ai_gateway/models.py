@@ -189,7 +189,7 @@ def _object_schema(required: str, properties: Mapping[str, Any]) -> dict[str, An
 _EDITS_SCHEMA: Final = {
     "type": "array",
     "minItems": 1,
-    "description": "What is taken out, and when; in the words of the AI SDK.",
+    "description": "What is removed, and when; with the AI SDK's names.",
     "items": {
         "anyOf": [
             _object_schema("type", {"type": {"const": kind}} | {name: field.schema for name, field in fields.items()})
@@ -198,8 +198,8 @@ _EDITS_SCHEMA: Final = {
     },
 }
 _MEANINGS: Final = {
-    "off": "Nothing is taken out",
-    "on": "The results of old tool calls are taken out, from 70 % of the input limit on",
+    "off": "Nothing is removed",
+    "on": "The results of old tool calls are removed once the prompt reaches 70 % of the input limit",
 }
 _WORDS_SCHEMA: Final = {"type": "string", "enum": [*_MEANINGS], "enumDescriptions": [*_MEANINGS.values()]}
 
@@ -269,14 +269,14 @@ OWN_SETTINGS: Final = OwnSettings(
         Setting(
             "contextManagement",
             CONTEXT_MANAGEMENT,
-            "What providers are asked to take out of conversations that grow long: `off`, `on`, or an object with "
-            "`edits`; models whose id begins with `anthropic/` know it",
+            "What providers remove from long conversations: `off`, `on`, or an object with "
+            "`edits`; only models whose id begins with `anthropic/` support it",
             "on",
         ),
         Setting(
             "team",
             text_of(lambda team: team and fits_header(team), "the id or the name of a team, in printable ASCII"),
-            "The team in whose name requests are made, where the key is good for several",
+            "The team for which requests are made, if the key is valid for several",
         ),
     ),
     frozenset({"model", "prompt", "stream"}),

@@ -421,13 +421,13 @@ LEAST_SUMMARY: Final = 50_000
 
 
 class ThinkingAs(Choice):
-    """The form in which a model is asked to think."""
+    """How a request asks the model to think."""
 
-    AUTO = "auto", "As the model takes it: adaptive where it can, else with a budget where an effort or a budget is set"
+    AUTO = "auto", "What the model supports: adaptive if it can, else a budget if an effort or a budget is set"
     ADAPTIVE = "adaptive", "The model decides how much"
     ENABLED = "enabled", "With a budget of tokens"
     DISABLED = "disabled", "The model is asked not to think"
-    OFF = "off", "Nothing is said of thinking"
+    OFF = "off", "The request does not mention thinking"
 
 
 class ThinkingDisplay(Choice):
@@ -438,26 +438,26 @@ class ThinkingDisplay(Choice):
 
 
 class PromptCache(Choice):
-    """Whether the parts of a request that later requests repeat are marked for the prompt cache."""
+    """Whether to mark the repeated parts of requests for the prompt cache."""
 
-    AUTO = "auto", "Marks that hold for 5 minutes, where the server is not known to do without"
-    FIVE_MINUTES = "5m", "Marks that hold for 5 minutes after the last use"
-    ONE_HOUR = "1h", "Marks that hold for an hour; writing costs more, so it pays from the second re-use on"
+    AUTO = "auto", "Marks that are valid for 5 minutes, unless the server is known not to need them"
+    FIVE_MINUTES = "5m", "Marks that are valid for 5 minutes after the last use"
+    ONE_HOUR = "1h", "Marks that are valid for an hour; writing costs more, which pays off from the second reuse"
     OFF = "off", "No marks"
 
 
 class ContextEditing(Choice):
     """Whether the server takes old thinking and old results of tools out of a conversation that grows too long."""
 
-    AUTO = "auto", "Where the model can, and its context window is below a million tokens"
-    ON = "on", "Where the model is not known to be unable to"
+    AUTO = "auto", "If the model can, and its context window is below a million tokens"
+    ON = "on", "Unless the model is known not to support it"
     OFF = "off", "Never"
 
 
 class LateSystem(Choice):
     """The place of system messages after the first message of the user."""
 
-    AUTO = "auto", "In their places where the model takes them there, which keeps the prompt cache; else as `join`"
+    AUTO = "auto", "In their places if the model accepts that, which keeps the prompt cache; else as `join`"
     JOIN = "join", "To the other system messages, at the beginning"
     IN_PLACE = "in-place", "In their places"
 
@@ -465,7 +465,7 @@ class LateSystem(Choice):
 class KeyHeader(Choice):
     """The header that carries the key."""
 
-    AUTO = "auto", "As the server is known to take it, else `x-api-key`"
+    AUTO = "auto", "The header that the server is known to accept, else `x-api-key`"
     X_API_KEY = "x-api-key", "The key alone, in `x-api-key`"
     BEARER = "bearer", "As a bearer token, in `Authorization`"
 
@@ -473,9 +473,9 @@ class KeyHeader(Choice):
 class Platform(Choice):
     """Where Anthropic's models run, which says where a request names the model."""
 
-    ANTHROPIC = "anthropic", "The API of Anthropic, and everything that speaks like it"
+    ANTHROPIC = "anthropic", "Anthropic's API and compatible servers"
     VERTEX = "vertex", "Google Vertex AI: the model is in the path, `anthropic_version` in the body"
-    BEDROCK = "bedrock", "Amazon Bedrock (InvokeModel): as with Vertex AI, and the answer comes whole, not as a stream"
+    BEDROCK = "bedrock", "Amazon Bedrock (InvokeModel): as with Vertex AI, but the answer is not streamed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -500,42 +500,42 @@ OWN_SETTINGS: Final = OwnSettings(
     AnthropicMessagesSettings,
     (
         server_setting("messagesServer", SERVER_RULES, "Requests are those for Anthropic itself", "ollama"),
-        Setting("thinkingAs", choice(ThinkingAs), "The form in which a model is asked to think", "auto"),
+        Setting("thinkingAs", choice(ThinkingAs), "How a request asks the model to think", "auto"),
         Setting(
             "thinkingTokens",
             whole(LEAST_BUDGET),
-            "The most tokens of thinking, where the model takes a budget",
-            otherwise="by the chosen effort",
+            "The thinking budget in tokens, if the model accepts one",
+            otherwise="derived from the chosen effort",
         ),
         Setting("thinkingDisplay", choice(ThinkingDisplay), "What the server shows of the thinking", "summarized"),
         Setting(
             "promptCache",
             choice(PromptCache),
-            "Whether the parts of a request that later requests repeat are marked for the prompt cache",
+            "Whether to mark the repeated parts of requests for the prompt cache",
             "auto",
         ),
         Setting(
             "contextEditing",
             choice(ContextEditing),
-            "Whether the server takes old thinking and old results of tools out of a long conversation",
+            "Whether the server removes old thinking and old tool results from a long conversation",
             "auto",
         ),
         Setting(
             "clearResultsAt",
             whole(),
-            "The tokens of a prompt from which on the server takes out old results of tools",
+            "The number of prompt tokens at which the server removes old tool results",
             otherwise="three fifths of the context window",
         ),
         Setting(
             "summarizeAt",
             whole(LEAST_SUMMARY),
-            "The tokens of a prompt from which on the server puts a summary instead of the conversation",
+            "The number of prompt tokens at which the server replaces the conversation with a summary",
             otherwise="never",
         ),
         Setting(
             "lateSystem",
             choice(LateSystem),
-            "Where system messages go that stand behind the first message of the user",
+            "Where system messages go that follow the first user message",
             "auto",
         ),
         Setting("betas", STRINGS, "Further names for the header `anthropic-beta`"),

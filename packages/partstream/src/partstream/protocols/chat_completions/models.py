@@ -1,6 +1,6 @@
 """The differences between servers of Chat Completions in a request, and the settings for them.
 
-:class:`Quirks` holds all differences as one value; its defaults are the smallest request, which every server takes.
+:class:`Quirks` holds all differences as one value; its defaults are the smallest request, which every server accepts.
 `SERVER_QUIRKS` has a row for each known server, and `MODEL_QUIRKS` for some of its models; a row holds only the fields
 that differ. :func:`quirks_of` combines both with the settings of the user, which win.
 """
@@ -52,7 +52,7 @@ _NONE: Final = "none"
 class EffortAs(Choice):
     """The field that says how much a model thinks."""
 
-    AUTO = "auto", "As the server is known to take it, else `reasoning_effort`"
+    AUTO = "auto", "The field that the server is known to accept, else `reasoning_effort`"
     REASONING_EFFORT = "reasoning_effort", "The word in `reasoning_effort`"
     REASONING = "reasoning", "The word in `reasoning.effort`"
     THINKING = "thinking", "`thinking.type`, enabled or disabled, and the word in `reasoning_effort`"
@@ -131,7 +131,7 @@ _OTHERS: Final = frozenset({"role", CONTENT, "name", "tool_calls", "tool_call_id
 class ReasoningBack(Choice):
     """Where reasoning goes that a server gave, in later requests to the same model."""
 
-    AUTO = "auto", "Where the server is known to want it, else into the field in which it came"
+    AUTO = "auto", "If the server is known to require it, else into the field in which it came"
     RECEIVED = "received", "Into the field in which it came"
     REASONING_CONTENT = REASONING_CONTENT, "Into `reasoning_content`"
     REASONING = "reasoning", "Into `reasoning`"
@@ -334,12 +334,12 @@ class Quirks:
 class MaxTokensField(Choice):
     """The field for the most tokens of an answer."""
 
-    MAX_TOKENS = "max_tokens", "The older one, which nearly every server takes"
-    MAX_COMPLETION_TOKENS = "max_completion_tokens", "The newer one, which models of OpenAI demand that reason"
+    MAX_TOKENS = "max_tokens", "The older one, which nearly every server accepts"
+    MAX_COMPLETION_TOKENS = "max_completion_tokens", "The newer one, which OpenAI's reasoning models require"
 
 
 class EmptyContent(Choice):
-    """The content of a message of the assistant that only calls tools."""
+    """The content of an assistant message that only calls tools."""
 
     NULL = "null", "`null`"
     TEXT = "text", "The empty text: for servers that demand a string"
@@ -348,7 +348,7 @@ class EmptyContent(Choice):
 class CacheControl(Choice):
     """Whether parts of a request are marked for the prompt cache, as Anthropic's models want it."""
 
-    AUTO = "auto", "Where a server is known to take marks for the model"
+    AUTO = "auto", "If the server is known to accept marks for the model"
     ON = "on", "Always: the system message, the last tool and the last message"
     OFF = "off", "Never"
 
@@ -357,7 +357,7 @@ class CacheControl(Choice):
 class ChatCompletionsSettings:
     """The request settings of Chat Completions alone.
 
-    None is what is known of the server; `server` is None for the one that the base URL tells.
+    None is what is known of the server; `server` is None for derived from the base URL.
     """
 
     server: str | None = None
@@ -570,21 +570,21 @@ SERVERS: Final = tuple(SERVER_QUIRKS)
 OWN_SETTINGS: Final = OwnSettings(
     ChatCompletionsSettings,
     (
-        server_setting("server", SERVERS, "Requests hold only what every server takes", "mistral"),
+        server_setting("server", SERVERS, "Requests hold only what every server accepts", "mistral"),
         Setting(
             "maxTokensField",
             choice(MaxTokensField),
-            "The field in which the server takes the most tokens of an answer",
-            otherwise="the one that the server is known to take, else `max_tokens`",
+            "The field for the output limit in tokens",
+            otherwise="the one that the server is known to accept, else `max_tokens`",
         ),
-        Setting("effortAs", choice(EffortAs), "The field in which the server takes the reasoning effort", "auto"),
+        Setting("effortAs", choice(EffortAs), "The field for the reasoning effort", "auto"),
         Setting(
             "reasoningBack", choice(ReasoningBack), "Where the model's reasoning goes in later requests to it", "auto"
         ),
         Setting(
             "emptyContent",
             choice(EmptyContent),
-            "The content of a message of the assistant that only calls tools",
+            "The content of an assistant message that only calls tools",
             otherwise="what the server is known to take, else `null`",
         ),
         Setting(

@@ -161,7 +161,7 @@ class ToolSchemas(Choice):
     """The form in which the parameters of tools are sent."""
 
     JSON_SCHEMA = "json-schema", "JSON Schema, in `parametersJsonSchema`"
-    OPENAPI = "openapi", "The subset of OpenAPI that every server and proxy takes, in `parameters`"
+    OPENAPI = "openapi", "The subset of OpenAPI that every server and proxy accepts, in `parameters`"
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,13 +210,13 @@ GOOGLE_ROWS: Final = (
     Setting(
         "includeThoughts",
         BOOLEAN,
-        "Whether the server is asked for summaries of the model's thoughts; without being asked, it gives none",
+        "Whether to ask the server for summaries of the model's thinking; it sends none otherwise",
         default=True,
     ),
     Setting(
         "validatesCalls",
         BOOLEAN,
-        "Whether the server keeps the model's calls to the schemas of the tools",
+        "Whether the server forces the model's calls to match the tool schemas",
         default=False,
     ),
     Setting(
@@ -229,8 +229,8 @@ GOOGLE_ROWS: Final = (
     Setting(
         "mostFileMegabytes",
         whole(),
-        "The most megabytes of images and files in one request; words take the place of the oldest ones",
-        otherwise=f"{MOST_FILE_MEGABYTES}, which every server takes",
+        "The most megabytes of images and files in one request; text replaces the oldest ones",
+        otherwise=f"{MOST_FILE_MEGABYTES}, which every server accepts",
     ),
 )
 

@@ -51,21 +51,20 @@ OWN_SETTINGS: Final = OwnSettings(
         Setting(
             "keepAlive",
             text_of(_DURATION.fullmatch, "seconds such as `600`, a duration such as `10m`, or `-1`"),
-            "How long Ollama keeps a model loaded after an answer: `10m`, seconds, or `-1` for ever",
+            "How long Ollama keeps a model loaded after an answer: `10m`, seconds, or `-1` for no limit",
             otherwise="5 minutes, or what the server is started with",
         ),
         Setting(
             "truncate",
             BOOLEAN,
-            "Whether Ollama leaves out messages of a conversation that is too long, without a word, in place of an "
-            "error",
+            "Whether Ollama drops messages of a conversation that is too long without notice, instead of an error",
             default=False,
         ),
         Setting(
             "shift",
             BOOLEAN,
-            "Whether Ollama forgets the beginning of the conversation when the window fills during an answer, in place "
-            "of ending the answer",
+            "Whether Ollama drops the beginning of the conversation when the window fills during an answer, instead of "
+            "ending the answer",
             default=False,
         ),
     ),

@@ -48,7 +48,7 @@ class EncryptedReasoning(Choice):
 
     AUTO = (
         "auto",
-        "When a reasoning effort is chosen, or the conversation holds such reasoning: models without reasoning refuse",
+        "When a reasoning effort is chosen or the conversation holds such reasoning; other models would refuse it",
     )
     ON = "on", "Always"
     OFF = "off", "Never"
@@ -80,19 +80,19 @@ OWN_SETTINGS: Final = OwnSettings(
         Setting(
             "encryptedReasoning",
             choice(EncryptedReasoning),
-            "Whether the server is asked for its reasoning in encrypted form, to be sent back in later requests",
+            "Whether to ask the server for its encrypted reasoning, which later requests send back",
             "auto",
         ),
         Setting(
             "truncation",
             choice(Truncation),
-            "What the server does with a conversation that is too long",
+            "What the server does when a conversation is too long",
             otherwise="what the server does by itself",
         ),
         Setting(
             "compactAt",
             whole(),
-            "The number of input tokens from which on the server summarises a conversation by itself",
+            "The number of input tokens at which the server starts to summarize a conversation by itself",
             otherwise="never",
         ),
     ),
