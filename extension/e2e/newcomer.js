@@ -30,7 +30,7 @@ const DOORS = {
       await wizard.write(upstream.keyedUrl);
     });
     await step("enter its key", async () => {
-      await wizard.shows("wants an API key");
+      await wizard.shows("needs an API key");
       await wizard.choose("Enter a key");
       await wizard.shows("VS Code keeps it in its secret storage");
       await wizard.write(KEY);

@@ -159,9 +159,9 @@ const WRONG_ADDRESSES = {
   "ftp://models.example": /and not at ftp:/,
   "https://": /no address/,
   "https://models example": /no spaces/,
-  "https://me:secret@models.example": /the key is asked for next/,
+  "https://me:secret@models.example": /the next step asks for the key/,
   "https://models.example/#docs": /Leave #docs out/,
-  "https://hub.example.com/hub/join#psj_not-to-be-repeated": /link to a hub, which Partstream: Join a Hub… takes\.$/,
+  "https://hub.example.com/hub/join#psj_not-to-be-repeated": /link to a hub: use Partstream: Join a Hub…\.$/,
 };
 for (const [address, expected] of Object.entries(WRONG_ADDRESSES)) {
   test(`the address ${JSON.stringify(address)} is refused with what helps`, () => {

@@ -45,7 +45,7 @@ test("a provider file of a group gets the key with the next list, and a wrong ke
   );
   await until(async () => (await list()) === "echo");
   assert.deepEqual(world.informed, ["gated needs an API key.", "gated rejected the API key."]);
-  assert.match(world.boxes.join(), /and not \[hidden\]\. It replaces the key that is kept/);
+  assert.match(world.boxes.join(), /and not \[hidden\]\. It replaces the stored key/);
   assert.doesNotMatch([...world.lines, ...world.boxes].join(), /4711|0815/);
 });
 

@@ -64,7 +64,7 @@ test("in a folder that is not trusted a page that comes back starts nothing unti
   world.isTrusted = false;
   start();
   const panel = await restore();
-  assert.match(panel.webview.html, /once you trust the folder/);
+  assert.match(panel.webview.html, /Trust the folder to see this page/);
   assert.doesNotMatch(world.lines.join("\n"), /starting Python/);
   world.isTrusted = true;
   world.trustGranted.fire(undefined);

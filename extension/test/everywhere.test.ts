@@ -130,7 +130,7 @@ test("in a remote window the settings of the harness are left out, and the quest
   const { world, settings, everywhere } = window(["Big", "Small", OF_THE_CHAT], { remoteName: "wsl" });
   await everywhere.run();
   assert.deepEqual(world.pages.at(-1)?.labels, OF_THE_CHAT);
-  assert.match(world.pages.at(-1)?.prompt ?? "", /remote \(wsl\).*in local windows alone. Choose Local/);
+  assert.match(world.pages.at(-1)?.prompt ?? "", /remote \(wsl\).*only in local windows. Choose Local/);
   assert.deepEqual(settings, WRITTEN);
 });
 

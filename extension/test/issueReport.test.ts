@@ -47,7 +47,7 @@ test("a report without an answer is where the person wants it, and in no reporte
   (await nextBox()).choose("Without an Answer");
   await running;
   assert.deepEqual([...world.files.keys()], ["/home/me/mine.md"]);
-  assert.match(world.files.get(world.saved) ?? "", /None is part of this report/);
+  assert.match(world.files.get(world.saved) ?? "", /It is not part of this report/);
   assert.doesNotMatch(world.opened.join(), /openIssueReporter/);
 });
 

@@ -163,7 +163,7 @@ test("a pasted link is checked while it is written, and confirmed like any other
     },
   });
   await joining.pasted();
-  assert.match(refused[0] ?? "", /This is no link/);
+  assert.match(refused[0] ?? "", /This is not a link/);
   assert.equal(refused[1], undefined);
   assert.deepEqual(happened, [`confirm Join the hub at ${HUB}?`, `join ${HUB} ${CODE}`]);
 });

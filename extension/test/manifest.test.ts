@@ -133,7 +133,7 @@ test("the walkthrough begins with a mark where Python runs, with a search where 
   assert.equal(unknown?.when, "!partstream.ready && !partstream.noPython");
   assert.match(unknown.description, /has not looked for one yet.*\(command:partstream\.restart\)/s);
   assert.deepEqual([none?.when, none?.completionEvents], ["partstream.noPython", ["onContext:partstream.ready"]]);
-  assert.match(none?.description ?? "", /was found that runs/);
+  assert.match(none?.description ?? "", /No working Python/);
 });
 
 test("the walkthrough has a step for the account where the chat asks for one, and its mark once it does not", () => {

@@ -105,7 +105,7 @@ test("a Python that prints before and after its version is understood; one that 
   assert.deepEqual((await find({ python3: noisy })).python, { executable: "/p", version: "3.12.1", source: "PATH" });
   const windows = probed("C:\\python.exe", "3.12.1").replaceAll("\n", "\r\n");
   assert.equal((await find({ python3: windows })).python?.executable, "C:\\python.exe");
-  assert.match((await find({ python3: "3.12.1\n/p\n" })).attempts[0]?.reason ?? "", /does not answer as a Python/);
+  assert.match((await find({ python3: "3.12.1\n/p\n" })).attempts[0]?.reason ?? "", /does not answer like a Python/);
 });
 
 test("a program that the setting names is run as it is, because it may prepare what Python needs", async () => {

@@ -53,7 +53,7 @@ test("an answer that was stopped is named behind the one before it, until the ne
   const before = text();
   item.stopped();
   assert.equal(text(), `${before ?? ""} · then stopped`);
-  assert.match(shown.at(-1)?.tooltip ?? "", /The answer after it was stopped/);
+  assert.match(shown.at(-1)?.tooltip ?? "", /An answer was stopped/);
   item.answered({ answer: ANSWER, conversation: null, day: SUMS });
   assert.equal(text(), `${before ?? ""} · then stopped`);
   item.answered({ answer: ANSWER, conversation: SUMS, day: SUMS });

@@ -167,7 +167,7 @@ def test_nothing_is_overwritten(tmp_path):
         for name in ("taken", "file"):
             new = await call("new", str(tmp_path / name))
             assert (new.code, new.output) == (2, "")
-            assert "is there already, expected none; nothing was written" in new.errors
+            assert "already exists, expected a new folder; nothing was written" in new.errors
         assert (await call("new", str(tmp_path / "empty"))).code == 0
 
     run(test())

@@ -131,7 +131,7 @@ export const ADD_MODELS_CHECKS = [
         await wizard.write(address);
         if (key !== undefined) {
           await wizard.shows(/VS Code keeps it|wants an API key/);
-          if ((await wizard.text()).includes("wants an API key")) await wizard.choose("Enter a key");
+          if ((await wizard.text()).includes("needs an API key")) await wizard.choose("Enter a key");
           await wizard.shows("VS Code keeps it");
           await wizard.write(key);
         }

@@ -57,7 +57,7 @@ export const EVERYWHERE_CHECKS = [
       await screenshot("everywhere-2-settings");
       for (const key of Object.keys(WRITTEN)) assert.ok(question.includes(key), `${key} is not in: ${question}`);
       // A browser's window is remote.
-      assert.match(question, /in local windows alone/);
+      assert.match(question, /only in local windows/);
       for (const key of HARNESS) assert.ok(!question.includes(key), question);
       await wizard.accept();
       await until("the settings in their file", () => server.readSettings()?.["chat.utilitySmallModel"], { limit: LONG });

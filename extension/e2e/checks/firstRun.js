@@ -145,7 +145,7 @@ export const FIRST_PROVIDER_CHECKS = [
     name: "first provider: what was written for a chat without an account is taken back",
     async run({ palette, server, panel, screenshot }) {
       await palette.run("Partstream: Undo Use Without an Account");
-      await panel.notification("Settings with their earlier values");
+      await panel.notification("Settings restored");
       await screenshot("first-provider-4-undone");
       await until("the settings to be as before", () => Object.keys(server.readSettings()).length === 0);
     },

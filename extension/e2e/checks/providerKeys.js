@@ -53,7 +53,7 @@ export const PROVIDER_KEY_CHECKS = [
         await screenshot("keys-2-box");
         await wizard.write(WRONG_KEY);
         await panel.answerNotification("gate rejected the API key.", "Enter Key", START_LIMIT);
-        await wizard.shows("It replaces the key that is kept");
+        await wizard.shows("It replaces the stored key");
         await screenshot("keys-3-another");
         await wizard.write(RIGHT_KEY);
 
@@ -68,9 +68,9 @@ export const PROVIDER_KEY_CHECKS = [
 
         await palette.run("Partstream: Enter Key…");
         // Other providers may have asked before, in other checks.
-        const page = await wizard.shows(/whose key you enter|It replaces the key that is kept/);
+        const page = await wizard.shows(/whose key you enter|It replaces the stored key/);
         if (page.includes("whose key you enter")) await wizard.choose("gate");
-        await wizard.shows("It replaces the key that is kept");
+        await wizard.shows("It replaces the stored key");
         await wizard.close();
       } finally {
         if (before === undefined) rmSync(settings);

@@ -47,7 +47,7 @@ export class Wizard {
     await this.choose("Another server…");
     await this.shows("The address of the server");
     await this.write(address);
-    await this.shows("wants an API key");
+    await this.shows("needs an API key");
     await this.choose("Enter a key");
     await this.shows("VS Code keeps it in its secret storage");
     await this.write(key);

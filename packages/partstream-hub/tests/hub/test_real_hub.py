@@ -48,7 +48,7 @@ async def joined(
         upstream = GatewayConfiguration(base_url_of(link.hub), protocol="openresponses")
         made = await join(upstream, link.code)
         assert made.person == "ada"
-        with pytest.raises(UpstreamHTTPError, match="used already"):
+        with pytest.raises(UpstreamHTTPError, match="already used"):
             await join(upstream, link.code)
         yield GatewayConfiguration(upstream.base_url, protocol="openresponses", api_key=made.key)
 

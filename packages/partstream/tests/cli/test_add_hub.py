@@ -163,7 +163,7 @@ def test_a_key_that_was_given_once_is_kept_though_the_models_cannot_be_listed(ho
             server.statuses["/v1/models"] = 503
             added = await home.add("hub", address(server), "--key-from", "-", typed=f"{CODE}\n")
             assert added.code == 0, added.errors
-            assert "its join code was good for one key" in " ".join(added.output.split())
+            assert "its join code works only once" in " ".join(added.output.split())
             assert home.keyring == {"partstream/hub": KEY}
             assert home.settings["profiles"]["hub"]["baseUrl"] == server.url
 

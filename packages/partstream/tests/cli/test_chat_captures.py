@@ -166,7 +166,7 @@ def test_a_recording_without_a_name_is_kept_in_the_data_folder(tmp_path: Path):
 
 REFUSED = {
     "a name of no form": ("answer.docx", "expected a name that ends with"),
-    "a file that is there": ("taken.partstream.zip", "is there already"),
+    "a file that exists": ("taken.partstream.zip", "is there already"),
     "a folder that is not there": ("nowhere/answer.partstream.zip", "there is no folder"),
 }
 

@@ -83,7 +83,7 @@ def test_for_a_server_that_asks_for_no_token_none_is_looked_for(tmp_path: Path):
             assert "env_key" not in codex.output
             assert "auth" not in codex.output
             assert "model_catalog_url" not in codex.output
-            assert "asks for no token" in codex.errors
+            assert "needs no token" in codex.errors
             assert '"apiKey": "none"' in (await call("connect", "opencode", *asked, **new)).output
             assert "export OPENAI_API_KEY=none" in (await call("connect", "openai", *asked, **new)).output
 

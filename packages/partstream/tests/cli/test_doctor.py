@@ -20,8 +20,14 @@ SERVERS = {
     "all is well": (document(200, LIST), 0, "fine", "lists 2 language models", ""),
     "the key is refused": (document(401, KEY.encode()), 1, "problem", "HTTP 401", "another key"),
     "no such path": (document(404, b"{}"), 1, "problem", "HTTP 404", "/v1"),
-    "something else": (document(200, b"<html>", "text/html"), 1, "problem", "web page, perhaps a login", "login stand"),
-    "broken": (document(500, b"{}"), 1, "problem", "HTTP 500", "its own log"),
+    "something else": (
+        document(200, b"<html>", "text/html"),
+        1,
+        "problem",
+        "web page, perhaps a login",
+        "login page answers",
+    ),
+    "broken": (document(500, b"{}"), 1, "problem", "HTTP 500", "the server's log"),
 }
 
 
@@ -121,7 +127,7 @@ def test_what_is_missing_is_said_in_the_order_in_which_a_request_needs_it(tmp_pa
 
         alone = await call("doctor", "--base-url", url, **_nowhere(tmp_path))
         assert alone.code == 1
-        assert "is it running" in alone.output
+        assert "check that it is running" in alone.output
 
         wrong = await call("doctor", "--base-url", url, PARTSTREAM_PROTOCOL="x", **_nowhere(tmp_path))
         assert wrong.code == 2

@@ -72,7 +72,7 @@ ANSWERS: dict[str, tuple[tuple[Step, ...], tuple[str, ...]]] = {
     ),
     "a login page": (
         document(200, b"<!doctype html><html><head><title>Sign &amp; in</title>", "text/html"),
-        ("a web page, perhaps a login (Sign & in)", "is the base URL right, or does a proxy or a login stand"),
+        ("a web page, perhaps a login (Sign & in)", "check the base URL, and whether a proxy or a login page"),
     ),
     "a page that is no login": (
         document(404, b"<html><title>404 Not Found</title>", "text/html"),
@@ -119,7 +119,7 @@ def test_doctor_asks_about_credit_and_not_about_a_log_where_the_server_wants_to_
         async with server_of(document(402, _error("You have no credit."))) as (url, _):
             ended = await _asked("doctor", url)
         assert "check that the account of this key has credit left" in ended.output
-        assert "its own log" not in ended.output
+        assert "the server's log" not in ended.output
 
     run(test())
 
@@ -160,7 +160,7 @@ def test_every_command_asks_whether_a_server_runs_that_nothing_answers_for(comma
         said = ended.output + ended.errors
         assert ended.code == FAILED[command]
         assert "nothing listens at 127.0.0.1:9" in said
-        assert "is it running" in said
+        assert "check that it is running" in said
         assert "attempts failed" not in said
 
     run(test())

@@ -276,7 +276,7 @@ def test_who_asked_is_not_known_of_a_profile(tmp_path: Path):
     async def test() -> None:
         ended = await call("usage", "--by", "client", "--profile", "work", PARTSTREAM_DATA=str(tmp_path))
         assert ended.code == 2
-        assert "--profile: who asked is known of served answers" in ended.errors
+        assert "--profile: the client is known only for answers that `partstream serve` gave" in ended.errors
 
     run(test())
 

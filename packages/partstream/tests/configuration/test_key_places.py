@@ -55,7 +55,7 @@ def test_a_file_holds_the_key_and_is_warned_about_when_everyone_can_read_it(
     path.write_text(KEY)
     path.chmod(mode)
     assert read_file(path) == KEY
-    assert ("can be read by everyone" in caplog.text) is warned
+    assert ("can be read by every user" in caplog.text) is warned
     assert KEY not in caplog.text
 
 

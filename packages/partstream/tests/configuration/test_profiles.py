@@ -197,4 +197,4 @@ def test_a_key_in_a_profile_of_a_file_that_everyone_can_read_is_noted(tmp_path: 
     path.write_text("[profiles.work]\nbaseUrl = 'https://h/v1'\napiKey = 'sk-planted'\n")
     path.chmod(0o644)
     loaded = load_configuration(environment={"PARTSTREAM_CONFIG": str(path)})
-    assert "can be read by everyone" in " ".join(loaded.resolved.notes)
+    assert "can be read by every user" in " ".join(loaded.resolved.notes)

@@ -94,7 +94,7 @@ def test_nothing_listening_is_said_with_the_address():
         error = await failure_of(configuration("http://127.0.0.1:9/v1"))
         assert isinstance(error, UpstreamConnectionError)
         assert (error.reason, error.lasts) == ("nothing listens at 127.0.0.1:9", False)
-        assert "is it running" in error.advice
+        assert "check that it is running" in error.advice
 
     run(test())
 
