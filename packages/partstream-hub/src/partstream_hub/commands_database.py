@@ -18,10 +18,10 @@ from rich.text import Text
 
 from partstream.cli.console import make_console
 from partstream.cli.terminal import ExitCode
-from partstream.codec.checks import InvalidArgumentError
+from partstream.codec.checks import described
 from partstream.settings.kinds import ConfigurationError
+from partstream_hub import directory
 from partstream_hub.administration import Administration
-from partstream_hub.directory import check_text
 from partstream_hub.store.opening import database_address, opened_store, shown_address, tables_version
 from partstream_hub.store.store import VERSIONS, HubStore
 from partstream_hub.store.values import StoreError, StoreUnreachableError, calendar_time
@@ -142,10 +142,8 @@ class _Label(click.ParamType[str]):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """The text, which people can be shown."""
-        try:
-            check_text("text", value)
-        except InvalidArgumentError as error:
-            self.fail(str(error).removeprefix("text: "), param, ctx)
+        if not directory.LABEL.fits(value):
+            self.fail(f"got {described(value)}, expected {directory.LABEL.description}", param, ctx)
         return str(value)
 
 

@@ -23,7 +23,7 @@ from partstream.server.pages.document import Hashes
 from partstream_hub.amounts import BudgetAmount, amount_text, budget_text
 from partstream_hub.commands_database import hub_database, hub_url, show_table, shown_argument, time_text, url_option
 from partstream_hub.configuration import Entry, Section, document_of
-from partstream_hub.directory import BudgetRule, BudgetUnit, Directory, Owner, OwnerKind
+from partstream_hub.directory import ZONE, BudgetRule, BudgetUnit, Directory, Owner, OwnerKind, known_zone
 from partstream_hub.page.document import file_html, percent
 from partstream_hub.page.routes import LINK_SECONDS, one_time_link
 from partstream_hub.usage import MOST_GROUPS, OWNER, GroupBy, Sums, days_until, overview, read_usage, reader_of
@@ -228,10 +228,7 @@ class _Zone(click.ParamType[ZoneInfo]):
     name = "zone"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> ZoneInfo:
-        try:
-            return ZoneInfo(value)
-        except (KeyError, ValueError, OSError):
-            self.fail(f"got {value!r}, expected the name of a time zone, such as Europe/Berlin", param, ctx)
+        return known_zone(value) or self.fail(f"got {value!r}, expected {ZONE.description}", param, ctx)
 
 
 @click.command("usage", short_help="Show tokens and costs: by person, team, model, client, session or day.")

@@ -19,17 +19,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import Decimal, InvalidOperation
 from enum import Enum, StrEnum
 from typing import Any, Final, NamedTuple
-from zoneinfo import ZoneInfo
 
-from partstream.codec.checks import dataclass
+from partstream.codec.checks import Expectation, dataclass
 from partstream.codec.settings_files import loads_toml
 from partstream.config.editing import written_name, written_value
 from partstream.errors import CallerError, UnexpectedValueError
 from partstream.settings.kinds import HIDDEN, KEY_IN_A_NAME, closest_name, shortened
 from partstream_hub.amounts import BudgetAmount, budget_text, nanodollars, parsed_budget
 from partstream_hub.directory import (
+    MODEL_NAME,
     MOST_AMOUNT,
+    NAME,
     RATE_NAMES,
+    ZONE,
     AuditLevel,
     BudgetRule,
     Directory,
@@ -47,8 +49,6 @@ from partstream_hub.directory import (
     Remove,
     Route,
     Team,
-    check_model_name,
-    check_name,
 )
 
 # ---- Documents ----
@@ -248,28 +248,16 @@ def _pattern(value: Any, where: str) -> str:
     return value.strip()
 
 
-def _name(value: Any, where: str) -> str:
-    return _checked(check_name, value, where, "the name of a team")
+def _fitting(expectation: Expectation, expected: str = "") -> Callable[[Any, str], str]:
+    def read(value: Any, where: str) -> str:
+        if not expectation.fits(value):
+            raise FaultError(where, value, expected or expectation.description)
+        return str(value)
+
+    return read
 
 
-def _model(value: Any, where: str) -> str:
-    return _checked(check_model_name, value, where, "the id of a model")
-
-
-def _checked(check: Callable[[str, object], None], value: Any, where: str, expected: str) -> str:
-    try:
-        check(where, value)
-    except UnexpectedValueError:
-        raise FaultError(where, value, expected) from None
-    return str(value)
-
-
-def _time_zone(value: Any, where: str) -> str:
-    try:
-        ZoneInfo(value)
-    except (KeyError, ValueError, TypeError, OSError):
-        raise FaultError(where, value, "the name of a time zone, such as Europe/Berlin") from None
-    return str(value)
+_model: Final = _fitting(MODEL_NAME, "the id of a model")
 
 
 def _list_of(read: Callable[[Any, str], Any], what: str) -> Callable[[Any, str], list[Any]]:
@@ -315,7 +303,7 @@ def _upstream(value: Any, where: str) -> dict[str, Any]:
         table = {name: one for name, one in found.groupdict().items() if one is not None}
     if not isinstance(table, dict) or not {"provider", "model"} <= table.keys() <= {"provider", "model", "weight"}:
         raise FaultError(where, value, _UPSTREAM_EXPECTED)
-    provider = _checked(check_name, table["provider"], f"{where}.provider", "the name of a provider of the workers")
+    provider = _fitting(NAME, "the name of a provider of the workers")(table["provider"], f"{where}.provider")
     weight = _count(0)(table.get("weight", 1), f"{where}.weight")
     read = {"provider": provider, "model": _model(table["model"], f"{where}.model")}
     return read if weight == 1 else {**read, "weight": weight}
@@ -361,7 +349,7 @@ _BUDGETS: Final = Field(
 _TIME_ZONE: Final = Field(
     "time_zone",
     "The time zone in which days, weeks and months of its budgets begin",
-    _time_zone,
+    _fitting(ZONE),
     "--time-zone",
     "ZONE",
     "UTC",
@@ -435,7 +423,14 @@ _ROWS: Final[Mapping[Section, tuple[Field, ...]]] = {
         _DISABLED,
     ),
     Section.PEOPLE: (
-        Field("team", "The team of the person", _name, "--team", "NAME", names=Section.TEAMS),
+        Field(
+            "team",
+            "The team of the person",
+            _fitting(NAME, "the name of a team"),
+            "--team",
+            "NAME",
+            names=Section.TEAMS,
+        ),
         Field(
             "admin", "Let the person see and change the whole hub", _boolean, "--admin", default=False, form=Form.FLAG
         ),
@@ -724,11 +719,8 @@ def read_entry(identity: EntryId, table: Mapping[str, Any], where: str) -> tuple
 
 def fault_of_name(section: Section, name: str) -> ConfigurationFault | None:
     """What is wrong with the name of an entry; None if nothing is."""
-    try:
-        (check_model_name if section is Section.MODELS else check_name)(section.value, name)
-    except UnexpectedValueError as error:
-        return ConfigurationFault(section.value, shown_value(name), error.expected)
-    return None
+    expected = MODEL_NAME if section is Section.MODELS else NAME
+    return None if expected.fits(name) else ConfigurationFault(section.value, shown_value(name), expected.description)
 
 
 def _entries(tables: Mapping[str, Any], faults: list[ConfigurationFault]) -> Iterator[Entry]:

@@ -2,26 +2,24 @@
 
 Money is a whole number of nanodollars (10^-9 US dollars), tokens are whole numbers; only times are floats, in seconds
 since 1970. A snapshot holds digests of keys, never a key, and no key of an upstream: a route names a provider of the
-worker's own settings.
-
-:func:`changed_directory` makes the next snapshot from changes, without I/O, so that a plan can be shown before it is
-carried out. The second half writes entries as JSON and reads them back: what the database keeps of an entry beside its
-name, and what a record of a change shows. A digest is in none of it.
+worker's own settings. :func:`changed_directory` makes the next snapshot from changes, without I/O, so that a plan can
+be shown before it is carried out.
 """
 
 from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 from enum import StrEnum
 from fnmatch import fnmatchcase
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 from zoneinfo import ZoneInfo
 
-from partstream.codec.checks import Expectation, check_fields, dataclass, field, fields, refuse, replace
-from partstream.codec.json_codec import dumps, loads
+from partstream.codec.checks import Expectation, check, check_fields, dataclass, field, optional, replace
+from partstream.codec.json_codec import loads
 from partstream_hub.store.values import DirectoryConflictError
 
-# ---- Entries ----
+# ---- Values of fields ----
 
 Name = TypeVar("Name")
 Value = TypeVar("Value")
@@ -32,48 +30,53 @@ DOLLAR: Final = 10**9
 MOST_AMOUNT: Final = 10**18
 """The most of a budget: a thousand million dollars, or a million million million tokens. Nine of them fit a BIGINT."""
 
-_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,79}", re.ASCII)
-_MODEL_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+:/~-]{0,199}", re.ASCII)
-_NAME_EXPECTED: Final = "a name of letters, digits and . _ @ + -, which begins with a letter or a digit, up to 80 long"
-_MODEL_EXPECTED: Final = "the id of a model: letters, digits and . _ @ + : / ~ -, up to 200 long"
-_MOST_TEXT: Final = 200
+
+def _whole(least: int) -> Expectation:
+    return Expectation(
+        f"a whole number from {least} to {MOST_AMOUNT:,}",
+        lambda value: isinstance(value, int) and not isinstance(value, bool) and least <= value <= MOST_AMOUNT,
+    )
+
+
+def _matching(pattern: str, description: str) -> Expectation:
+    form = re.compile(pattern, re.ASCII)
+    return Expectation(description, lambda value: isinstance(value, str) and form.fullmatch(value) is not None)
+
+
+def known_zone(name: Any) -> ZoneInfo | None:
+    """The time zone of a name; None if there is none."""
+    try:
+        return ZoneInfo(name)
+    except (KeyError, ValueError, TypeError, OSError):
+        return None
+
+
+NAME: Final = _matching(
+    r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,79}",
+    "a name of letters, digits and . _ @ + -, which begins with a letter or a digit, up to 80 long",
+)
+"""Of a person, a team or a worker, or the id of a key."""
+MODEL_NAME: Final = _matching(
+    r"[A-Za-z0-9][A-Za-z0-9._@+:/~-]{0,199}", "the id of a model: letters, digits and . _ @ + : / ~ -, up to 200 long"
+)
+LABEL: Final = Expectation(
+    "a text of one line, up to 200 characters",
+    lambda value: isinstance(value, str) and len(value) <= 200 and value.isprintable(),
+)
+"""What people can be shown as a name."""
+ZONE: Final = Expectation(
+    "the name of a time zone, such as Europe/Berlin",
+    lambda value: isinstance(value, str) and known_zone(value) is not None,
+)
+_AMOUNT: Final = _whole(0)
 _DIGEST: Final = Expectation("the 32 bytes of a digest", lambda value: isinstance(value, bytes) and len(value) == 32)
+_MODELS: Final = Expectation(
+    "a tuple of ids of models or of patterns such as gpt-*, each of one line, or None for all",
+    lambda value: value is None or (isinstance(value, tuple) and all(map(LABEL.fits, value))),
+)
 
 
-def check_name(where: str, name: object) -> None:
-    """Refuses what is no name of a person, a team or a worker, and no id of a key, with `InvalidArgumentError`."""
-    if not isinstance(name, str) or _NAME.fullmatch(name) is None:
-        refuse(where, name, _NAME_EXPECTED)
-
-
-def check_model_name(where: str, name: object) -> None:
-    """Refuses what is no name of a model, with `InvalidArgumentError`."""
-    if not isinstance(name, str) or _MODEL_NAME.fullmatch(name) is None:
-        refuse(where, name, _MODEL_EXPECTED)
-
-
-def _check_whole(where: str, value: object, least: int = 0) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= MOST_AMOUNT:
-        refuse(where, value, f"a whole number from {least} to {MOST_AMOUNT:,}")
-
-
-def check_text(where: str, value: object) -> None:
-    """Refuses what people cannot be shown as a name or a label.
-
-    Raises:
-        InvalidArgumentError: It is no text of one line, or too long.
-    """
-    if not isinstance(value, str) or len(value) > _MOST_TEXT or not value.isprintable():
-        refuse(where, value, f"a text of one line, up to {_MOST_TEXT} characters")
-
-
-def _check_models(where: str, models: object) -> None:
-    if models is None:
-        return
-    if not isinstance(models, tuple):
-        refuse(where, models, "a tuple of ids of models or of patterns such as gpt-*, or None for all")
-    for index, one in enumerate(models):
-        check_text(f"{where}[{index}]", one)
+# ---- Entries ----
 
 
 class OwnerKind(StrEnum):
@@ -115,30 +118,19 @@ class Period(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class BudgetRule:
-    """How much an owner may use in each period. An owner has one rule for a unit and a period.
-
-    Attributes:
-        owner: Whose budget it is.
-        unit: What it counts.
-        period: How long a window lasts.
-        limit: The most of one window, in nanodollars or in tokens; 0 refuses everything.
-        time_zone: The IANA name of the zone in whose calendar a window begins, such as `Europe/Berlin`.
-    """
+    """How much an owner may use in each period. An owner has one rule for a unit and a period."""
 
     owner: Owner
     unit: BudgetUnit
     period: Period
-    limit: int
-    time_zone: str = "UTC"
+    limit: int  # of one window, in nanodollars or in tokens; 0 refuses everything
+    time_zone: str = "UTC"  # in whose calendar a window begins: an IANA name, such as `Europe/Berlin`
 
     def __post_init__(self) -> None:
-        check_name("BudgetRule.owner.name", self.owner.name)
-        _check_whole("BudgetRule.limit", self.limit)
-        try:
-            ZoneInfo(self.time_zone)
-        except (KeyError, ValueError, TypeError, OSError):
-            refuse("BudgetRule.time_zone", self.time_zone, "the name of a time zone, such as Europe/Berlin")
+        check("BudgetRule.owner.name", self.owner.name, NAME)
+        check_fields(self, {"limit": _AMOUNT, "time_zone": ZONE})
 
     @property
     def id(self) -> str:
@@ -158,9 +150,7 @@ class RateLimits:
     concurrent_answers: int | None = None
 
     def __post_init__(self) -> None:
-        for name in RATE_NAMES:
-            if (value := getattr(self, name)) is not None:
-                _check_whole(f"RateLimits.{name}", value)
+        check_fields(self, dict.fromkeys(RATE_NAMES, optional(_AMOUNT)))
 
 
 UNLIMITED: Final = RateLimits()
@@ -185,161 +175,106 @@ class Policy:
     content_days: int = 30
 
     def __post_init__(self) -> None:
-        _check_whole("Policy.content_days", self.content_days, 1)
+        check_fields(self, {"content_days": _whole(1)})
 
 
 @dataclass(frozen=True, slots=True)
 class Team:
-    """People who share budgets and a policy.
-
-    Attributes:
-        name: Its name.
-        rates: How fast all of it together may ask.
-        policy: What holds for its answers.
-        is_disabled: Whether no person of it may ask.
-    """
+    """People who share budgets and a policy."""
 
     name: str
-    models: tuple[str, ...] | None = None
-    rates: RateLimits = UNLIMITED
+    models: tuple[str, ...] | None = None  # ids, or patterns such as gpt-*; None for all
+    rates: RateLimits = UNLIMITED  # of all of it together
     policy: Policy = field(default_factory=Policy)
-    is_disabled: bool = False
+    is_disabled: bool = False  # no person of it may ask
 
     def __post_init__(self) -> None:
-        check_name("Team.name", self.name)
-        _check_models("Team.models", self.models)
+        check_fields(self, {"name": NAME, "models": _MODELS})
 
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Who asks. What a server remembers of answers belongs to a person.
-
-    Attributes:
-        models: As of a team; a model has to pass both.
-        rates: How fast all keys of the person together may ask.
-    """
+    """Who asks. What a server remembers of answers belongs to a person."""
 
     name: str
     team: str | None = None
     is_admin: bool = False
-    models: tuple[str, ...] | None = None
-    rates: RateLimits = UNLIMITED
+    models: tuple[str, ...] | None = None  # as of a team; a model has to pass both
+    rates: RateLimits = UNLIMITED  # of all keys of the person together
     is_disabled: bool = False
 
     def __post_init__(self) -> None:
-        check_name("Person.name", self.name)
-        if self.team is not None:
-            check_name("Person.team", self.team)
-        _check_models("Person.models", self.models)
+        check_fields(self, {"name": NAME, "team": optional(NAME), "models": _MODELS})
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A key of a person, of which only the digest is known.
+    """A key of a person, of which only the digest is known."""
 
-    Attributes:
-        id: The public part of the key, by which it is found and named.
-        label: What the person calls it, such as `laptop`.
-        models: As of a team; a model has to pass all.
-        rates: How fast it may ask.
-        expires_at: From when on it is not accepted; None for never.
-        revoked_at: Since when it has been revoked; None if it has not.
-    """
-
-    id: str
+    id: str  # the public part of the key, by which it is found and named
     digest: bytes = field(repr=False)
     person: str
-    label: str = ""
-    models: tuple[str, ...] | None = None
+    label: str = ""  # what the person calls it, such as `laptop`
+    models: tuple[str, ...] | None = None  # as of a team; a model has to pass all
     rates: RateLimits = UNLIMITED
     created_at: float = 0.0
-    expires_at: float | None = None
-    revoked_at: float | None = None
+    expires_at: float | None = None  # from when on it is not accepted; None for never
+    revoked_at: float | None = None  # None if it has not been revoked
 
     def __post_init__(self) -> None:
-        check_name("Key.id", self.id)
-        check_name("Key.person", self.person)
-        check_text("Key.label", self.label)
-        _check_models("Key.models", self.models)
-        check_fields(self, {"digest": _DIGEST})
+        check_fields(self, {"id": NAME, "person": NAME, "label": LABEL, "models": _MODELS, "digest": _DIGEST})
 
 
 class Route(NamedTuple):
-    """One upstream of a model.
+    """One upstream of a model."""
 
-    Attributes:
-        provider: The name that the worker's settings give to the provider.
-        model: The id of the model there.
-        weight: Its share of the sessions, in proportion to the weights of the others; 0 for a reserve.
-    """
-
-    provider: str
-    model: str
-    weight: int = 1
+    provider: str  # the name that the worker's settings give to it
+    model: str  # the id of the model there
+    weight: int = 1  # its share of the sessions, in proportion to the weights of the others; 0 for a reserve
 
 
 @dataclass(frozen=True, slots=True)
 class ModelPrice:
-    """The price of a model, in nanodollars for a million tokens: $3 for a million are 3,000,000,000.
-
-    Attributes:
-        cached_input: A million tokens of input that the upstream had in its cache; None if they cost the same.
-        cache_write: A million tokens of input that it wrote to its cache; None if they cost the same.
-    """
+    """The price of a model, in nanodollars for a million tokens: $3 for a million are 3,000,000,000."""
 
     input: int
     output: int
-    cached_input: int | None = None
-    cache_write: int | None = None
+    cached_input: int | None = None  # of input that the upstream had in its cache; None if it costs the same
+    cache_write: int | None = None  # of input that it wrote to its cache; None if it costs the same
 
     def __post_init__(self) -> None:
-        for name in ("input", "output", "cached_input", "cache_write"):
-            if (value := getattr(self, name)) is not None:
-                _check_whole(f"ModelPrice.{name}", value)
+        kinds = {"input": _AMOUNT, "output": _AMOUNT}
+        check_fields(self, kinds | dict.fromkeys(("cached_input", "cache_write"), optional(_AMOUNT)))
 
 
 @dataclass(frozen=True, slots=True)
 class ModelRoute:
-    """A model as people see it, and where it is answered.
+    """A model as people see it, and where it is answered."""
 
-    Attributes:
-        name: Its id, as clients name it.
-        upstreams: Where it is answered; empty for a model of the worker's own providers, which is only priced here.
-        fallbacks: The names of models that answer when no upstream of this one can, in this order.
-        affinity: Whether the requests of a session go to the same upstream, where its prompt is in the cache.
-        price: Its price; None for what the upstream reports or lists.
-    """
-
-    name: str
-    upstreams: tuple[Route, ...] = ()
-    fallbacks: tuple[str, ...] = ()
-    affinity: bool = True
-    price: ModelPrice | None = None
+    name: str  # its id, as clients name it
+    upstreams: tuple[Route, ...] = ()  # empty for a model of the worker's own providers, which is only priced here
+    fallbacks: tuple[str, ...] = ()  # the models that answer when no upstream of this one can, in this order
+    affinity: bool = True  # whether the requests of a session go to the same upstream, where its prompt is cached
+    price: ModelPrice | None = None  # None for what the upstream reports or lists
 
     def __post_init__(self) -> None:
-        check_model_name("ModelRoute.name", self.name)
+        check_fields(self, {"name": MODEL_NAME})
         for index, route in enumerate(self.upstreams):
-            check_name(f"ModelRoute.upstreams[{index}].provider", route.provider)
-            check_model_name(f"ModelRoute.upstreams[{index}].model", route.model)
-            _check_whole(f"ModelRoute.upstreams[{index}].weight", route.weight)
+            for name, expected in (("provider", NAME), ("model", MODEL_NAME), ("weight", _AMOUNT)):
+                check(f"ModelRoute.upstreams[{index}].{name}", getattr(route, name), expected)
         for index, name in enumerate(self.fallbacks):
-            check_model_name(f"ModelRoute.fallbacks[{index}]", name)
+            check(f"ModelRoute.fallbacks[{index}]", name, MODEL_NAME)
 
 
 @dataclass(frozen=True, slots=True)
 class Directory:
-    """All that a worker knows of who may do what: one version of it, which nothing changes.
-
-    Attributes:
-        keys: The keys by id; revoked and expired ones too.
-        budgets: The rules of each owner that has some, in the order of their ids.
-    """
+    """All that a worker knows of who may do what: one version of it, which nothing changes."""
 
     version: int = 0
     teams: Mapping[str, Team] = field(default_factory=dict)
     people: Mapping[str, Person] = field(default_factory=dict)
-    keys: Mapping[str, Key] = field(default_factory=dict)
-    budgets: Mapping[Owner, tuple[BudgetRule, ...]] = field(default_factory=dict)
+    keys: Mapping[str, Key] = field(default_factory=dict)  # by id; revoked and expired ones too
+    budgets: Mapping[Owner, tuple[BudgetRule, ...]] = field(default_factory=dict)  # in the order of their ids
     routes: Mapping[str, ModelRoute] = field(default_factory=dict)
 
     def team_of(self, person: Person) -> Team | None:
@@ -523,86 +458,50 @@ def _revoked(directory: Directory, change: RevokeKey, time: float) -> Directory:
 
 # ---- Entries as JSON ----
 
+_SETTINGS: Final[Mapping[str, Any]] = {
+    "models": tuple,
+    "rates": lambda rates: RateLimits(**rates),
+    "policy": lambda policy: Policy(AuditLevel(policy["audit"]), policy["content_days"]),
+    "upstreams": lambda upstreams: tuple(Route(*one) for one in upstreams),
+    "fallbacks": tuple,
+    "affinity": bool,
+    "price": lambda price: ModelPrice(**price),
+}
+"""The fields that the database keeps in one text of an entry, and how their values are read."""
 
-def settings_text(entry: Team | Person | Key | ModelRoute) -> str:
-    """The models and rates of an entry, and the policy of a team; all of a model but its name."""
+_SHOWN: Final[Mapping[type, tuple[str, ...]]] = {
+    Team: ("name", "is_disabled"),
+    Person: ("name", "team", "is_admin", "is_disabled"),
+    Key: ("id", "person", "label", "created_at", "expires_at", "revoked_at"),
+    ModelRoute: ("name",),
+}
+"""The other fields that a record of a change shows: of a key no digest."""
+
+
+def settings_json(entry: Team | Person | Key | ModelRoute) -> dict[str, Any]:
+    """The fields of an entry that are kept in one text; a list of models and rates only where there are some."""
     if isinstance(entry, ModelRoute):
-        return dumps(_route_json(entry)).decode()
-    policy = {"policy": _policy_json(entry.policy)} if isinstance(entry, Team) else {}
-    return dumps(_limits_json(entry) | policy).decode()
+        price = None if entry.price is None else asdict(entry.price)
+        upstreams = [list(one) for one in entry.upstreams]
+        return {"upstreams": upstreams, "fallbacks": list(entry.fallbacks), "affinity": entry.affinity, "price": price}
+    rates = {name: value for name, value in asdict(entry.rates).items() if value is not None}
+    found: dict[str, Any] = {} if entry.models is None else {"models": list(entry.models)}
+    policy = {"policy": asdict(entry.policy)} if isinstance(entry, Team) else {}
+    return found | ({"rates": rates} if rates else {}) | policy
 
 
-def limits_of(text: str) -> tuple[tuple[str, ...] | None, RateLimits]:
-    """The models and rates in a text."""
-    values = _values(text)
-    models, rates = values.get("models"), values.get("rates")
-    return None if models is None else tuple(models), RateLimits(**rates) if rates else UNLIMITED
-
-
-def policy_of(text: str) -> Policy:
-    """The policy in a text; the default where it says none."""
-    values = _values(text).get("policy")
-    return Policy() if values is None else Policy(AuditLevel(values["audit"]), values["content_days"])
-
-
-def route_of(name: str, text: str) -> ModelRoute:
-    """A model of its name and a text."""
-    values = _values(text)
-    price = values.get("price")
-    return ModelRoute(
-        name,
-        tuple(Route(*one) for one in values.get("upstreams", ())),
-        tuple(values.get("fallbacks", ())),
-        values.get("affinity", True),
-        None if price is None else ModelPrice(**price),
-    )
-
-
-_SHOWN_OF_KEY: Final = ("id", "person", "label", "created_at", "expires_at", "revoked_at")
+def settings_of(text: str) -> dict[str, Any]:
+    """The fields in a text."""
+    said = loads(text)
+    found = said if isinstance(said, Mapping) else {}
+    return {name: read(found[name]) for name, read in _SETTINGS.items() if found.get(name) is not None}
 
 
 def entry_json(entry: Entry) -> dict[str, Any]:
     """All of an entry that a record shows."""
     if isinstance(entry, BudgetRule):
-        return {
-            "owner": str(entry.owner),
-            "unit": entry.unit.value,
-            "period": entry.period.value,
-            "limit": entry.limit,
-            "time_zone": entry.time_zone,
-        }
-    if isinstance(entry, ModelRoute):
-        return {"name": entry.name, **_route_json(entry)}
-    if isinstance(entry, Team):
-        extra: dict[str, Any] = {"name": entry.name, "policy": _policy_json(entry.policy)}
-        return extra | {"is_disabled": entry.is_disabled, **_limits_json(entry)}
-    names = ("name", "team", "is_admin", "is_disabled") if isinstance(entry, Person) else _SHOWN_OF_KEY
-    return {name: getattr(entry, name) for name in names} | _limits_json(entry)
-
-
-def _limits_json(entry: Team | Person | Key) -> dict[str, Any]:
-    rates = {one.name: value for one in fields(entry.rates) if (value := getattr(entry.rates, one.name)) is not None}
-    found: dict[str, Any] = {} if entry.models is None else {"models": list(entry.models)}
-    return found | ({"rates": rates} if rates else {})
-
-
-def _policy_json(policy: Policy) -> dict[str, Any]:
-    return {"audit": policy.audit.value, "content_days": policy.content_days}
-
-
-def _route_json(route: ModelRoute) -> dict[str, Any]:
-    price = route.price
-    return {
-        "upstreams": [list(one) for one in route.upstreams],
-        "fallbacks": list(route.fallbacks),
-        "affinity": route.affinity,
-        "price": None if price is None else {one.name: getattr(price, one.name) for one in fields(price)},
-    }
-
-
-def _values(text: str) -> Mapping[str, Any]:
-    values = loads(text)
-    return values if isinstance(values, Mapping) else {}
+        return {**asdict(entry), "owner": str(entry.owner)}
+    return {name: getattr(entry, name) for name in _SHOWN[type(entry)]} | settings_json(entry)
 
 
 def may_use(directory: Directory, key: Key, model_id: str) -> bool:

@@ -25,7 +25,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, TypeVar
 from urllib.parse import parse_qsl
-from zoneinfo import ZoneInfo
 
 from partstream.codec.system import SharedRoom
 from partstream.protocols.failures import FailureKind, ServedFailure
@@ -33,12 +32,15 @@ from partstream.server.pages.document import ContentPolicy, Nonces, document, re
 from partstream.server.requests import RequestFailedError
 from partstream.server.settings import OwnerHandler, OwnerReply, OwnerRequest
 from partstream_hub.budgets import answered
+from partstream_hub.directory import ZONE, known_zone
 from partstream_hub.hub import unreachable
 from partstream_hub.page.document import PERIODS, content_html, frame_html
 from partstream_hub.store.values import StoreError, StoreUnreachableError
 from partstream_hub.usage import overview, reader_of
 
 if TYPE_CHECKING:
+    from zoneinfo import ZoneInfo
+
     from partstream.server.application import ServingApp
     from partstream.server.clients import Caller
     from partstream_hub.administration import Administration
@@ -256,13 +258,11 @@ def _asked(query: str) -> tuple[int, ZoneInfo]:
     days = given.get("days", str(_DAYS))
     if days not in map(str, PERIODS):
         raise _wrong("days", "something else", f"one of {', '.join(map(str, PERIODS))}")
-    zone = given.get("zone", "UTC")
-    try:
-        if _ZONE.fullmatch(zone):
-            return int(days), ZoneInfo(zone)
-    except (KeyError, ValueError, OSError):
-        pass
-    raise _wrong("zone", "something else", "the name of a time zone, such as Europe/Berlin")
+    name = given.get("zone", "UTC")
+    zone = known_zone(name) if _ZONE.fullmatch(name) else None
+    if zone is None:
+        raise _wrong("zone", "something else", ZONE.description)
+    return int(days), zone
 
 
 def _wrong(name: str, got: str, expected: str) -> RequestFailedError:

@@ -12,9 +12,19 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from partstream.codec.checks import LAST_TIME, MOST_SECONDS, MOST_TOKENS, as_amount, as_count, dataclass, field, replace
+from partstream.codec.checks import (
+    LAST_TIME,
+    MOST_SECONDS,
+    MOST_TOKENS,
+    as_amount,
+    as_count,
+    check,
+    dataclass,
+    field,
+    replace,
+)
 from partstream.codec.json_codec import dumps, loads
 from partstream_hub import directory
 from partstream_hub.amounts import Need, span_at
@@ -71,11 +81,8 @@ def _windows(rows: Iterable[tuple[Any, ...]]) -> dict[int, Window]:
 
 
 def open_windows(work: Transaction, rules: Sequence[directory.BudgetRule]) -> dict[str, Window]:
-    """The windows of rules that are open now, by the id of the rule.
-
-    A window keeps its end, whatever becomes of the rule's time zone. The limit is what the database has for the rule,
-    not what a worker that has read an older directory believes.
-    """
+    """The windows of rules that are open now, by the id of the rule; a window keeps its end, whatever becomes of the
+    rule's time zone. The limit is the database's, not that of an older directory that a worker has read."""
     now = work.now()
     found = _open_now(work, rules, now)
     missing = sorted((rule for rule in rules if rule.id not in found), key=lambda rule: rule.id)
@@ -98,7 +105,6 @@ def _open_now(work: Transaction, rules: Sequence[directory.BudgetRule], now: flo
 
 # ---- The directory ----
 
-Value = TypeVar("Value")
 VERSION: Final = "SELECT version FROM hub_directory"
 _NEXT_VERSION: Final = "UPDATE hub_directory SET version = ?"
 _RECORD: Final = (
@@ -114,61 +120,68 @@ _NEW_LIMIT: Final = "UPDATE hub_windows SET budget_limit = ?, highest_limit = ? 
 
 
 class _Table(NamedTuple):
-    """Where entries of a kind are kept.
-
-    Attributes:
-        put: Writes one, new or not.
-        remove: Removes one, by its name.
-        row: The parameters of `put`, the name first.
-    """
+    """Where entries of a kind are kept; the first column is the key."""
 
     kind: str
-    put: str
-    remove: str
-    row: Callable[[Any], tuple[Any, ...]]
+    table: str
+    columns: Sequence[str]
+    row: Callable[[Any], Sequence[object]]  # of an entry
+    entry: Callable[..., Any]  # of a row
+    order: str
+
+    def read(self, work: Transaction) -> list[Any]:
+        statement = f"SELECT {', '.join(self.columns)} FROM {self.table} ORDER BY {self.order}"  # noqa: S608 - ours
+        return [self.entry(*row) for row in work.rows(statement)]
+
+    def put(self, work: Transaction, entry: directory.Entry) -> None:
+        key, *others = self.columns
+        updates = ", ".join(f"{column} = excluded.{column}" for column in others)
+        work.run(
+            f"INSERT INTO {self.table} ({', '.join(self.columns)}) VALUES ({places(len(self.columns))})"  # noqa: S608
+            f" ON CONFLICT ({key}) DO UPDATE SET {updates}",
+            self.row(entry),
+        )
+
+    def remove(self, work: Transaction, name: str) -> None:
+        work.run(f"DELETE FROM {self.table} WHERE {self.columns[0]} = ?", (name,))  # noqa: S608
 
 
-def _table(kind: str, row: Callable[[Any], tuple[Any, ...]], table: str, *columns: str) -> _Table:
-    """The statements of a table whose key is the first column. Names of ours."""
-    updates = ", ".join(f"{column} = excluded.{column}" for column in columns[1:])
-    return _Table(
-        kind,
-        f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({places(len(columns))})"  # noqa: S608
-        f" ON CONFLICT ({columns[0]}) DO UPDATE SET {updates}",
-        f"DELETE FROM {table} WHERE {columns[0]} = ?",  # noqa: S608
-        row,
-    )
+def _table(kind: str, made: Callable[..., Any], table: str, *names: str, order: str = "name") -> _Table:
+    """A table whose columns are fields of the entries; one more has the rest of them, as JSON."""
+
+    def row(entry: Any) -> Sequence[object]:
+        return [*(getattr(entry, name) for name in names), dumps(directory.settings_json(entry)).decode()]
+
+    def entry(*values: Any) -> Any:
+        *columns, text = values
+        # SQLite has neither true nor false.
+        given = {name: bool(one) if name.startswith("is_") else one for name, one in zip(names, columns, strict=True)}
+        return made(**given, **directory.settings_of(text))
+
+    return _Table(kind, table, (*names, "settings"), row, entry, order)
 
 
-_TEAMS: Final = _table(
-    "team",
-    lambda team: (team.name, team.is_disabled, directory.settings_text(team)),
-    *("hub_teams", "name", "is_disabled", "settings"),
-)
-_PEOPLE: Final = _table(
-    "person",
-    lambda one: (one.name, one.team, one.is_admin, one.is_disabled, directory.settings_text(one)),
-    *("hub_people", "name", "team", "is_admin", "is_disabled", "settings"),
-)
-_KEYS: Final = _table(
-    "key",
-    lambda key: (
-        *(key.id, key.digest, key.person, key.label),
-        *(key.created_at, key.expires_at, key.revoked_at, directory.settings_text(key)),
+def _rule(_id: str, kind: str, owner: str, unit: str, period: str, limit: int, time_zone: str) -> directory.BudgetRule:
+    whose = directory.Owner(directory.OwnerKind(kind), owner)
+    return directory.BudgetRule(whose, directory.BudgetUnit(unit), directory.Period(period), limit, time_zone)
+
+
+_KEY: Final = ("id", "digest", "person", "label", "created_at", "expires_at", "revoked_at")
+_TABLES: Final = {
+    "teams": _table("team", directory.Team, "hub_teams", "name", "is_disabled"),
+    "people": _table("person", directory.Person, "hub_people", "name", "team", "is_admin", "is_disabled"),
+    "keys": _table("key", directory.Key, "hub_keys", *_KEY, order="created_at, id"),
+    "budgets": _Table(
+        "budget",
+        "hub_budgets",
+        ("id", "owner_kind", "owner", "unit", "period", "budget_limit", "time_zone"),
+        lambda rule: (rule.id, *rule.owner, rule.unit, rule.period, rule.limit, rule.time_zone),
+        _rule,
+        "id",
     ),
-    *("hub_keys", "id", "digest", "person", "label", "created_at", "expires_at", "revoked_at", "settings"),
-)
-_BUDGETS: Final = _table(
-    "budget",
-    lambda rule: (
-        *(rule.id, rule.owner.kind.value, rule.owner.name, rule.unit.value),
-        *(rule.period.value, rule.limit, rule.time_zone),
-    ),
-    *("hub_budgets", "id", "owner_kind", "owner", "unit", "period", "budget_limit", "time_zone"),
-)
-_MODELS: Final = _table(
-    "model", lambda route: (route.name, directory.settings_text(route)), "hub_models", "name", "settings"
-)
+    "routes": _table("model", directory.ModelRoute, "hub_models", "name"),
+}
+"""The tables, by the field of the directory that has their entries; none refers to one that follows."""
 
 
 def directory_since(work: Transaction, known_version: int | None = None) -> directory.Directory | None:
@@ -179,55 +192,14 @@ def directory_since(work: Transaction, known_version: int | None = None) -> dire
 
 def read_directory(work: Transaction, version: int) -> directory.Directory:
     """All of the directory."""
+    found: dict[str, Any] = {
+        place: {directory.name_of(one): one for one in table.read(work)} for place, table in _TABLES.items()
+    }
     rules: dict[directory.Owner, list[directory.BudgetRule]] = {}
-    for rule in _read_rules(work):
+    for rule in found["budgets"].values():
         rules.setdefault(rule.owner, []).append(rule)
-    return directory.Directory(
-        version,
-        {team.name: team for team in _read_teams(work)},
-        {person.name: person for person in _read_people(work)},
-        {key.id: key for key in _read_keys(work)},
-        {owner: tuple(found) for owner, found in rules.items()},
-        {
-            name: directory.route_of(name, text)
-            for name, text in work.rows("SELECT name, settings FROM hub_models ORDER BY name")
-        },
-    )
-
-
-def _read_teams(work: Transaction) -> Iterator[directory.Team]:
-    for name, is_disabled, text in work.rows("SELECT name, is_disabled, settings FROM hub_teams ORDER BY name"):
-        models, rates = directory.limits_of(text)
-        yield directory.Team(name, models, rates, directory.policy_of(text), bool(is_disabled))
-
-
-def _read_people(work: Transaction) -> Iterator[directory.Person]:
-    question = "SELECT name, team, is_admin, is_disabled, settings FROM hub_people ORDER BY name"
-    for name, team, is_admin, is_disabled, text in work.rows(question):
-        models, rates = directory.limits_of(text)
-        yield directory.Person(name, team, bool(is_admin), models, rates, bool(is_disabled))
-
-
-def _read_keys(work: Transaction) -> Iterator[directory.Key]:
-    question = (
-        "SELECT id, digest, person, label, created_at, expires_at, revoked_at, settings FROM hub_keys"
-        " ORDER BY created_at, id"
-    )
-    for key_id, digest, person, label, created_at, expires_at, revoked_at, text in work.rows(question):
-        models, rates = directory.limits_of(text)
-        yield directory.Key(key_id, bytes(digest), person, label, models, rates, created_at, expires_at, revoked_at)
-
-
-def _read_rules(work: Transaction) -> Iterator[directory.BudgetRule]:
-    question = "SELECT owner_kind, owner, unit, period, budget_limit, time_zone FROM hub_budgets ORDER BY id"
-    for owner_kind, owner, unit, period, limit, time_zone in work.rows(question):
-        yield directory.BudgetRule(
-            directory.Owner(directory.OwnerKind(owner_kind), owner),
-            directory.BudgetUnit(unit),
-            directory.Period(period),
-            limit,
-            time_zone,
-        )
+    budgets = {owner: tuple(of_owner) for owner, of_owner in rules.items()}
+    return directory.Directory(version, **{**found, "budgets": budgets})
 
 
 def change_directory(
@@ -253,10 +225,10 @@ def change_directory(
     differences = list(_differences(before, after))
     for table, name, _, entry in reversed(differences):  # what refers to others goes first
         if entry is None:
-            work.run(table.remove, (name,))
+            table.remove(work, name)
     for table, _, _, entry in differences:
         if entry is not None:
-            work.run(table.put, table.row(entry))
+            table.put(work, entry)
     # Gives the open windows of rules the limits that hold now.
     rules = [entry for _, _, _, entry in differences if isinstance(entry, directory.BudgetRule)]
     limits = {window: rule.limit for rule in rules for (window,) in work.rows(_OPEN_WINDOWS, (rule.id, now))}
@@ -283,36 +255,25 @@ class _Difference(NamedTuple):
 
 def _differences(before: directory.Directory, after: directory.Directory) -> Iterator[_Difference]:
     """What is different, in an order in which it can be written: nothing before what it refers to."""
-    places: tuple[tuple[_Table, Mapping[str, directory.Entry], Mapping[str, directory.Entry]], ...] = (
-        (_TEAMS, before.teams, after.teams),
-        (_PEOPLE, before.people, after.people),
-        (_KEYS, before.keys, after.keys),
-        (_BUDGETS, {rule.id: rule for rule in before.rules()}, {rule.id: rule for rule in after.rules()}),
-        (_MODELS, before.routes, after.routes),
-    )
-    for table, old, new in places:
+    for place, table in _TABLES.items():
+        old, new = _entries(before, place), _entries(after, place)
         for name in sorted(old.keys() | new.keys()):
             if old.get(name) != new.get(name):
                 yield _Difference(table, name, old.get(name), new.get(name))
 
 
+def _entries(of: directory.Directory, place: str) -> Mapping[str, directory.Entry]:
+    found: Mapping[str, directory.Entry] = getattr(of, place)
+    return {rule.id: rule for rule in of.rules()} if place == "budgets" else found
+
+
 def _recorded(difference: _Difference, version: int, time: float, by: str) -> DirectoryRecord:
     table, name, before, after = difference
     verb = "add" if before is None else "remove" if after is None else "change"
-    if (
-        isinstance(before, directory.Key)
-        and isinstance(after, directory.Key)
-        and before.revoked_at is None is not after.revoked_at
-    ):
-        verb = "revoke"
-    return DirectoryRecord(
-        version,
-        time,
-        by,
-        f"{verb} {table.kind} {name}",
-        None if before is None else directory.entry_json(before),
-        None if after is None else directory.entry_json(after),
-    )
+    if isinstance(after, directory.Key) and after.revoked_at is not None:
+        verb = "revoke" if isinstance(before, directory.Key) and before.revoked_at is None else verb
+    shown = (None if entry is None else directory.entry_json(entry) for entry in (before, after))
+    return DirectoryRecord(version, time, by, f"{verb} {table.kind} {name}", *shown)
 
 
 def read_records(work: Transaction, most: int = 100, before_version: int | None = None) -> list[DirectoryRecord]:
@@ -363,16 +324,11 @@ LOST: Final = "lost"
 
 @dataclass(frozen=True, slots=True)
 class Reserve:
-    """An answer that begins, and what it needs.
+    """An answer that begins, and what it needs."""
 
-    Attributes:
-        row: The row that is entered, charged with all that is reserved, if the worker dies before the end.
-        is_whole: Whether nothing is reserved where not all is free; else an answer is content with `least`.
-    """
-
-    row: LedgerRow
+    row: LedgerRow  # entered, charged with all that is reserved, if the worker dies before the end
     needs: Sequence[Need]
-    is_whole: bool = False
+    is_whole: bool = False  # whether nothing is reserved where not all is free; else it is content with `least`
 
 
 class Granted(NamedTuple):
@@ -413,16 +369,12 @@ class Drop(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What a worker has to do, in one transaction: what has ended goes first, then what runs, then what begins.
-
-    Attributes:
-        windows: The windows that the worker knows, by the id of the rule; one may be over.
-    """
+    """What a worker has to do, in one transaction: what has ended goes first, then what runs, then what begins."""
 
     ended: Sequence[Settle | Drop]
     extends: Sequence[Extend] = ()
     reserves: Sequence[Reserve] = ()
-    windows: Mapping[str, int] = field(default_factory=dict)
+    windows: Mapping[str, int] = field(default_factory=dict)  # that it knows, by the rule's id; one may be over
 
 
 class BatchResult(NamedTuple):
@@ -455,7 +407,8 @@ def carry_out(work: Transaction, worker: str, batch: Batch, also: Collection[int
         running = {answer_id: _amounts(text) for answer_id, text in rows if answer_id not in ended}
     windows = _end(work, worker, batch.ended, changes, numbers)
     now = work.now() if rules else 0.0
-    if over := [rule for rule in rules.values() if not _is_open(windows.get(known[rule.id]), now)]:
+    is_open = {number for number, window in windows.items() if window.is_open(now)}
+    if over := [rule for rule in rules.values() if known[rule.id] not in is_open]:
         raise IncompleteBatchError(over)
     extended = [_extended(work, one, running.get(one.answer_id), windows, changes) for one in batch.extends]
     reserved = [_reserved(one, known, windows, changes) for one in batch.reserves]
@@ -496,10 +449,6 @@ class _Changes:
 
     def free(self, window: Window) -> int:
         return window.limit - window.spent - window.reserved - self.spent[window.id] - self.reserved[window.id]
-
-
-def _is_open(window: Window | None, now: float) -> bool:
-    return window is not None and (window.ends_at is None or window.ends_at > now)
 
 
 def _end(
@@ -611,9 +560,8 @@ def _reservation(reserve: Reserve, worker: str, granted: Granted) -> tuple[Any, 
 def expire(work: Transaction, worker: str, seen_at: float | None = None) -> int:
     """Charges in full what a worker has reserved that is gone; how many answers that were.
 
-    Args:
-        seen_at: When it was last heard of: if it has been heard of since, nothing is done. None for one that has ended
-            for certain, which is forgotten too.
+    Where it has been heard of since `seen_at`, nothing is done; None is for one that has ended for certain, which is
+    forgotten too.
     """
     found = work.locked(_SEEN, (worker,))
     if seen_at is None:
@@ -687,7 +635,7 @@ def add_join_code(work: Transaction, code: JoinCode) -> None:
     Raises:
         DirectoryConflictError: There is no such person.
     """
-    directory.check_text("JoinCode.label", code.label)  # a key could not have it
+    check("JoinCode.label", code.label, directory.LABEL)  # a key could not have it
     work.run(_FORGET_OLD, (work.now(),))
     if not work.rows(_PERSON, (code.person,)):
         raise DirectoryConflictError(f"invite person {code.person}", f"there is no person {code.person}")

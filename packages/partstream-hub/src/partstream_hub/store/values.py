@@ -45,6 +45,10 @@ class Window:
         """What answers can still reserve."""
         return max(0, self.limit - self.spent - self.reserved)
 
+    def is_open(self, now: float) -> bool:
+        """Whether it is not over yet."""
+        return self.ends_at is None or self.ends_at > now
+
     @property
     def overrun(self) -> int:
         """What answers took beyond every limit that there was."""
