@@ -80,40 +80,24 @@ _STOPPING: Final = "the server is being stopped"
 
 @dataclass(frozen=True, slots=True)
 class WorkerSettings:
-    """How a worker keeps its budgets. All times are seconds.
+    """How a worker keeps its budgets. All times are seconds."""
 
-    Attributes:
-        heartbeat_seconds: The time between two heartbeats, which also bring changes of the directory.
-        wait_seconds: The most that a request waits for the database before it is refused.
-        read_seconds: The most that the page waits for it, which reads the whole ledger of its days.
-        silent_seconds: The time without a heartbeat after which a worker is taken for gone.
-        batch_seconds: The most that an answer which has ended waits for company, where none begins.
-        waiting_rows: The most ended answers that wait in memory for a database that is away; then no answer is begun.
-        waiting_bytes: The most bytes of kept requests and answers with them, likewise.
-        stop_seconds: The most that the start waits for the database, and the end for the last settlements.
-    """
-
-    heartbeat_seconds: float = 1.0
-    wait_seconds: float = 2.0
-    read_seconds: float = 10.0
-    silent_seconds: float = 30.0
-    batch_seconds: float = 0.25
-    waiting_rows: int = 100_000
-    waiting_bytes: int = 256 * 1024 * 1024
-    stop_seconds: float = 5.0
+    heartbeat_seconds: float = 1.0  # between two heartbeats, which also bring changes of the directory
+    wait_seconds: float = 2.0  # the most that a request waits for the database before it is refused
+    read_seconds: float = 10.0  # the most that the page waits for it, which reads the whole ledger of its days
+    silent_seconds: float = 30.0  # without a heartbeat, after which a worker is taken for gone
+    batch_seconds: float = 0.25  # the most that an answer which has ended waits for company, where none begins
+    waiting_rows: int = 100_000  # ended answers that wait in memory for a database that is away; then none is begun
+    waiting_bytes: int = 256 * 1024 * 1024  # of kept requests and answers with them, likewise
+    stop_seconds: float = 5.0  # the most that the start waits for the database, and the end for the last settlements
 
 
 # ---- What is reserved for one answer ----
 
 
 class Reservation:
-    """What is reserved for one answer. It ends exactly once: settled, or dropped if no provider was asked.
-
-    Args:
-        worker: Who carries out what becomes of it.
-        answer: The row that the answer begins with.
-        granted: What the database has reserved; nothing for an answer without a budget, of which it knows nothing yet.
-    """
+    """What is reserved for one answer, whose row it has. It ends exactly once: settled, or dropped if no provider was
+    asked. Of an answer without a budget nothing is reserved, and the database knows nothing of it yet."""
 
     def __init__(self, worker: HubWorker, answer: values.LedgerRow, granted: Granted) -> None:
         self._worker = worker
@@ -133,9 +117,6 @@ class Reservation:
         Returns:
             None while it is being found out, and the next call has to ask for the same; then True if it is reserved,
             False if a budget does not cover it.
-
-        Raises:
-            ReservationEndedError: The reservation has ended.
         """
         self._check()
         if self._more is None:
@@ -150,11 +131,7 @@ class Reservation:
         return True
 
     def reduce(self, rule: BudgetRule, amount: int) -> None:
-        """Frees what of a reservation will not be needed, such as the rest of a shortened output.
-
-        Raises:
-            ReservationEndedError: The reservation has ended.
-        """
+        """Frees what of a reservation will not be needed, such as the rest of a shortened output."""
         self._check()
         freed = min(amount, self._amounts[rule.id])
         self._amounts[rule.id] -= freed
@@ -163,15 +140,10 @@ class Reservation:
     def settle(
         self, charges: Mapping[str, int], row: values.LedgerRow, content: values.AnswerContent | None = None
     ) -> None:
-        """Ends the reservation with what the answer took.
-
-        Args:
-            charges: What it took, by the id of the rule; a rule that is missing is charged nothing.
-            row: The row for the ledger, of the same answer; its `charges` are filled in here.
-            content: The request and the answer, where the policy of the team has them kept.
+        """Ends the reservation with what the answer took, by the id of the rule; the row gets its `charges` here.
 
         Raises:
-            ReservationEndedError: The reservation has ended.
+            ReservationEndedError: The reservation has ended, as of the methods before.
             ValueError: The row is of another answer.
         """
         self._check()
@@ -201,12 +173,8 @@ class Reservation:
 
 
 async def answered(answer: Awaitable[T], seconds: float | None) -> T:
-    """What the database answers, within a limit of our own: the thread that asks may wait for a silent one for ever.
-
-    Every path of a request to the database passes here.
-
-    Args:
-        seconds: The most that it waits; None for as long as it takes.
+    """What the database answers, within a limit of our own or None: the thread that asks may wait for a silent one for
+    ever. Every path of a request to the database passes here.
 
     Raises:
         StoreUnreachableError: It has not answered in time.
@@ -224,17 +192,15 @@ _SHORT_SECONDS: Final = 0.005
 _PAUSES_AFTER_A_SLOW_ONE: Final = 200
 """How many times its own length no other transaction is carried out on the event loop."""
 
-_Reserving: TypeAlias = "tuple[Reserve, asyncio.Future[Granted | Refused]]"
+_Waiting: TypeAlias = "tuple[list[tuple[Reserve, asyncio.Future[Granted | Refused]]], list[_Extending]]"
 _Extending: TypeAlias = "tuple[Extend, asyncio.Future[bool]]"
+"""Who waits for a transaction: those that begin, and those that run."""
 
 
 class HubWorker:
     """One worker of a hub, for one event loop: its thread, its heartbeat, and the answers that wait for either.
 
-    Args:
-        store: The hub's database, which only this worker uses from now on.
-        folder: The folder of the locks of all workers of this machine, for the user alone.
-        settings: How it keeps its budgets.
+    It alone uses its store. The folder has the locks of all workers of this machine, for the user alone.
     """
 
     def __init__(self, store: HubStore, folder: Path, settings: WorkerSettings | None = None) -> None:
@@ -250,8 +216,7 @@ class HubWorker:
         self._locks = _Locks(folder, self.name)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="partstream-hub")
         self._changed: EventEmitter[Directory] = EventEmitter()
-        self._reserves: list[_Reserving] = []
-        self._extends: list[_Extending] = []
+        self._waiting: _Waiting = [], []
         self._ended: deque[Settle | Drop] = deque()
         self._unsynced: list[Settle | Drop] = []
         self._bytes = 0
@@ -339,12 +304,9 @@ class HubWorker:
     async def use_store(self, action: Callable[[HubStore], T], seconds: float | None = None) -> T:
         """Runs something else on the database, in the worker's thread.
 
-        Args:
-            seconds: The most that it waits; None for as long as the database takes.
-
         Raises:
-            StoreUnreachableError: The database cannot be reached, or does not answer in time. What was begun then may
-                be carried out still.
+            StoreUnreachableError: The database cannot be reached, or does not answer within the seconds that are given.
+                What was begun then may be carried out still.
             StoreUnusableError: It cannot be used as it is.
         """
         return await answered(asyncio.get_running_loop().run_in_executor(self._thread, self._used, action), seconds)
@@ -361,10 +323,8 @@ class HubWorker:
     async def reserve(self, answer: values.LedgerRow, needs: Sequence[Need], *, is_whole: bool = False) -> Reservation:
         """Reserves the needs of an answer, one for each rule, in one transaction; without needs it waits for nothing.
 
-        Args:
-            answer: The row that is entered, charged with all that is reserved, if the worker dies before the end.
-            needs: What it needs. Where the whole does not fit, less is reserved, down to `least`.
-            is_whole: Whether it is refused where the whole does not fit.
+        Where the whole does not fit, less is reserved, down to `least`, or it is refused if it `is_whole`. The row is
+        entered, charged with all that is reserved, if the worker dies before the end.
 
         Raises:
             BudgetSpentError: A budget does not cover the answer.
@@ -393,7 +353,7 @@ class HubWorker:
         if self._batch_began is not None and loop.time() - self._batch_began > wait:  # the thread hangs
             raise BudgetsUnreachableError(_AWAY, _LONGEST_RETRY)
         found: asyncio.Future[Granted | Refused] = loop.create_future()
-        self._reserves.append((reserve, found))
+        self._waiting[0].append((reserve, found))
         self._flush()
         if found.done():
             return found.result()
@@ -405,7 +365,7 @@ class HubWorker:
     def extend(self, extend: Extend, *, is_urgent: bool = True) -> asyncio.Future[bool]:
         """Reserves more for an answer that runs, or less; whether it is reserved."""
         extended: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-        self._extends.append((extend, extended))
+        self._waiting[1].append((extend, extended))
         if is_urgent:
             self._flush()
         else:
@@ -432,8 +392,8 @@ class HubWorker:
         if self._batch_began is not None or self._has_ended:
             return
         loop = asyncio.get_running_loop()
-        reserves = [one for one in self._reserves if not one[1].done()]
-        extends, self._reserves, self._extends = self._extends, [], []
+        (begun, extends), self._waiting = self._waiting, ([], [])
+        reserves = [one for one in begun if not one[1].done()]
         ended = list(islice(self._ended, _MOST_ENDED))
         for _ in ended:
             self._ended.popleft()
@@ -443,9 +403,9 @@ class HubWorker:
         batch = Batch(ended, [one for one, _ in extends], [one for one, _ in reserves], self._windows)
         self._batch_began = loop.time()
         if (result := self._result_at_once(batch)) is not None:
-            self._carried_out(batch, result, reserves, extends)
+            self._carried_out(batch, result, (reserves, extends))
         else:
-            self._thread.submit(self._run, loop, batch, reserves, extends)
+            self._thread.submit(self._run, loop, batch, (reserves, extends))
 
     def _result_at_once(self, batch: Batch) -> BatchResult | None:
         """Carries out a short batch for which an answer waits, where the database is a file without another writer now:
@@ -462,13 +422,7 @@ class HubWorker:
         self._at_once_from = now + took * (1 if took < _SHORT_SECONDS else _PAUSES_AFTER_A_SLOW_ONE)
         return result
 
-    def _run(
-        self,
-        loop: asyncio.AbstractEventLoop,
-        batch: Batch,
-        reserves: Sequence[_Reserving],
-        extends: Sequence[_Extending],
-    ) -> None:
+    def _run(self, loop: asyncio.AbstractEventLoop, batch: Batch, waiting: _Waiting) -> None:
         """In the thread: one transaction."""
         result: BatchResult | values.StoreError
         try:
@@ -479,19 +433,14 @@ class HubWorker:
             _logger.exception("a transaction on the hub's database failed")
             result = values.StoreUnreachableError(type(error).__name__, _LONGEST_RETRY)
         with suppress(RuntimeError):  # the loop has been closed
-            loop.call_soon_threadsafe(self._carried_out, batch, result, reserves, extends)
+            loop.call_soon_threadsafe(self._carried_out, batch, result, waiting)
 
-    def _carried_out(
-        self,
-        batch: Batch,
-        result: BatchResult | values.StoreError,
-        reserves: Sequence[_Reserving],
-        extends: Sequence[_Extending],
-    ) -> None:
+    def _carried_out(self, batch: Batch, result: BatchResult | values.StoreError, waiting: _Waiting) -> None:
         self._batch_began = None
         if isinstance(result, values.StoreError):
-            self._not_carried_out(batch, result, reserves, extends)
+            self._not_carried_out(batch, result, waiting)
             return
+        reserves, extends = waiting
         self._succeeded()
         self._unsynced += batch.ended
         self._bytes -= sum(map(_content_bytes, batch.ended))
@@ -504,17 +453,15 @@ class HubWorker:
                 answered.set_result(found)
             elif isinstance(found, Granted):  # its request has ended
                 self.end(Drop(reserve.row.answer_id))
-        if self._reserves or self._extends or len(self._ended) >= _MOST_ENDED or self._is_closing:
+        if any(self._waiting) or len(self._ended) >= _MOST_ENDED or self._is_closing:
             self._flush()
         elif self._ended:
             self._flush_later(self._settings.batch_seconds)
         self._idle.set()
 
-    def _not_carried_out(
-        self, batch: Batch, error: values.StoreError, reserves: Sequence[_Reserving], extends: Sequence[_Extending]
-    ) -> None:
+    def _not_carried_out(self, batch: Batch, error: values.StoreError, waiting: _Waiting) -> None:
         """Keeps what has ended, and refuses the rest: what it was is dropped, if it was carried out unheard."""
-        retry = self._failed(error)
+        (reserves, extends), retry = waiting, self._failed(error)
         dropped = [Drop(reserve.row.answer_id) for reserve, _ in reserves]
         self._ended.extendleft(reversed([*self._unsynced, *batch.ended, *dropped]))
         self._bytes += sum(map(_content_bytes, self._unsynced))
@@ -666,7 +613,6 @@ class FileLock:
         except BaseException:
             self.release()
             raise
-        # Keeps a process that is forked from holding on to the lock after its parent has died.
         if hasattr(os, "register_at_fork"):
             of_parent = weakref.WeakMethod(self.release)
             os.register_at_fork(after_in_child=lambda: (release := of_parent()) is not None and release())

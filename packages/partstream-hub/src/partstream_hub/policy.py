@@ -23,14 +23,14 @@ import importlib.util
 import inspect
 import logging
 from collections import Counter
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, InvalidStateError
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Lock, Thread
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from partstream.codec.checks import dataclass, field, fields, replace
 from partstream.codec.json_codec import dumps, loads
@@ -54,84 +54,42 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PolicyRequest:
-    """A request that waits for a policy. It is a copy: what a policy does to it changes nothing.
-
-    Attributes:
-        request_id: Its id.
-        person: Who asks.
-        team: The person's team, or None.
-        key_id: The public id of the key.
-        model: The model that is asked.
-        messages: The conversation, with system messages.
-        tools: The names of the tools.
-        max_output_tokens: The longest answer that is asked for, or None.
-        wire: The name of the protocol in which it came.
-        client: The name of the client, as its headers say, or "".
-        session: The client's id of the conversation, or None.
-        headers: The headers, names in lower case; those that hold keys are left out.
-        is_count: Whether only the tokens of the request are to be counted.
-    """
+    """A request that waits for a policy. It is a copy: what a policy does to it changes nothing."""
 
     request_id: str
     person: str
     team: str | None
-    key_id: str
+    key_id: str  # the public id of the key
     model: str
-    messages: tuple[ChatMessage, ...] = field(repr=False)
-    tools: tuple[str, ...]
-    max_output_tokens: int | None
-    wire: str
-    client: str
-    session: str | None
-    headers: Mapping[str, str] = field(repr=False)
-    is_count: bool = False
+    messages: tuple[ChatMessage, ...] = field(repr=False)  # with system messages
+    tools: tuple[str, ...]  # their names
+    max_output_tokens: int | None  # the longest answer that is asked for
+    wire: str  # the name of the protocol in which it came
+    client: str  # as the headers say, or ""
+    session: str | None  # the client's id of the conversation
+    headers: Mapping[str, str] = field(repr=False)  # names in lower case; those that hold keys are left out
+    is_count: bool = False  # only the tokens of the request are to be counted
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """The request is refused.
-
-    Attributes:
-        message: The message for the client, up to 1,000 characters.
-    """
+    """The request is refused, with a message for the client of up to 1,000 characters."""
 
     message: str
 
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """The request goes on with changes; None leaves a thing as it is. None of them gives more than the person may have.
-
-    Attributes:
-        messages: The conversation in place of the one that came.
-        model: The model that answers: one that the person may use.
-        max_output_tokens: The longest answer; a longer one than was asked for changes nothing.
-    """
+    """The request goes on with changes; None leaves a thing as it is. None gives more than the person may have."""
 
     messages: Sequence[ChatMessage] | None = None
-    model: str | None = None
-    max_output_tokens: int | None = None
+    model: str | None = None  # one that the person may use
+    max_output_tokens: int | None = None  # a longer answer than was asked for changes nothing
 
 
 @dataclass(frozen=True, slots=True)
 class PolicyAnswer:
-    """An answer that is over, without a word of it.
-
-    Attributes:
-        request_id: The id of its request.
-        person: Who asked.
-        team: The person's team, or None.
-        key_id: The public id of the key.
-        model: The model that answered.
-        provider: The provider that answered.
-        input_tokens: The tokens of the request.
-        output_tokens: The tokens of the answer.
-        nanodollars: What it cost, in 10^-9 US dollars; None if it is unknown.
-        is_estimated: Whether the tokens are an estimate.
-        status: The HTTP status of the reply.
-        outcome: How it ended, such as `completed` or `cancelled`.
-        seconds: How long it took.
-    """
+    """An answer that is over, without a word of it."""
 
     request_id: str
     person: str
@@ -141,10 +99,10 @@ class PolicyAnswer:
     provider: str
     input_tokens: int | None
     output_tokens: int | None
-    nanodollars: int | None
-    is_estimated: bool
-    status: int
-    outcome: str
+    nanodollars: int | None  # what it cost, in 10^-9 US dollars; None if it is unknown
+    is_estimated: bool  # whether the tokens are an estimate
+    status: int  # of HTTP
+    outcome: str  # such as `completed` or `cancelled`
     seconds: float | None
 
 
@@ -191,10 +149,10 @@ class HubPolicy:
             return request
         shown = {name: value for name, value in request.headers.items() if name not in self._hidden}
         decided = await self._decided(function, _described(asking, request, MappingProxyType(shown)))
-        if decided.refusal is not None:
-            failure = ServedFailure(FailureKind.FORBIDDEN, decided.refusal, code="refused_by_policy")
+        if isinstance(decided, Refusal):
+            failure = ServedFailure(FailureKind.FORBIDDEN, decided.message, code="refused_by_policy")
             raise RequestFailedError(failure)
-        return await self._changed(request, decided)
+        return request if decided is None else await self._changed(request, decided)
 
     def at_end(self, row: LedgerRow) -> None:
         """Tells the policy of an answer that is over; returns at once."""
@@ -204,7 +162,8 @@ class HubPolicy:
         _, *others = fields(PolicyAnswer)
         answer = PolicyAnswer(row.answer_id, *(getattr(row, one.name) for one in others))
         try:
-            self._threads.call(row.person, function, answer, lambda _: None).add_done_callback(_say_failure)
+            answered = self._threads.call(row.person, function, lambda: answer, lambda _: None)
+            answered.add_done_callback(_say_failure)
         except PolicyBusyError:
             _logger.warning("the policy was not told of the end of an answer: too many calls of it have not ended")
 
@@ -215,13 +174,13 @@ class HubPolicy:
         """Begins no more calls."""
         self._threads.close()
 
-    async def _decided(self, function: Callable[..., object], described: PolicyRequest) -> CheckedResult:
+    async def _decided(self, function: Callable[..., object], described: PolicyRequest) -> Refusal | Changed | None:
         try:
-            # The copy is made in the thread of the policy: it is work.
             calling = self._threads.call(
                 described.person,
-                _with_copy(function),
-                described,
+                function,
+                # The copy is made in the thread of the policy: it is work.
+                lambda: replace(described, messages=copy.deepcopy(described.messages)),
                 lambda result: checked_result(result, self._most_bytes),
             )
         except PolicyBusyError:
@@ -246,7 +205,7 @@ class HubPolicy:
         said = "the policy of this hub could not decide on this request; the hub's log says why"
         return RequestFailedError(ServedFailure(FailureKind.FORBIDDEN, said, code="policy_failed"))
 
-    async def _changed(self, request: AnswerRequest, decided: CheckedResult) -> AnswerRequest:
+    async def _changed(self, request: AnswerRequest, decided: Changed) -> AnswerRequest:
         asked, model = request.asked, request.model
         if decided.model is not None and decided.model != model.id:
             try:
@@ -254,28 +213,11 @@ class HubPolicy:
             except PartstreamError as error:
                 raise self._failed(f"{error}") from None
         if decided.messages is not None:
-            asked = replace(asked, messages=decided.messages)
+            asked = replace(asked, messages=tuple(decided.messages))
         wanted = asked_output(asked)
         if decided.max_output_tokens is not None and (wanted is None or decided.max_output_tokens < wanted):
             asked = with_output_limit(asked, decided.max_output_tokens)
-        return (
-            request if asked is request.asked and model is request.model else replace(request, asked=asked, model=model)
-        )
-
-
-def _with_copy(function: Callable[..., object]) -> Callable[[PolicyRequest], object]:
-    """The same function, given a copy of its own."""
-    if inspect.iscoroutinefunction(function):
-
-        async def call_later(request: PolicyRequest) -> object:
-            return await function(_copied(request))
-
-        return call_later
-    return lambda request: function(_copied(request))
-
-
-def _copied(request: PolicyRequest) -> PolicyRequest:
-    return replace(request, messages=copy.deepcopy(request.messages))
+        return replace(request, asked=asked, model=model)
 
 
 def _described(asking: DirectoryCaller, request: AnswerRequest, headers: Mapping[str, str]) -> PolicyRequest:
@@ -311,35 +253,22 @@ _MOST_PARTS: Final = 10_000
 _MOST_TOKENS: Final = 10**9
 
 
-class CheckedResult(NamedTuple):
-    """What a policy has decided; None leaves a thing as it is, and without a refusal the request goes on."""
-
-    refusal: str | None = None
-    messages: tuple[ChatMessage, ...] | None = None
-    model: str | None = None
-    max_output_tokens: int | None = None
-
-
-def checked_result(result: object, most_bytes: int) -> CheckedResult:
-    """What a policy has decided.
-
-    Args:
-        most_bytes: The most bytes of a conversation.
+def checked_result(result: object, most_bytes: int) -> Refusal | Changed | None:
+    """What a policy has decided, made anew; `most_bytes` is of a conversation.
 
     Raises:
         UnexpectedValueError: It is no result; nothing of its content is in the error.
     """
     if result is None:
-        return CheckedResult()
+        return None
     if type(result) is Refusal:
-        return CheckedResult(refusal=_text("Refusal.message", result.message, _MOST_CHARACTERS))
+        return Refusal(_text("Refusal.message", result.message, _MOST_CHARACTERS))
     if type(result) is not Changed:
         raise _unexpected("the result", result, "None, a Refusal or a Changed")
     messages, model, tokens = result.messages, result.model, result.max_output_tokens
     if tokens is not None and (type(tokens) is not int or not 0 < tokens <= _MOST_TOKENS):
         raise _unexpected("Changed.max_output_tokens", tokens, f"a whole number from 1 to {_MOST_TOKENS:,}")
-    return CheckedResult(
-        None,
+    return Changed(
         None if messages is None else _messages(messages, most_bytes),
         None if model is None else _text("Changed.model", model, _MOST_NAME),
         tokens,
@@ -416,11 +345,8 @@ class PolicyBusyError(Exception):
 
 
 class PolicyFailedError(Exception):
-    """A function of a policy has raised, whatever it was.
-
-    Attributes:
-        reason: The class of the error; of one of ours, which holds nothing of a request, its text too.
-    """
+    """A function of a policy has raised, whatever it was; the reason is the class of the error, and of one of ours,
+    which holds nothing of a request, its text."""
 
     def __init__(self, error: BaseException) -> None:
         text = f": {error}" if type(error) is UnexpectedValueError else ""
@@ -429,11 +355,8 @@ class PolicyFailedError(Exception):
 
 
 class PolicyThreads:
-    """The threads in which one policy runs.
-
-    Args:
-        seconds: How long a function with `async` may take before it is cancelled; a plain one cannot be.
-    """
+    """The threads in which one policy runs. A function with `async` is cancelled after some seconds; a plain one cannot
+    be."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
@@ -446,15 +369,10 @@ class PolicyThreads:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def call(
-        self, person: str, function: Callable[..., Any], argument: object, read: Callable[[object], T]
+        self, person: str, function: Callable[..., Any], make: Callable[[], object], read: Callable[[object], T]
     ) -> Future[T]:
-        """Begins a call.
-
-        Args:
-            person: For whom: each has a share of the calls that may wait.
-            function: A function of the policy, with `async` or without.
-            argument: Its argument.
-            read: Reads what it gives back, in the same thread: that may run code of the policy too.
+        """Begins a call for a person, who has a share of the calls that may wait; what makes the argument of the
+        function and what reads its result run in the same thread: the latter may run code of the policy too.
 
         Returns:
             The future of what was read, or of a :class:`PolicyFailedError` for any error, `SystemExit` too. Cancelling
@@ -471,9 +389,9 @@ class PolicyThreads:
         future.add_done_callback(lambda _: self._note_end(person))
         if inspect.iscoroutinefunction(function):
             loop = self._running_loop()
-            loop.call_soon_threadsafe(self._begin, future, lambda: self._awaited(future, function, argument, read))
+            loop.call_soon_threadsafe(self._begin, future, function, make, read)
         else:
-            self._jobs.put((future, lambda: read(function(argument))))
+            self._jobs.put((future, lambda: read(function(make()))))
             with self._lock:
                 needs_thread = self._threads < min(self._open.total(), _MOST_THREADS)
                 self._threads += needs_thread
@@ -496,11 +414,14 @@ class PolicyThreads:
 
     def _work(self) -> None:
         while (job := self._jobs.get()) is not None:
-            _finish(*job)
+            future, run = job
+            if future.set_running_or_notify_cancel():
+                with _ending(future):
+                    future.set_result(run())
 
-    def _begin(self, future: Future[Any], run: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    def _begin(self, future: Future[Any], *how: Callable[..., Any]) -> None:
         if self._loop is not None and future.set_running_or_notify_cancel():
-            task = self._loop.create_task(run())
+            task = self._loop.create_task(self._awaited(future, *how))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
@@ -524,36 +445,23 @@ class PolicyThreads:
         self,
         future: Future[Any],
         function: Callable[[object], Coroutine[Any, Any, object]],
-        argument: object,
+        make: Callable[[], object],
         read: Callable[[object], Any],
     ) -> None:
-        """Runs a call; raises nothing, because `SystemExit` of a task ends its event loop."""
-        try:
+        with _ending(future):
             async with asyncio.timeout(self._seconds):
-                result = read(await function(argument))
-        except BaseException as error:
-            _fail(future, error)
-        else:
-            with suppress(InvalidStateError):
-                future.set_result(result)
-
-
-def _finish(future: Future[Any], run: Callable[[], Any]) -> None:
-    """Runs a call and sets its result, unless the caller has stopped waiting."""
-    if not future.set_running_or_notify_cancel():
-        return
-    try:
-        result = run()
-    except BaseException as error:
-        _fail(future, error)
-    else:
-        with suppress(InvalidStateError):
+                result = read(await function(make()))
             future.set_result(result)
 
 
-def _fail(future: Future[Any], error: BaseException) -> None:
-    with suppress(InvalidStateError):
-        future.set_exception(PolicyFailedError(error))
+@contextmanager
+def _ending(future: Future[Any]) -> Iterator[None]:
+    """Sets the error of a call, unless the caller waits no more; raises nothing, as `SystemExit` ends an event loop."""
+    try:
+        yield
+    except BaseException as error:
+        with suppress(InvalidStateError):
+            future.set_exception(PolicyFailedError(error))
 
 
 # ---- Loading ----

@@ -7,8 +7,8 @@ estimate of what was sent and seen, and marked as one.
 Before an answer begins, its bound says what it can take at most. A token of text has at least one byte in every
 vocabulary that falls back on bytes, so the bytes of a request bound its input without a tokenizer; where a tokenizer of
 the model's own vocabulary is installed, its count with a margin is a closer bound. What files take at most is in
-:mod:`partstream.tokens.files`. The output is bounded by the limit
-that is sent, and an :class:`AnswerMeter` counts answers of upstreams that may keep no limit.
+:mod:`partstream.tokens.files`. The output is bounded by the limit that is sent, and an :class:`AnswerMeter` counts
+answers of upstreams that may keep no limit.
 """
 
 from __future__ import annotations
@@ -56,17 +56,11 @@ _LONG: Final = "longContext"
 
 
 class ChargedPrice(NamedTuple):
-    """What is charged for a model.
-
-    Attributes:
-        highest: The highest prices that may hold for a request: those of long conversations, and those of the
-            hub for the models that may answer in its place.
-        is_of_route: Whether the hub itself says the price: what an upstream reports does not matter then.
-    """
+    """What is charged for a model."""
 
     price: ModelPrice
-    highest: ModelPrice
-    is_of_route: bool
+    highest: ModelPrice  # that may hold for a request: of long conversations, and of models that answer in its place
+    is_of_route: bool  # the hub itself says the price: what an upstream reports does not matter then
 
 
 def charged_price(directory: Directory, model: CataloguedModel) -> ChargedPrice | None:
@@ -85,11 +79,7 @@ def charged_price(directory: Directory, model: CataloguedModel) -> ChargedPrice 
 
 
 def highest_cost(price: ModelPrice, input_tokens: int, output_tokens: int) -> int:
-    """What a request costs at most.
-
-    Args:
-        input_tokens: The most tokens of its input, each of which may be written to a cache.
-    """
+    """What a request costs at most: each token of its input may be written to a cache."""
     return _rounded_up(input_tokens * _dearest_input(price) + output_tokens * price.output)
 
 
@@ -154,18 +144,12 @@ UNBELIEVABLE: Final = "UnbelievableUsage"
 
 
 class AnswerCharge(NamedTuple):
-    """What an answer took.
-
-    Attributes:
-        nanodollars: What it cost; None if the price is not known.
-        is_estimated: Whether the tokens were not reported.
-        is_unbelievable: Whether more was reported than the request can have taken; then its bound is charged.
-    """
+    """What an answer took."""
 
     usage: Usage
-    nanodollars: int | None
-    is_estimated: bool
-    is_unbelievable: bool = False
+    nanodollars: int | None  # None if the price is not known
+    is_estimated: bool  # the tokens were not reported
+    is_unbelievable: bool = False  # more was reported than the request can have taken: its bound is charged
 
     @property
     def tokens(self) -> int:
@@ -176,11 +160,7 @@ class AnswerCharge(NamedTuple):
 def taken_by(
     ended: EndedAnswer, family: str, price: ChargedPrice | None, bound: RequestBound | None = None
 ) -> AnswerCharge:
-    """What an answer took whose provider was asked.
-
-    Args:
-        bound: What it can take at most; None believes every report.
-    """
+    """What an answer took whose provider was asked; without a bound of what it can take, every report is believed."""
     reported = _reported(ended)
     if reported is not None:
         charge = AnswerCharge(reported, _cost(ended, reported, price, is_estimated=False), False)
@@ -297,17 +277,12 @@ LEAST_OUTPUT: Final = 256
 
 
 class RequestBound(NamedTuple):
-    """The most that a request can take.
-
-    Attributes:
-        price: The highest prices that may hold for it; None where no budget counts money.
-        files: What files take of the input, and why.
-    """
+    """The most that a request can take."""
 
     input_tokens: int
     output_tokens: int
-    price: ModelPrice | None
-    files: FileBound = FileBound(0, "")
+    price: ModelPrice | None  # the highest that may hold for it; None where no budget counts money
+    files: FileBound = FileBound(0, "")  # what files take of the input, and why
 
     def amount(self, rule: BudgetRule, output_tokens: int) -> int:
         """What the request takes of a budget at most, with this much output."""
@@ -360,9 +335,8 @@ _BYTES_A_DATA_TOKEN: Final = 16
 
 
 class AnswerMeter:
-    """Says when an answer has used up what it has, and whether it gets more.
-
-    The text is kept and counted from time to time, the more seldom the more is left.
+    """Says when an answer has used up what it has, and whether it gets more; its text is kept and counted from time to
+    time, the more seldom the more is left.
 
     Args:
         step: How many tokens more it gets at a time.
@@ -467,11 +441,7 @@ _MARGIN: Final = 1.05
 
 
 def wide_bound(family: str, asked: InboundRequest, files: FileBound | None = None) -> int:
-    """The most tokens of a request by its bytes; takes microseconds.
-
-    Args:
-        files: What :func:`bound_of_files` says of it, where that is known.
-    """
+    """The most tokens of a request by its bytes, which takes microseconds, and of its files, where these are known."""
     total = _REQUEST + _around(asked) + (files or bound_of_files(family, asked)).tokens
     for message in asked.messages:
         total += sum(row_of_class(_BOUNDS, part)(part) for part in message.content)
@@ -575,10 +545,8 @@ def asked_output(asked: InboundRequest) -> int | None:
 
 
 def is_plain_limit(asked: InboundRequest) -> bool:
-    """Whether a request says its limit once, as a whole number, and by a name that every wire's writer understands.
-
-    Otherwise an upstream may be sent another limit than :func:`asked_output` reads, or none.
-    """
+    """Whether a request says its limit once, as a whole number, and by a name that every wire's writer understands:
+    otherwise an upstream may be sent another limit than :func:`asked_output` reads, or none."""
     said = {name: value for name, value in asked.options.model_options.items() if name in _NAMES}
     return len(said) == 1 and all(type(value) is int and name not in _NOT_EVERYWHERE for name, value in said.items())
 

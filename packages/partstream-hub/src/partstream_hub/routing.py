@@ -62,10 +62,8 @@ _STEPS: Final = 2 ** (8 * _BYTES)
 
 
 def ranked(key: str, routes: Iterable[Route]) -> tuple[Route, ...]:
-    """The upstreams in the order in which a conversation prefers them.
-
-    Of many keys, each upstream is the first of its weight's share. Those of weight 0 are the last: a reserve.
-    """
+    """The upstreams in the order in which a conversation prefers them: of many keys, each is the first of its weight's
+    share. Those of weight 0 are the last: a reserve."""
     scores = [((route.weight > 0, _score(key, route)), route) for route in routes]
     return tuple(route for _, route in sorted(scores, key=lambda one: one[0], reverse=True))
 
@@ -82,14 +80,7 @@ def _score(key: str, route: Route) -> float:
 
 
 class AttemptProgress(ForwardingProgress):
-    """Passes the parts of one attempt on, and keeps its end until the attempt is the last.
-
-    No other attempt may follow once a part was passed on.
-
-    Args:
-        progress: Where the answer is reported.
-        on_begin: Called once, before the first part.
-    """
+    """Passes the parts of one attempt on, after which no other may follow, and keeps its end until it is the last."""
 
     def __init__(self, progress: Progress, on_begin: Callable[[], object]) -> None:
         super().__init__(progress)
@@ -127,19 +118,12 @@ class CircuitState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CircuitRules:
-    """When a circuit opens, and for how long.
+    """When a circuit opens, and for how long, in seconds."""
 
-    Attributes:
-        failures: The failures in a row that open it: requests that got no part, or answers that broke off.
-        first_pause: The seconds for which it opens the first time; each probe that fails doubles them.
-        longest_pause: The most seconds of a pause that the upstream has not asked for itself.
-        longest_wait: The most seconds for which it is left alone because it asked for that.
-    """
-
-    failures: int = 3
-    first_pause: float = 5.0
-    longest_pause: float = 60.0
-    longest_wait: float = 3600.0
+    failures: int = 3  # in a row: requests that got no part, or answers that broke off
+    first_pause: float = 5.0  # of the first time; each probe that fails doubles it
+    longest_pause: float = 60.0  # that the upstream has not asked for itself
+    longest_wait: float = 3600.0  # that it has asked for
 
 
 _DEFAULT: Final = CircuitRules()
@@ -194,14 +178,8 @@ class Circuit:
         attempt.has_begun = True
 
     def failed(self, attempt: Attempt, now: float, pause: float | None = None, *, is_asked: bool = False) -> None:
-        """The upstream could not answer, or broke its answer off.
-
-        Args:
-            attempt: The request.
-            now: The time.
-            pause: The seconds for which it is to be left alone at once; None for a failure that may be one of its kind.
-            is_asked: Whether the upstream asked for that pause itself.
-        """
+        """The upstream could not answer, or broke its answer off; it is to be left alone at once for a pause, which it
+        may have asked for itself. Without one, the failure may be one of its kind."""
         is_known = attempt is not self._probe if self._opens_until is not None else self._is_older(attempt)
         if is_known:
             return  # the circuit has opened since it began, for failures of the same time
@@ -246,19 +224,13 @@ class Circuit:
 
 @dataclass(slots=True, eq=False)
 class Attempt:
-    """One request to an upstream.
-
-    Attributes:
-        generation: How often the circuit had changed when it began.
-        route: The upstream, where it was selected.
-        is_last: Whether no other upstream was left then.
-    """
+    """One request to an upstream."""
 
     circuit: Circuit
-    generation: int
+    generation: int  # how often the circuit had changed when it began
     has_begun: bool = False
     route: Route = Route("", "")
-    is_last: bool = False
+    is_last: bool = False  # no other upstream was left when it was selected
 
     def ended(self, blame: Blame, now: float) -> None:
         """The answer failed."""
@@ -278,17 +250,11 @@ _OF_THE_ACCOUNT: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Blame:
-    """What a failure means for its upstream.
+    """What a failure means for its upstream."""
 
-    Attributes:
-        is_of_upstream: Whether the upstream is to blame, so that another one may answer; otherwise the request is.
-        pause: The seconds for which the upstream is to be left alone at once; None where one failure says too little.
-        is_asked: Whether the upstream asked for that pause itself.
-    """
-
-    is_of_upstream: bool
-    pause: float | None = None
-    is_asked: bool = False
+    is_of_upstream: bool  # another upstream may answer; else the request is to blame
+    pause: float | None = None  # the seconds for which it is left alone at once; None where one failure says too little
+    is_asked: bool = False  # the upstream asked for that pause itself
 
 
 _OF_THE_REQUEST: Final = Blame(is_of_upstream=False)
@@ -310,18 +276,13 @@ def blame_of(error: Exception) -> Blame:
             type(error) is errors.LanguageModelError and error.code is errors.LanguageModelErrorCode.UNSPECIFIED
         )
         return _OF_THE_REQUEST if isinstance(error, errors.PartstreamError) and not is_unspecified else _ONE_OF_ITS_KIND
-    return _blame_of_upstream(error)
-
-
-def _blame_of_upstream(error: errors.UpstreamError) -> Blame:
-    if isinstance(error, errors.ContextLengthExceededError):
-        return _OF_THE_REQUEST
     # Something came with a status of success that is no answer, such as the page of a login.
     is_no_answer = isinstance(error, errors.UpstreamHTTPError) and (error.http_status or 0) < 400
     if isinstance(error, errors.UpstreamProtocolError) or is_no_answer:
         return _ONE_OF_ITS_KIND
     is_of_account = COMMON_ERRORS.kind_of(error) in _OF_THE_ACCOUNT
-    if not is_of_account and not helps_another_model(error, COMMON_ERRORS):
+    may_help = is_of_account or helps_another_model(error, COMMON_ERRORS)
+    if isinstance(error, errors.ContextLengthExceededError) or not may_help:
         return _OF_THE_REQUEST
     if error.retry_after is not None:
         return Blame(is_of_upstream=True, pause=error.retry_after, is_asked=True)
@@ -349,10 +310,8 @@ def is_routed(route: ModelRoute) -> bool:
 
 
 def is_behind_a_route(model: CataloguedModel, routes: Mapping[str, ModelRoute]) -> bool:
-    """Whether a model of one of the worker's own providers is to be had by its route alone.
-
-    It is not listed beside the route, and a request that names it cannot go around the route.
-    """
+    """Whether a model of one of the worker's own providers is to be had by its route alone: it is not listed beside
+    it, and a request that names it cannot go around the route."""
     name, model_id = model.provider_name, model.information.id
     if any((one.provider, one.model) == (name, model_id) for route in routes.values() for one in route.upstreams):
         return True
@@ -366,11 +325,9 @@ def routed_information(
     in_its_place: Sequence[LanguageModelChatInformation] = (),
 ) -> LanguageModelChatInformation:
     """What is said of a routed model: the name and the look of its first upstream, the limits and capabilities that all
-    of them have, and the highest price that an answer may have.
+    of them have, and the highest price that an answer may have, also of those that answer in its place.
 
-    Args:
-        upstreams: The models of its upstreams, those with the largest share first; at least one.
-        in_its_place: What is said of the models that may answer in its place.
+    The models of the upstreams, at least one, begin with those of the largest share.
     """
     first = upstreams[0]
     return replace(
@@ -390,10 +347,7 @@ def routed_information(
 def _tool_calling(capabilities: Iterable[LanguageModelChatCapabilities]) -> bool | int:
     """False if one of them calls no tools, the smallest number of tools if one says a number, else True."""
     said = [one.tool_calling for one in capabilities]
-    if not all(said):
-        return False
-    numbers = [one for one in said if one is not True]
-    return min(numbers) if numbers else True
+    return all(said) and min((one for one in said if one is not True), default=True)
 
 
 def _extra(extras: Sequence[Mapping[str, Any]], others: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -405,11 +359,9 @@ def _extra(extras: Sequence[Mapping[str, Any]], others: Sequence[Mapping[str, An
     if any(one.get("configurationSchema") != first.get("configurationSchema") for one in extras):
         first.pop("configurationSchema", None)
     for name in _COSTS:
-        costs = [one[name] for one in extras if isinstance(one.get(name), int | float)]
-        of_others = [one[name] for one in others if isinstance(one.get(name), int | float)]
         first.pop(name, None)
-        if len(costs) == len(extras):
-            first[name] = max(*costs, *of_others, costs[0])
+        if all(isinstance(one.get(name), int | float) for one in extras):
+            first[name] = max(one[name] for one in (*extras, *others) if isinstance(one.get(name), int | float))
     return first
 
 
@@ -434,11 +386,8 @@ class Circuits(dict[tuple[str, str], Circuit]):
 
 
 class Selection:
-    """The upstreams of one answer, each asked at most once.
-
-    Args:
-        ranking: The upstreams, in the order in which they are asked; of two that are the same, the first counts.
-    """
+    """The upstreams of one answer, each asked at most once, in their order; of two that are the same, the first
+    counts."""
 
     def __init__(self, ranking: Iterable[Route], circuits: Circuits) -> None:
         by_name: dict[tuple[str, str], Route] = {}
@@ -454,11 +403,10 @@ class Selection:
         A circuit only chooses between upstreams. Where it admits to none, the first one is asked all the same, once,
         unless it asked to be left alone itself.
         """
-        place = next((at for at, one in enumerate(self._left) if self._circuits.of(one).admits(now)), None)
+        left = [self._circuits.of(one) for one in self._left]
+        place = next((at for at, one in enumerate(left) if one.admits(now)), None)
         if place is None and not self._has_asked:
-            place = next(
-                (at for at, one in enumerate(self._left) if self._circuits.of(one).asked_wait(now) is None), None
-            )
+            place = next((at for at, one in enumerate(left) if one.asked_wait(now) is None), None)
         if place is None:
             return None
         self._has_asked = True
@@ -477,7 +425,6 @@ class Selection:
 
 _LIST_SECONDS: Final = 10.0
 """How long a list is waited for."""
-
 _KEPT_SECONDS: Final = 300.0
 """How long a list is kept."""
 
@@ -553,9 +500,7 @@ class RoutedProvider(LanguageModelChatProvider):
     Args:
         providers: The worker's own providers by name; their maker closes them.
         routes: The routed models by name; those without upstreams and fallbacks are not offered here.
-        rules: When an upstream is left alone.
         may_use: Whether a caller may use a model, for the models that answer in place of another.
-        now: A clock that only goes forward, in seconds.
     """
 
     hosts_tools = True
@@ -607,12 +552,9 @@ class RoutedProvider(LanguageModelChatProvider):
         listed = []
         for name, routes in upstreams.items():
             by_share = sorted(routes, key=lambda one: one.weight, reverse=True)
-            informations = [known[one.provider, one.model] for one in by_share if (one.provider, one.model) in known]
-            if informations and name in self._routes:
-                others = [
-                    known[one.provider, one.model] for one in in_place[name] if (one.provider, one.model) in known
-                ]
-                listed.append(routed_information(self._routes[name], informations, others))
+            own, others = ([known[one[:2]] for one in some if one[:2] in known] for some in (by_share, in_place[name]))
+            if own and name in self._routes:
+                listed.append(routed_information(self._routes[name], own, others))
         return listed
 
     async def provide_language_model_chat_response(
@@ -623,12 +565,12 @@ class RoutedProvider(LanguageModelChatProvider):
         progress: Progress,
         token: CancellationToken,
     ) -> None:
-        """Asks the upstreams in the order in which the conversation prefers them, until one begins to answer.
+        """Asks the upstreams in the order in which the conversation prefers them, until one begins to answer; raises
+        what the last of them raised.
 
         Raises:
             UpstreamsBusyError: All of them asked to be left alone.
             UnknownModelError: The model is routed no more.
-            Exception: What the last upstream that was asked raised.
         """
         answer = _Answer(model.id, messages, options, progress, token)
         selection = Selection(await self._ranking(model.id), self._circuits)
@@ -663,19 +605,14 @@ class RoutedProvider(LanguageModelChatProvider):
     async def forward_count(
         self, model: LanguageModelChatInformation, request: RawRequest, token: CancellationToken
     ) -> bytes | None:
-        """The document in which the upstream with the largest share counts the tokens of a request, see
-        :class:`partstream.server.models.ForwardingProvider`."""
+        """A request's tokens as the upstream with the largest share counts them, in the document of its wire."""
         found = await self._first(model.id)
         if not isinstance(found.provider, ForwardingProvider):
             return None
         return await found.provider.forward_count(found.information, request, token)
 
     async def _attempt(self, attempt: Attempt, answer: _Answer, before: _Failure | None) -> _Failure | None:
-        """Asks one upstream.
-
-        Returns:
-            Why it could not answer, where another upstream may; None once the answer is whole.
-        """
+        """Asks one upstream: why it could not answer, where another may; None once the answer is whole."""
         progress, found = AttemptProgress(answer.progress, partial(attempt.circuit.began, attempt)), None
         try:
             found = await self._models.find(attempt.route)
@@ -712,11 +649,7 @@ class RoutedProvider(LanguageModelChatProvider):
         return None
 
     def _failed(self, attempt: Attempt, answer: _Answer, failure: _Failure) -> _Failure:
-        """Notes that an upstream could not answer.
-
-        Raises:
-            Exception: The failure, where no other upstream may answer.
-        """
+        """Notes that an upstream could not answer; raises why, where no other may."""
         if answer.token.is_cancellation_requested:
             attempt.circuit.left(attempt)
             raise failure.error
@@ -729,11 +662,8 @@ class RoutedProvider(LanguageModelChatProvider):
         return failure
 
     async def _ranking(self, name: str) -> list[Route]:
-        """The upstreams of a model, then those of the models that answer in its place, as a conversation prefers them.
-
-        Raises:
-            UnknownModelError: The model is routed no more.
-        """
+        """The upstreams of a model, then those of the models that answer in its place, as a conversation prefers them;
+        an `UnknownModelError` where it is routed no more."""
         route = self._routes.get(name)
         if route is None:
             raise errors.UnknownModelError(name, tuple(self._routes))
@@ -771,15 +701,11 @@ class _Answer:
 
 @dataclass(frozen=True, slots=True)
 class _Failure:
-    """Why an upstream could not answer.
-
-    Attributes:
-        information: Its model; None where that could not be had.
-    """
+    """Why an upstream could not answer."""
 
     error: Exception
     progress: AttemptProgress
-    information: LanguageModelChatInformation | None
+    information: LanguageModelChatInformation | None  # its model; None where that could not be had
 
     def is_helped_by(self, other: LanguageModelChatInformation) -> bool:
         """Whether another model may do better."""

@@ -1,12 +1,12 @@
 """What answers took, added up from the ledger: by person, team, model, client, session, and by day; and the whole page.
 
-All numbers are integers: tokens, and nanodollars (10^-9 US dollars), so the sums by any column equal the whole, to the
-nanodollar. Days are those of a time zone; their boundaries are computed here, and the database compares instants alone.
+All numbers are integers, tokens and nanodollars (10^-9 US dollars), so the sums by any column equal the whole. Days are
+those of a time zone; their boundaries are computed here, and the database compares instants alone.
 
 A report is one statement: it reads the ledger once into sums by day and by the columns of the report, and makes all
 further sums of those, so rows that are added meanwhile cannot disagree. :func:`overview` reads everything that the page
-of the hub shows, as values for the writer of HTML: all of it for an admin, for a person what is the person's. A person
-also sees the budgets of the team, because they may be why an answer is refused, but nothing of others in the team.
+of the hub shows: all of it for an admin, for a person what is the person's. A person also sees the budgets of the team,
+because they may be why an answer is refused, but nothing of others in the team.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from partstream.codec.checks import dataclass
 from partstream.errors import UnexpectedValueError
 from partstream_hub.amounts import amount_text, span_at
-from partstream_hub.directory import BudgetRule, BudgetUnit, Directory, OwnerKind, Period
+from partstream_hub.directory import BudgetRule, BudgetUnit, Directory, Owner, OwnerKind, Period
 from partstream_hub.pricing import UNBELIEVABLE
 
 if TYPE_CHECKING:
@@ -44,28 +44,18 @@ class GroupBy(StrEnum):
 
 
 class Sums(NamedTuple):
-    """What some answers took together.
-
-    Attributes:
-        input_tokens: The tokens of the requests, cached ones too.
-        cached_tokens: Those of them that came from a prompt cache.
-        estimated: The answers whose tokens and cost are estimates.
-        unpriced: The answers whose cost is unknown: it is not in the sum.
-        uncounted: The answers whose tokens are unknown: they are not in the sums.
-        failed: The answers that did not come to their own end: failed, cut or cancelled.
-        unbelievable: The answers whose upstream reported more than they can have taken: their upper bound is charged.
-    """
+    """What some answers took together."""
 
     answers: int = 0
-    input_tokens: int = 0
-    cached_tokens: int = 0
+    input_tokens: int = 0  # cached ones too
+    cached_tokens: int = 0  # those of the input that came from a prompt cache
     output_tokens: int = 0
     nanodollars: int = 0
-    estimated: int = 0
-    unpriced: int = 0
-    uncounted: int = 0
-    failed: int = 0
-    unbelievable: int = 0
+    estimated: int = 0  # answers whose tokens and cost are estimates
+    unpriced: int = 0  # answers whose cost is unknown: it is not in the sum
+    uncounted: int = 0  # answers whose tokens are unknown: they are not in the sums
+    failed: int = 0  # answers that did not come to their own end: failed, cut or cancelled
+    unbelievable: int = 0  # answers whose upstream reported more than they can have taken: their bound is charged
 
     def minus(self, other: Sums) -> Sums:
         """The sums of these answers without others of them."""
@@ -77,36 +67,23 @@ NOTHING: Final = Sums()
 
 @dataclass(frozen=True, slots=True)
 class UsageGroup:
-    """The answers of one value of a column.
+    """The answers of one value of a column."""
 
-    Attributes:
-        name: The value; of a session, that of its client. Empty where the answers have none.
-        last_at: When the last of them ended, in seconds since 1970; None where there is none.
-        within: What the name belongs to: of a session its person and its client; empty otherwise.
-    """
-
-    name: str
+    name: str  # the value; of a session, that of its client; empty where the answers have none
     sums: Sums
-    last_at: float | None = None
-    within: tuple[str, ...] = ()
+    last_at: float | None = None  # when the last of them ended, in seconds since 1970
+    within: tuple[str, ...] = ()  # what the name belongs to: of a session its person and its client
 
 
 @dataclass(frozen=True, slots=True)
 class Groups:
-    """All answers by the values of one column.
-
-    Attributes:
-        shown: The groups that took most, the largest first.
-        others: All other groups together; nothing where all are shown.
-        other_groups: How many those are.
-        days: What each of the first groups took each day, by name; a group without a row of days is among the others.
-    """
+    """All answers by the values of one column."""
 
     by: GroupBy
-    shown: tuple[UsageGroup, ...]
-    others: Sums = NOTHING
+    shown: tuple[UsageGroup, ...]  # the groups that took most, the largest first
+    others: Sums = NOTHING  # all other groups together
     other_groups: int = 0
-    days: tuple[tuple[str, tuple[Sums, ...]], ...] = ()
+    days: tuple[tuple[str, tuple[Sums, ...]], ...] = ()  # of the first groups, by name; who has none is in the others
 
     @property
     def whole(self) -> Sums:
@@ -116,25 +93,16 @@ class Groups:
 
 @dataclass(frozen=True, slots=True)
 class Days:
-    """Some days in a row, as instants.
-
-    Attributes:
-        bounds: The beginning of each day, and the end of the last, in seconds since 1970: one more than days.
-    """
+    """Some days in a row, as instants."""
 
     names: tuple[date, ...]
-    bounds: tuple[int, ...]
+    bounds: tuple[int, ...]  # the beginning of each day, and the end of the last, in seconds since 1970
     time_zone: str
 
 
 @dataclass(frozen=True, slots=True)
 class UsageReport:
-    """What the answers of some days took.
-
-    Attributes:
-        of_days: What those of each day took; in all, the total.
-        person: The person whose answers alone are meant; None for all.
-    """
+    """What the answers of some days took; of one person, where one is named."""
 
     days: Days
     total: Sums
@@ -144,10 +112,7 @@ class UsageReport:
 
 
 def days_until(now: float, count: int, zone: tzinfo | None, name: str) -> Days:
-    """The last days up to and with today.
-
-    Args:
-        zone: The time zone whose days are meant; None for that of this machine.
+    """The last days up to and with today, in a time zone, which for None is that of this machine.
 
     Raises:
         UnexpectedValueError: There are too few days, or too many.
@@ -214,15 +179,11 @@ def read_usage(
     most: int | None = MOST_GROUPS,
     stacked: int = STACKED,
 ) -> UsageReport:
-    """What the answers of some days took.
+    """What the answers of some days took, of one person or of all.
 
     Args:
-        person: The person whose answers alone are meant; None for all.
         most: The most groups of a column that are named; None for all.
         stacked: How many groups of a column are divided into days.
-
-    Raises:
-        StoreUnreachableError: The database is not there.
     """
     columns = tuple(dict.fromkeys(by))
     row = "(CAST(? AS BIGINT), CAST(? AS DOUBLE PRECISION), CAST(? AS DOUBLE PRECISION))"
@@ -316,30 +277,20 @@ def _order(group: UsageGroup) -> tuple[int, int, int, str, tuple[str, ...]]:
 
 @dataclass(frozen=True, slots=True)
 class BudgetState:
-    """A budget in its present window. Amounts are nanodollars, or tokens.
-
-    Attributes:
-        owner: Whose it is: a kind, and below it a name.
-        name: The name of the team or person; of a key, that of its person.
-        label: The label of the key; empty for a team or person.
-        team: The team that it belongs to: its own, or that of the person.
-        reserved: What answers have reserved that run now.
-        overrun: What was spent beyond the limit; 0 as long as every bound of a price holds.
-        ends_at: When it begins anew, in seconds since 1970; None for never.
-    """
+    """A budget in its present window. Amounts are nanodollars, or tokens."""
 
     owner: OwnerKind
-    name: str
-    label: str
-    team: str
+    name: str  # of the team or person; of a key, that of its person
+    label: str  # of the key
+    team: str  # its own, or that of the person
     unit: BudgetUnit
     period: Period
     time_zone: str
     limit: int
     spent: int
-    reserved: int
-    overrun: int = 0
-    ends_at: float | None = None
+    reserved: int  # for answers that run now
+    overrun: int = 0  # spent beyond the limit; 0 as long as every bound of a price holds
+    ends_at: float | None = None  # when it begins anew, in seconds since 1970; None for never
 
     @property
     def left(self) -> int:
@@ -360,32 +311,22 @@ class WorkerState:
 
 @dataclass(frozen=True, slots=True)
 class DatabaseState:
-    """The database of the hub.
-
-    Attributes:
-        ledger_since: When the first answer in the ledger was asked for, in seconds since 1970; None for none yet.
-        broken: What does not add up; expected nothing.
-    """
+    """The database of the hub."""
 
     schema: int
     directory_version: int
-    ledger_since: float | None = None
-    broken: tuple[str, ...] = ()
+    ledger_since: float | None = None  # when the first answer in the ledger was asked for
+    broken: tuple[str, ...] = ()  # what does not add up
 
 
 @dataclass(frozen=True, slots=True)
 class ChangeRow:
-    """A change of people, teams, keys, budgets or models.
-
-    Attributes:
-        what: What was done, such as `put person ana`; never a key.
-        fields: What became of each field.
-    """
+    """A change of people, teams, keys, budgets or models."""
 
     at: float
     by: str
-    what: str
-    fields: tuple[str, ...] = ()
+    what: str  # such as `add person ana`; never a key
+    fields: tuple[str, ...] = ()  # what became of each
 
 
 @dataclass(frozen=True, slots=True)
@@ -399,24 +340,17 @@ class Reader:
 
 @dataclass(frozen=True, slots=True)
 class HubView:
-    """Everything that one page shows.
-
-    Attributes:
-        read_at: When it was read from the database, in seconds since 1970.
-        people: How many people there are; 0 on the page of one person.
-        workers: The processes; empty on the page of one person.
-        changes: The last changes, the newest first.
-    """
+    """Everything that one page shows; that of one person has neither people nor workers nor changes."""
 
     reader: Reader
-    read_at: float
+    read_at: float  # by the database, in seconds since 1970
     budgets: tuple[BudgetState, ...]
     usage: UsageReport
     people: int = 0
     teams: int = 0
     workers: tuple[WorkerState, ...] = ()
     database: DatabaseState | None = None
-    changes: tuple[ChangeRow, ...] = ()
+    changes: tuple[ChangeRow, ...] = ()  # the newest first
 
 
 # ---- Reading what the page shows ----
@@ -451,21 +385,20 @@ def reader_of(directory: Directory, person: str) -> Reader | None:
 def overview(
     store: HubStore, directory: Directory, reader: Reader, days: int, zone: tzinfo | None, zone_name: str
 ) -> HubView:
-    """What the page shows now.
-
-    Args:
-        days: The days of usage, today among them.
-        zone: The time zone of the days; None for that of this machine.
+    """What the page shows now: usage of the last days, today among them, in a time zone (None: of this machine).
 
     Raises:
         UnexpectedValueError: There are too few days, or too many.
-        StoreUnreachableError: The database is not there.
     """
     now = store.time()
     shown = days_until(now, days, zone, zone_name)
     if not reader.is_admin:
         usage = read_usage(store, shown, _OF_PERSON, person=reader.name)
-        return HubView(reader, now, _budgets(store, directory, _rules_of(directory, reader), now), usage)
+        keys = (Owner(OwnerKind.KEY, key.id) for key in directory.keys.values() if key.person == reader.name)
+        owners = {Owner(OwnerKind.PERSON, reader.name), Owner(OwnerKind.TEAM, reader.team), *keys}
+        own = (rule for rule in directory.rules() if rule.owner in owners)
+        return HubView(reader, now, _budgets(store, directory, own, now), usage)
+    ((schema, since),) = store.read(_FACTS)
     return HubView(
         reader=reader,
         read_at=now,
@@ -477,27 +410,11 @@ def overview(
             WorkerState(name, started_at, seen_at, now - seen_at < _SILENT_SECONDS, int(answers))
             for name, started_at, seen_at, answers in store.read(_WORKERS)
         ),
-        database=_database(store, directory),
+        database=DatabaseState(int(schema), directory.version, since, tuple(map(str, store.check()))),
         changes=tuple(
             ChangeRow(one.time, one.by, one.action, tuple(_differences(one))) for one in store.records(_MOST_CHANGES)
         ),
     )
-
-
-def _rules_of(directory: Directory, reader: Reader) -> list[BudgetRule]:
-    """The budgets that answers of a person have to pass, with whichever key."""
-    keys = [key for key in directory.keys.values() if key.person == reader.name]
-    found = {rule.id: rule for key in keys for rule in directory.budgets_of(key)}
-    of_person = (rule for rule in directory.rules() if _person_of(directory, rule) == reader.name)
-    of_team = (rule for rule in directory.rules() if rule.owner == (OwnerKind.TEAM, reader.team))
-    return list({**found, **{rule.id: rule for rule in (*of_person, *of_team)}}.values())
-
-
-def _person_of(directory: Directory, rule: BudgetRule) -> str | None:
-    if rule.owner.kind is OwnerKind.PERSON:
-        return rule.owner.name
-    key = directory.keys.get(rule.owner.name) if rule.owner.kind is OwnerKind.KEY else None
-    return None if key is None else key.person
 
 
 def _budgets(store: HubStore, directory: Directory, rules: Iterable[BudgetRule], now: float) -> tuple[BudgetState, ...]:
@@ -510,10 +427,11 @@ def _budget(directory: Directory, rule: BudgetRule, window: Any, now: float) -> 
     ends_at, spent, reserved, highest = window or (span_at(rule, now).ends_at, 0, 0, 0)
     kind, name = rule.owner
     key = directory.keys.get(name) if kind is OwnerKind.KEY else None
-    person = directory.people.get(_person_of(directory, rule) or "")
+    owner = name if key is None else key.person
+    person = None if kind is OwnerKind.TEAM else directory.people.get(owner)
     return BudgetState(
         owner=kind,
-        name=name if key is None else key.person,
+        name=owner,
         label="" if key is None else key.label or key.id,
         team=name if kind is OwnerKind.TEAM else (person.team or "" if person else ""),
         unit=rule.unit,
@@ -525,11 +443,6 @@ def _budget(directory: Directory, rule: BudgetRule, window: Any, now: float) -> 
         overrun=max(0, int(spent) - int(highest)),
         ends_at=ends_at,
     )
-
-
-def _database(store: HubStore, directory: Directory) -> DatabaseState:
-    ((schema, since),) = store.read(_FACTS)
-    return DatabaseState(int(schema), directory.version, since, tuple(map(str, store.check())))
 
 
 def _differences(record: DirectoryRecord) -> Iterable[str]:

@@ -379,11 +379,11 @@ def test_a_policy_that_waits_for_one_person_still_decides_for_others() -> None:
         await asyncio.to_thread(goes_on.wait, 30)
         return "done"
 
-    waiting = [threads.call("zoe", slow, None, str)]
+    waiting = [threads.call("zoe", slow, lambda: None, str)]
     with pytest.raises(PolicyBusyError):
-        waiting.extend(threads.call("zoe", slow, None, str) for _ in range(1000))
-    others = threads.call("ana", slow, None, str)
+        waiting.extend(threads.call("zoe", slow, lambda: None, str) for _ in range(1000))
+    others = threads.call("ana", slow, lambda: None, str)
     goes_on.set()
     assert {one.result(30) for one in (*waiting, others)} == {"done"}
-    assert threads.call("zoe", slow, None, str).result(30) == "done"
+    assert threads.call("zoe", slow, lambda: None, str).result(30) == "done"
     threads.close()
