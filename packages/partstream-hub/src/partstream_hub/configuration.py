@@ -82,27 +82,18 @@ class EntryId(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One entry in its one form.
-
-    Attributes:
-        fields: The values by the names of :data:`FIELDS`; a field at its default is left out.
-    """
+    """One entry in its one form."""
 
     id: EntryId
-    fields: Mapping[str, Any]
+    fields: Mapping[str, Any]  # by the names of :data:`FIELDS`; a field at its default is left out
 
 
 @dataclass(frozen=True, slots=True)
 class HubDocument:
-    """All entries of a file, or of a database.
+    """All entries of a file, or of a database."""
 
-    Attributes:
-        entries: The entries, in the order of :class:`Section` and then of their names.
-        sections: The tables that the document covers: an entry that is missing in one of them is to be removed.
-    """
-
-    entries: Mapping[EntryId, Entry]
-    sections: frozenset[Section]
+    entries: Mapping[EntryId, Entry]  # in the order of :class:`Section` and then of their names
+    sections: frozenset[Section]  # the tables that it covers: an entry that is missing in one of them is to be removed
 
     def of(self, section: Section) -> Iterator[Entry]:
         """The entries of one table."""
@@ -119,36 +110,23 @@ _SHOWN_CHARACTERS: Final = 60
 """Characters of a wrong value that a fault shows."""
 
 
-@dataclass(frozen=True, slots=True)
-class ConfigurationFault:
-    """What is wrong at one place of the file, such as `teams.research.budgets[1]`."""
-
-    where: str
-    got: str
-    expected: str
-
-    def __str__(self) -> str:
-        return f"{self.where}: got {self.got}, expected {self.expected}"
-
-
-class FaultError(Exception):
-    """Carries one fault from the reader of a value to the caller that collects all of them."""
+class FaultError(UnexpectedValueError):
+    """What is wrong at one place of the file, such as `teams.research.budgets[1]`, with a value as it was read."""
 
     def __init__(self, where: str, got: Any, expected: str) -> None:
-        self.fault = ConfigurationFault(where, shown_value(got), expected)
-        super().__init__(str(self.fault))
+        super().__init__(where, _shown(got), expected)
 
 
 class UnusableHubFileError(CallerError):
     """A file cannot be used; nothing of it was applied."""
 
-    def __init__(self, file: str, faults: Iterable[ConfigurationFault]) -> None:
+    def __init__(self, file: str, faults: Iterable[UnexpectedValueError]) -> None:
         self.file = file
         self.faults = tuple(faults)
         super().__init__("\n".join(f"{file}: {fault}" for fault in self.faults))
 
 
-def shown_value(value: Any) -> str:
+def _shown(value: Any) -> str:
     """A value from the file in an error: its beginning, hidden where it may be a key."""
     if isinstance(value, str):
         return HIDDEN if KEY_IN_A_NAME.search(value) else f"{value[:_SHOWN_CHARACTERS]!r}"
@@ -161,13 +139,13 @@ def shown_value(value: Any) -> str:
     return shortened(value) if value is None or isinstance(value, int) else str(value)[:_SHOWN_CHARACTERS]
 
 
-def unknown_name(where: str, name: str, known: Iterable[str], what: str) -> ConfigurationFault:
+def _unknown(where: str, name: str, known: Iterable[str], what: str) -> FaultError:
     """The fault of a name that nothing has, with the name that is probably meant; `what` is such as `fields`."""
     names = sorted(known)
     close = closest_name(name, names)
     hint = f"; did you mean {close!r}?" if close else ""
     listed = f"one of the {what} {', '.join(names)}" if names else f"none: there are no {what}"
-    return ConfigurationFault(where, shown_value(name), listed + hint)
+    return FaultError(where, name, listed + hint)
 
 
 # ---- Fields ----
@@ -197,24 +175,16 @@ class Form(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One field of an entry.
-
-    Attributes:
-        says: What it sets, as a phrase.
-        read: Gives a value its one form; takes the value and its place, for the :class:`FaultError` that it raises.
-        default: The form of the value that holds where the field is left out.
-        metavar: What follows the option in the help; empty for a flag.
-        names: The table whose entries it names, or None.
-    """
+    """One field of an entry."""
 
     name: str
-    says: str
-    read: Callable[[Any, str], Any]
+    says: str  # what it sets, as a phrase
+    read: Callable[[Any, str], Any]  # gives a value its one form; takes its place too, for the fault that it raises
     option: str
-    metavar: str = ""
-    default: Any = None
+    metavar: str = ""  # what follows the option in the help; empty for a flag
+    default: Any = None  # the form of the value that holds where the field is left out
     form: Form = Form.ONE
-    names: Section | None = None
+    names: Section | None = None  # the table whose entries it names
 
 
 def _boolean(value: Any, where: str) -> bool:
@@ -233,21 +203,6 @@ def _count(least: int) -> Callable[[Any, str], int]:
     return read
 
 
-def _choice(*choices: str) -> Callable[[Any, str], str]:
-    def read(value: Any, where: str) -> str:
-        if value not in choices:
-            raise FaultError(where, value, f"one of {', '.join(choices)}")
-        return str(value)
-
-    return read
-
-
-def _pattern(value: Any, where: str) -> str:
-    if not isinstance(value, str) or not value.strip() or len(value) > _LONGEST_PATTERN or not value.isprintable():
-        raise FaultError(where, value, "the id of a model, or a pattern such as gpt-*")
-    return value.strip()
-
-
 def _fitting(expectation: Expectation, expected: str = "") -> Callable[[Any, str], str]:
     def read(value: Any, where: str) -> str:
         if not expectation.fits(value):
@@ -258,6 +213,12 @@ def _fitting(expectation: Expectation, expected: str = "") -> Callable[[Any, str
 
 
 _model: Final = _fitting(MODEL_NAME, "the id of a model")
+
+
+def _pattern(value: Any, where: str) -> str:
+    if not isinstance(value, str) or not value.strip() or len(value) > _LONGEST_PATTERN or not value.isprintable():
+        raise FaultError(where, value, "the id of a model, or a pattern such as gpt-*")
+    return value.strip()
 
 
 def _list_of(read: Callable[[Any, str], Any], what: str) -> Callable[[Any, str], list[Any]]:
@@ -284,15 +245,14 @@ def _budgets(value: Any, where: str) -> tuple[str, ...]:
     found: dict[tuple[str, str], str] = {}
     for place, one in enumerate(_list_of(lambda one, _: one, "budgets such as 5 USD/day")(value, where)):
         spot = f"{where}[{place}]"
-        if not isinstance(one, str):
-            raise FaultError(spot, one, _BUDGETS_EXPECTED)
         try:
             budget = parsed_budget(one)
-        except UnexpectedValueError:
+        except (UnexpectedValueError, TypeError):
             raise FaultError(spot, one, _BUDGETS_EXPECTED) from None
         kind = budget.unit.value, budget.period.value
         if kind in found:
-            raise FaultError(spot, one, f"one budget of {kind[0]} for a {kind[1]}; {found[kind]} is there already")
+            expected = f"one budget of {kind[0]} for a {kind[1]}; {found[kind]} is there already"
+            raise FaultError(spot, one, expected)
         found[kind] = budget_text(budget)
     return tuple(found[kind] for kind in sorted(found))
 
@@ -414,7 +374,7 @@ _ROWS: Final[Mapping[Section, tuple[Field, ...]]] = {
         Field(
             "audit",
             "What to keep of an answer: only its cost, user and outcome, or its texts too",
-            _choice(*AuditLevel),
+            _fitting(Expectation(f"one of {', '.join(AuditLevel)}", lambda value: value in [*AuditLevel])),
             "--audit",
             "|".join(AuditLevel),
             AuditLevel.METADATA.value,
@@ -680,7 +640,7 @@ def read_hub_file(text: str, file: str = "hub.toml") -> HubDocument:
     """
 
     def unusable(got: str, expected: str = "TOML 1.0") -> UnusableHubFileError:
-        return UnusableHubFileError(file, [ConfigurationFault("the file", got, expected)])
+        return UnusableHubFileError(file, [UnexpectedValueError("the file", got, expected)])
 
     if len(text) > _MOST_CHARACTERS:
         raise unusable(f"{len(text):,} characters", f"{_MOST_CHARACTERS:,}")
@@ -688,7 +648,7 @@ def read_hub_file(text: str, file: str = "hub.toml") -> HubDocument:
         tables = loads_toml(text, parse_float=Decimal)
     except ValueError as error:  # of TOML, and of a number with more digits than Python reads
         raise unusable(f"invalid TOML ({error})") from None
-    faults: list[ConfigurationFault] = []
+    faults: list[UnexpectedValueError] = []
     entries = [*_entries(tables, faults)]
     document = _document(entries, frozenset(section for section in Section if section in tables))
     faults += _missing_names(document)
@@ -697,52 +657,52 @@ def read_hub_file(text: str, file: str = "hub.toml") -> HubDocument:
     return document
 
 
-def read_entry(identity: EntryId, table: Mapping[str, Any], where: str) -> tuple[Entry, list[ConfigurationFault]]:
+def read_entry(identity: EntryId, table: Mapping[str, Any], where: str) -> tuple[Entry, list[UnexpectedValueError]]:
     """One entry in its one form, and what is wrong in it; `table` has its fields as they were written."""
     known = FIELDS[identity.section]
     values: dict[str, Any] = {}
-    faults: list[ConfigurationFault] = []
+    faults: list[UnexpectedValueError] = []
     for name, value in table.items():
         place = f"{where}.{name}"
         if name not in known:
-            faults.append(unknown_name(where, name, known, "fields"))
+            faults.append(_unknown(where, name, known, "fields"))
             continue
         try:
             read = known[name].read(value, place)
-        except FaultError as error:
-            faults.append(error.fault)
+        except FaultError as fault:
+            faults.append(fault)
         else:
             if read != known[name].default:
                 values[name] = read
     return Entry(identity, {name: values[name] for name in known if name in values}), faults
 
 
-def fault_of_name(section: Section, name: str) -> ConfigurationFault | None:
+def fault_of_name(section: Section, name: str) -> FaultError | None:
     """What is wrong with the name of an entry; None if nothing is."""
     expected = MODEL_NAME if section is Section.MODELS else NAME
-    return None if expected.fits(name) else ConfigurationFault(section.value, shown_value(name), expected.description)
+    return None if expected.fits(name) else FaultError(section.value, name, expected.description)
 
 
-def _entries(tables: Mapping[str, Any], faults: list[ConfigurationFault]) -> Iterator[Entry]:
+def _entries(tables: Mapping[str, Any], faults: list[UnexpectedValueError]) -> Iterator[Entry]:
     for section, table in tables.items():
         if section not in Section.__members__.values():
-            faults.append(unknown_name("the file", section, [one.value for one in Section], "tables"))
+            faults.append(_unknown("the file", section, [one.value for one in Section], "tables"))
         elif not isinstance(table, dict):
-            faults.append(ConfigurationFault(section, shown_value(table), f"a table [{section}]"))
+            faults.append(FaultError(section, table, f"a table [{section}]"))
         else:
             for name, fields in table.items():
                 where = f"{section}.{name}"
                 if (fault := fault_of_name(Section(section), name)) is not None:
                     faults.append(fault)
                 elif not isinstance(fields, dict):
-                    faults.append(ConfigurationFault(where, shown_value(fields), f"a table [{where}]"))
+                    faults.append(FaultError(where, fields, f"a table [{where}]"))
                 else:
                     entry, found = read_entry(EntryId(Section(section), name), fields, where)
                     faults += found
                     yield entry
 
 
-def _missing_names(document: HubDocument) -> Iterator[ConfigurationFault]:
+def _missing_names(document: HubDocument) -> Iterator[UnexpectedValueError]:
     """Names in fields that no entry of the file has; a table that the file leaves out is not known here."""
     for entry in document.entries.values():
         for name, value in entry.fields.items():
@@ -752,4 +712,4 @@ def _missing_names(document: HubDocument) -> Iterator[ConfigurationFault]:
             known = document.names(section)
             for one in (value,) if isinstance(value, str) else value:
                 if one not in known:
-                    yield unknown_name(f"{entry.id.section}.{entry.id.name}.{name}", one, known, section.value)
+                    yield _unknown(f"{entry.id.section}.{entry.id.name}.{name}", one, known, section.value)
