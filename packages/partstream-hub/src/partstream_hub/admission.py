@@ -34,7 +34,7 @@ from partstream.tokens.files import FileBound
 from partstream.upstream.context import in_thread
 from partstream_hub import pricing
 from partstream_hub.amounts import BudgetError, BudgetSpentError, BudgetsUnreachableError, Need, amount_text
-from partstream_hub.directory import AuditLevel, BudgetUnit, Owner, OwnerKind, Period, may_use
+from partstream_hub.directory import UNLIMITED, AuditLevel, BudgetUnit, Owner, OwnerKind, Period, may_use
 from partstream_hub.routing import ROUTES, is_behind_a_route
 from partstream_hub.store.values import AnswerContent, LedgerRow
 
@@ -66,11 +66,8 @@ _STEP: Final = 256
 
 
 class HubAdmission:
-    """Decides for the people of one hub, see :class:`partstream.server.settings.Admission`.
-
-    Args:
-        policy: What of the owner's own looks at every request; None for nothing.
-    """
+    """Decides for the people of one hub, and asks the owner's policy; see
+    :class:`partstream.server.settings.Admission`. A request that is refused ends with a `RequestFailedError`."""
 
     def __init__(self, hub: Hub, policy: HubPolicy | None = None, counters: Counters | None = None) -> None:
         self._hub = hub
@@ -85,11 +82,7 @@ class HubAdmission:
         return self._hub.directory() is not None
 
     def models_of(self, caller: Caller, models: Mapping[str, CataloguedModel]) -> Mapping[str, CataloguedModel]:
-        """The models that a caller may use.
-
-        Raises:
-            RequestFailedError: The key is accepted no more.
-        """
+        """The models that a caller may use."""
         asking = self._hub.require(caller)
         directory, key = asking.directory, asking.key
         return {
@@ -100,11 +93,7 @@ class HubAdmission:
         }
 
     async def admit(self, request: AnswerRequest) -> Admitted:
-        """Admits a request, and reserves what it can take at most.
-
-        Raises:
-            RequestFailedError: It is refused.
-        """
+        """Admits a request, and reserves what it can take at most."""
         asking = self._hub.require(request.caller)
         rate = self.enter(request.caller) if request.entry is None else request.entry
         try:
@@ -118,24 +107,17 @@ class HubAdmission:
             raise
 
     def enter(self, caller: Caller) -> RatePass:
-        """Lets a caller send a request, by his rates.
-
-        Raises:
-            RequestFailedError: He asks too often, or for too much at the same time.
-        """
+        """Lets a caller send a request, by his rates."""
         asking = self._hub.require(caller)
         now, workers = asyncio.get_running_loop().time(), max(1, self._hub.worker.live_workers)
         found = self._gate.enter(_limits(asking), 0, workers, now)
         if isinstance(found, TooFast):
-            raise too_fast(found, self._contact(asking.directory))
+            said = f"the limit of {found.owner} is {found.limit}; for more, ask {self._contact(asking.directory)}"
+            raise RequestFailedError(ServedFailure(FailureKind.RATE_LIMITED, said, retry_after=found.retry_after))
         return found
 
     async def afford(self, caller: Caller, models: Mapping[str, CataloguedModel], request_id: str, size: int) -> None:
-        """Looks whether the budgets of a caller cover the least that a request of so many bytes takes.
-
-        Raises:
-            RequestFailedError: They do not, or that cannot be found out now.
-        """
+        """Looks whether the budgets of a caller cover the least that a request of so many bytes takes."""
         asking = self._hub.require(caller)
         directory, tokens = asking.directory, max(1, size // _BYTES_OF_A_TOKEN)
         prices = (pricing.charged_price(directory, one) for one in models.values())
@@ -150,9 +132,8 @@ class HubAdmission:
             raise self._refusal(error, directory) from error
 
     def _forget_rates(self, directory: Directory) -> None:
-        owners = (Owner(OwnerKind.TEAM, name) for name in directory.teams)
-        people = (Owner(OwnerKind.PERSON, name) for name in directory.people)
-        self._gate.keep(frozenset((*owners, *people, *(Owner(OwnerKind.KEY, key) for key in directory.keys))))
+        names = zip(OwnerKind, (directory.teams, directory.people, directory.keys), strict=True)
+        self._gate.keep(frozenset(Owner(kind, name) for kind, of_kind in names for name in of_kind))
 
     async def _reserved(self, asking: DirectoryCaller, request: AnswerRequest, rate: Entry) -> Admitted:
         directory, model = asking.directory, request.model
@@ -253,9 +234,8 @@ def _within(
 
     counter = MessageCounter(request.model.information.family)
     trusted = None if output < bound.output_tokens else _TRUSTED_FACTOR * output + _TRUSTED_TOKENS
-    return asked, pricing.AnswerMeter(
-        output, _STEP, top_up, lambda text: counter.count_text(text).tokens, trusted
-    ).reported
+    meter = pricing.AnswerMeter(output, _STEP, top_up, lambda text: counter.count_text(text).tokens, trusted)
+    return asked, meter.reported
 
 
 # ---- Rates ----
@@ -268,14 +248,10 @@ _NEVER_SECONDS: Final = 60.0
 
 
 class TooFast(NamedTuple):
-    """Why a request has to wait.
-
-    Attributes:
-        limit: The limit of the whole hub, in words, such as `60 requests a minute`.
-    """
+    """Why a request has to wait."""
 
     owner: Owner
-    limit: str
+    limit: str  # of the whole hub, in words, such as `60 requests a minute`
     retry_after: float
 
 
@@ -328,16 +304,8 @@ class RateGate:
     def enter(
         self, limits: Sequence[tuple[Owner, RateLimits]], tokens: int, workers: int, now: float
     ) -> RatePass | TooFast:
-        """Lets a request in if all its owners may ask now.
-
-        Args:
-            tokens: What the request takes at least; corrected in the end.
-        """
-        limited = [
-            (owner, one, self._pace(owner, one, workers, now))
-            for owner, one in limits
-            if ((one.requests_per_minute, one.tokens_per_minute, one.concurrent_answers) != (None, None, None))
-        ]
+        """Lets a request in if all its owners may ask now; what it takes at least is corrected in the end."""
+        limited = [(owner, one, self._pace(owner, one, workers, now)) for owner, one in limits if one != UNLIMITED]
         for owner, one, pace in limited:
             if (refused := _refusal(owner, one, pace, workers)) is not None:
                 return refused
@@ -376,18 +344,16 @@ def _filled(bucket: _Bucket | None, limit: int | None, workers: int, now: float)
 
 
 def _refusal(owner: Owner, limits: RateLimits, pace: _Pace, workers: int) -> TooFast | None:
-    requests, tokens, answers = limits.requests_per_minute, limits.tokens_per_minute, limits.concurrent_answers
+    answers = limits.concurrent_answers
     if answers is not None and pace.answers >= math.ceil(answers / workers):
         return TooFast(owner, f"{answers:,} answers at the same time", _BUSY_SECONDS if answers else _NEVER_SECONDS)
-    if requests is not None and pace.requests is not None:
+    rates = (("requests", limits.requests_per_minute, pace.requests), ("tokens", limits.tokens_per_minute, pace.tokens))
+    for what, limit, bucket in rates:
+        if limit is None or bucket is None:
+            continue
         # With more workers than requests a minute, a share is less than one request: it is saved up.
-        wait = pace.requests.wait(requests / workers, min(1.0, requests / workers) or 1.0)
-        if wait:
-            return TooFast(owner, f"{requests:,} requests a minute", wait)
-    if tokens is not None and pace.tokens is not None:
-        wait = pace.tokens.wait(tokens / workers, min(1.0, tokens / workers) or 1.0)
-        if wait:
-            return TooFast(owner, f"{tokens:,} tokens a minute", wait)
+        if wait := bucket.wait(limit / workers, min(1.0, limit / workers) or 1.0):
+            return TooFast(owner, f"{limit:,} {what} a minute", wait)
     return None
 
 
@@ -441,12 +407,6 @@ def budget_document(rule: BudgetRule, limit: int, spent: int, reserved: int, res
     }
 
 
-def too_fast(error: TooFast, contact: str) -> RequestFailedError:
-    """The error for a client that asks too often, or for too much at the same time."""
-    said = f"the limit of {error.owner} is {error.limit}; for more, ask {contact}"
-    return RequestFailedError(ServedFailure(FailureKind.RATE_LIMITED, said, retry_after=error.retry_after))
-
-
 def unpriced(directory: Directory, model: str, rule: BudgetRule) -> RequestFailedError:
     """The error for a model without a price, where a budget counts money."""
     verb = "set" if model in directory.routes else "add"
@@ -459,30 +419,24 @@ def unpriced(directory: Directory, model: str, rule: BudgetRule) -> RequestFaile
 
 # ---- Permits ----
 
+_UNBELIEVABLE: Final = (
+    "answer %s of %s: its upstream reports more than it can have taken; %s tokens are charged, its bound"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class HubPermit:
-    """The leave for one answer.
-
-    Attributes:
-        reservation: What is reserved of its budgets, with the row that it begins with.
-        family: The family of the model, for estimates.
-        price: What is charged for the model; None if it is unknown.
-        bound: What the request can take at most.
-        reported: Looks at each part; None where the answer cannot take more than is reserved.
-        is_content_kept: Whether the policy of the team has the request and the answer kept.
-        on_end: Takes the row of the answer, after the charge; None for nothing.
-    """
+    """The leave for one answer."""
 
     reservation: Reservation
     rules: tuple[BudgetRule, ...]
     rate: Entry
-    family: str
-    price: pricing.ChargedPrice | None
+    family: str  # of the model, for estimates
+    price: pricing.ChargedPrice | None  # of the model; None if it is unknown
     bound: pricing.RequestBound
-    reported: Reported | None
-    is_content_kept: bool
-    on_end: Callable[[LedgerRow], object] | None
+    reported: Reported | None  # looks at each part; None where the answer cannot take more than is reserved
+    is_content_kept: bool  # by the policy of the team
+    on_end: Callable[[LedgerRow], object] | None  # takes the row of the answer, after the charge
 
     def settle(self, ended: EndedAnswer) -> None:
         """Charges the answer, in every case."""
@@ -492,16 +446,14 @@ class HubPermit:
             return
         taken = pricing.taken_by(ended, self.family, self.price, self.bound)
         if taken.is_unbelievable:
-            _logger.warning(
-                "answer %s of %s: its upstream reports more than the request can have taken; its upper bound of %s"
-                " tokens is charged",
-                self.reservation.answer.answer_id,
-                self.reservation.answer.model,
-                f"{taken.tokens:,}",
-            )
+            answer, tokens = self.reservation.answer, f"{taken.tokens:,}"
+            _logger.warning(_UNBELIEVABLE, answer.answer_id, answer.model, tokens)
         self.rate.end(taken.tokens)
         row = ended_row(self.reservation.answer, ended, taken)
-        content = content_of(row, ended) if self.is_content_kept else None
+        content = None
+        if self.is_content_kept:  # of a long answer the beginning
+            texts = _messages(ended.asked.messages), _messages([ended.answer()])
+            content = AnswerContent(row.answer_id, row.time, row.person, *texts)
         paid = {BudgetUnit.TOKENS: taken.tokens}
         charges = {rule.id: paid.get(rule.unit, taken.nanodollars or 0) for rule in self.rules}
         self.reservation.settle(charges, row, content)
@@ -527,12 +479,6 @@ class CountPermit:
 def _level(asking: DirectoryCaller) -> AuditLevel:
     team = asking.directory.team_of(asking.person)
     return AuditLevel.METADATA if team is None else team.policy.audit
-
-
-def content_of(row: LedgerRow, ended: EndedAnswer) -> AnswerContent:
-    """A request and its answer as JSON; of a long answer the beginning."""
-    request = _messages(ended.asked.messages)
-    return AnswerContent(row.answer_id, row.time, row.person, request, _messages([ended.answer()]))
 
 
 def _messages(messages: Iterable[ChatMessage]) -> str:

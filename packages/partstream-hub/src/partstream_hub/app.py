@@ -9,7 +9,6 @@ import asyncio
 import logging
 import math
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -24,7 +23,7 @@ from partstream_hub.admission import HubAdmission, budget_document
 from partstream_hub.authentication import HubAuthenticator, code_digest, new_key
 from partstream_hub.budgets import HubWorker
 from partstream_hub.directory import Policy
-from partstream_hub.hub import Hub, HubSettings, unreachable
+from partstream_hub.hub import Background, Hub, HubSettings, unreachable
 from partstream_hub.page.routes import HubPage
 from partstream_hub.policy import HubPolicy, loaded_policy
 from partstream_hub.routing import ROUTES, RoutedProvider
@@ -32,7 +31,6 @@ from partstream_hub.shared_counts import SharedCounts
 from partstream_hub.store.values import StoreError, StoreUnreachableError
 
 if TYPE_CHECKING:
-    from partstream.server.models import CataloguedModel
     from partstream_hub.store.store import HubStore
 
 
@@ -43,11 +41,7 @@ def hub_app(providers: Providers, store: HubStore, settings: HubSettings | None 
     """Makes the application of one worker of a hub.
 
     Its worker starts with the server, or with the first request where the server has no lifespan, and ends with it.
-
-    Args:
-        providers: The worker's own providers, as of :func:`partstream.server.application.app`; routes name them.
-        store: The hub's database, which from now on only this worker uses.
-        settings: How the worker is set up.
+    It alone uses the store from now on. Routes name the worker's own providers.
 
     Raises:
         InvalidArgumentError: There is no provider, or something else in its place.
@@ -64,14 +58,15 @@ def hub_app(providers: Providers, store: HubStore, settings: HubSettings | None 
     protocols = tuple(loadable_protocols()[0].values())
     places = key_places(endpoints_of(protocols).values())
 
-    async def find_model(model_id: str, caller: Caller) -> CataloguedModel:
-        return await application.find_model(model_id, caller)
-
     policy = None
     if settings.policy is not None:
-        functions, seconds = loaded_policy(settings.policy), settings.policy_seconds
-        headers = (place.header for place in places)
-        policy = HubPolicy(functions, seconds, settings.serving.body_bytes, headers, find_model)
+        policy = HubPolicy(
+            loaded_policy(settings.policy),
+            settings.policy_seconds,
+            settings.serving.body_bytes,
+            (place.header for place in places),
+            lambda model_id, caller: application.find_model(model_id, caller),  # noqa: PLW0108 - it is made below
+        )
     serving = replace(
         settings.serving,
         token=None,
@@ -121,15 +116,14 @@ class _HubRoutes:
         asking = self._hub.require(caller)
         rules = asking.directory.budgets_of(asking.key)
         windows = await self._store(lambda store: store.open_windows(rules)) if rules else {}
-        held = ((rule, windows[rule.id]) for rule in rules)
-        budgets = [budget_document(rule, one.limit, one.spent, one.reserved, one.ends_at) for rule, one in held]
+        held = [(rule, windows[rule.id]) for rule in rules]
         said: dict[str, Any] = {
             "person": asking.person.name,
             "team": asking.person.team,
             "is_admin": asking.person.is_admin,
             "key": {"id": asking.key.id, "label": asking.key.label, "expires_at": asking.key.expires_at},
             "models": list(await self._application.models_of(caller)),
-            "budgets": budgets,
+            "budgets": [budget_document(rule, one.limit, one.spent, one.reserved, one.ends_at) for rule, one in held],
         }
         return OwnerReply.json(said, 200, _NO_STORE)
 
@@ -152,9 +146,6 @@ class _HubRoutes:
 
         All unknown codes together cost a look now and then: no rate of strangers, which the person
         with the right link would have to share with them, guards the database.
-
-        Raises:
-            RequestFailedError: The database cannot be asked, or many unknown codes wait to be looked for.
         """
         loop = asyncio.get_running_loop()
         if digest not in self._codes:
@@ -215,11 +206,7 @@ _WITHOUT_TEAM: Final = Policy()
 
 
 def forget_old(store: HubStore) -> int:
-    """Deletes what has been kept for as long as each team wants; how many requests and answers that were.
-
-    Raises:
-        StoreUnreachableError: The database cannot be reached.
-    """
+    """Deletes what has been kept for as long as each team wants; how many requests and answers that were."""
     directory, now = store.directory(), store.time()
     if directory is None:
         return 0
@@ -230,26 +217,14 @@ def forget_old(store: HubStore) -> int:
     return forgotten + sum(store.forget_contents_of(now - days * _DAY, teams) for days, teams in by_days.items())
 
 
-class Retention:
-    """Deletes what is old, once an hour, as long as a worker runs."""
+class Retention(Background):
+    """Deletes what is old, once an hour, as long as a worker runs; the first time after one pause."""
 
     def __init__(self, use_store: Callable[[Callable[[HubStore], int]], Awaitable[int]], pause: float = _PAUSE) -> None:
         self._use_store = use_store
         self._pause = pause
-        self._looking: asyncio.Task[None] | None = None
 
-    async def start(self) -> None:
-        """Begins to look; the first time after one pause."""
-        self._looking = asyncio.create_task(self._look())
-
-    async def stop(self) -> None:
-        """Ends it."""
-        if self._looking is not None:
-            self._looking.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._looking
-
-    async def _look(self) -> None:
+    async def _run(self) -> None:
         while True:
             await asyncio.sleep(self._pause)
             try:

@@ -35,20 +35,9 @@ _NO_DIGEST: Final = bytes(32)
 
 
 class NewKey(NamedTuple):
-    """A key that was just made. Its text is nowhere else.
-
-    Attributes:
-        digest: What the directory keeps of it, 32 bytes.
-    """
+    """A key that was just made, or a code without an id. Its text is nowhere else; its digest, 32 bytes, is kept."""
 
     id: str
-    secret: Secret
-    digest: bytes
-
-
-class NewCode(NamedTuple):
-    """A code that was just made, with which its person gets a key once."""
-
     secret: Secret
     digest: bytes
 
@@ -60,10 +49,10 @@ def new_key() -> NewKey:
     return NewKey(key_id, Secret(text), _digest(text))
 
 
-def new_code() -> NewCode:
-    """Makes a code of 256 random bits."""
+def new_code() -> NewKey:
+    """Makes a code of 256 random bits, with which its person gets a key once."""
     text = f"psj_{secrets.token_urlsafe(_SECRET_BYTES)}"
-    return NewCode(Secret(text), _digest(text))
+    return NewKey("", Secret(text), _digest(text))
 
 
 def code_digest(text: str) -> bytes | None:
@@ -114,22 +103,13 @@ _MOST_CHARACTERS: Final = 400
 
 @dataclass(frozen=True, slots=True)
 class HubCaller(Caller):
-    """Who asks a hub. The name is that of the person, to whom all belongs that the server remembers.
+    """Who asks a hub. The name is that of the person, to whom all belongs that the server remembers."""
 
-    Attributes:
-        key_id: The public id of the key. What it may do is looked up with every request: it may be revoked meanwhile.
-    """
-
-    key_id: str
+    key_id: str  # what the key may do is looked up with every request: it may be revoked meanwhile
 
 
 class HubAuthenticator:
-    """Finds the person of a key, without I/O.
-
-    Args:
-        directory: Gives the newest snapshot that the worker has; None before the first.
-        time: Gives the time of the database, in seconds since 1970.
-    """
+    """Finds the person of a key, without I/O, in the newest snapshot that the worker has; None before the first."""
 
     def __init__(
         self, directory: Callable[[], Directory | None], time: Callable[[], float], places: Iterable[KeyPlace]
@@ -144,10 +124,7 @@ class HubAuthenticator:
         """The caller, if all headers for keys that a request has hold one and the same valid key.
 
         Two that differ are refused: otherwise a proxy before the hub that looks at one of them could be made to
-        believe in another person than the hub does.
-
-        Raises:
-            RequestFailedError: The directory was not read yet, so that no key is known.
+        believe in another person than the hub does. Before the directory was read, a `RequestFailedError` says so.
         """
         directory = self._directory()
         if directory is None:

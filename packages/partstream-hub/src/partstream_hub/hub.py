@@ -1,8 +1,10 @@
 """What the parts of one worker of a hub share, and how it is set up."""
 
 from __future__ import annotations
+import asyncio
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -71,11 +73,7 @@ class Hub:
         return asking is not None and may_use(asking.directory, asking.key, model_id)
 
     def require(self, caller: Caller | HubCaller) -> DirectoryCaller:
-        """Who a caller is now.
-
-        Raises:
-            RequestFailedError: The key is accepted no more.
-        """
+        """Who a caller is now; a `RequestFailedError` if the key is accepted no more."""
         asking = self.asking(caller)
         if asking is None:
             said = "the key of this connection is accepted no more; expected one that this server knows"
@@ -89,6 +87,27 @@ def unreachable(error: StoreUnreachableError) -> RequestFailedError:
     return RequestFailedError(ServedFailure(FailureKind.OVERLOADED, said, retry_after=error.retry_after))
 
 
+class Background:
+    """Work beside the answers, from the start of an application to its end."""
+
+    _task: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Begins."""
+        self._task = asyncio.get_running_loop().create_task(self._run())
+
+    async def stop(self) -> None:
+        """Ends it."""
+        task, self._task = self._task, None
+        if task is not None:
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+
+    async def _run(self) -> None:
+        raise NotImplementedError
+
+
 # ---- Settings ----
 
 LOCKS: Final = "hub-workers"
@@ -97,27 +116,18 @@ LOCKS: Final = "hub-workers"
 
 @dataclass(frozen=True, slots=True)
 class HubSettings:
-    """How one worker of a hub is set up.
+    """How one worker of a hub is set up."""
 
-    Attributes:
-        serving: The limits of the server. Keys and admission are the hub's, whatever these say.
-        locks: The folder in which all workers of this machine show that they live.
-        policy: What of the owner's own looks at every request, as `file.py` or `file.py:name`; None for nothing.
-        policy_seconds: How long it may take; a request that it does not decide in time is refused.
-        contact: Whom refusals name to ask for more, such as `it-help@example.com`; empty for the names of the admins.
-        clock: The time in seconds since 1970, for the ledger and for keys that expire.
-        token_ledger: The ledger of token counts of the worker's providers: what it learns, all workers know; None
-            without one.
-    """
-
-    serving: ServingSettings = field(default_factory=ServingSettings)
-    locks: Path = field(default_factory=lambda: DATA.path() / LOCKS)
+    serving: ServingSettings = field(default_factory=ServingSettings)  # keys and admission are the hub's all the same
+    locks: Path = field(
+        default_factory=lambda: DATA.path() / LOCKS
+    )  # where workers of this machine show that they live
     worker: WorkerSettings = field(default_factory=WorkerSettings)
-    policy: str | None = None
-    policy_seconds: float = 5.0
-    contact: str = ""
-    clock: Callable[[], float] = time.time
-    token_ledger: Ledger | None = None
+    policy: str | None = None  # what of the owner's own looks at every request, as `file.py` or `file.py:name`
+    policy_seconds: float = 5.0  # a request that it does not decide in this time is refused
+    contact: str = ""  # whom refusals name to ask for more; empty for the names of the admins
+    clock: Callable[[], float] = time.time  # in seconds since 1970, for the ledger and for keys that expire
+    token_ledger: Ledger | None = None  # of the worker's providers: what it learns of tokens, all workers know
 
     def __post_init__(self) -> None:
         check_fields(self, _EXPECTED)

@@ -11,7 +11,6 @@ import logging
 import secrets
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import suppress
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
@@ -19,6 +18,7 @@ from partstream.codec.checks import LAST_TIME, MOST_TOKENS, as_amount, as_count
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads
 from partstream.tokens import records
 from partstream.tokens.families import CountSource
+from partstream_hub.hub import Background
 from partstream_hub.store.rows import SERIES
 from partstream_hub.store.values import LearnedBatch, LearnedRow, StoreError, StoreUnreachableError
 
@@ -33,62 +33,55 @@ FactKey: TypeAlias = tuple[str | bytes | int, ...]
 
 
 class _Form(NamedTuple):
-    """How facts of a kind are written.
-
-    Attributes:
-        identity: What a fact is about, beside its owner: a later one about the same takes its place.
-        owner: Whose it is.
-        read: A fact of its owner and those values.
-    """
+    """How facts of a kind are written."""
 
     kind: str
-    identity: Callable[[Any], tuple[str | bytes, ...]]
+    identity: Callable[[Any], tuple[str | bytes, ...]]  # what it is about, beside its owner: a later one replaces it
     owner: Callable[[Any], str]
     values: Callable[[Any], Sequence[object]]
-    read: Callable[..., records.Fact | None]
+    read: Callable[..., records.Fact]  # of its owner and those values; a ValueError for what cannot be
+
+
+def _number(value: object, most: float) -> float:
+    if (number := as_amount(value, most)) is None:
+        raise ValueError("no amount")
+    return number
+
+
+def _whole(value: object) -> int:
+    if (number := as_count(value)) is None:
+        raise ValueError("no count")
+    return number
 
 
 def _read_count(
     owner: str,
     digest: str,
     version: str,
-    counted: float,
+    counted: object,
     source: str,
-    reported: float,
-    is_alone: bool,
-    size: int | None,
-) -> records.CountFact | None:
-    numbers = (as_amount(counted, MOST_TOKENS), as_amount(reported, MOST_TOKENS))
-    if numbers[0] is None or numbers[1] is None:
-        return None
-    row = records.CountRow(version, numbers[0], CountSource(source), numbers[1], bool(is_alone), as_count(size, 2**53))
+    reported: object,
+    is_alone: object,
+    size: object,
+) -> records.Fact:
+    numbers = _number(counted, MOST_TOKENS), CountSource(source), _number(reported, MOST_TOKENS)
+    row = records.CountRow(version, *numbers, bool(is_alone), as_count(size, 2**53))
     return records.CountFact(owner, bytes.fromhex(digest), row)
 
 
-def _read_total(owner: str, digest: str, tools: str, tools_tokens: float, reported: int) -> records.TotalFact | None:
-    of_tools, total = as_amount(tools_tokens, MOST_TOKENS), as_count(reported)
-    if of_tools is None or total is None:
-        return None
-    return records.TotalFact(owner, bytes.fromhex(digest), records.TotalRow(bytes.fromhex(tools), of_tools, total))
+def _read_total(owner: str, digest: str, tools: str, tools_tokens: object, reported: object) -> records.Fact:
+    row = records.TotalRow(bytes.fromhex(tools), _number(tools_tokens, MOST_TOKENS), _whole(reported))
+    return records.TotalFact(owner, bytes.fromhex(digest), row)
 
 
-def _read_sample(owner: str, ratio: float, weight: float) -> records.SampleFact | None:
-    known = (as_amount(ratio, records.HIGHEST_FACTOR), as_amount(weight, MOST_TOKENS))
-    return (
-        None if known[0] is None or known[1] is None else records.SampleFact(owner, records.Sample(known[0], known[1]))
-    )
+def _read_sample(owner: str, ratio: object, weight: object) -> records.Fact:
+    known = _number(ratio, records.HIGHEST_FACTOR), _number(weight, MOST_TOKENS)
+    return records.SampleFact(owner, records.Sample(*known))
 
 
-def _read_limit(owner: str, model: str, tokens: int | None, learned: float | None) -> records.LimitFact | None:
-    if tokens is None:
-        return records.LimitFact(owner, model, None)
-    limit, time = as_count(tokens), as_amount(learned, LAST_TIME)
-    return None if limit is None or time is None else records.LimitFact(owner, model, records.LimitRow(limit, time))
-
-
-def _read_refusal(owner: str, model: str, field: str, learned: float) -> records.RefusalFact | None:
-    time = as_amount(learned, LAST_TIME)
-    return None if time is None else records.RefusalFact(owner, model, field, time)
+def _read_limit(owner: str, model: str, tokens: object, learned: object) -> records.Fact:
+    row = None if tokens is None else records.LimitRow(_whole(tokens), _number(learned, LAST_TIME))
+    return records.LimitFact(owner, model, row)
 
 
 _FORMS: Final[Mapping[type, _Form]] = {
@@ -128,18 +121,14 @@ _FORMS: Final[Mapping[type, _Form]] = {
         lambda fact: (fact.model, fact.field),
         lambda fact: fact.upstream,
         lambda fact: [fact.model, fact.field, fact.learned],
-        _read_refusal,
+        lambda owner, model, field, learned: records.RefusalFact(owner, model, field, _number(learned, LAST_TIME)),
     ),
 }
 _BY_KIND: Final = {form.kind: form for form in _FORMS.values()}
 
 
 def key_of(fact: records.Fact, place: int) -> FactKey:
-    """What a fact is about; of a sample, its place among all samples of this worker.
-
-    Args:
-        place: Different for each fact; greater for a later one.
-    """
+    """What a fact is about; of a sample, its place among all samples of this worker, greater for a later one."""
     form = _FORMS[type(fact)]
     return (form.kind, form.owner(fact), *(form.identity(fact) or (place,)))
 
@@ -179,36 +168,27 @@ UseStore: TypeAlias = Callable[[Callable[["HubStore"], "_Exchanged"]], Awaitable
 _Exchanged: TypeAlias = "tuple[LearnedBatch, list[records.Fact], dict[str, list[records.Fact]]]"
 
 
-class SharedCounts:
-    """Keeps a ledger and those of the other workers alike, from :meth:`start` to :meth:`stop`.
+class SharedCounts(Background):
+    """Keeps a ledger and those of the other workers alike, from :meth:`start` to :meth:`stop`, every few seconds."""
 
-    Args:
-        seconds: The time between two exchanges; None for three seconds.
-    """
-
-    def __init__(self, ledger: Ledger, use_store: UseStore, seconds: float | None = None) -> None:
+    def __init__(self, ledger: Ledger, use_store: UseStore, seconds: float = _SECONDS) -> None:
         self._ledger = ledger
         self._use_store = use_store
-        self._seconds = _SECONDS if seconds is None else seconds
+        self._seconds = seconds
         self._name = secrets.token_hex(8)
         self._place = 0
         self._since = 0
         self._waiting: OrderedDict[FactKey, records.Fact] = OrderedDict()
-        self._task: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
         """Listens to the ledger, and begins to exchange in the background."""
         self._ledger.tell = self.note
-        self._task = asyncio.get_running_loop().create_task(self._run())
+        await super().start()
 
     async def stop(self) -> None:
         """Ends the exchange; what has not been told yet stays in this worker's own ledger."""
         self._ledger.tell = None
-        task, self._task = self._task, None
-        if task is not None:
-            task.cancel()
-            with suppress(asyncio.CancelledError):
-                await task
+        await super().stop()
 
     def note(self, fact: records.Fact) -> None:
         """Keeps a fact for the next exchange, instead of an older one about the same thing."""
@@ -255,11 +235,8 @@ class SharedCounts:
             await asyncio.sleep(0)
         for owner, samples in series.items():
             known = [one.sample for one in samples if isinstance(one, records.SampleFact)]
-            own = [
-                one.sample
-                for one in self._waiting.values()
-                if isinstance(one, records.SampleFact) and one.family == owner
-            ]
+            waiting = [one for one in self._waiting.values() if isinstance(one, records.SampleFact)]
+            own = [one.sample for one in waiting if one.family == owner]
             self._ledger.take_samples(owner, (*known, *own))
         if facts:
             self._ledger.flush()

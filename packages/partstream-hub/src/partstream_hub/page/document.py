@@ -27,20 +27,7 @@ _PACKAGE: Final = "partstream_hub.page"
 PERIODS: Final = (1, 7, 30, 90)
 """The days that a reader chooses between."""
 
-_SHAPES: Final = PATTERNS + (
-    '<svg class="unseen" aria-hidden="true" width="0" height="0"><defs>'
-    '<pattern id="series-2-pattern" width="5" height="5" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'
-    '<line class="series-2-line" x1="0" x2="0" y1="0" y2="5"/></pattern>'
-    '<pattern id="series-3-pattern" width="4" height="4" patternUnits="userSpaceOnUse">'
-    '<line class="series-3-line" x1="0" x2="4" y1="2" y2="2"/></pattern>'
-    '<pattern id="series-4-pattern" width="5" height="5" patternUnits="userSpaceOnUse">'
-    '<circle class="series-4-dot" cx="2.5" cy="2.5" r="1.6"/></pattern>'
-    '<pattern id="series-5-pattern" width="5" height="5" patternUnits="userSpaceOnUse" patternTransform="rotate(-45)">'
-    '<line class="series-5-line" x1="0" x2="0" y1="0" y2="5"/></pattern>'
-    '<pattern id="reserved-pattern" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'
-    '<line class="reserved-line" x1="0" x2="0" y1="0" y2="6"/></pattern>'
-    "</defs></svg>"
-)
+_SHAPES: Final = PATTERNS + resource(_PACKAGE, "patterns.svg")
 _FOOTNOTE: Final = (
     "~: includes estimates, for answers that were cut or whose server reported no numbers. ≥: without answers whose "
     "tokens or price are unknown. Spent and reserved together "
@@ -72,8 +59,8 @@ def content_html(view: usage.HubView, zone: tzinfo | None, *, is_live: bool = Fa
 
 
 def _styles() -> tuple[str, ...]:
-    names = (("partstream.server.pages", "theme.css"), ("partstream.server.pages", "usage.css"), (_PACKAGE, "hub.css"))
-    return ("".join(resource(package, name) for package, name in names),)
+    of_server = "".join(resource("partstream.server.pages", name) for name in ("theme.css", "usage.css"))
+    return (of_server + resource(_PACKAGE, "hub.css"),)
 
 
 def _lines(view: usage.HubView, zone: tzinfo | None, *, is_live: bool) -> Iterator[str]:
@@ -143,10 +130,7 @@ def budget_section(view: usage.HubView) -> Iterator[str]:
     """The section of the page; a budget tells its times in its own time zone."""
     yield '<section id="budgets" aria-labelledby="budgets-title"><h2 id="budgets-title">Budgets</h2>'
     shown = sorted(view.budgets, key=_share, reverse=True)[:_MOST_SHOWN]
-    if not view.budgets:
-        yield "<p>No budget is set.</p>"
-    else:
-        yield _LEGEND
+    yield _LEGEND if view.budgets else "<p>No budget is set.</p>"
     of_teams = sorted(shown, key=lambda one: (not one.team, one.team.casefold(), one.team))
     for team, budgets in groupby(of_teams, key=lambda one: one.team):
         if view.reader.is_admin:
@@ -163,7 +147,7 @@ def budget_section(view: usage.HubView) -> Iterator[str]:
 
 def _order(budget: usage.BudgetState) -> tuple[int, float, str, str]:
     """The budgets of the team first, then those of which most is used."""
-    return 0 if budget.owner is OwnerKind.TEAM else 1, -_share(budget), budget.name.casefold(), budget.label
+    return budget.owner is not OwnerKind.TEAM, -_share(budget), budget.name.casefold(), budget.label
 
 
 def _share(budget: usage.BudgetState) -> float:
@@ -199,10 +183,11 @@ def _amounts(budget: usage.BudgetState) -> Sequence[tuple[str, str]]:
 
 
 def _reset(budget: usage.BudgetState, now: float) -> str:
-    if budget.ends_at is None:
-        return '<p class="reset quiet">never resets</p>'
-    when = moment(budget.ends_at, ZoneInfo(budget.time_zone))
-    return f'<p class="reset quiet">resets {until(budget.ends_at, now)}: {when} ({text(budget.time_zone)})</p>'
+    said = "does not begin anew"
+    if budget.ends_at is not None:
+        when = moment(budget.ends_at, ZoneInfo(budget.time_zone))
+        said = f"resets {until(budget.ends_at, now)}: {when} ({text(budget.time_zone)})"
+    return f'<p class="reset quiet">{said}</p>'
 
 
 def _meter(budget: usage.BudgetState) -> str:
@@ -281,9 +266,8 @@ def _days(report: usage.UsageReport) -> Iterator[str]:
     yield '<div class="figures">'
     yield figure("Cost a day", bars("Cost a day", columns, _COST, money_tick, "cost"), ())
     pieces = [_pieces(sums) for sums in report.of_days]
-    words = [
-        ", ".join(f"{exact(n)} {piece.name}" for n, piece in zip(of_day, _TOKENS, strict=True)) for of_day in pieces
-    ]
+    said = ([f"{exact(n)} {piece.name}" for n, piece in zip(one, _TOKENS, strict=True)] for one in pieces)
+    words = [", ".join(one) for one in said]
     plot = bars("Tokens a day, by kind", _columns(report, pieces, words), _TOKENS, tokens, "tokens")
     yield figure("Tokens a day", plot, _TOKENS) + "</div>"
     rows = [
@@ -320,9 +304,7 @@ def _section(groups: usage.Groups, view: usage.HubView) -> Iterator[str]:
     total = view.usage.total
     rows = [_row(groups.by, group, total, view.read_at) for group in groups.shown]
     if groups.other_groups:
-        others = count(
-            groups.other_groups, f"other {column}", f"other {'people' if column == 'person' else title.lower()}"
-        )
+        others = count(groups.other_groups, f"other {column}", f"other {title.lower()}")
         rows.append([others, *("" for _ in within), *_cells(groups.others, total), ""])
     names = (column, *within, *_SUMMED, "last answer")
     foot = ["all", *("" for _ in within), *_cells(groups.whole, total), ""]
@@ -339,7 +321,7 @@ def _row(by: usage.GroupBy, group: usage.UsageGroup, total: usage.Sums, now: flo
 
 def _stacked(groups: usage.Groups, report: usage.UsageReport, name: str, column: str) -> str:
     """The cost of each day, in pieces: the first groups, and all others."""
-    named = [(text_of, of_days) for text_of, of_days in groups.days[: len(_SERIES) - 1]]
+    named = groups.days[: len(_SERIES) - 1]
     rest = [
         sums.minus(usage.added(*(of_days[place] for _, of_days in named))) for place, sums in enumerate(report.of_days)
     ]
@@ -399,11 +381,9 @@ def operation_sections(view: usage.HubView, zone: tzinfo | None) -> Iterator[str
         yield from _database(view.database, zone)
     live = sum(one.is_live for one in view.workers)
     yield f"<p>{count(live, 'worker')} of {len(view.workers):,} {'answers' if live == 1 else 'answer'}.</p>"
-    rows = [
-        _worker(one, view.read_at, zone) for one in sorted(view.workers, key=lambda one: (not one.is_live, one.name))
-    ]
-    if rows:
-        yield from table("Workers", ("worker", "state", "came", "seen", "budgets kept"), rows, of_text=_OF_TEXT)
+    workers = sorted(view.workers, key=lambda one: (not one.is_live, one.name))
+    if rows := [_worker(one, view.read_at, zone) for one in workers]:
+        yield from table("Workers", ("worker", "state", "came", "seen", "budgets held"), rows, of_text=_OF_TEXT)
     yield '</section><section id="changes" aria-labelledby="changes-title"><h2 id="changes-title">Changes</h2>'
     changes = [
         [moment(one.at, zone), text(one.by), text(one.what), text("; ".join(one.fields))] for one in view.changes
@@ -418,7 +398,7 @@ def _database(database: usage.DatabaseState, zone: tzinfo | None) -> Iterator[st
         ("Tables", f"version {database.schema}"),
         ("Directory", f"version {database.directory_version:,}"),
         ("Ledger", since),
-        ("Leases", "add up" if not database.broken else "do not add up"),
+        ("Leases", "do not add up" if database.broken else "add up"),
     )
     entries = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in rows)
     yield f'<dl class="totals facts">{entries}</dl>'
@@ -427,15 +407,12 @@ def _database(database: usage.DatabaseState, zone: tzinfo | None) -> Iterator[st
 
 
 def _worker(worker: usage.WorkerState, now: float, zone: tzinfo | None) -> list[str]:
-    state = (
-        '<span aria-hidden="true">●</span> answers' if worker.is_live else '<span aria-hidden="true">○</span> silent'
-    )
-    seen = "" if worker.seen_at is None else ago(worker.seen_at, now)
+    style, sign, word = ("good", "●", "answers") if worker.is_live else ("quiet", "○", "silent")
     return [
         f'<bdi class="name">{text(worker.name)}</bdi>',
-        f'<span class="{"good" if worker.is_live else "quiet"}">{state}</span>',
+        f'<span class="{style}"><span aria-hidden="true">{sign}</span> {word}</span>',
         moment(worker.started_at, zone),
-        seen,
+        "" if worker.seen_at is None else ago(worker.seen_at, now),
         f"{worker.budgets:,}",
     ]
 
@@ -458,10 +435,8 @@ def money(nanodollars: int) -> str:
     dollars = Decimal(nanodollars) / _NANO
     if nanodollars == 0 or nanodollars >= _A_CENT:
         return f"${dollars:,.2f}"
-    if nanodollars < _LEAST:
-        return "< $0.000001"
     shown = f"{Decimal(f'{dollars:.2g}'):f}"
-    return f"${shown.rstrip('0')}"
+    return f"${shown.rstrip('0')}" if nanodollars >= _LEAST else "< $0.000001"
 
 
 def money_tick(nanodollars: float) -> str:
@@ -471,9 +446,8 @@ def money_tick(nanodollars: float) -> str:
 
 def amount(unit: BudgetUnit, value: int) -> str:
     """An amount of a budget: money, or tokens."""
-    if unit is BudgetUnit.MONEY:
-        return money(value)
-    return f"{exact(value)} tokens" if value < _WHOLE_NUMBER else f"{tokens(value)} tokens"
+    shown = exact(value) if value < _WHOLE_NUMBER else tokens(value)
+    return money(value) if unit is BudgetUnit.MONEY else f"{shown} tokens"
 
 
 def percent(part: int, whole: int) -> str:

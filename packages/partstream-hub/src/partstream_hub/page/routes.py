@@ -54,58 +54,9 @@ _PACKAGE: Final = "partstream_hub.page"
 
 def join_html(policy: ContentPolicy) -> str:
     """The page to join; the policy must let its script connect to its own server."""
-    styles = "".join(
-        resource(package, name) for package, name in (("partstream.server.pages", "theme.css"), (_PACKAGE, "hub.css"))
-    )
-    return document(
-        "Join the hub - Partstream", _BODY, policy, styles=(styles,), scripts=(resource(_PACKAGE, "join.js"),)
-    )
-
-
-def _command(name: str, command: str, what: str) -> str:
-    return (
-        f'<div class="command"><code id="{name}" tabindex="-1">{command}</code>'
-        f'<button type="button" data-copies="{name}" aria-label="Copy {what}">Copy</button></div>'
-    )
-
-
-_HUB: Final = "<span data-hub></span>"
-
-_BODY: Final = f"""<main>
-<h1>Join the hub</h1>
-<p>You were sent this link to get a key of your own for the hub at <strong>{_HUB}</strong>. The link works once, and for
-you alone.</p>
-<noscript><p class="told">This page needs its script, because the code of the link is sent to no server before you say
-so. In a terminal, <code>partstream add hub</code> with the address of this page asks for the link.</p></noscript>
-<p id="without-code" class="told" hidden>There is no code in this address: open the link as it was sent to you. After a
-reload, too, it has to be opened again.</p>
-<ol id="steps" class="steps" hidden>
-<li data-spent><h2>In VS Code</h2>
-<p>With the extension Partstream. It asks you before it adds the hub, and keeps the key in VS Code's own store.</p>
-<p><a class="button" data-scheme="vscode" href="#steps">Open in VS Code</a>
-<a data-scheme="vscode-insiders" href="#steps">VS Code Insiders</a></p></li>
-<li data-spent><h2>In a terminal</h2>
-<p>This asks for the code, and keeps the key in the keyring of your system; where there is none, in a file that you
-alone can read. Then <code>partstream chat</code> asks the hub.</p>
-{_command("add", f"partstream add hub {_HUB}", "the command")}
-<p>The join code: paste it when the command asks, never into the command itself:</p>
-{_command("code", "<span data-code></span>", "the code")}</li>
-<li><h2>For other clients</h2>
-<p>Codex, Claude Code, opencode and others need the key itself. The hub shows it once, and the code is used up by
-that.</p>
-<p><button type="button" id="take">Show my key here</button></p>
-<p id="refused" class="told" role="alert" hidden></p>
-<div id="taken" hidden><p>Your key. It cannot be shown again: keep it like a password.</p>
-{_command("key", "", "the key")}
-<p>In a POSIX shell, put it into a variable without writing it into the history, then tell a client where the hub
-is:</p>
-{_command("variable", "read -rs PARTSTREAM_SERVE_TOKEN; export PARTSTREAM_SERVE_TOKEN", "the command")}
-{_command("connect", f"partstream connect codex --url {_HUB} --write", "the command")}
-<p><code>partstream connect --list</code> names all clients. Whatever else asks the hub for
-answers takes <code>{_HUB}/v1</code> as its base URL and the key as its API key.</p></div></li>
-</ol>
-</main>
-<p class="unseen" id="said" role="status"></p>"""
+    styles = resource("partstream.server.pages", "theme.css") + resource(_PACKAGE, "hub.css")
+    body, scripts = resource(_PACKAGE, "join.html"), (resource(_PACKAGE, "join.js"),)
+    return document("Join the hub - Partstream", body, policy, styles=(styles,), scripts=scripts)
 
 
 # ---- Routes ----
@@ -139,10 +90,9 @@ _ZONE: Final = re.compile(r"[A-Za-z][A-Za-z0-9_+-]*(?:/[A-Za-z0-9_+-]+){0,2}", r
 
 
 class HubPage:
-    """The page of one worker.
+    """The page of one worker, which opens a connection to the database for this page alone.
 
     Args:
-        open_store: Opens a connection to the database, for this page alone.
         most_waiting: The most pages that are read or wait to be read, one after the other; a quarter of them for one
             reader.
         read_seconds: The most that one of them waits for the database.
@@ -151,14 +101,9 @@ class HubPage:
     """
 
     def __init__(
-        self,
-        open_store: Callable[[], HubStore],
-        *,
-        most_waiting: int = 8,
-        read_seconds: float = 10.0,
-        slow_seconds: float = 1.0,
-        rest: float = 5.0,
-    ) -> None:
+        self, open_store: Callable[[], HubStore], *, most_waiting: int = 8, read_seconds: float = 10.0,
+        slow_seconds: float = 1.0, rest: float = 5.0,
+    ) -> None:  # fmt: skip
         self._open_store = open_store
         self._most_waiting = most_waiting
         self._read_seconds = read_seconds
@@ -203,10 +148,8 @@ class HubPage:
             raise unreachable(error) from error
         except StoreError as error:
             _logger.exception("the page of the hub cannot be read")
-            failure = ServedFailure(
-                FailureKind.INTERNAL, "the hub's database cannot be read; the server's log says why"
-            )
-            raise RequestFailedError(failure) from error
+            said = "the hub's database cannot be read; the server's log says why"
+            raise RequestFailedError(ServedFailure(FailureKind.INTERNAL, said)) from error
         finally:
             self._waiting.remove(caller.name)
         if html is None:
@@ -246,11 +189,7 @@ def _frame(make: Callable[[Nonces], str]) -> OwnerHandler:
 
 
 def _asked(query: str) -> tuple[int, ZoneInfo]:
-    """The days and the time zone that a query names.
-
-    Raises:
-        RequestFailedError: There are no such days, or there is no such zone.
-    """
+    """The days and the time zone that a query names, as far as there are such."""
     try:
         given = dict(parse_qsl(query, max_num_fields=8))
     except ValueError:
@@ -266,9 +205,8 @@ def _asked(query: str) -> tuple[int, ZoneInfo]:
 
 
 def _wrong(name: str, got: str, expected: str) -> RequestFailedError:
-    return RequestFailedError(
-        ServedFailure(FailureKind.INVALID_REQUEST, f"{name}: got {got}, expected {expected}", param=name)
-    )
+    said = f"{name}: got {got}, expected {expected}"
+    return RequestFailedError(ServedFailure(FailureKind.INVALID_REQUEST, said, param=name))
 
 
 # ---- Links ----
@@ -281,17 +219,8 @@ _LABEL: Final = "page of the hub"
 
 
 def one_time_link(hub: Administration, person: str, address: str) -> str:
-    """Makes a link.
-
-    Args:
-        address: The address of the hub, without a slash at its end.
-
-    Raises:
-        DirectoryConflictError: There is no such person.
-        StoreUnreachableError: The database is not there.
-    """
+    """A link for a person to the page of a hub, at an address without a slash at its end."""
     now = hub.store.time()
-    code = hub.invite(
-        person, expires_at=now + LINK_SECONDS, label=_LABEL, key_expires_at=now + KEY_SECONDS, key_models=()
-    )
+    ends, key_ends = now + LINK_SECONDS, now + KEY_SECONDS
+    code = hub.invite(person, expires_at=ends, label=_LABEL, key_expires_at=key_ends, key_models=())
     return f"{address}/hub#{code.reveal()}"
