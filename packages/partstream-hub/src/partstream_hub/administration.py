@@ -45,14 +45,10 @@ class PreparedPlan:
 
 @dataclass(frozen=True, slots=True)
 class Administration:
-    """A hub for an administrator. Every method may raise the errors of its store.
-
-    Attributes:
-        by: Who changes it, for the record of changes.
-    """
+    """A hub for an administrator. Every method may raise the errors of its store."""
 
     store: HubStore
-    by: str
+    by: str  # who changes it, for the record of changes
 
     def directory(self) -> Directory:
         """All that there is."""
@@ -72,10 +68,7 @@ class Administration:
         return PreparedPlan(configuration.plan_of(now, wanted), directory)
 
     def carry_out(self, prepared: PreparedPlan) -> int:
-        """Carries out a plan in one transaction.
-
-        Returns:
-            The version of the directory afterwards.
+        """Carries out a plan in one transaction; the version of the directory afterwards.
 
         Raises:
             DirectoryChangedError: Another has changed the hub since the plan was made.
@@ -95,13 +88,7 @@ class Administration:
         budgets: Iterable[str] = (),
         time_zone: str = "UTC",
     ) -> tuple[Key, Secret]:
-        """Makes a key for a person.
-
-        Args:
-            expires_at: From when on it is not accepted, in seconds since 1970; None for never.
-            models: The models that it may use, of those that its person may use; None for all of these.
-            budgets: Its own budgets, in their one form.
-            time_zone: In whose calendar their windows begin.
+        """Makes a key for a person, which may narrow what the person may use, with budgets in their one form.
 
         Returns:
             The key as it is kept, and the key itself, which cannot be shown again.
@@ -134,13 +121,7 @@ class Administration:
         key_expires_at: float | None = None,
         key_models: tuple[str, ...] | None = None,
     ) -> Secret:
-        """Makes a code with which a person gets a key, once.
-
-        Args:
-            expires_at: From when on it is worth nothing.
-            key_expires_at: From when on the key is not accepted; None for never.
-            key_models: The models that the key may use; None for all that the person may use.
-        """
+        """Makes a code with which a person gets a key, once; see :class:`partstream_hub.store.values.JoinCode`."""
         made = new_code()
         self.store.add_join_code(JoinCode(made.digest, person, expires_at, label, key_expires_at, key_models))
         return made.secret
@@ -158,13 +139,9 @@ _SILENT_SECONDS: Final = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something that an administrator should look at.
+    """Something that an administrator should look at."""
 
-    Attributes:
-        kind: What it is about: `people`, `keys`, `budgets`, `models`, `workers`.
-    """
-
-    kind: str
+    kind: str  # what it is about: `people`, `keys`, `budgets`, `models`, `workers`
     what: str
     advice: str = ""
 
@@ -183,26 +160,21 @@ def _windows(store: HubStore) -> Iterator[Finding]:
     """Windows that broke a promise: more than the limit, or sums that are not those of the ledger."""
     rows = store.read("SELECT budget, spent - highest_limit FROM hub_windows WHERE spent > highest_limit ORDER BY id")
     for budget, overrun in rows:
+        unit = BudgetUnit.MONEY if f"/{BudgetUnit.MONEY}/" in budget else BudgetUnit.TOKENS
         yield Finding(
             "budgets",
-            f"answers took {_amount(budget, overrun)} more than {budget} had left",
+            f"answers took {amount_text(unit, int(overrun))} more than {budget} had left",
             "the upper bound of a request was too low; is the price of each model right?",
         )
     yield from (Finding("budgets", str(one)) for one in store.check())
-
-
-def _amount(budget: str, amount: int) -> str:
-    unit = BudgetUnit.MONEY if f"/{BudgetUnit.MONEY}/" in budget else BudgetUnit.TOKENS
-    return amount_text(unit, int(amount))
 
 
 def _people(directory: Directory, time: float) -> Iterator[Finding]:
     for person in sorted(directory.people.values(), key=lambda one: one.name):
         keys = [key for key in directory.keys.values() if key.person == person.name]
         if not person.is_disabled and not any(is_valid(directory, key, time) for key in keys):
-            yield Finding(
-                "people", f"{person.name} has no key that works", f"`partstream hub key add {person.name}` makes one"
-            )
+            advice = f"`partstream hub key add {person.name}` makes one"
+            yield Finding("people", f"{person.name} has no key that works", advice)
     if directory.people and not any(person.is_admin for person in directory.people.values()):
         name = min(directory.people)
         yield Finding("people", "there is no admin", f"`partstream hub set person {name} --admin` makes one")
@@ -222,25 +194,20 @@ def _models(directory: Directory) -> Iterator[Finding]:
     The provider may list a price, which only a worker knows; a model that is routed is asked for here.
     """
     unpriced = [route.name for route in directory.routes.values() if route.upstreams and route.price is None]
+    of_money = {rule.owner for rule in directory.rules() if rule.unit is BudgetUnit.MONEY}
+    limited = [
+        person.models
+        for person in directory.people.values()
+        if not of_money.isdisjoint([(OwnerKind.PERSON, person.name), (OwnerKind.TEAM, person.team)])
+    ]
     for name in sorted(unpriced):
-        people = [
-            person.name
-            for person in directory.people.values()
-            if (person.models is None or any(fnmatchcase(name, one) for one in person.models))
-            and _has_money(directory, person.name, person.team)
-        ]
-        if people:
+        if count := sum(models is None or any(fnmatchcase(name, one) for one in models) for models in limited):
             yield Finding(
                 "models",
-                f"{name} has no price here and {len(people)} with a budget of money may ask it: unless its upstream "
-                "lists one, they are refused",
+                f"{name} has no price here and {count} with a budget of money may ask it: unless its upstream lists "
+                "one, they are refused",
                 f"`partstream hub set model {name} --price IN/OUT` sets one",
             )
-
-
-def _has_money(directory: Directory, person: str, team: str | None) -> bool:
-    owners = [Owner(OwnerKind.PERSON, person), *([] if team is None else [Owner(OwnerKind.TEAM, team)])]
-    return any(rule.unit is BudgetUnit.MONEY for owner in owners for rule in directory.budgets.get(owner, ()))
 
 
 def _workers(store: HubStore, time: float) -> Iterator[Finding]:

@@ -8,7 +8,7 @@ import getpass
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -44,12 +44,7 @@ class FailedHubError(click.ClickException):
 
 @contextmanager
 def opened_database() -> Iterator[tuple[HubStore, str]]:
-    """The database, whatever is in it, and how people are shown its place.
-
-    Raises:
-        FailedHubError: It cannot be reached.
-        UnusableHubError: It cannot be used.
-    """
+    """The database, whatever is in it, and how people are shown its place."""
     try:
         address = database_address(os.environ)
         store = opened_store(address)
@@ -65,12 +60,8 @@ def opened_database() -> Iterator[tuple[HubStore, str]]:
 
 @contextmanager
 def hub_database() -> Iterator[Administration]:
-    """A hub that is there and up to date, opened for the person who runs the command.
-
-    Raises:
-        FailedHubError: Its database cannot be reached.
-        UnusableHubError: There is none, or a change does not fit what is there.
-    """
+    """A hub that is there and up to date, opened for the person who runs the command; what keeps it from that, or a
+    change that does not fit what is there, ends the command."""
     with opened_database() as (store, where):
         version = tables_version(store, database_address(os.environ))
         if version == 0:
@@ -88,11 +79,7 @@ def hub_database() -> Iterator[Administration]:
 
 
 def hub_url(url: str) -> str:
-    """The address of a hub, as an option `--url` gives it.
-
-    Raises:
-        UsageError: It is none.
-    """
+    """The address of a hub, as an option `--url` gives it; a UsageError where it is none."""
     from partstream.upstream.hub import hub_address  # noqa: PLC0415 - with httpx2, which takes 0.1 s
 
     try:
@@ -115,13 +102,7 @@ def shown_argument(text: str) -> str:
 
 
 def show_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence[str] = ()) -> None:
-    """Prints a table.
-
-    Args:
-        columns: The heads.
-        rows: The cells of each row; a dash instead of an empty one.
-        right: The heads of columns of numbers.
-    """
+    """Prints a table, with a dash in place of an empty cell; `right` are the heads of columns of numbers."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in columns:
         table.add_column(column, overflow="fold", justify="right" if column in right else "left")
@@ -136,12 +117,9 @@ _EXPECTED: Final = "how long from now, such as 12h, 90d or 8w, or a date such as
 
 
 class _Label(click.ParamType[str]):
-    """What a key is called."""
-
     name = "text"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The text, which people can be shown."""
         if not directory.LABEL.fits(value):
             self.fail(f"got {described(value)}, expected {directory.LABEL.description}", param, ctx)
         return str(value)
@@ -161,13 +139,12 @@ class _End(click.ParamType[float]):
         if isinstance(value, float):
             return value
         now = datetime.now(UTC).timestamp()
+        end = -1.0
         if (found := _FOR.fullmatch(str(value))) is not None:
             end = now + int(found[1]) * _SECONDS[found[2]]
         else:
-            try:
+            with suppress(ValueError, OverflowError, OSError):
                 end = datetime.fromisoformat(str(value)).astimezone().timestamp()
-            except (ValueError, OverflowError, OSError):
-                self.fail(f"got {value!r}, expected {_EXPECTED}", param, ctx)
         if end != calendar_time(end):
             self.fail(f"got {value!r}, expected {_EXPECTED}", param, ctx)
         if end <= now:

@@ -103,13 +103,7 @@ _PREFIX: Final = "field_"
 def _field_options(
     section: configuration.Section, names: Sequence[str] | None = None
 ) -> Callable[[AnyCommand], AnyCommand]:
-    """Adds to a command an option for each field of a table; :func:`_given_fields` takes their values.
-
-    Args:
-        section: The table.
-        names: The fields; None for all of them.
-    """
-
+    """Adds to a command an option for each field of a table, or for some; :func:`_given_fields` takes their values."""
     fields = configuration.FIELDS[section]
     return all_options(*(_option(field) for name, field in fields.items() if names is None or name in names))
 
@@ -124,10 +118,7 @@ def _read_fields(
     identity: configuration.EntryId, given: Mapping[str, Any], before: configuration.Entry | None = None
 ) -> configuration.Entry:
     """An entry with the fields of :func:`_given_fields`; the others stay as they are in `before`, None for a new one.
-
-    Raises:
-        UsageError: A value cannot be used; the message names the option.
-    """
+    A UsageError names the option whose value cannot be used."""
     fields = {} if before is None else dict(before.fields)
     entry, faults = configuration.read_entry(identity, {**fields, **given}, "")
     said = []
@@ -166,15 +157,8 @@ def show_plan(prepared: PreparedPlan) -> None:
 def carry_out(hub: Administration, prepared: PreparedPlan, *, may_remove: bool = False, option: str = "--yes") -> None:
     """Shows a plan and carries it out in one transaction.
 
-    Args:
-        hub: The hub.
-        prepared: The plan.
-        may_remove: Whether entries may be removed without a question.
-        option: The option of the command that says so.
-
-    Raises:
-        UsageError: Something would be removed, and no person can be asked.
-        Abort: A person does not want it.
+    Entries are removed without a question where an option of the command says so; else a person is asked, and a
+    UsageError refuses it where there is none.
     """
     if not prepared.plan.steps:
         click.echo("Nothing changes.")
@@ -297,17 +281,13 @@ def set_key(key_id: str, unset: tuple[str, ...], **options: Any) -> None:
     with hub_database() as hub:
         directory = hub.directory()
         if key_id not in directory.keys:
-            raise click.UsageError(
-                f"there is no key {shown_argument(key_id)}; `partstream hub key list` shows the ids of all keys"
-            )
+            said = f"there is no key {shown_argument(key_id)}; `partstream hub key list` shows the ids of all keys"
+            raise click.UsageError(said)
         key = directory.keys[key_id]
         before = configuration.fields_of_owner(key, Owner(OwnerKind.KEY, key_id), directory)
         # A value that is the default is in no entry.
-        chosen = {
-            name: fields.get(name, configuration.FIELDS[configuration.Section.PEOPLE][name].default)
-            for name in (*given, *unset)
-        }
-        after = before | chosen
+        of_person = configuration.FIELDS[configuration.Section.PEOPLE]
+        after = before | {name: fields.get(name, of_person[name].default) for name in (*given, *unset)}
         rates = RateLimits(**{name: after[name] for name in RATE_NAMES})
         hub.change_key(replace(key, models=after["models"], rates=rates), after["budgets"], after["time_zone"])
     click.echo(f"Key {key_id} was changed; `partstream hub show {key_id}` shows it.")
@@ -333,9 +313,8 @@ def _check_team(options: Mapping[str, Any], directory: Directory) -> None:
     """Looks for the team of a person before a plan is shown that cannot be carried out; a UsageError for none."""
     name = _given_fields(options).get("team")
     if name and name not in directory.teams:
-        raise click.UsageError(
-            "--team: " + _missing(configuration.EntryId(configuration.Section.TEAMS, name), directory.teams)
-        )
+        identity = configuration.EntryId(configuration.Section.TEAMS, name)
+        raise click.UsageError(f"--team: {_missing(identity, directory.teams)}")
 
 
 def _check_entry(identity: configuration.EntryId, entries: Mapping[configuration.EntryId, configuration.Entry]) -> None:
@@ -457,17 +436,10 @@ def add_key(person: str, label: str, expires: float | None, *, as_json: bool, **
     """
     fields = _read_fields(configuration.EntryId(configuration.Section.PEOPLE, "key"), _given_fields(options)).fields
     rates = RateLimits(**{name: fields.get(name) for name in RATE_NAMES})
+    others = {name: fields[name] for name in ("models", "budgets", "time_zone") if name in fields}
     with hub_database() as hub:
         _check_person(hub.directory(), person)
-        made, secret = hub.add_key(
-            person,
-            label=label,
-            expires_at=expires,
-            models=fields.get("models"),
-            rates=rates,
-            budgets=fields.get("budgets", ()),
-            time_zone=fields.get("time_zone", "UTC"),
-        )
+        made, secret = hub.add_key(person, label=label, expires_at=expires, rates=rates, **others)
         if as_json:
             click.echo(dumps({"id": made.id, "person": person, "key": secret.reveal(), "expires_at": expires}))
         else:
@@ -495,12 +467,9 @@ def list_keys(person: str | None, *, as_json: bool) -> None:
         shown = ({name: getattr(one, name) for name in fields} | {"state": _state(one, now)} for one in keys)
         click.echo(dumps([*shown]))
     elif keys:
-        columns = ("id", "person", "label", "made", "expires", "state")
-        rows = (
-            (one.id, one.person, one.label, time_text(one.created_at), time_text(one.expires_at), _state(one, now))
-            for one in keys
-        )
-        show_table(columns, rows)
+        times = ((one, time_text(one.created_at), time_text(one.expires_at)) for one in keys)
+        rows = ((one.id, one.person, one.label, made, expires, _state(one, now)) for one, made, expires in times)
+        show_table(("id", "person", "label", "made", "expires", "state"), rows)
     else:
         click.echo("There are no keys; `partstream hub key add NAME` makes one.")
 
@@ -513,9 +482,8 @@ def revoke(key_ids: tuple[str, ...]) -> None:
         known = hub.directory().keys
         if missing := [one for one in key_ids if one not in known]:
             shown = ", ".join(map(shown_argument, missing))
-            raise click.UsageError(
-                f"ID: got {shown}, expected the id of a key, as `partstream hub key list` shows them"
-            )
+            said = f"ID: got {shown}, expected the id of a key, as `partstream hub key list` shows them"
+            raise click.UsageError(said)
         hub.revoke(key_ids)
         _wait_for_workers(hub.store)
     click.echo("Revoked: " + ", ".join(f"{one} of {known[one].person}" for one in key_ids))
@@ -549,16 +517,11 @@ def invite(person: str, url: str, expires: float, label: str, key_expires: float
 
 
 def _check_person(directory: Directory, name: str) -> None:
-    """Refuses a name that no person has.
-
-    Raises:
-        UsageError: There is none.
-    """
-    if name in directory.people:
-        return
-    close = closest_name(name, directory.people)
-    ways = f"did you mean {close}?" if close else "`partstream hub add person NAME` adds one"
-    raise click.UsageError(f"there is no person {shown_argument(name)}; {ways}")
+    """Refuses a name that no person has with a UsageError."""
+    if name not in directory.people:
+        close = closest_name(name, directory.people)
+        ways = f"did you mean {close}?" if close else "`partstream hub add person NAME` adds one"
+        raise click.UsageError(f"there is no person {shown_argument(name)}; {ways}")
 
 
 def _state(one: Key, now: float) -> str:
@@ -567,14 +530,4 @@ def _state(one: Key, now: float) -> str:
     return "expired" if one.expires_at is not None and one.expires_at <= now else "good"
 
 
-COMMANDS: Final[Mapping[str, click.Command]] = {
-    "init": init,
-    "check": check,
-    "add": add,
-    "set": change,
-    "remove": remove,
-    "apply": apply,
-    "export": export,
-    "key": key,
-    "invite": invite,
-}
+COMMANDS: Final = {one.name: one for one in (init, check, add, change, remove, apply, export, key, invite)}

@@ -23,7 +23,7 @@ from partstream.server.pages.document import Hashes
 from partstream_hub.amounts import BudgetAmount, amount_text, budget_text
 from partstream_hub.commands_database import hub_database, hub_url, show_table, shown_argument, time_text, url_option
 from partstream_hub.configuration import Entry, Section, document_of
-from partstream_hub.directory import ZONE, BudgetRule, BudgetUnit, Directory, Owner, OwnerKind, known_zone
+from partstream_hub.directory import ZONE, BudgetUnit, Directory, OwnerKind, known_zone
 from partstream_hub.page.document import file_html, percent
 from partstream_hub.page.routes import LINK_SECONDS, one_time_link
 from partstream_hub.usage import MOST_GROUPS, OWNER, GroupBy, Sums, days_until, overview, read_usage, reader_of
@@ -110,9 +110,8 @@ def show(name: str, *, as_json: bool) -> None:
         directory = hub.directory()
         found = [*_found(name, directory)]
         if not found:
-            raise click.UsageError(
-                f"there is no team, person, model or key {shown_argument(name)}; `partstream hub list` shows all"
-            )
+            said = f"there is no team, person, model or key {shown_argument(name)}; `partstream hub list` shows all"
+            raise click.UsageError(said)
         shown = [
             {"kind": kind, "name": one, "fields": _plain(fields), "budgets": _standings(hub, kind, one, directory)}
             for kind, one, fields in found
@@ -132,20 +131,20 @@ def _found(name: str, directory: Directory) -> Iterator[tuple[str, str, Mapping[
         if identity.name == name:
             yield identity.section.one, name, entry.fields
     if (key := directory.keys.get(name)) is not None:
-        fields = {
-            "person": key.person,
-            "label": key.label,
-            "models": key.models,
-            "made": time_text(key.created_at),
-            "expires": None if key.expires_at is None else time_text(key.expires_at),
-            "revoked": None if key.revoked_at is None else time_text(key.revoked_at),
-        }
+        times = {"made": key.created_at, "expires": key.expires_at, "revoked": key.revoked_at}
+        shown = {one: time_text(time) for one, time in times.items() if time is not None}
+        fields = {"person": key.person, "label": key.label, "models": key.models, **shown}
         yield "key", name, {one: value for one, value in fields.items() if value not in (None, "")}
 
 
 def _standings(hub: Administration, kind: str, name: str, directory: Directory) -> list[dict[str, Any]]:
     """What is left of each budget that holds for a team, a person or a key."""
-    rules = [*_rules(kind, name, directory)]
+    if kind == OwnerKind.KEY:
+        rules = directory.budgets_of(directory.keys[name])
+    else:
+        team = directory.people[name].team if kind == OwnerKind.PERSON else None
+        owners = {(kind, name), (OwnerKind.TEAM, team)}
+        rules = tuple(rule for rule in directory.rules() if rule.owner in owners)
     windows = hub.store.open_windows(rules) if rules else {}
     return [
         {
@@ -166,33 +165,17 @@ def _standings(hub: Administration, kind: str, name: str, directory: Directory) 
     ]
 
 
-def _rules(kind: str, name: str, directory: Directory) -> Iterator[BudgetRule]:
-    if kind == OwnerKind.KEY:
-        yield from directory.budgets_of(directory.keys[name])
-        return
-    owners = [Owner(OwnerKind(kind), name)] if kind in (OwnerKind.TEAM, OwnerKind.PERSON) else []
-    if kind == OwnerKind.PERSON and (team := directory.people[name].team) is not None:
-        owners.append(Owner(OwnerKind.TEAM, team))
-    for owner in owners:
-        yield from directory.budgets.get(owner, ())
-
-
 def _print(one: dict[str, Any]) -> None:
     click.echo(f"{one['kind']} {one['name']}")
     for name, value in one["fields"].items():
         if name != "budgets":
             click.echo(f"    {name} = {written_value(value)}")
     if one["budgets"]:
-        rows = [
-            (
-                standing["budget"],
-                standing["of"],
-                # The first column says what is counted.
-                *(text.rpartition(" ")[0] for text in standing["text"].values()),
-                time_text(standing["resets_at"]) if standing["resets_at"] else "never",
-            )
-            for standing in one["budgets"]
-        ]
+        rows = []
+        for standing in one["budgets"]:
+            amounts = (text.rpartition(" ")[0] for text in standing["text"].values())  # the first column has the unit
+            resets = time_text(standing["resets_at"]) if standing["resets_at"] else "never"
+            rows.append((standing["budget"], standing["of"], *amounts, resets))
         click.echo()
         show_table(_BUDGET_COLUMNS, rows, right=("spent", "reserved", "left"))
 
@@ -335,14 +318,8 @@ def _as_json(report: UsageReport, groups: Groups | None) -> dict[str, Any]:
         of_days = zip(days.names, report.of_days, strict=True)
         return said | {"days": [{_DAY: day.isoformat(), **sums._asdict()} for day, sums in of_days]}
     columns = (groups.by.value, *_WITHIN.get(groups.by, ()))
-    shown = [
-        {
-            **dict(zip(columns, (one.name or None, *one.within), strict=True)),
-            **one.sums._asdict(),
-            "last_at": one.last_at,
-        }
-        for one in groups.shown
-    ]
+    named = ((one, dict(zip(columns, (one.name or None, *one.within), strict=True))) for one in groups.shown)
+    shown = [{**names, **one.sums._asdict(), "last_at": one.last_at} for one, names in named]
     others = {"groups": groups.other_groups, **groups.others._asdict()}
     return said | {"by": groups.by.value, "groups": shown, "others": others}
 
@@ -378,7 +355,8 @@ def answers(answer_id: str | None, person: str | None, most: int, *, as_json: bo
     with hub_database() as hub:
         found = hub.store.read(statement, [*given.values(), most])
         rows = [dict(zip(_FIELDS, row, strict=True)) for row in found]
-        rows = [{**row, "is_estimated": bool(row["is_estimated"])} for row in rows]
+        for row in rows:
+            row["is_estimated"] = bool(row["is_estimated"])
         content = None if answer_id is None else hub.store.contents(answer_id)
     if answer_id is not None:
         if not rows:
@@ -439,18 +417,9 @@ def _person(directory: Directory, name: str | None) -> str:
     admins = [one.name for one in directory.people.values() if one.is_admin and not one.is_disabled]
     if len(admins) == 1:
         return admins[0]
-    if not admins:
-        raise click.UsageError(
-            "there is no admin: `partstream hub set person NAME --admin` makes one, --person names one"
-        )
-    raise click.UsageError(f"--person: expected one of {', '.join(sorted(admins))}, or another person")
+    said = "there is no admin: `partstream hub set person NAME --admin` makes one, --person names one"
+    expected = f"--person: expected one of {', '.join(sorted(admins))}, or another person"
+    raise click.UsageError(expected if admins else said)
 
 
-COMMANDS: Final[Mapping[str, click.Command]] = {
-    "list": list_,
-    "show": show,
-    "changes": changes,
-    "usage": usage,
-    "answers": answers,
-    "page": page,
-}
+COMMANDS: Final = {one.name: one for one in (list_, show, changes, usage, answers, page)}
