@@ -106,14 +106,10 @@ def _dollars(amount: int, grouping: str = "") -> str:
 
 
 class Span(NamedTuple):
-    """The time of one window, in seconds since 1970.
-
-    Attributes:
-        ends_at: When it is over and the next begins; None for one without an end.
-    """
+    """The time of one window, in seconds since 1970."""
 
     starts_at: float
-    ends_at: float | None
+    ends_at: float | None  # when the next begins; None for one without an end
 
 
 def span_at(rule: BudgetRule, time: float) -> Span:
@@ -125,19 +121,15 @@ def span_at(rule: BudgetRule, time: float) -> Span:
         return Span(0.0, None)
     zone = ZoneInfo(rule.time_zone)
     # Rounded to microseconds, the last moment of a day would be the first of the next.
-    first, following = _days(rule.period, datetime.fromtimestamp(math.floor(time), zone).date())
+    first = datetime.fromtimestamp(math.floor(time), zone).date()
+    following = first + timedelta(days=1)
+    if rule.period is Period.WEEK:
+        first -= timedelta(days=first.weekday())
+        following = first + timedelta(days=7)
+    elif rule.period is Period.MONTH:
+        first = first.replace(day=1)
+        following = (first + timedelta(days=32)).replace(day=1)
     return Span(_midnight(first, zone), _midnight(following, zone))
-
-
-def _days(period: Period, day: date) -> tuple[date, date]:
-    """The first day of a period, and the first day of the next."""
-    if period is Period.DAY:
-        return day, day + timedelta(days=1)
-    if period is Period.WEEK:
-        monday = day - timedelta(days=day.weekday())
-        return monday, monday + timedelta(days=7)
-    first = day.replace(day=1)
-    return first, (first + timedelta(days=32)).replace(day=1)
 
 
 def _midnight(day: date, zone: ZoneInfo) -> float:
@@ -152,12 +144,9 @@ class BudgetError(PartstreamError):
 
 
 class BudgetSpentError(BudgetError):
-    """What is left of a budget does not cover the answer, wherever it is held: asking again helps after `resets_at`.
+    """What is left of a budget does not cover the answer: asking again helps after `resets_at`.
 
-    Attributes:
-        limit: The most that may be used in the window, which an administrator may have changed since `rule` was read.
-        reserved: What answers have reserved that run now.
-        resets_at: When the next window begins, in seconds since 1970 by the database's clock; None for never.
+    That is by the database's clock; the limit may have been changed since the rule was read.
     """
 
     def __init__(
@@ -197,13 +186,8 @@ class ReservationEndedError(CallerError):
 
 
 class Need(NamedTuple):
-    """What an answer needs of one budget, in nanodollars or in tokens.
-
-    Attributes:
-        amount: An upper bound of what the answer will take.
-        least: The least with which it can be begun; from there on the answer gets a shorter limit.
-    """
+    """What an answer needs of one budget, in nanodollars or in tokens."""
 
     rule: BudgetRule
-    amount: int
-    least: int
+    amount: int  # an upper bound of what it will take
+    least: int  # with which it can be begun; from there on it gets a shorter limit

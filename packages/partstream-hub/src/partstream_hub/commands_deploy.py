@@ -34,6 +34,7 @@ from partstream.server.application import ServingApp, app
 from partstream.server.demo_provider import DemoProvider
 from partstream.server.listening import DEFAULT_PORT, stopped_by_signals
 from partstream.server.requests import Receive, Scope, Send
+from partstream_hub.commands_serve import is_chosen
 
 # ---- YAML ----
 
@@ -81,14 +82,7 @@ _STORE_BYTES: Final = 256 * 1024 * 1024
 
 
 def serve_on_ray(plan: ServePlan, workers: int, screen: Screen) -> int:
-    """Serves on Ray until it is stopped; the exit code.
-
-    Args:
-        workers: The number of replicas; 1 for as many as there is work for.
-
-    Raises:
-        UsageError: The extra is missing, or an option cannot be used.
-    """
+    """Serves on Ray until it is stopped, with 1 worker for as many replicas as there is work for; the exit code."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_COLOR_PREFIX", "0")
     try:
@@ -159,12 +153,7 @@ def _absolute(source: str) -> str:
 
 
 def replica_application(elsewhere: Mapping[str, LanguageModelChatProvider], plan: ServePlan) -> RayApplication:
-    """The application of a plan in the process that it is called in.
-
-    Raises:
-        UsageError: There is nothing to serve.
-        CallerError: A setting, a file or a source cannot be used.
-    """
+    """The application of a plan in the process that it is called in."""
     return RayApplication(Opened.of(plan, plan.token(), lambda source, error: None, elsewhere))
 
 
@@ -229,23 +218,16 @@ def kubernetes_text(plan: ServePlan, replicas: int) -> str:
 
     Keys are references to a Secret, which is not printed: its comment says how it is made. The template turns
     `enableServiceLinks` off, because a Service named partstream-serve would set PARTSTREAM_SERVE_PORT, and has no limit
-    of processor time, which would hold up streams.
-
-    Args:
-        replicas: The number of pods; 1 for as many as keep serving when one ends, which are two.
-
-    Raises:
-        UsageError: The options need what a pod has not.
+    of processor time, which would hold up streams. One replica stands for as many as keep serving when one ends: two.
     """
     if plan.no_token:
         raise click.UsageError("--no-token: got it with --print-kubernetes, where other machines reach the server")
     if plan.options.get("store_file"):
         raise click.UsageError("--store-file: got a file, which is of one pod: another one would not find its answers")
-    if _is_hub(plan) and (shown := plan.options.get("policy")):
+    is_hub, reference = is_chosen(plan.options), {"secretKeyRef": {"name": _SECRET, "key": _DATABASE_KEY}}
+    if is_hub and (shown := plan.options.get("policy")):
         said = f"got {shown} with --print-kubernetes; build it into the image and add it there"
         raise click.UsageError(f"--policy: {said}")
-    reference = {"secretKeyRef": {"name": _SECRET, "key": _DATABASE_KEY}}
-    is_hub = _is_hub(plan)
     entries: Mapping[str, Sequence[Any]] = {
         "arguments": [*_arguments(plan)],
         "environment": [{"name": "PARTSTREAM_HUB_DATABASE", "valueFrom": reference}] if is_hub else [],
@@ -270,19 +252,15 @@ def kubernetes_text(plan: ServePlan, replicas: int) -> str:
     return Template(template).substitute(values)
 
 
-def _is_hub(plan: ServePlan) -> bool:
-    return bool(plan.options.get("hub"))
-
-
 def _comment(plan: ServePlan) -> str:
-    key = f"--from-file={_DATABASE_KEY}=FILE" if _is_hub(plan) else f"--from-file={_TOKEN_KEY}=FILE"
+    key = f"--from-file={_DATABASE_KEY}=FILE" if is_chosen(plan.options) else f"--from-file={_TOKEN_KEY}=FILE"
     lines = [
         f"partstream {__version__}. Run these once before it, with a key in each FILE:",
         f"  kubectl create secret generic {_SECRET} {key} --from-file={_SIGNING_KEY}=FILE",
         f"The image is of tools/deploy/Dockerfile: build it, push it, and name it in place of {_IMAGE}.",
         *([f"The files of providers are expected in {_CODE} of the image."] if plan.sources else []),
         *(
-            ["Profiles are read from the file that PARTSTREAM_CONFIG names: add it, and the variable."]
+            ["Profiles are in the file that PARTSTREAM_CONFIG names: add it, and the variable."]
             if plan.profiles
             else []
         ),
@@ -312,7 +290,7 @@ def _arguments(plan: ServePlan) -> Iterator[str]:
         yield from ("--metrics", plan.metrics)
     if plan.otlp is not None:
         yield from ("--otlp", plan.otlp)
-    yield from ("--hub",) if _is_hub(plan) else ("--token-file", str(_KEYS / _TOKEN_KEY))
+    yield from ("--hub",) if is_chosen(plan.options) else ("--token-file", str(_KEYS / _TOKEN_KEY))
     for name, value in plan.options.items():
         if name not in _OF_ONE_MACHINE and is_given(value):
             yield from (option_of(name), f"{value:g}" if isinstance(value, float) else str(value))

@@ -64,7 +64,7 @@ _OPTIONS: Final = all_options(
 )
 
 
-def is_hub(options: Mapping[str, Any]) -> bool:
+def is_chosen(options: Mapping[str, Any]) -> bool:
     """Whether the options choose a hub."""
     return bool(options.get(_HUB))
 
@@ -75,11 +75,10 @@ class _Hub:
     def add_options(self, command: Any) -> Any:
         return _OPTIONS(command)
 
-    def is_chosen(self, options: Mapping[str, Any]) -> bool:
-        return is_hub(options)
+    is_chosen = staticmethod(is_chosen)
 
     def check(self, options: Mapping[str, Any], *, gives_token: bool) -> None:
-        if is_hub(options):
+        if is_chosen(options):
             if gives_token:
                 raise click.UsageError("--hub: people present keys of their own; leave out --token-file and --no-token")
             return
@@ -128,28 +127,19 @@ class OpenHub:
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> OpenHub:
-        """Opens what the options choose; a database that is away now is waited for by the worker.
-
-        Raises:
-            UsageError: There is no hub.
-            CallerError: The database cannot be used.
-        """
-        from partstream_hub.store.opening import (  # noqa: PLC0415
-            database_address,
-            opened_store,
-            shown_address,
-            tables_version,
-        )
+        """Opens what the options choose; a database that is away now is waited for by the worker."""
+        from partstream_hub.store import opening  # noqa: PLC0415
         from partstream_hub.store.values import StoreUnreachableError  # noqa: PLC0415
 
-        address = database_address(os.environ)
-        opened = cls(opened_store(address), shown_address(address), options.get(_POLICY), options.get(_CONTACT) or "")
+        address = opening.database_address(os.environ)
+        store, where = opening.opened_store(address), opening.shown_address(address)
+        opened = cls(store, where, options.get(_POLICY), options.get(_CONTACT) or "")
         with ExitStack() as failing:
-            failing.callback(opened.store.close)
+            failing.callback(store.close)
             try:
-                if tables_version(opened.store, address) == 0:
+                if opening.tables_version(store, address) == 0:
                     raise click.UsageError(f"--hub: there is no hub in {opened.where}: `partstream hub init` makes one")
-                opened.store.migrate()
+                store.migrate()
             except StoreUnreachableError as error:
                 click.echo(f"{error}; until then, no request is answered", err=True)
             failing.pop_all()
@@ -165,11 +155,7 @@ class OpenHub:
         settings: ServingSettings,
         token_ledger: Ledger | None = None,
     ) -> ServingApp:
-        """The application of the worker, which uses the store from now on; if there is none, the store is closed.
-
-        Raises:
-            CallerError: The policy cannot be loaded.
-        """
+        """The application of the worker, which uses the store from now on; if there is none, the store is closed."""
         from partstream_hub.app import hub_app  # noqa: PLC0415 - takes 0.2 s, and most servers have no hub
         from partstream_hub.hub import HubSettings  # noqa: PLC0415
 

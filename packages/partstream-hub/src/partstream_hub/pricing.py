@@ -50,9 +50,11 @@ if TYPE_CHECKING:
 # ---- Prices ----
 
 _MILLION: Final = 1_000_000
+COSTS: Final = ("inputCost", "outputCost", "cacheCost", "cacheWriteCost")
+LONG_COSTS: Final = tuple(f"longContext{name[0].upper()}{name[1:]}" for name in COSTS)
+"""The prices of :class:`partstream.lm.provider.ModelFields`: the usual ones, and those of long contexts."""
 _OF_A_CENT: Final = 10**7
 """Nanodollars of a hundredth of a dollar, in which providers list the price of a million tokens."""
-_LONG: Final = "longContext"
 
 
 class ChargedPrice(NamedTuple):
@@ -69,12 +71,11 @@ def charged_price(directory: Directory, model: CataloguedModel) -> ChargedPrice 
     if route is not None and route.price is not None:
         return ChargedPrice(route.price, route.price, is_of_route=True)
     extra = model.information.extra
-    said = _listed(extra, "inputCost", "outputCost", "cacheCost", "cacheWriteCost")
+    said = _listed(extra, *COSTS)
     if said is None:
         return None
-    names = (f"{_LONG}{name}" for name in ("InputCost", "OutputCost", "CacheCost", "CacheWriteCost"))
     in_its_place = () if route is None else (directory.routes.get(name) for name in route.fallbacks)
-    others = (_listed(extra, *names), *(one.price for one in in_its_place if one is not None))
+    others = (_listed(extra, *LONG_COSTS), *(one.price for one in in_its_place if one is not None))
     return ChargedPrice(said, _highest((said, *(one for one in others if one is not None))), is_of_route=False)
 
 

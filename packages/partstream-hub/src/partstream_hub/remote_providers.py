@@ -10,7 +10,7 @@ import pickle
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
 from math import isfinite
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from partstream.codec.checks import refuse
 from partstream.errors import LanguageModelError, PartstreamError, UpstreamConnectionError
@@ -36,11 +36,7 @@ _NAMED_RESOURCES: Final = frozenset({"num_cpus", "num_gpus", "memory"})
 
 
 def actor_options(provider: LanguageModelChatProvider) -> dict[str, Any]:
-    """What a provider needs of the machine that it runs on, in the form in which Ray reserves it; empty for nothing.
-
-    Raises:
-        InvalidArgumentError: Its `resources` are no mapping of names to amounts.
-    """
+    """What a provider needs of the machine that it runs on, in the form in which Ray reserves it; empty for nothing."""
     wanted: Any = provider.resources
     if not isinstance(wanted, Mapping):
         refuse("provider.resources", wanted, "a mapping of names, such as num_gpus, to amounts")
@@ -48,9 +44,9 @@ def actor_options(provider: LanguageModelChatProvider) -> dict[str, Any]:
         is_amount = isinstance(amount, int | float) and not isinstance(amount, bool) and isfinite(amount)
         if not isinstance(name, str) or not is_amount or amount < 0:
             refuse(f"provider.resources[{name!r}]", amount, "a number that is not negative")
-    named = {name: amount for name, amount in wanted.items() if name in _NAMED_RESOURCES}
+    options = {name: amount for name, amount in wanted.items() if name in _NAMED_RESOURCES}
     others = {name: amount for name, amount in wanted.items() if name not in _NAMED_RESOURCES}
-    return {**named, **({"resources": others} if others else {})}
+    return options | ({"resources": others} if others else {})
 
 
 async def check_providers(providers: Iterable[LanguageModelChatProvider]) -> None:
@@ -69,15 +65,7 @@ async def close_providers(providers: Iterable[LanguageModelChatProvider]) -> Non
 
 
 class RemoteProviderHost:
-    """Runs one provider for others, where its resources are.
-
-    Args:
-        source: A file or a module with a provider.
-
-    Raises:
-        ProviderNotFoundError: There is none.
-        Exception: Whatever the code raises that is loaded.
-    """
+    """Runs one provider, of a file or a module, for others: where its resources are."""
 
     def __init__(self, source: str) -> None:
         self.provider = SourceLoader(source).load()
@@ -128,20 +116,16 @@ class _Reported:
         self._has_room.set()
         self._is_over = False
 
-    def report(self, part: ResponsePart, /) -> None:
-        self._add(part)
-
-    def finish(self, finish: Finish, /) -> None:
-        self._add(finish)
-
-    async def drain(self) -> None:
-        await self._has_room.wait()
-
-    def _add(self, reported: Reported) -> None:
+    def report(self, reported: Reported, /) -> None:
         self._waiting.append(reported)
         self._has_more.set()
         if len(self._waiting) >= _MOST_WAITING:
             self._has_room.clear()
+
+    finish = report
+
+    async def drain(self) -> None:
+        await self._has_room.wait()
 
     def end(self) -> None:
         """Nothing more comes."""
@@ -176,50 +160,32 @@ async def _error_of(provider: LanguageModelChatProvider, asked: tuple[Any, ...])
     return None
 
 
-class Calls(Protocol):
-    """A method of a :class:`RemoteProviderHost` that is called from afar."""
-
-    def remote(self, *arguments: object) -> Any:
-        """Begins the call: a result to await, or an asynchronous iterator of results with a method `cancel`."""
-        ...
-
-
 class RemoteProvider(LanguageModelChatProvider):
-    """Asks a provider that runs in a :class:`RemoteProviderHost`.
+    """Asks a provider that runs in a :class:`RemoteProviderHost`; where it cannot be reached, or has died, which the
+    errors `lost` say, an `UpstreamConnectionError` names it.
 
-    Args:
-        name: What it is called in errors.
-        handle: Its methods `models`, `count` and `answer`, each with a method `remote`; `options(stream=True)` of the
-            last one makes it a stream. This is the form of Ray Serve's handles.
-        lost: The errors that say that it cannot be reached, or has died.
+    The handle, of the form of Ray Serve's, has the methods `models`, `count` and `answer`. The method `remote` of each
+    begins a call: a result to await, or, with `options(stream=True)`, an asynchronous iterator with a method `cancel`.
     """
 
     def __init__(self, name: str, handle: Any, lost: tuple[type[Exception], ...] = ()) -> None:
         self._name = name
-        self._models: Calls = handle.models
-        self._count: Calls = handle.count
-        self._answer: Calls = handle.answer.options(stream=True)
+        self._models = handle.models
+        self._count = handle.count
+        self._answer = handle.answer.options(stream=True)
         self._lost = lost
 
     async def provide_language_model_chat_information(
         self, silent: bool, token: CancellationToken
     ) -> Sequence[LanguageModelChatInformation]:
-        """Lists the models.
-
-        Raises:
-            UpstreamConnectionError: The provider cannot be reached.
-        """
+        """Lists the models."""
         models: Sequence[LanguageModelChatInformation] = await self._value(self._models.remote(silent))
         return models
 
     async def provide_token_count(
         self, model: LanguageModelChatInformation, text: str | ChatMessage, token: CancellationToken
     ) -> int:
-        """Counts tokens.
-
-        Raises:
-            UpstreamConnectionError: The provider cannot be reached.
-        """
+        """Counts tokens."""
         count: int = await self._value(self._count.remote(model, text))
         return count
 
@@ -231,12 +197,7 @@ class RemoteProvider(LanguageModelChatProvider):
         progress: Progress,
         token: CancellationToken,
     ) -> None:
-        """Answers a request.
-
-        Raises:
-            UpstreamConnectionError: The provider cannot be reached, or died in the middle of its answer.
-            PartstreamError: What the provider raised.
-        """
+        """Answers a request; raises what the provider raised."""
         batches = self._answer.remote(model, messages, options)
         subscription = token.on_cancellation_requested(batches.cancel)
         has_begun = False

@@ -47,6 +47,7 @@ from partstream.upstream.context import no_retries, report_dropped
 from partstream.upstream.endpoint import CredentialError
 from partstream.upstream.requests import ForwardingProgress
 from partstream_hub.directory import ModelRoute, Route
+from partstream_hub.pricing import COSTS, LONG_COSTS
 
 if TYPE_CHECKING:
     from partstream.lm.messages import ChatMessage, RequestOptions
@@ -291,18 +292,6 @@ def blame_of(error: Exception) -> Blame:
 
 # ---- Listing ----
 
-_COSTS: Final = (
-    "inputCost",
-    "outputCost",
-    "cacheCost",
-    "cacheWriteCost",
-    "longContextInputCost",
-    "longContextOutputCost",
-    "longContextCacheCost",
-    "longContextCacheWriteCost",
-)
-"""The prices of :class:`partstream.lm.provider.ModelFields`."""
-
 
 def is_routed(route: ModelRoute) -> bool:
     """Whether a model has upstreams or fallbacks; otherwise the hub only knows its price."""
@@ -358,7 +347,7 @@ def _extra(extras: Sequence[Mapping[str, Any]], others: Sequence[Mapping[str, An
     first = dict(extras[0])
     if any(one.get("configurationSchema") != first.get("configurationSchema") for one in extras):
         first.pop("configurationSchema", None)
-    for name in _COSTS:
+    for name in (*COSTS, *LONG_COSTS):
         first.pop(name, None)
         if all(isinstance(one.get(name), int | float) for one in extras):
             first[name] = max(one[name] for one in (*extras, *others) if isinstance(one.get(name), int | float))
@@ -377,11 +366,11 @@ class Circuits(dict[tuple[str, str], Circuit]):
 
     def of(self, route: Route) -> Circuit:
         """The circuit of an upstream."""
-        return self.setdefault((route.provider, route.model), Circuit(self._rules))
+        return self.setdefault(route[:2], Circuit(self._rules))
 
     def keep_only(self, routes: Iterable[Route]) -> None:
         """Forgets the upstreams that are no longer there; answers that run keep what they have."""
-        for name in self.keys() - {(route.provider, route.model) for route in routes}:
+        for name in self.keys() - {route[:2] for route in routes}:
             del self[name]
 
 
@@ -392,7 +381,7 @@ class Selection:
     def __init__(self, ranking: Iterable[Route], circuits: Circuits) -> None:
         by_name: dict[tuple[str, str], Route] = {}
         for one in ranking:
-            by_name.setdefault((one.provider, one.model), one)
+            by_name.setdefault(one[:2], one)
         self._left = list(by_name.values())
         self._circuits = circuits
         self._has_asked = False
@@ -436,13 +425,7 @@ class UpstreamModels:
         self._lists = {name: ModelCatalogue({name: one}, (), _KEPT_SECONDS) for name, one in providers.items()}
 
     async def find(self, route: Route) -> CataloguedModel:
-        """The model of an upstream.
-
-        Raises:
-            UnknownModelError: This worker has no provider of that name, or the provider no such model.
-            UpstreamTimeoutError: Its list did not come in time.
-            LanguageModelError: The provider could not list its models.
-        """
+        """The model of an upstream; a `LanguageModelError` where there is none, or it cannot be found out in time."""
         own = self._lists.get(route.provider)
         if own is None:
             raise errors.UnknownModelError(f"{route.provider}/{route.model}", ())

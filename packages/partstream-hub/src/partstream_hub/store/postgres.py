@@ -6,12 +6,14 @@ may have been committed.
 """
 
 from __future__ import annotations
+import json
 import logging
 import re
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from partstream_hub.store.values import (
@@ -27,27 +29,7 @@ if TYPE_CHECKING:
 
 # ---- Why Postgres cannot be reached ----
 
-_FAULTS: Final = (
-    ("password authentication failed", "it does not take this user with this password"),
-    ("no password supplied", "it wants a password"),
-    ("no encryption", "its pg_hba.conf does not let this user in without TLS: try ?sslmode=require behind the address"),
-    ("pg_hba.conf", "its pg_hba.conf does not let this user in from here"),
-    ('FATAL:  database "', "it has no database of this name: `createdb` makes one"),
-    ('FATAL:  role "', "it has no user of this name: `createuser` makes one"),
-    ("does not support SSL", "it speaks no TLS, which the address wants"),
-    ("certificate verify failed", "its certificate cannot be verified"),
-    ("onnection refused", "nothing takes connections there: check that it runs at this host and port"),
-    ("failed to resolve host", "no host of this name is known; in a password, write @ as %40, / as %2F and # as %23"),
-    ("could not translate host name", "no host of this name is known"),
-    ("No such file or directory", "there is no socket of Postgres there: check that it runs"),
-    ("timeout expired", "it does not answer in good time"),
-    ("timed out", "it does not answer in good time"),
-    ("too many clients", "it has no connection left: see its max_connections"),
-    ("remaining connection slots", "it has no connection left: see its max_connections"),
-    ("starting up", "it is starting up"),
-    ("shutting down", "it is shutting down"),
-    ("in recovery mode", "it is recovering"),
-)
+_FAULTS: Final[Mapping[str, str]] = json.loads(Path(__file__).with_name("postgres_faults.json").read_bytes())
 """What libpq or the server says, in English, and what is said of it; the first that is found."""
 
 
@@ -193,7 +175,7 @@ class PostgresEngine:
         try:
             self._connection = psycopg.connect(self._address, autocommit=True, **_parameters(self._address))
         except psycopg.Error as error:
-            fault = next((said for words, said in _FAULTS if words in str(error)), None)
+            fault = next((said for words, said in _FAULTS.items() if words in str(error)), None)
             raise self._explained(error, Access.WRITE, fault and f"{self.where}: {fault}") from None
         # Else numbers of other sizes have other types, and each of them a statement of its own to be planned.
         self._connection.adapters.register_dumper(int, Int8Dumper)
