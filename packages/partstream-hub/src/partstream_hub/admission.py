@@ -36,6 +36,7 @@ from partstream_hub import pricing
 from partstream_hub.amounts import BudgetError, BudgetSpentError, BudgetsUnreachableError, Need, amount_text
 from partstream_hub.directory import UNLIMITED, AuditLevel, BudgetUnit, Owner, OwnerKind, Period, may_use
 from partstream_hub.routing import ROUTES, is_behind_a_route
+from partstream_hub.store.rows import COUNTS
 from partstream_hub.store.values import AnswerContent, LedgerRow
 
 if TYPE_CHECKING:
@@ -513,12 +514,8 @@ def ended_row(begun: LedgerRow, ended: EndedAnswer, taken: pricing.AnswerCharge)
     outcome = "" if observation.outcome is None else observation.outcome.value
     return replace(
         begun,
+        **{name: getattr(usage, name) for name in COUNTS},
         provider=observation.provider or begun.provider,
-        input_tokens=usage.input_tokens,
-        output_tokens=usage.output_tokens,
-        cached_tokens=usage.cached_tokens,
-        cache_write_tokens=usage.cache_write_tokens,
-        reasoning_tokens=usage.reasoning_tokens,
         nanodollars=taken.nanodollars,
         is_estimated=taken.is_estimated,
         status=observation.status,

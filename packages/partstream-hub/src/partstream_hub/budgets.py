@@ -192,8 +192,9 @@ _SHORT_SECONDS: Final = 0.005
 _PAUSES_AFTER_A_SLOW_ONE: Final = 200
 """How many times its own length no other transaction is carried out on the event loop."""
 
-_Waiting: TypeAlias = "tuple[list[tuple[Reserve, asyncio.Future[Granted | Refused]]], list[_Extending]]"
+_Reserving: TypeAlias = "tuple[Reserve, asyncio.Future[Granted | Refused]]"
 _Extending: TypeAlias = "tuple[Extend, asyncio.Future[bool]]"
+_Waiting: TypeAlias = "tuple[list[_Reserving], list[_Extending]]"
 """Who waits for a transaction: those that begin, and those that run."""
 
 
@@ -216,7 +217,8 @@ class HubWorker:
         self._locks = _Locks(folder, self.name)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="partstream-hub")
         self._changed: EventEmitter[Directory] = EventEmitter()
-        self._waiting: _Waiting = [], []
+        self._reserves: list[_Reserving] = []
+        self._extends: list[_Extending] = []
         self._ended: deque[Settle | Drop] = deque()
         self._unsynced: list[Settle | Drop] = []
         self._bytes = 0
@@ -353,7 +355,7 @@ class HubWorker:
         if self._batch_began is not None and loop.time() - self._batch_began > wait:  # the thread hangs
             raise BudgetsUnreachableError(_AWAY, _LONGEST_RETRY)
         found: asyncio.Future[Granted | Refused] = loop.create_future()
-        self._waiting[0].append((reserve, found))
+        self._reserves.append((reserve, found))
         self._flush()
         if found.done():
             return found.result()
@@ -365,7 +367,7 @@ class HubWorker:
     def extend(self, extend: Extend, *, is_urgent: bool = True) -> asyncio.Future[bool]:
         """Reserves more for an answer that runs, or less; whether it is reserved."""
         extended: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-        self._waiting[1].append((extend, extended))
+        self._extends.append((extend, extended))
         if is_urgent:
             self._flush()
         else:
@@ -392,8 +394,8 @@ class HubWorker:
         if self._batch_began is not None or self._has_ended:
             return
         loop = asyncio.get_running_loop()
-        (begun, extends), self._waiting = self._waiting, ([], [])
-        reserves = [one for one in begun if not one[1].done()]
+        reserves = [one for one in self._reserves if not one[1].done()]
+        extends, self._reserves, self._extends = self._extends, [], []
         ended = list(islice(self._ended, _MOST_ENDED))
         for _ in ended:
             self._ended.popleft()
@@ -453,7 +455,7 @@ class HubWorker:
                 answered.set_result(found)
             elif isinstance(found, Granted):  # its request has ended
                 self.end(Drop(reserve.row.answer_id))
-        if any(self._waiting) or len(self._ended) >= _MOST_ENDED or self._is_closing:
+        if self._reserves or self._extends or len(self._ended) >= _MOST_ENDED or self._is_closing:
             self._flush()
         elif self._ended:
             self._flush_later(self._settings.batch_seconds)

@@ -26,7 +26,7 @@ from partstream_hub.configuration import Entry, Section, document_of
 from partstream_hub.directory import ZONE, BudgetUnit, Directory, OwnerKind, known_zone
 from partstream_hub.page.document import file_html, percent
 from partstream_hub.page.routes import LINK_SECONDS, one_time_link
-from partstream_hub.usage import MOST_GROUPS, OWNER, GroupBy, Sums, days_until, overview, read_usage, reader_of
+from partstream_hub.usage import MOST_GROUPS, NAMES, OWNER, GroupBy, Sums, days_until, overview, read_usage, reader_of
 
 if TYPE_CHECKING:
     from partstream_hub.administration import Administration
@@ -204,7 +204,6 @@ def changes(most: int, *, as_json: bool) -> None:
 _DAY: Final = "day"
 _USAGE_FILE: Final = "hub-usage.html"
 _NUMBERS: Final = ("answers", "input", "cached", "output", "cost", "share")
-_WITHIN: Final[Mapping[GroupBy, tuple[str, ...]]] = {GroupBy.SESSION: ("person", "client"), GroupBy.KEY: ("person",)}
 
 
 class _Zone(click.ParamType[ZoneInfo]):
@@ -276,7 +275,7 @@ def usage(
 
 
 def _show(report: UsageReport, groups: Groups | None) -> None:
-    within = () if groups is None else _WITHIN.get(groups.by, ())
+    within = () if groups is None else NAMES[groups.by][1:]
     columns = (_DAY if groups is None else groups.by.value, *within, *_NUMBERS)
     total, empty = report.total, ["" for _ in within]
     if groups is None:
@@ -317,7 +316,7 @@ def _as_json(report: UsageReport, groups: Groups | None) -> dict[str, Any]:
     if groups is None:
         of_days = zip(days.names, report.of_days, strict=True)
         return said | {"days": [{_DAY: day.isoformat(), **sums._asdict()} for day, sums in of_days]}
-    columns = (groups.by.value, *_WITHIN.get(groups.by, ()))
+    columns = (groups.by.value, *NAMES[groups.by][1:])
     named = ((one, dict(zip(columns, (one.name or None, *one.within), strict=True))) for one in groups.shown)
     shown = [{**names, **one.sums._asdict(), "last_at": one.last_at} for one, names in named]
     others = {"groups": groups.other_groups, **groups.others._asdict()}

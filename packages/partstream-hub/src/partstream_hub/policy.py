@@ -23,9 +23,8 @@ import importlib.util
 import inspect
 import logging
 from collections import Counter
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, InvalidStateError
-from contextlib import contextmanager, suppress
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Lock, Thread
@@ -366,7 +365,6 @@ class PolicyThreads:
         self._threads = 0
         self._open: Counter[str] = Counter()  # by person
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._tasks: set[asyncio.Task[None]] = set()
 
     def call(
         self, person: str, function: Callable[..., Any], make: Callable[[], object], read: Callable[[object], T]
@@ -383,20 +381,19 @@ class PolicyThreads:
         """
         if self._is_closed or self._open.total() >= _MOST_WAITING or self._open[person] >= _MOST_OF_ONE:
             raise PolicyBusyError
-        future: Future[T] = Future()
         with self._lock:
             self._open[person] += 1
-        future.add_done_callback(lambda _: self._note_end(person))
         if inspect.iscoroutinefunction(function):
-            loop = self._running_loop()
-            loop.call_soon_threadsafe(self._begin, future, function, make, read)
+            future = asyncio.run_coroutine_threadsafe(self._awaited(function, make, read), self._running_loop())
         else:
+            future = Future()
             self._jobs.put((future, lambda: read(function(make()))))
             with self._lock:
                 needs_thread = self._threads < min(self._open.total(), _MOST_THREADS)
                 self._threads += needs_thread
             if needs_thread:
                 Thread(target=self._work, name="partstream-policy", daemon=True).start()
+        future.add_done_callback(lambda _: self._note_end(person))
         return future
 
     def close(self) -> None:
@@ -415,15 +412,12 @@ class PolicyThreads:
     def _work(self) -> None:
         while (job := self._jobs.get()) is not None:
             future, run = job
-            if future.set_running_or_notify_cancel():
-                with _ending(future):
-                    future.set_result(run())
-
-    def _begin(self, future: Future[Any], *how: Callable[..., Any]) -> None:
-        if self._loop is not None and future.set_running_or_notify_cancel():
-            task = self._loop.create_task(self._awaited(future, *how))
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+            if not future.set_running_or_notify_cancel():
+                continue
+            try:
+                future.set_result(run())
+            except BaseException as error:
+                future.set_exception(PolicyFailedError(error))
 
     def _running_loop(self) -> asyncio.AbstractEventLoop:
         with self._lock:
@@ -439,29 +433,19 @@ class PolicyThreads:
                 loop.run_forever()
             except BaseException as error:  # a task of the policy's own has ended with SystemExit
                 _logger.error("the event loop of the policy was interrupted by %s", type(error).__name__)  # noqa: TRY400
+        for task in (tasks := asyncio.all_tasks(loop)):
+            task.cancel()
+        loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
         loop.close()
 
     async def _awaited(
-        self,
-        future: Future[Any],
-        function: Callable[[object], Coroutine[Any, Any, object]],
-        make: Callable[[], object],
-        read: Callable[[object], Any],
-    ) -> None:
-        with _ending(future):
+        self, function: Callable[[object], Awaitable[object]], make: Callable[[], object], read: Callable[[object], T]
+    ) -> T:
+        try:
             async with asyncio.timeout(self._seconds):
-                result = read(await function(make()))
-            future.set_result(result)
-
-
-@contextmanager
-def _ending(future: Future[Any]) -> Iterator[None]:
-    """Sets the error of a call, unless the caller waits no more; raises nothing, as `SystemExit` ends an event loop."""
-    try:
-        yield
-    except BaseException as error:
-        with suppress(InvalidStateError):
-            future.set_exception(PolicyFailedError(error))
+                return read(await function(make()))
+        except BaseException as error:  # `SystemExit` of a task would end its event loop
+            raise PolicyFailedError(error) from None
 
 
 # ---- Loading ----

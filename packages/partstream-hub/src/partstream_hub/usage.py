@@ -140,7 +140,7 @@ MOST_GROUPS: Final = 100
 STACKED: Final = 5
 """How many groups of a column a report has the days of."""
 
-_NAMES: Final[Mapping[GroupBy, tuple[str, ...]]] = {
+NAMES: Final[Mapping[GroupBy, tuple[str, ...]]] = {
     GroupBy.TEAM: ("team",),
     GroupBy.PERSON: ("person",),
     GroupBy.MODEL: ("model",),
@@ -202,7 +202,7 @@ def read_usage(
 
 def _cube(columns: Sequence[GroupBy], person: str | None) -> str:
     """The sums by day and by all columns."""
-    names = list(dict.fromkeys(name for by in columns for name in _NAMES[by]))
+    names = list(dict.fromkeys(name for by in columns for name in NAMES[by]))
     named = "".join(f", COALESCE({name}, '') AS {name}" for name in names)
     grouped = "".join(f", COALESCE({name}, '')" for name in names)
     sums = ", ".join(f"CAST({one} AS BIGINT) AS s{place}" for place, one in enumerate(_COUNTED))
@@ -217,7 +217,7 @@ def _parts(columns: Sequence[GroupBy], most: int | None, stacked: int) -> Iterat
     """Rows of: what they are of, the number of the day or None, three names, the sums, the time of the last answer."""
     yield _selected("day", "place", (), "GROUP BY place")
     for by in columns:
-        names = _NAMES[by]
+        names = NAMES[by]
         grouped = f"GROUP BY {', '.join(names)}"
         ordered = f"{grouped} ORDER BY {_LARGEST}, {', '.join(names)}"
         limited = grouped if most is None else f"{ordered} LIMIT {int(most)}"
@@ -254,7 +254,7 @@ def _report(days: Days, columns: Sequence[GroupBy], person: str | None, rows: It
         elif part == "days":
             stacks[of_what].setdefault(name, [NOTHING] * len(days.names))[day] = sums
         else:
-            belongs = tuple(within[: len(_NAMES[GroupBy(kind)]) - 1])
+            belongs = tuple(within[: len(NAMES[GroupBy(kind)]) - 1])
             groups[kind].append(UsageGroup(name, sums, last, belongs))
     total = added(*of_days)
     made = {}

@@ -72,7 +72,9 @@ def _lines(view: usage.HubView, zone: tzinfo | None, *, is_live: bool) -> Iterat
     if is_live:
         yield _controls(len(view.usage.of_days))
     yield from totals(view.usage)
-    links = "".join(f'<li><a href="#{name}">{title}</a></li>' for name, title in _sections(view))
+    sections = [("budgets", "Budgets"), ("days", "Days"), *(_TITLES[by][:2] for by in view.usage.groups)]
+    sections += [("workers", "Workers"), ("changes", "Changes")] if reader.is_admin else []
+    links = "".join(f'<li><a href="#{name}">{title}</a></li>' for name, title in sections)
     yield f'<nav aria-label="Sections"><ul>{links}</ul></nav>'
     yield from budget_section(view)
     yield from _days(view.usage)
@@ -101,16 +103,6 @@ def _controls(days: int) -> str:
         '<button type="button" data-action="refresh">Refresh</button>'
         '<button type="button" data-action="leave">Forget my key</button></div>'
     )
-
-
-def _sections(view: usage.HubView) -> Iterator[tuple[str, str]]:
-    yield "budgets", "Budgets"
-    yield "days", "Days"
-    for by in view.usage.groups:
-        yield _TITLES[by][:2]
-    if view.reader.is_admin:
-        yield "workers", "Workers"
-        yield "changes", "Changes"
 
 
 # ---- Budgets ----
@@ -227,8 +219,6 @@ _TITLES: Final = {
     usage.GroupBy.SESSION: ("sessions", "Sessions", "session"),
 }
 """The id, the title and the first column of each section."""
-_WITHIN: Final = {usage.GroupBy.SESSION: ("person", "client")}
-"""What else names a group: columns between the name and the numbers."""
 _USAGE_OF_TEXT: Final = frozenset({"day", "team", "person", "model", "client", "session", "last answer"})
 _NAMELESS: Final = {
     usage.GroupBy.SESSION: "no session named",
@@ -300,8 +290,7 @@ def _section(groups: usage.Groups, view: usage.HubView) -> Iterator[str]:
     yield f'<section id="{name}" aria-labelledby="{name}-title"><h2 id="{name}-title">{title}</h2>'
     if len(groups.days) > 1 and view.usage.total.nanodollars:
         yield _stacked(groups, view.usage, name, column)
-    within = _WITHIN.get(groups.by, ())
-    total = view.usage.total
+    within, total = usage.NAMES[groups.by][1:], view.usage.total
     rows = [_row(groups.by, group, total, view.read_at) for group in groups.shown]
     if groups.other_groups:
         others = count(groups.other_groups, f"other {column}", f"other {title.lower()}")

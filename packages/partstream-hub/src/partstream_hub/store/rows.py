@@ -287,7 +287,8 @@ def read_records(work: Transaction, most: int = 100, before_version: int | None 
 
 # ---- Settling ----
 
-_COUNTS: Final = ("input_tokens", "output_tokens", "cached_tokens", "cache_write_tokens", "reasoning_tokens")
+COUNTS: Final = ("input_tokens", "output_tokens", "cached_tokens", "cache_write_tokens", "reasoning_tokens")
+"""The numbers of a usage that the ledger has."""
 _LOST_FIELDS: Final = (
     "answer_id", "time", "key_id", "person", "team", "model", "provider", "upstream_model", "client", "session", "wire",
 )  # fmt: skip
@@ -295,7 +296,7 @@ _LEDGER: Final[Mapping[str, Callable[[Any], object]]] = {
     "answer_id": str,
     "time": lambda time: as_amount(time, LAST_TIME) or 0.0,
     **dict.fromkeys((*_LOST_FIELDS[2:], "outcome", "error"), lambda text: None if text is None else name_text(text)),
-    **dict.fromkeys(_COUNTS, lambda count: as_count(count, MOST_TOKENS)),
+    **dict.fromkeys(COUNTS, lambda count: as_count(count, MOST_TOKENS)),
     "nanodollars": lambda amount: as_count(amount, directory.MOST_AMOUNT),
     "is_estimated": bool,
     "status": int,
