@@ -166,7 +166,7 @@ def _windows(store: HubStore) -> Iterator[Finding]:
             f"answers took {amount_text(unit, int(overrun))} more than {budget} had left",
             "the upper bound of a request was too low; is the price of each model right?",
         )
-    yield from (Finding("budgets", str(one)) for one in store.check())
+    yield from (Finding("budgets", one) for one in store.check())
 
 
 def _people(directory: Directory, time: float) -> Iterator[Finding]:

@@ -614,9 +614,8 @@ class RoutedProvider(LanguageModelChatProvider):
                     found.information, answer.messages, answer.options, progress, answer.token
                 )
         except Exception as error:
-            return self._failed(
-                attempt, answer, _Failure(error, progress, None if found is None else found.information)
-            )
+            failure = _Failure(error, progress, None if found is None else found.information)
+            return self._failed(attempt, answer, failure)
         except BaseException:
             attempt.circuit.left(attempt)
             raise
@@ -650,14 +649,12 @@ class RoutedProvider(LanguageModelChatProvider):
         route = self._routes.get(name)
         if route is None:
             raise errors.UnknownModelError(name, tuple(self._routes))
-        key = _conversation() if route.affinity else token_hex(8)
-        names = [name, *filter(self._is_allowed, route.fallbacks)]
-        return [upstream for one in names for upstream in ranked(key, await self._upstreams_of(one))]
-
-    def _is_allowed(self, name: str) -> bool:
-        """Whether the caller may use a model that answers in place of the one that he asked for."""
         answer = current_answer()
-        return answer is None or self._may_use(answer.caller, name)
+        # What tells the conversation from others: the caller with his session, else the caller.
+        conversation = "" if answer is None else f"{answer.caller.name}\0{answer.client.session or ''}"
+        key = conversation if route.affinity else token_hex(8)
+        others = (one for one in route.fallbacks if answer is None or self._may_use(answer.caller, one))
+        return [upstream for one in (name, *others) for upstream in ranked(key, await self._upstreams_of(one))]
 
     async def _upstreams_of(self, name: str) -> tuple[Route, ...]:
         route = self._routes.get(name)
@@ -693,15 +690,9 @@ class _Failure:
     def is_helped_by(self, other: LanguageModelChatInformation) -> bool:
         """Whether another model may do better."""
         error, own = self.error, self.information
-        return (
-            not isinstance(error, errors.ContextLengthExceededError) or own is None or has_more_room(other, own, error)
-        )
-
-
-def _conversation() -> str:
-    """What tells the conversation from others: the caller with his session, else the caller."""
-    answer = current_answer()
-    return "" if answer is None else f"{answer.caller.name}\0{answer.client.session or ''}"
+        if own is None or not isinstance(error, errors.ContextLengthExceededError):
+            return True
+        return has_more_room(other, own, error)
 
 
 def _tell_of(route: Route, answer: _Answer, before: _Failure | None) -> None:

@@ -410,7 +410,7 @@ def overview(
             WorkerState(name, started_at, seen_at, now - seen_at < _SILENT_SECONDS, int(answers))
             for name, started_at, seen_at, answers in store.read(_WORKERS)
         ),
-        database=DatabaseState(int(schema), directory.version, since, tuple(map(str, store.check()))),
+        database=DatabaseState(int(schema), directory.version, since, tuple(store.check())),
         changes=tuple(
             ChangeRow(one.time, one.by, one.action, tuple(_differences(one))) for one in store.records(_MOST_CHANGES)
         ),

@@ -12,7 +12,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from partstream.codec.checks import (
     LAST_TIME,
@@ -205,12 +205,8 @@ def read_directory(work: Transaction, version: int) -> directory.Directory:
 def change_directory(
     work: Transaction, changes: Sequence[directory.DirectoryChange], by: str, expected_version: int | None = None
 ) -> Change:
-    """Changes the directory, all or nothing, and notes who changed what.
-
-    A limit that changes holds at once for the window that is open.
-
-    Args:
-        expected_version: The version that the changes were made for; None for any.
+    """Changes the directory, all or nothing, and notes who changed what; the version that the changes were made for is
+    None for any. A limit that changes holds at once for the window that is open.
 
     Raises:
         DirectoryConflictError: A change does not fit what is there.
@@ -239,18 +235,13 @@ def change_directory(
     records = tuple(_recorded(one, after.version, now, by) for one in differences)
     work.run(_NEXT_VERSION, (after.version,))
     for one in records:
-        values = (None if entry is None else dumps(entry).decode() for entry in (one.before, one.after))
-        work.run(_RECORD, (one.version, one.time, name_text(one.by), one.action, *values))
+        texts = (None if entry is None else dumps(entry).decode() for entry in (one.before, one.after))
+        work.run(_RECORD, (one.version, one.time, name_text(one.by), one.action, *texts))
     return Change(after.version, records)
 
 
-class _Difference(NamedTuple):
-    """An entry that is otherwise than before; None for one that is not there."""
-
-    table: _Table
-    name: str
-    before: directory.Entry | None
-    after: directory.Entry | None
+_Difference: TypeAlias = tuple[_Table, str, directory.Entry | None, directory.Entry | None]
+"""An entry that is otherwise than before: its table, its name, and what it was and is; None for nothing."""
 
 
 def _differences(before: directory.Directory, after: directory.Directory) -> Iterator[_Difference]:
@@ -259,7 +250,7 @@ def _differences(before: directory.Directory, after: directory.Directory) -> Ite
         old, new = _entries(before, place), _entries(after, place)
         for name in sorted(old.keys() | new.keys()):
             if old.get(name) != new.get(name):
-                yield _Difference(table, name, old.get(name), new.get(name))
+                yield table, name, old.get(name), new.get(name)
 
 
 def _entries(of: directory.Directory, place: str) -> Mapping[str, directory.Entry]:
@@ -496,7 +487,12 @@ def _enter(work: Transaction, worker: str, settled: Mapping[str, Settle], change
 
 def _entering(worker: str, settled: Mapping[str, Settle]) -> Query:
     settled_at = time.time()  # for people to read alone, so that the database need not be asked first
-    rows = [_parameters(settled[one].row, worker, settled_at) for one in sorted(settled)]
+    rows = []
+    for answer_id in sorted(settled):
+        row = settled[answer_id].row
+        values = [written(getattr(row, name)) for name, written in _LEDGER.items()]
+        day = int((as_amount(row.time, LAST_TIME) or 0.0) // _DAY)
+        rows.append([*values, settled_at, worker, _text_of_amounts(_charges(row)), day])
     return _inserting("hub_ledger", (*_LEDGER, *_BESIDE), rows)
 
 
@@ -607,13 +603,6 @@ def _charges(row: LedgerRow) -> Counter[int]:
     for charge in row.charges:
         charges[charge.window] += min(max(charge.amount, 0), directory.MOST_AMOUNT)
     return charges
-
-
-def _parameters(row: LedgerRow, worker: str, settled_at: float) -> tuple[object, ...]:
-    """A row in the order of the columns."""
-    values = [written(getattr(row, name)) for name, written in _LEDGER.items()]
-    charges = dumps({str(window): amount for window, amount in _charges(row).items()}).decode()
-    return (*values, settled_at, worker, charges, int((as_amount(row.time, LAST_TIME) or 0.0) // _DAY))
 
 
 # ---- Joining ----
@@ -733,40 +722,27 @@ def _keep(work: Transaction, worker: str, rows: Iterable[LearnedRow]) -> int:
 # ---- Invariants ----
 
 
-class BrokenInvariant(NamedTuple):
-    """What does not hold at a window, such as `person/ana/money/day, window 12`, or a worker."""
-
-    where: str
-    got: str
-    expected: str
-
-    def __str__(self) -> str:
-        return f"{self.where}: got {self.got}, expected {self.expected}"
-
-
 _SUMS_OF_WINDOWS: Final = "SELECT id, budget, spent, reserved FROM hub_windows ORDER BY id"
 _RESERVED: Final = "SELECT amounts, count(*) FROM hub_reservations GROUP BY amounts"
 _CHARGES: Final = "SELECT charges, count(*) FROM hub_ledger GROUP BY charges"
 
 
-def broken_invariants(work: Transaction) -> list[BrokenInvariant]:
+def broken_invariants(work: Transaction) -> list[str]:
     """What does not hold, at one moment, of that which always holds: for each window, `reserved` is the sum of the
     reservations, and `spent` is what the ledger charges. Empty, or Partstream has a fault, or another program wrote
     into the tables."""
-    return [*_broken(work)]
-
-
-def _broken(work: Transaction) -> Iterator[BrokenInvariant]:
     reserved, charged = _sums(work.rows(_RESERVED)), _sums(work.rows(_CHARGES))
+    broken = []
     for number, budget, spent, held in work.rows(_SUMS_OF_WINDOWS):
         where = f"{budget}, window {number}"
         if held != (found := reserved.pop(number, 0)):
-            yield BrokenInvariant(where, f"{held:,} reserved", f"the sum of the reservations, {found:,}")
+            broken.append(f"{where}: got {held:,} reserved, expected the sum of the reservations, {found:,}")
         if spent != (found := charged.pop(number, 0)):
-            yield BrokenInvariant(where, f"{spent:,} spent", f"the charges of the ledger, {found:,}")
+            broken.append(f"{where}: got {spent:,} spent, expected the charges of the ledger, {found:,}")
     for what, left in (("charges", charged), ("reservations", reserved)):
         for number, amount in left.items():
-            yield BrokenInvariant(f"window {number}", f"{what} of {amount:,}", "none: there is no such window")
+            broken.append(f"window {number}: got {what} of {amount:,}, expected none: there is no such window")
+    return broken
 
 
 def _sums(rows: Iterable[tuple[Any, ...]]) -> Counter[int]:
