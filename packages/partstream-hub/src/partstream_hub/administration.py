@@ -15,6 +15,7 @@ from partstream_hub import configuration
 from partstream_hub.amounts import amount_text
 from partstream_hub.authentication import is_valid, new_code, new_key
 from partstream_hub.directory import UNLIMITED, BudgetUnit, Directory, Key, Owner, OwnerKind, Put, RateLimits, RevokeKey
+from partstream_hub.store.rows import SQL
 from partstream_hub.store.values import JoinCode
 
 if TYPE_CHECKING:
@@ -158,8 +159,7 @@ def findings_of(store: HubStore, directory: Directory) -> Iterator[Finding]:
 
 def _windows(store: HubStore) -> Iterator[Finding]:
     """Windows that broke a promise: more than the limit, or sums that are not those of the ledger."""
-    rows = store.read("SELECT budget, spent - highest_limit FROM hub_windows WHERE spent > highest_limit ORDER BY id")
-    for budget, overrun in rows:
+    for budget, overrun in store.read(SQL["overrun windows"]):
         unit = BudgetUnit.MONEY if f"/{BudgetUnit.MONEY}/" in budget else BudgetUnit.TOKENS
         yield Finding(
             "budgets",

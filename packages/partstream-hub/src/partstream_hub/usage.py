@@ -20,6 +20,7 @@ from partstream.errors import UnexpectedValueError
 from partstream_hub.amounts import amount_text, span_at
 from partstream_hub.directory import BudgetRule, BudgetUnit, Directory, Owner, OwnerKind, Period
 from partstream_hub.pricing import UNBELIEVABLE
+from partstream_hub.store.rows import SQL
 
 if TYPE_CHECKING:
     from partstream_hub.store.store import HubStore
@@ -364,17 +365,6 @@ _MOST_CHANGES: Final = 50
 _SILENT_SECONDS: Final = 15.0
 """Without a heartbeat for so long, a worker is shown as silent."""
 
-_WINDOWS: Final = (
-    "SELECT budget, ends_at, spent, reserved, highest_limit FROM hub_windows "
-    "WHERE starts_at <= ? AND (ends_at IS NULL OR ends_at > ?)"
-)
-_WORKERS: Final = (
-    "SELECT hub_workers.name, started_at, seen_at, COUNT(hub_reservations.answer_id) FROM hub_workers "
-    "LEFT JOIN hub_reservations ON hub_reservations.worker = hub_workers.name "
-    "GROUP BY hub_workers.name, started_at, seen_at ORDER BY started_at"
-)
-_FACTS: Final = "SELECT (SELECT version FROM hub_schema), (SELECT MIN(time) FROM hub_ledger)"
-
 
 def reader_of(directory: Directory, person: str) -> Reader | None:
     """Who reads the page, by name; None if there is no such person."""
@@ -398,7 +388,7 @@ def overview(
         owners = {Owner(OwnerKind.PERSON, reader.name), Owner(OwnerKind.TEAM, reader.team), *keys}
         own = (rule for rule in directory.rules() if rule.owner in owners)
         return HubView(reader, now, _budgets(store, directory, own, now), usage)
-    ((schema, since),) = store.read(_FACTS)
+    ((schema, since),) = store.read(SQL["facts of the page"])
     return HubView(
         reader=reader,
         read_at=now,
@@ -408,7 +398,7 @@ def overview(
         teams=len(directory.teams),
         workers=tuple(
             WorkerState(name, started_at, seen_at, now - seen_at < _SILENT_SECONDS, int(answers))
-            for name, started_at, seen_at, answers in store.read(_WORKERS)
+            for name, started_at, seen_at, answers in store.read(SQL["workers of the page"])
         ),
         database=DatabaseState(int(schema), directory.version, since, tuple(store.check())),
         changes=tuple(
@@ -418,7 +408,9 @@ def overview(
 
 
 def _budgets(store: HubStore, directory: Directory, rules: Iterable[BudgetRule], now: float) -> tuple[BudgetState, ...]:
-    windows: Mapping[str, Sequence[Any]] = {budget: rest for budget, *rest in store.read(_WINDOWS, (now, now))}
+    windows: Mapping[str, Sequence[Any]] = {
+        budget: rest for budget, *rest in store.read(SQL["windows of the page"], (now, now))
+    }
     return tuple(_budget(directory, rule, windows.get(rule.id), now) for rule in rules)
 
 

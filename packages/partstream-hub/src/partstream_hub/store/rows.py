@@ -9,9 +9,11 @@ missed none. :func:`broken_invariants` checks what always holds, over all rows a
 """
 
 from __future__ import annotations
+import re
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from partstream.codec.checks import (
@@ -48,23 +50,12 @@ from partstream_hub.store.values import (
 if TYPE_CHECKING:
     from partstream_hub.store.values import AnswerContent, JoinCode, Transaction
 
-# ---- Windows ----
+SQL: Final[Mapping[str, str]] = dict(
+    re.findall(r"(?ms)^-- ([\w ]+)\n(.+?);$", Path(__file__).with_name("statements.sql").read_text(encoding="utf-8"))
+)
+"""The statements by their names in `statements.sql`."""
 
-_COLUMNS: Final = "SELECT id, budget, starts_at, ends_at, budget_limit, spent, reserved, highest_limit FROM hub_windows"
-_WINDOWS: Final = _COLUMNS + " WHERE id IN ({places}) ORDER BY id"
-_OPEN_NOW: Final = (
-    _COLUMNS + " WHERE budget IN ({places}) AND starts_at <= ? AND (ends_at IS NULL OR ends_at > ?) ORDER BY id"
-)
-_LIMIT: Final = "SELECT budget_limit FROM hub_budgets WHERE id = ?"
-_OPEN: Final = (
-    "INSERT INTO hub_windows (budget, starts_at, ends_at, budget_limit, highest_limit) VALUES (?, ?, ?, ?, ?)"
-    " ON CONFLICT (budget, starts_at) DO NOTHING"
-)
-_ADD_TO_WINDOWS: Final = (
-    "WITH more (id, spent, reserved) AS (VALUES {rows}) UPDATE hub_windows"
-    " SET spent = hub_windows.spent + more.spent, reserved = hub_windows.reserved + more.reserved"
-    " FROM more WHERE hub_windows.id = more.id"
-)
+# ---- Windows ----
 
 
 def locked_windows(work: Transaction, ids: Collection[int]) -> dict[int, Window]:
@@ -73,7 +64,7 @@ def locked_windows(work: Transaction, ids: Collection[int]) -> dict[int, Window]
 
 
 def _locking(ids: Collection[int]) -> Query:
-    return Query(_WINDOWS.format(places=places(len(ids)) or "NULL"), sorted(ids), is_locking=True)
+    return Query(SQL["windows"].format(places=places(len(ids)) or "NULL"), sorted(ids), is_locking=True)
 
 
 def _windows(rows: Iterable[tuple[Any, ...]]) -> dict[int, Window]:
@@ -88,10 +79,10 @@ def open_windows(work: Transaction, rules: Sequence[directory.BudgetRule]) -> di
     missing = sorted((rule for rule in rules if rule.id not in found), key=lambda rule: rule.id)
     for rule in missing:
         # The row is locked: a limit that is changed meanwhile finds the window, or is found here.
-        limits = work.locked(_LIMIT, (rule.id,))
+        limits = work.locked(SQL["limit of a budget"], (rule.id,))
         span = span_at(rule, now)
         limit = limits[0][0] if limits else rule.limit
-        work.run(_OPEN, (rule.id, span.starts_at, span.ends_at, limit, limit))
+        work.run(SQL["open a window"], (rule.id, span.starts_at, span.ends_at, limit, limit))
     return found | (_open_now(work, missing, now) if missing else {})
 
 
@@ -99,24 +90,13 @@ def _open_now(work: Transaction, rules: Sequence[directory.BudgetRule], now: flo
     if not rules:
         return {}
     ids = [rule.id for rule in rules]
-    rows = work.rows(_OPEN_NOW.format(places=places(len(ids))), (*ids, now, now))
+    rows = work.rows(SQL["windows open now"].format(places=places(len(ids))), (*ids, now, now))
     return {row[1]: Window(*row) for row in rows}
 
 
 # ---- The directory ----
 
-VERSION: Final = "SELECT version FROM hub_directory"
-_NEXT_VERSION: Final = "UPDATE hub_directory SET version = ?"
-_RECORD: Final = (
-    "INSERT INTO hub_changes (version, time, by_whom, action, value_before, value_after) VALUES (?, ?, ?, ?, ?, ?)"
-)
-_RECORDS: Final = (
-    "SELECT version, time, by_whom, action, value_before, value_after FROM hub_changes"
-    " WHERE version < ? ORDER BY id DESC LIMIT ?"
-)
 _LAST_VERSION: Final = 2**62
-_OPEN_WINDOWS: Final = "SELECT id FROM hub_windows WHERE budget = ? AND (ends_at IS NULL OR ends_at > ?)"
-_NEW_LIMIT: Final = "UPDATE hub_windows SET budget_limit = ?, highest_limit = ? WHERE id = ?"
 
 
 class _Table(NamedTuple):
@@ -186,7 +166,7 @@ _TABLES: Final = {
 
 def directory_since(work: Transaction, known_version: int | None = None) -> directory.Directory | None:
     """All that there is, at one moment; None if its version is `known_version`."""
-    ((version,),) = work.rows(VERSION)
+    ((version,),) = work.rows(SQL["version"])
     return None if version == known_version else read_directory(work, version)
 
 
@@ -212,7 +192,7 @@ def change_directory(
         DirectoryConflictError: A change does not fit what is there.
         DirectoryChangedError: The directory has another version.
     """
-    ((version,),) = work.locked(VERSION)  # one change at a time
+    ((version,),) = work.locked(SQL["version"])  # one change at a time
     if expected_version is not None and version != expected_version:
         raise DirectoryChangedError(expected_version, version)
     before = read_directory(work, version)
@@ -227,16 +207,18 @@ def change_directory(
             table.put(work, entry)
     # Gives the open windows of rules the limits that hold now.
     rules = [entry for _, _, _, entry in differences if isinstance(entry, directory.BudgetRule)]
-    limits = {window: rule.limit for rule in rules for (window,) in work.rows(_OPEN_WINDOWS, (rule.id, now))}
+    limits = {
+        window: rule.limit for rule in rules for (window,) in work.rows(SQL["open windows of a budget"], (rule.id, now))
+    }
     for number, window in locked_windows(work, limits).items():
         limit = limits[number]
         if window.limit != limit:
-            work.run(_NEW_LIMIT, (limit, max(limit, window.highest_limit), number))
+            work.run(SQL["new limit of a window"], (limit, max(limit, window.highest_limit), number))
     records = tuple(_recorded(one, after.version, now, by) for one in differences)
-    work.run(_NEXT_VERSION, (after.version,))
+    work.run(SQL["next version"], (after.version,))
     for one in records:
         texts = (None if entry is None else dumps(entry).decode() for entry in (one.before, one.after))
-        work.run(_RECORD, (one.version, one.time, name_text(one.by), one.action, *texts))
+        work.run(SQL["record a change"], (one.version, one.time, name_text(one.by), one.action, *texts))
     return Change(after.version, records)
 
 
@@ -269,7 +251,7 @@ def _recorded(difference: _Difference, version: int, time: float, by: str) -> Di
 
 def read_records(work: Transaction, most: int = 100, before_version: int | None = None) -> list[DirectoryRecord]:
     """Who changed what, the newest first."""
-    rows = work.rows(_RECORDS, (_LAST_VERSION if before_version is None else before_version, most))
+    rows = work.rows(SQL["records"], (_LAST_VERSION if before_version is None else before_version, most))
     return [
         DirectoryRecord(version, time, by, action, *(None if one is None else loads(one) for one in values))
         for version, time, by, action, *values in rows
@@ -300,15 +282,6 @@ _CONTENTS: Final = ("answer_id", "time", "person", "request", "response")
 _DAY: Final = 86_400
 
 _RESERVATIONS: Final = ("answer_id", "worker", "amounts", "money", "lost")
-_RELEASE: Final = "DELETE FROM hub_reservations WHERE answer_id IN ({places}) RETURNING answer_id, amounts"
-_RUNNING: Final = "SELECT answer_id, amounts FROM hub_reservations WHERE answer_id IN ({places}) ORDER BY answer_id"
-_EXTEND: Final = "UPDATE hub_reservations SET amounts = ? WHERE answer_id = ?"
-_LOST_ROWS: Final = (
-    "SELECT answer_id, charges FROM hub_ledger WHERE answer_id IN ({places}) AND outcome = 'lost' ORDER BY answer_id"
-)
-_REMOVE_ROWS: Final = "DELETE FROM hub_ledger WHERE answer_id IN ({places})"
-_OF_WORKER: Final = "SELECT answer_id, amounts, money, lost FROM hub_reservations WHERE worker = ? ORDER BY answer_id"
-_REMOVE_RESERVATIONS: Final = "DELETE FROM hub_reservations WHERE answer_id IN ({places})"
 
 LOST: Final = "lost"
 """The outcome of an answer whose worker died before its end."""
@@ -395,7 +368,7 @@ def carry_out(work: Transaction, worker: str, batch: Batch, also: Collection[int
     ended = {one.row.answer_id if isinstance(one, Settle) else one.answer_id for one in batch.ended}
     ids = sorted(ended | {one.answer_id for one in batch.extends})
     if batch.extends or len(ids) > 1:  # reservations are locked before windows, and in one order
-        rows = work.locked(_RUNNING.format(places=places(len(ids))), ids)
+        rows = work.locked(SQL["running"].format(places=places(len(ids))), ids)
         running = {answer_id: _amounts(text) for answer_id, text in rows if answer_id not in ended}
     windows = _end(work, worker, batch.ended, changes, numbers)
     now = work.now() if rules else 0.0
@@ -437,7 +410,7 @@ class _Changes:
         numbers = sorted({number for counter in (self.spent, self.reserved) for number in counter if counter[number]})
         if numbers:
             rows = [value for number in numbers for value in (number, self.spent[number], self.reserved[number])]
-            work.run(_ADD_TO_WINDOWS.format(rows=", ".join(["(?, ?, ?)"] * len(numbers))), rows)
+            work.run(SQL["add to windows"].format(rows=", ".join(["(?, ?, ?)"] * len(numbers))), rows)
 
     def free(self, window: Window) -> int:
         return window.limit - window.spent - window.reserved - self.spent[window.id] - self.reserved[window.id]
@@ -455,7 +428,7 @@ def _end(
     if not (settled or dropped):
         return locked_windows(work, numbers)
     ids = sorted(settled.keys() | dropped)
-    queries = [Query(_RELEASE.format(places=places(len(ids))), ids)]
+    queries = [Query(SQL["release"].format(places=places(len(ids))), ids)]
     if settled:
         queries.append(_entering(worker, settled))
     released, *entered, windows = work.rows_of(*queries, _locking(numbers))
@@ -466,12 +439,12 @@ def _end(
     _charge(work, settled, new, changes)
     rest = sorted((settled.keys() - new) | (dropped - {answer_id for answer_id, _ in released}))
     if rest:
-        lost = dict(work.locked(_LOST_ROWS.format(places=places(len(rest))), rest))
+        lost = dict(work.locked(SQL["lost"].format(places=places(len(rest))), rest))
         for text in lost.values():
             for number, amount in _amounts(text).items():
                 changes.spent[number] -= amount
         if lost:
-            work.run(_REMOVE_ROWS.format(places=places(len(lost))), sorted(lost))
+            work.run(SQL["remove from the ledger"].format(places=places(len(lost))), sorted(lost))
             _enter(work, worker, {answer_id: one for answer_id, one in settled.items() if answer_id in lost}, changes)
     if missing := (changes.spent.keys() | changes.reserved.keys()) - set(numbers):
         raise IncompleteBatchError(windows=missing)
@@ -521,7 +494,7 @@ def _extended(
         amount = max(amounts.get(number, 0) + more, 0)
         changes.reserved[number] += amount - amounts.get(number, 0)
         amounts[number] = amount
-    work.run(_EXTEND, (_text_of_amounts(amounts), extend.answer_id))
+    work.run(SQL["extend"], (_text_of_amounts(amounts), extend.answer_id))
     return True
 
 
@@ -560,12 +533,12 @@ def expire(work: Transaction, worker: str, seen_at: float | None = None) -> int:
     Where it has been heard of since `seen_at`, nothing is done; None is for one that has ended for certain, which is
     forgotten too.
     """
-    found = work.locked(_SEEN, (worker,))
+    found = work.locked(SQL["seen"], (worker,))
     if seen_at is None:
-        work.run(_LEFT, (worker,))
+        work.run(SQL["forget a worker"], (worker,))
     elif [(seen_at,)] != [tuple(row) for row in found]:
         return 0
-    rows = work.locked(_OF_WORKER, (worker,))
+    rows = work.locked(SQL["reservations of a worker"], (worker,))
     if not rows:
         return 0
     changes, lost = _Changes(), {}
@@ -582,7 +555,7 @@ def expire(work: Transaction, worker: str, seen_at: float | None = None) -> int:
         )
         lost[answer_id] = Settle(row)
     # Only those that were read: the worker may have begun another one meanwhile.
-    work.run(_REMOVE_RESERVATIONS.format(places=places(len(lost))), sorted(lost))
+    work.run(SQL["remove reservations"].format(places=places(len(lost))), sorted(lost))
     _enter(work, worker, lost, changes)
     locked_windows(work, changes.reserved)
     changes.write(work)
@@ -607,17 +580,6 @@ def _charges(row: LedgerRow) -> Counter[int]:
 
 # ---- Joining ----
 
-_PERSON: Final = "SELECT is_disabled FROM hub_people WHERE name = ?"
-_ADD: Final = (
-    "INSERT INTO hub_join_codes (digest, person, expires_at, label, key_expires_at, key_models) "
-    "VALUES (?, ?, ?, ?, ?, ?)"
-)
-_CODES: Final = "SELECT digest FROM hub_join_codes WHERE expires_at > ?"
-_FORGET_OLD: Final = "DELETE FROM hub_join_codes WHERE expires_at <= ?"
-_TAKE: Final = (
-    "DELETE FROM hub_join_codes WHERE digest = ? AND expires_at > ? RETURNING person, label, key_expires_at, key_models"
-)
-
 
 def add_join_code(work: Transaction, code: JoinCode) -> None:
     """Keeps the digest of a code, with which its person gets a key, once; forgets those that are over.
@@ -626,25 +588,27 @@ def add_join_code(work: Transaction, code: JoinCode) -> None:
         DirectoryConflictError: There is no such person.
     """
     check("JoinCode.label", code.label, directory.LABEL)  # a key could not have it
-    work.run(_FORGET_OLD, (work.now(),))
-    if not work.rows(_PERSON, (code.person,)):
+    work.run(SQL["forget old join codes"], (work.now(),))
+    if not work.rows(SQL["person"], (code.person,)):
         raise DirectoryConflictError(f"invite person {code.person}", f"there is no person {code.person}")
     models = None if code.key_models is None else dumps(code.key_models).decode()
-    work.run(_ADD, (code.digest, code.person, code.expires_at, code.label, code.key_expires_at, models))
+    work.run(
+        SQL["add a join code"], (code.digest, code.person, code.expires_at, code.label, code.key_expires_at, models)
+    )
 
 
 def join_codes(work: Transaction) -> set[bytes]:
     """The digests of the codes that can be used now."""
-    return {bytes(digest) for (digest,) in work.rows(_CODES, (work.now(),))}
+    return {bytes(digest) for (digest,) in work.rows(SQL["join codes"], (work.now(),))}
 
 
 def join(work: Transaction, code_digest: bytes, key_id: str, key_digest: bytes) -> directory.Key | None:
     """Makes a key for a code, which is deleted by that: of two that use it at once, one gets nothing."""
-    found = work.rows(_TAKE, (code_digest, work.now()))
+    found = work.rows(SQL["take a join code"], (code_digest, work.now()))
     if not found:
         return None
     person, label, expires_at, said = found[0]
-    if any(is_disabled for (is_disabled,) in work.rows(_PERSON, (person,))):
+    if any(is_disabled for (is_disabled,) in work.rows(SQL["person"], (person,))):
         return None
     models = None if said is None else tuple(loads(said))
     key = directory.Key(key_id, key_digest, person, label, models, expires_at=expires_at)
@@ -665,41 +629,23 @@ _MOST_KEPT: Final = 100_000
 
 _TRIMMED_EVERY: Final = 64
 
-_BATCH: Final = "SELECT batch FROM hub_learned_batch"
-_NEXT: Final = "UPDATE hub_learned_batch SET batch = ?"
-_KEEP: Final = (
-    "INSERT INTO hub_learned (key, kind, owner, batch, worker, value) VALUES (?, ?, ?, ?, ?, ?)"
-    " ON CONFLICT (key) DO UPDATE SET batch = excluded.batch, worker = excluded.worker, value = excluded.value"
-)
-_TRIM_SERIES: Final = (
-    "DELETE FROM hub_learned WHERE kind = ? AND owner = ? AND key NOT IN"
-    " (SELECT key FROM hub_learned WHERE kind = ? AND owner = ? ORDER BY batch DESC, key DESC LIMIT ?)"
-)
-_TRIM: Final = (
-    "DELETE FROM hub_learned WHERE batch <= (SELECT batch FROM hub_learned ORDER BY batch DESC LIMIT 1 OFFSET ?)"
-)
-_LAST_OF_PAGE: Final = "SELECT batch FROM hub_learned WHERE batch > ? ORDER BY batch LIMIT 1 OFFSET ?"
-_NEW: Final = (
-    "SELECT key, kind, owner, value, worker FROM hub_learned WHERE batch > ? AND batch <= ? ORDER BY batch, key"
-)
-_OF_SERIES: Final = (
-    "SELECT key, kind, owner, value FROM hub_learned WHERE kind = ? AND owner = ? ORDER BY batch DESC, key DESC LIMIT ?"
-)
-
 
 def exchange_learned(work: Transaction, worker: str, rows: Sequence[LearnedRow], since: int, most: int) -> LearnedBatch:
     """Keeps what a worker has learned, and reads what others have since."""
-    newest = _keep(work, worker, rows) if rows else work.rows(_BATCH)[0][0]
-    page = work.rows(_LAST_OF_PAGE, (since, most - 1))
+    newest = _keep(work, worker, rows) if rows else work.rows(SQL["batch"])[0][0]
+    page = work.rows(SQL["last batch of a page"], (since, most - 1))
     # A batch is read as a whole, so that the next question can begin after it.
     last = page[0][0] if page else newest
-    found = work.rows(_NEW, (since, last))
+    found = work.rows(SQL["new facts"], (since, last))
     owners = sorted({owner for _, kind, owner, _, _ in found if kind == SERIES})
     return LearnedBatch(
         last,
         tuple(LearnedRow(*row) for *row, learned_by in found if row[1] != SERIES and learned_by != worker),
         {
-            owner: tuple(LearnedRow(*row) for row in reversed(work.rows(_OF_SERIES, (SERIES, owner, SERIES_LENGTH))))
+            owner: tuple(
+                LearnedRow(*row)
+                for row in reversed(work.rows(SQL["facts of a series"], (SERIES, owner, SERIES_LENGTH)))
+            )
             for owner in owners
         },
         last < newest,
@@ -707,33 +653,28 @@ def exchange_learned(work: Transaction, worker: str, rows: Sequence[LearnedRow],
 
 
 def _keep(work: Transaction, worker: str, rows: Iterable[LearnedRow]) -> int:
-    ((batch,),) = work.locked(_BATCH)
+    ((batch,),) = work.locked(SQL["batch"])
     batch = int(batch) + 1
-    work.run(_NEXT, (batch,))
+    work.run(SQL["next batch"], (batch,))
     ordered = sorted({row.key: row for row in rows}.values())
-    work.run_many(_KEEP, [(row.key, row.kind, row.owner, batch, worker, row.value) for row in ordered])
+    work.run_many(SQL["keep a fact"], [(row.key, row.kind, row.owner, batch, worker, row.value) for row in ordered])
     for owner in sorted({row.owner for row in ordered if row.kind == SERIES}):
-        work.run(_TRIM_SERIES, (SERIES, owner, SERIES, owner, SERIES_LENGTH))
+        work.run(SQL["trim a series"], (SERIES, owner, SERIES, owner, SERIES_LENGTH))
     if batch % _TRIMMED_EVERY == 0:
-        work.run(_TRIM, (_MOST_KEPT,))
+        work.run(SQL["trim facts"], (_MOST_KEPT,))
     return batch
 
 
 # ---- Invariants ----
 
 
-_SUMS_OF_WINDOWS: Final = "SELECT id, budget, spent, reserved FROM hub_windows ORDER BY id"
-_RESERVED: Final = "SELECT amounts, count(*) FROM hub_reservations GROUP BY amounts"
-_CHARGES: Final = "SELECT charges, count(*) FROM hub_ledger GROUP BY charges"
-
-
 def broken_invariants(work: Transaction) -> list[str]:
     """What does not hold, at one moment, of that which always holds: for each window, `reserved` is the sum of the
     reservations, and `spent` is what the ledger charges. Empty, or Partstream has a fault, or another program wrote
     into the tables."""
-    reserved, charged = _sums(work.rows(_RESERVED)), _sums(work.rows(_CHARGES))
+    reserved, charged = _sums(work.rows(SQL["all reservations"])), _sums(work.rows(SQL["all charges"]))
     broken = []
-    for number, budget, spent, held in work.rows(_SUMS_OF_WINDOWS):
+    for number, budget, spent, held in work.rows(SQL["sums of windows"]):
         where = f"{budget}, window {number}"
         if held != (found := reserved.pop(number, 0)):
             broken.append(f"{where}: got {held:,} reserved, expected the sum of the reservations, {found:,}")
@@ -755,21 +696,6 @@ def _sums(rows: Iterable[tuple[Any, ...]]) -> Counter[int]:
 
 # ---- Workers ----
 
-_SEEN: Final = "SELECT seen_at FROM hub_workers WHERE name = ?"
-_LEFT: Final = "DELETE FROM hub_workers WHERE name = ?"
-_BEAT: Final = (
-    "INSERT INTO hub_workers (name, counter, started_at, seen_at) VALUES (?, 1, ?, ?)"
-    " ON CONFLICT (name) DO UPDATE SET counter = hub_workers.counter + 1, seen_at = excluded.seen_at"
-)
-_ALIVE: Final = "SELECT count(*) FROM hub_workers WHERE seen_at > ?"
-_SILENT: Final = (
-    "SELECT name, seen_at FROM hub_workers WHERE seen_at NOT BETWEEN ? AND ?"
-    " AND EXISTS (SELECT 1 FROM hub_reservations WHERE hub_reservations.worker = hub_workers.name) ORDER BY name"
-)
-_FORGET_WORKERS: Final = (
-    "DELETE FROM hub_workers WHERE seen_at < ?"
-    " AND NOT EXISTS (SELECT 1 FROM hub_reservations WHERE hub_reservations.worker = hub_workers.name)"
-)
 _ALIVE_SECONDS: Final = 5.0
 """The seconds without a heartbeat after which a worker does not count for the shares of rates."""
 _KEPT_SECONDS: Final = 3_600.0
@@ -779,12 +705,12 @@ _KEPT_SECONDS: Final = 3_600.0
 def heartbeat(work: Transaction, worker: str, silent_seconds: float) -> Pulse:
     """Shows that a worker is alive, and reads what has changed. The first one makes it known."""
     now = work.now()
-    work.run(_BEAT, (worker, now, now))
-    work.run(_FORGET_WORKERS, (now - _KEPT_SECONDS,))
+    work.run(SQL["beat"], (worker, now, now))
+    work.run(SQL["forget silent workers"], (now - _KEPT_SECONDS,))
     ((version,),), ((alive,),), silent = work.rows_of(
-        Query(VERSION),
-        Query(_ALIVE, (now - _ALIVE_SECONDS,)),
+        Query(SQL["version"]),
+        Query(SQL["alive"], (now - _ALIVE_SECONDS,)),
         # A clock that was set back leaves times in the future behind.
-        Query(_SILENT, (now - silent_seconds, now + silent_seconds)),
+        Query(SQL["silent"], (now - silent_seconds, now + silent_seconds)),
     )
     return Pulse(now, version, alive, dict(silent))

@@ -56,15 +56,6 @@ def migrated(engine: values.Engine, up_to: int = len(VERSIONS)) -> int:
 
 _ATTEMPTS: Final = 3
 """How often a batch is begun, each time with the windows that have ended meanwhile."""
-_CONTENT: Final = "SELECT answer_id, time, person, request, response FROM hub_contents WHERE answer_id = ?"
-_FORGET_OF_TEAMS: Final = (
-    "DELETE FROM hub_contents WHERE time < ? AND person IN (SELECT name FROM hub_people WHERE team IN ({teams})) "
-    "RETURNING answer_id"
-)
-_FORGET_OF_OTHERS: Final = (
-    "DELETE FROM hub_contents WHERE time < ? AND person NOT IN (SELECT name FROM hub_people WHERE team IS NOT NULL) "
-    "RETURNING answer_id"
-)
 
 
 P = ParamSpec("P")
@@ -193,13 +184,15 @@ class HubStore:
 
     def contents(self, answer_id: str) -> values.AnswerContent | None:
         """The request and the answer, if they are kept."""
-        return next((values.AnswerContent(*row) for row in self.read(_CONTENT, (answer_id,))), None)
+        return next((values.AnswerContent(*row) for row in self.read(tables.SQL["content"], (answer_id,))), None)
 
     def forget_contents_of(self, before: float, teams: Sequence[str]) -> int:
         """Deletes what is kept of the people who are in some teams now, or without teams of all others; how much that
         was."""
-        statement = _FORGET_OF_TEAMS.format(teams=values.places(len(teams))) if teams else _FORGET_OF_OTHERS
-        return len(self.run(lambda work: work.rows(statement, (before, *teams))))
+        statement = tables.SQL[f"forget contents of {'teams' if teams else 'others'}"]
+        return len(
+            self.run(lambda work: work.rows(statement.format(places=values.places(len(teams))), (before, *teams)))
+        )
 
     # ---- what workers learn of tokens ----
 
