@@ -152,11 +152,8 @@ class BudgetSpentError(BudgetError):
     def __init__(
         self, rule: BudgetRule, limit: int, spent: int, reserved: int, resets_at: float | None, least: int
     ) -> None:
-        unit = rule.unit
-        super().__init__(
-            f"the budget of {rule.owner} is used up: {amount_text(unit, spent)} spent and "
-            f"{amount_text(unit, reserved)} reserved by running answers, of {amount_text(unit, limit)} a {rule.period}"
-        )
+        took, held, most = (amount_text(rule.unit, one) for one in (spent, reserved, limit))
+        super().__init__(f"the budget of {rule.owner} is used up: {took} spent and {held} reserved of {most}")
         self.rule = rule
         self.limit = limit
         self.spent = spent

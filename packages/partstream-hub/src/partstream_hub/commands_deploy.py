@@ -195,21 +195,15 @@ class RayApplication:
 # ---- Kubernetes ----
 
 _IMAGE: Final = f"partstream:{__version__}"
-_USER: Final = 65532
-"""The user that the image of `tools/deploy/Dockerfile` runs as, who has no rights."""
-
 PRE_STOP_SECONDS: Final = 5
 """How long a pod still takes requests after it was told to end: until balancers have heard of it."""
 ADDED_SECONDS: Final = 15
 """What a pod has beyond its drain: for the wait before it, the last bytes, and closing."""
-_STATE: Final = PurePosixPath("/var/lib/partstream")
 _CODE: Final = PurePosixPath("/app")
 _SECRET: Final = "partstream"  # noqa: S105 - the name of an object that holds keys
 _DATABASE_KEY: Final = "hub-database"
 _TOKEN_KEY: Final = "token"  # noqa: S105 - the name of an entry
 _SIGNING_KEY: Final = "signing-key"
-_SIGNING_FILE: Final = "serve-signing-key"
-"""What all pods sign with, so that each reads what another has sealed for a client."""
 _KEYS: Final = PurePosixPath("/run/secrets/partstream")
 
 
@@ -218,7 +212,9 @@ def kubernetes_text(plan: ServePlan, replicas: int) -> str:
 
     Keys are references to a Secret, which is not printed: its comment says how it is made. The template turns
     `enableServiceLinks` off, because a Service named partstream-serve would set PARTSTREAM_SERVE_PORT, and has no limit
-    of processor time, which would hold up streams. One replica stands for as many as keep serving when one ends: two.
+    of processor time, which would hold up streams. Its user is the one of the image, without rights, and all pods sign
+    with one key, so that each reads what another has sealed for a client. One replica stands for as many as keep
+    serving when one ends: two.
     """
     if plan.no_token:
         raise click.UsageError("--no-token: got it with --print-kubernetes, where other machines reach the server")
@@ -235,17 +231,11 @@ def kubernetes_text(plan: ServePlan, replicas: int) -> str:
     }
     values = {
         "comment": _comment(plan),
-        "name": _NAME,
         "replicas": replicas if replicas > 1 else 2,
         "grace_seconds": int(plan.settings_number("drain_seconds")) + PRE_STOP_SECONDS + ADDED_SECONDS,
         "pre_stop_seconds": PRE_STOP_SECONDS,
-        "user": _USER,
         "image": _scalar(_IMAGE),
         "port": DEFAULT_PORT,
-        "state": _STATE,
-        "secret": _SECRET,
-        "signing_key": _SIGNING_KEY,
-        "signing_file": _SIGNING_FILE,
         **{name: indent(yaml_text(some), " " * 12) for name, some in entries.items()},
     }
     template = Path(__file__).with_name("kubernetes.yaml").read_text(encoding="utf-8")
@@ -259,11 +249,7 @@ def _comment(plan: ServePlan) -> str:
         f"  kubectl create secret generic {_SECRET} {key} --from-file={_SIGNING_KEY}=FILE",
         f"The image is of tools/deploy/Dockerfile: build it, push it, and name it in place of {_IMAGE}.",
         *([f"The files of providers are expected in {_CODE} of the image."] if plan.sources else []),
-        *(
-            ["Profiles are in the file that PARTSTREAM_CONFIG names: add it, and the variable."]
-            if plan.profiles
-            else []
-        ),
+        *(["Profiles are in the file that PARTSTREAM_CONFIG names: add both."] if plan.profiles else []),
         "Keys of model servers are variables of the same kind: `env`, with `secretKeyRef`.",
     ]
     return "".join(f"# {line}\n" for line in lines)

@@ -27,6 +27,7 @@ from partstream.errors import CallerError, UnexpectedValueError
 from partstream.settings.kinds import HIDDEN, KEY_IN_A_NAME, closest_name, shortened
 from partstream_hub.amounts import BudgetAmount, budget_text, nanodollars, parsed_budget
 from partstream_hub.directory import (
+    LABEL,
     MODEL_NAME,
     MOST_AMOUNT,
     NAME,
@@ -160,7 +161,6 @@ _UPSTREAM_EXPECTED: Final = (
     'a provider of the workers and its model, such as "work/gpt-5" or {provider = "work", model = "gpt-5", weight = 3}'
 )
 _UPSTREAM: Final = re.compile(r"(?P<provider>[^/]+)/(?P<model>.+?)(?:=(?P<weight>\d{1,6}))?")
-_LONGEST_PATTERN: Final = 200
 
 
 class Form(Enum):
@@ -180,11 +180,16 @@ class Field:
     name: str
     says: str  # what it sets, as a phrase
     read: Callable[[Any, str], Any]  # gives a value its one form; takes its place too, for the fault that it raises
-    option: str
     metavar: str = ""  # what follows the option in the help; empty for a flag
     default: Any = None  # the form of the value that holds where the field is left out
     form: Form = Form.ONE
     names: Section | None = None  # the table whose entries it names
+
+    @property
+    def option(self) -> str:
+        """The option of the commands: of a field that may be given several times, for one value."""
+        name = self.name.removesuffix("s") if self.form is Form.MANY else self.name
+        return f"--{name.replace('_', '-')}"
 
 
 def _boolean(value: Any, where: str) -> bool:
@@ -216,9 +221,9 @@ _model: Final = _fitting(MODEL_NAME, "the id of a model")
 
 
 def _pattern(value: Any, where: str) -> str:
-    if not isinstance(value, str) or not value.strip() or len(value) > _LONGEST_PATTERN or not value.isprintable():
+    if not LABEL.fits(value) or not value.strip():
         raise FaultError(where, value, "the id of a model, or a pattern such as gpt-*")
-    return value.strip()
+    return str(value).strip()
 
 
 def _list_of(read: Callable[[Any, str], Any], what: str) -> Callable[[Any, str], list[Any]]:
@@ -301,33 +306,22 @@ _BUDGETS: Final = Field(
     "budgets",
     "The limit for a period, as 5 USD/day or 2M tokens/week; every budget must have enough left",
     _budgets,
-    "--budget",
     "AMOUNT",
     (),
     Form.MANY,
 )
 _TIME_ZONE: Final = Field(
-    "time_zone",
-    "The time zone in which days, weeks and months of its budgets begin",
-    _fitting(ZONE),
-    "--time-zone",
-    "ZONE",
-    "UTC",
+    "time_zone", "In whose calendar days, weeks and months of its budgets begin", _fitting(ZONE), "ZONE", "UTC"
 )
 _MODELS: Final = Field(
-    "models",
-    "Which models may be used, as ids or patterns; without it, all",
-    _models,
-    "--model",
-    "PATTERN",
-    form=Form.MANY,
+    "models", "Which models may be used, as ids or patterns; without it, all", _models, "PATTERN", form=Form.MANY
 )
 _RATES: Final = (
-    Field("requests_per_minute", "How many requests may begin in a minute", _count(1), "--requests-per-minute", "N"),
-    Field("tokens_per_minute", "How many tokens may be used in a minute", _count(1), "--tokens-per-minute", "N"),
-    Field("concurrent_answers", "How many answers may run at once", _count(1), "--concurrent-answers", "N"),
+    Field("requests_per_minute", "How many requests may begin in a minute", _count(1), "N"),
+    Field("tokens_per_minute", "How many tokens may be used in a minute", _count(1), "N"),
+    Field("concurrent_answers", "How many answers may run at once", _count(1), "N"),
 )
-_DISABLED: Final = Field("disabled", "Refuse every request", _boolean, "--disabled", default=False, form=Form.FLAG)
+_DISABLED: Final = Field("disabled", "Refuse every request", _boolean, default=False, form=Form.FLAG)
 
 _ROWS: Final[Mapping[Section, tuple[Field, ...]]] = {
     Section.MODELS: (
@@ -336,7 +330,6 @@ _ROWS: Final[Mapping[Section, tuple[Field, ...]]] = {
             "Where it is answered, as PROVIDER/MODEL, or PROVIDER/MODEL=WEIGHT for another share than the others; "
             "without it, by the provider of the workers that lists the model",
             lambda value, where: tuple(_list_of(_upstream, "upstreams such as work/gpt-5")(value, where)),
-            "--upstream",
             "PROVIDER/MODEL",
             (),
             Form.MANY,
@@ -345,7 +338,6 @@ _ROWS: Final[Mapping[Section, tuple[Field, ...]]] = {
             "fallbacks",
             "Which models answer in its place, in this order, when no upstream of it can",
             _fallbacks,
-            "--fallback",
             "MODEL",
             (),
             Form.MANY,
@@ -354,7 +346,6 @@ _ROWS: Final[Mapping[Section, tuple[Field, ...]]] = {
             "affinity",
             "Send the requests of a conversation to the same upstream, where its prompt is cached",
             _boolean,
-            "--affinity",
             default=True,
             form=Form.FLAG,
         ),
@@ -362,7 +353,6 @@ _ROWS: Final[Mapping[Section, tuple[Field, ...]]] = {
             "price",
             "The US dollars of a million tokens, input/output; without it, what the upstream reports or lists",
             _price,
-            "--price",
             "IN/OUT",
         ),
     ),
@@ -375,25 +365,15 @@ _ROWS: Final[Mapping[Section, tuple[Field, ...]]] = {
             "audit",
             "What to keep of an answer: only its cost, user and outcome, or its texts too",
             _fitting(Expectation(f"one of {', '.join(AuditLevel)}", lambda value: value in [*AuditLevel])),
-            "--audit",
             "|".join(AuditLevel),
             AuditLevel.METADATA.value,
         ),
-        Field("content_days", "After how many days kept texts are deleted", _count(1), "--content-days", "N", 30),
+        Field("content_days", "After how many days kept texts are deleted", _count(1), "N", 30),
         _DISABLED,
     ),
     Section.PEOPLE: (
-        Field(
-            "team",
-            "The team of the person",
-            _fitting(NAME, "the name of a team"),
-            "--team",
-            "NAME",
-            names=Section.TEAMS,
-        ),
-        Field(
-            "admin", "Let the person see and change the whole hub", _boolean, "--admin", default=False, form=Form.FLAG
-        ),
+        Field("team", "The team of the person", _fitting(NAME, "the name of a team"), "NAME", names=Section.TEAMS),
+        Field("admin", "Let the person see and change the whole hub", _boolean, default=False, form=Form.FLAG),
         _BUDGETS,
         _TIME_ZONE,
         _MODELS,

@@ -34,13 +34,7 @@ from partstream.lm.cancellation import CancellationToken, EventEmitter
 from partstream.lm.outputs import HOSTED, Finish, InboundRequest
 from partstream.lm.provider import LanguageModelChatProvider
 from partstream.protocols.errors import COMMON_ERRORS, ErrorKind
-from partstream.server.models import (
-    CataloguedModel,
-    ForwardingProvider,
-    ModelCatalogue,
-    counted_request,
-    unhosted_tools,
-)
+from partstream.server.models import ForwardingProvider, ModelCatalogue, counted_request, unhosted_tools
 from partstream.server.settings import current_answer
 from partstream.upstream.attempts import has_more_room, helps_another_model
 from partstream.upstream.context import no_retries, report_dropped
@@ -54,6 +48,7 @@ if TYPE_CHECKING:
     from partstream.lm.parts import ResponsePart
     from partstream.lm.provider import LanguageModelChatCapabilities, LanguageModelChatInformation, Progress
     from partstream.server.clients import Caller
+    from partstream.server.models import CataloguedModel
     from partstream.upstream.forwarding import RawRequest
 
 # ---- Affinity ----

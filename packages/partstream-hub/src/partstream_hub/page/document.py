@@ -111,11 +111,7 @@ _NEARLY: Final = 80
 """The percent that a budget is nearly used up at."""
 _MOST_SHOWN: Final = 300
 """The most budgets on one page: the others are those of which least is used."""
-_LEGEND: Final = (
-    '<ul class="legend"><li><svg viewBox="0 0 20 12" aria-hidden="true"><rect class="spent" x="1" y="1" width="18" '
-    'height="10"/></svg>spent</li><li><svg viewBox="0 0 20 12" aria-hidden="true"><rect class="reserved" x="1" y="1" '
-    'width="18" height="10"/></svg>reserved for answers that run or come next</li></ul>'
-)
+_LEGEND: Final = resource(_PACKAGE, "legend.html")
 
 
 def budget_section(view: usage.HubView) -> Iterator[str]:

@@ -287,8 +287,7 @@ LOST: Final = "lost"
 """The outcome of an answer whose worker died before its end."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reserve:
+class Reserve(NamedTuple):
     """An answer that begins, and what it needs."""
 
     row: LedgerRow  # entered, charged with all that is reserved, if the worker dies before the end
@@ -506,12 +505,8 @@ def _reserved(
         window = windows[known[need.rule.id]]
         free = changes.free(window)
         if free < (need.amount if reserve.is_whole else min(need.least, need.amount)):
-            shown = replace(
-                window,
-                spent=window.spent + changes.spent[window.id],
-                reserved=window.reserved + changes.reserved[window.id],
-            )
-            return Refused(need, shown)
+            spent, held = window.spent + changes.spent[window.id], window.reserved + changes.reserved[window.id]
+            return Refused(need, replace(window, spent=spent, reserved=held))
         amounts[need.rule.id] = min(need.amount, free)
     for rule, amount in amounts.items():
         changes.reserved[known[rule]] += amount

@@ -252,23 +252,18 @@ class Transaction(Protocol):
 
     def locked(self, statement: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """The rows of a question about one table, locked in its `ORDER BY` until the transaction is over."""
-        ...
 
     def rows_of(self, *questions: Query) -> list[list[tuple[Any, ...]]]:
         """The rows of several questions, asked one after the other, in the time of one."""
-        ...
 
     def run(self, statement: str, parameters: Sequence[object] = ()) -> None:
         """Runs a statement without rows."""
-        ...
 
     def run_many(self, statement: str, rows: Iterable[Sequence[object]]) -> None:
         """Runs a statement once for each row of parameters."""
-        ...
 
     def now(self) -> float:
         """The time of the database at the beginning of the transaction, in seconds since 1970."""
-        ...
 
 
 class Engine(Protocol):
@@ -285,28 +280,22 @@ class Engine(Protocol):
             StoreUnreachableError: The database cannot be reached, or takes too long.
             StoreUnusableError: The database is not as it should be.
         """
-        ...
 
     def run_at_once(self, action: Callable[[Transaction], Result]) -> Result | None:
         """Like :meth:`run`, where there is nothing to wait for; None elsewhere, or where it fails: then
         nothing has happened."""
-        ...
 
     def run_alone(self, action: Callable[[Transaction], Result]) -> Result:
         """Like :meth:`run`, while no other process does so: for the making of tables."""
-        ...
 
     def table_exists(self, work: Transaction, table: str) -> bool:
         """Whether there is a table."""
-        ...
 
     def another(self) -> Engine:
         """The same database over a connection of its own; one in memory has no other."""
-        ...
 
     def close(self) -> None:
         """Closes the connection; the next transaction opens it again."""
-        ...
 
 
 def places(count: int) -> str:
