@@ -100,10 +100,6 @@ class HubDocument:
         """The entries of one table."""
         return (entry for identity, entry in self.entries.items() if identity.section is section)
 
-    def names(self, section: Section) -> frozenset[str]:
-        """The names of the entries of one table."""
-        return frozenset(entry.id.name for entry in self.of(section))
-
 
 # ---- Faults ----
 
@@ -183,7 +179,6 @@ class Field:
     metavar: str = ""  # what follows the option in the help; empty for a flag
     default: Any = None  # the form of the value that holds where the field is left out
     form: Form = Form.ONE
-    names: Section | None = None  # the table whose entries it names
 
     @property
     def option(self) -> str:
@@ -372,7 +367,7 @@ _ROWS: Final[Mapping[Section, tuple[Field, ...]]] = {
         _DISABLED,
     ),
     Section.PEOPLE: (
-        Field("team", "The team of the person", _fitting(NAME, "the name of a team"), "NAME", names=Section.TEAMS),
+        Field("team", "The team of the person", _fitting(NAME, "the name of a team"), "NAME"),
         Field("admin", "Let the person see and change the whole hub", _boolean, default=False, form=Form.FLAG),
         _BUDGETS,
         _TIME_ZONE,
@@ -631,7 +626,7 @@ def read_hub_file(text: str, file: str = "hub.toml") -> HubDocument:
     faults: list[UnexpectedValueError] = []
     entries = [*_entries(tables, faults)]
     document = _document(entries, frozenset(section for section in Section if section in tables))
-    faults += _missing_names(document)
+    faults += _missing_teams(document)
     if faults:
         raise UnusableHubFileError(file, faults)
     return document
@@ -682,14 +677,10 @@ def _entries(tables: Mapping[str, Any], faults: list[UnexpectedValueError]) -> I
                     yield entry
 
 
-def _missing_names(document: HubDocument) -> Iterator[UnexpectedValueError]:
-    """Names in fields that no entry of the file has; a table that the file leaves out is not known here."""
-    for entry in document.entries.values():
-        for name, value in entry.fields.items():
-            section = FIELDS[entry.id.section][name].names
-            if section is None or section not in document.sections:
-                continue
-            known = document.names(section)
-            for one in (value,) if isinstance(value, str) else value:
-                if one not in known:
-                    yield _unknown(f"{entry.id.section}.{entry.id.name}.{name}", one, known, section.value)
+def _missing_teams(document: HubDocument) -> Iterator[UnexpectedValueError]:
+    """Teams of people that the file has not; a table that it leaves out is not known here."""
+    teams = {entry.id.name for entry in document.of(Section.TEAMS)}
+    for entry in document.of(Section.PEOPLE) if Section.TEAMS in document.sections else ():
+        team = entry.fields.get("team")
+        if team is not None and team not in teams:
+            yield _unknown(f"{Section.PEOPLE}.{entry.id.name}.team", team, teams, Section.TEAMS)

@@ -8,17 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from partstream.codec.checks import (
-    FILLED_TEXT,
-    NUMBER,
-    TEXT,
-    Expectation,
-    check_fields,
-    dataclass,
-    field,
-    instance_of,
-    optional,
-)
+from partstream.codec.checks import dataclass, field
 from partstream.codec.system import DATA
 from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.server.requests import RequestFailedError
@@ -128,18 +118,3 @@ class HubSettings:
     contact: str = ""  # whom refusals name to ask for more; empty for the names of the admins
     clock: Callable[[], float] = time.time  # in seconds since 1970, for the ledger and for keys that expire
     token_ledger: Ledger | None = None  # of the worker's providers: what it learns of tokens, all workers know
-
-    def __post_init__(self) -> None:
-        check_fields(self, _EXPECTED)
-
-
-_EXPECTED: Final = {
-    "serving": instance_of(ServingSettings),
-    "locks": instance_of(Path, "a pathlib.Path"),
-    "worker": instance_of(WorkerSettings),
-    "policy": optional(FILLED_TEXT),
-    "policy_seconds": NUMBER,
-    "contact": TEXT,
-    "clock": Expectation("a function that returns the time", callable),
-    "token_ledger": optional(instance_of(Ledger)),
-}

@@ -506,23 +506,16 @@ def _length(text: str | bytes) -> int:
     return len(text.encode(errors="surrogatepass"))
 
 
-def _of_thinking(part: ThinkingPart) -> int:
-    text: Any = part.value
-    return sum(map(_length, [text] if isinstance(text, str) else text)) + len(dumps(part.metadata or {}))
-
-
-def _of_data(part: DataPart) -> int:
-    return _FILE + _length(read_media(part).text) + len(read_media(part).url)
-
-
 _BOUNDS: Final[dict[type[MessagePart], Callable[..., int]]] = {
     TextPart: lambda part: _length(part.value),
-    ThinkingPart: _of_thinking,
+    ThinkingPart: lambda part: (
+        sum(map(_length, [part.value] if isinstance(part.value, str) else part.value)) + len(dumps(part.metadata or {}))
+    ),
     ToolCallPart: lambda part: _CALL + _length(part.call_id) + _length(part.name) + len(dumps(part.input)),
     ToolResultPart: lambda part: (
         _CALL + _length(part.call_id) + sum(row_of_class(_BOUNDS, one)(one) for one in part.content)
     ),
-    DataPart: _of_data,
+    DataPart: lambda part: _FILE + _length(read_media(part).text) + len(read_media(part).url),
 }
 """How the tokens of a part are bounded, by its class; those of files by :func:`bound_of_files`."""
 
