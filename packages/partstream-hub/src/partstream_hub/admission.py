@@ -111,7 +111,12 @@ class HubAdmission:
         """Lets a caller send a request, by his rates."""
         asking = self._hub.require(caller)
         now, workers = asyncio.get_running_loop().time(), max(1, self._hub.worker.live_workers)
-        found = self._gate.enter(_limits(asking), 0, workers, now)
+        person, team = asking.person, asking.directory.team_of(asking.person)
+        limits = [(Owner(OwnerKind.KEY, asking.key.id), asking.key.rates)]
+        limits.append((Owner(OwnerKind.PERSON, person.name), person.rates))
+        if team is not None:
+            limits.append((Owner(OwnerKind.TEAM, team.name), team.rates))
+        found = self._gate.enter(limits, 0, workers, now)
         if isinstance(found, TooFast):
             said = f"the limit of {found.owner} is {found.limit}; for more, ask {self._contact(asking.directory)}"
             raise RequestFailedError(ServedFailure(FailureKind.RATE_LIMITED, said, retry_after=found.retry_after))
@@ -201,15 +206,6 @@ class HubAdmission:
         admins = sorted(one.name for one in directory.people.values() if one.is_admin and not one.is_disabled)
         named = ", ".join(admins[:_MOST_ADMINS])
         return f"an admin of the hub ({named})" if named else "the person who runs the hub"
-
-
-def _limits(asking: DirectoryCaller) -> list[tuple[Owner, RateLimits]]:
-    team = asking.directory.team_of(asking.person)
-    return [
-        (Owner(OwnerKind.KEY, asking.key.id), asking.key.rates),
-        (Owner(OwnerKind.PERSON, asking.person.name), asking.person.rates),
-        *([] if team is None else [(Owner(OwnerKind.TEAM, team.name), team.rates)]),
-    ]
 
 
 def _within(

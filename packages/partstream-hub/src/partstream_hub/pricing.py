@@ -118,9 +118,7 @@ def _price_of_cents(cents: object) -> int | None:
     if isinstance(cents, bool) or not isinstance(cents, int | float) or not 0 <= cents <= MOST_AMOUNT:
         return None
     exact = Decimal(str(cents)) * _OF_A_CENT
-    if exact > MOST_AMOUNT:
-        return None
-    return int(exact.to_integral_value(ROUND_CEILING))
+    return int(exact.to_integral_value(ROUND_CEILING)) if exact <= MOST_AMOUNT else None
 
 
 def _highest(prices: Sequence[ModelPrice]) -> ModelPrice:

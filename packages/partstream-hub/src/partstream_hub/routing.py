@@ -46,7 +46,7 @@ from partstream_hub.pricing import COSTS, LONG_COSTS
 if TYPE_CHECKING:
     from partstream.lm.messages import ChatMessage, RequestOptions
     from partstream.lm.parts import ResponsePart
-    from partstream.lm.provider import LanguageModelChatCapabilities, LanguageModelChatInformation, Progress
+    from partstream.lm.provider import LanguageModelChatInformation, Progress
     from partstream.server.clients import Caller
     from partstream.server.models import CataloguedModel
     from partstream.upstream.forwarding import RawRequest
@@ -313,7 +313,7 @@ def routed_information(
 
     The models of the upstreams, at least one, begin with those of the largest share.
     """
-    first = upstreams[0]
+    first, tools = upstreams[0], [one.capabilities.tool_calling for one in upstreams]
     return replace(
         first,
         id=route.name,
@@ -322,16 +322,11 @@ def routed_information(
         capabilities=replace(
             first.capabilities,
             image_input=all(one.capabilities.image_input for one in upstreams),
-            tool_calling=_tool_calling([one.capabilities for one in upstreams]),
+            # The smallest number of tools where one says a number.
+            tool_calling=all(tools) and min((one for one in tools if one is not True), default=True),
         ),
         extra=_extra([one.extra for one in upstreams], [one.extra for one in in_its_place]),
     )
-
-
-def _tool_calling(capabilities: Iterable[LanguageModelChatCapabilities]) -> bool | int:
-    """False if one of them calls no tools, the smallest number of tools if one says a number, else True."""
-    said = [one.tool_calling for one in capabilities]
-    return all(said) and min((one for one in said if one is not True), default=True)
 
 
 def _extra(extras: Sequence[Mapping[str, Any]], others: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -68,7 +68,10 @@ def _lines(view: usage.HubView, zone: tzinfo | None, *, is_live: bool) -> Iterat
     yield f"<h1>{'Hub' if reader.is_admin else f'Hub: {text(reader.name)}'}</h1>"
     read_at = datetime.fromtimestamp(view.read_at, UTC).astimezone(zone)
     read = f"Read {read_at:%Y-%m-%d %H:%M:%S} ({view.usage.days.time_zone})."
-    yield f'<p class="quiet">{text(_whose(view))} {text(read)}</p>'
+    whose = "Your budgets and your answers" + (f", in team {reader.team}." if reader.team else ".")
+    if reader.is_admin:
+        whose = f"All of {count(view.people, 'person', 'people')} in {count(view.teams, 'team')}."
+    yield f'<p class="quiet">{text(whose)} {text(read)}</p>'
     if is_live:
         yield _controls(len(view.usage.of_days))
     yield from totals(view.usage)
@@ -83,12 +86,6 @@ def _lines(view: usage.HubView, zone: tzinfo | None, *, is_live: bool) -> Iterat
     if reader.is_admin:
         yield from operation_sections(view, zone)
     yield f'<p class="quiet footnote">{text(_FOOTNOTE)}</p>'
-
-
-def _whose(view: usage.HubView) -> str:
-    if view.reader.is_admin:
-        return f"All of {count(view.people, 'person', 'people')} in {count(view.teams, 'team')}."
-    return "Your budgets and your answers" + (f", in team {view.reader.team}." if view.reader.team else ".")
 
 
 def _controls(days: int) -> str:
@@ -133,7 +130,7 @@ def budget_section(view: usage.HubView) -> Iterator[str]:
     yield "</section>"
 
 
-def _order(budget: usage.BudgetState) -> tuple[int, float, str, str]:
+def _order(budget: usage.BudgetState) -> tuple[bool, float, str, str]:
     """The budgets of the team first, then those of which most is used."""
     return budget.owner is not OwnerKind.TEAM, -_share(budget), budget.name.casefold(), budget.label
 
@@ -251,7 +248,8 @@ def _days(report: usage.UsageReport) -> Iterator[str]:
     columns = _columns(report, costs, [money(sums.nanodollars) for sums in report.of_days])
     yield '<div class="figures">'
     yield figure("Cost a day", bars("Cost a day", columns, _COST, money_tick, "cost"), ())
-    pieces = [_pieces(sums) for sums in report.of_days]
+    cached = [(min(one.cached_tokens, one.input_tokens), one) for one in report.of_days]
+    pieces = [(one.input_tokens - from_cache, from_cache, one.output_tokens) for from_cache, one in cached]
     said = ([f"{exact(n)} {piece.name}" for n, piece in zip(one, _TOKENS, strict=True)] for one in pieces)
     words = [", ".join(one) for one in said]
     plot = bars("Tokens a day, by kind", _columns(report, pieces, words), _TOKENS, tokens, "tokens")
@@ -274,11 +272,6 @@ def _columns(report: usage.UsageReport, heights: Sequence[Sequence[int]], words:
         Column(day.isoformat()[5:], f"{day}: {said if sums.answers else 'no answer'}", tuple(map(float, height)))
         for day, sums, height, said in zip(report.days.names, report.of_days, heights, words, strict=True)
     ]
-
-
-def _pieces(sums: usage.Sums) -> tuple[int, int, int]:
-    cached = min(sums.cached_tokens, sums.input_tokens)
-    return sums.input_tokens - cached, cached, sums.output_tokens
 
 
 def _section(groups: usage.Groups, view: usage.HubView) -> Iterator[str]:
