@@ -19,7 +19,7 @@ from partstream.errors import (
     UpstreamTimeoutError,
 )
 from partstream.protocols.errors import COMMON_ERRORS
-from partstream.upstream.provider import helps_another_model, with_fallbacks
+from partstream.upstream.provider import as_shown, helps_another_model
 from partstream_devtools.testing.faults import document
 from partstream_devtools.testing.upstream import ReplayUpstream
 from upstreams.upstreams import HELLO, MODEL, RETRY, ask, gateway_to, run, server_of
@@ -59,7 +59,7 @@ def test_no_other_model_helps_with(error: UpstreamError):
 
 def test_the_detail_of_a_model_says_what_it_falls_back_on():
     models = (replace(MODEL, id="a"), replace(MODEL, id="b", detail="128K"), replace(MODEL, id="c"))
-    described = with_fallbacks(models, {"a": ("x", "y"), "b": ("c",)})
+    described = as_shown(models, {"a": ("x", "y"), "b": ("c",)})
     assert [model.detail for model in described] == ["falls back on x, y", "128K; falls back on c", None]
 
 

@@ -1,17 +1,15 @@
 """The fields of a request that reach no model, those of an answer that no client gets, and where people read of them.
 
-Two sides name the fields of a request. The request reader names what has no place in the middle, in the client's own
-words (:attr:`partstream.lm.outputs.InboundRequest.dropped`). What writes the request of an upstream names what the
-other wire has no place for (:func:`partstream.upstream.context.report_dropped`), before the first part of the response.
-Of an answer, the reader of the upstream's wire names what no part holds
-(:attr:`partstream.lm.outputs.Finish.dropped`), and the writer of the client's what that wire has no place for
-(:attr:`partstream.protocols.serve.ResponseWriter.dropped`), at its end; an answer whose own bytes pass loses nothing.
+Two sides name the fields of a request: the request reader what has no place in the middle, in the client's own words
+(:attr:`partstream.lm.outputs.InboundRequest.dropped`), and what writes the request of an upstream what the other wire
+has no place for (:func:`partstream.upstream.context.report_dropped`). Of an answer, the reader of the upstream's wire
+names what no part holds, and the writer of the client's what that wire has no place for; an answer whose own bytes pass
+loses nothing.
 
-:class:`DroppedFields` has those of one request, or of one answer. A client reads their names in the header
-:data:`DROPPED_HEADER` or :data:`UNSAID_HEADER`, of which a stream has the second only if it ends before its head is
-sent. The owner of the server reads them in the log and in the metrics, once for each distinct set. A strict server
-refuses the request instead; an answer has been paid for and has perhaps begun, so it is never refused. No value is
-kept. Clients and servers choose names, so everything here is bounded.
+A client reads the names in the header :data:`DROPPED_HEADER` or :data:`UNSAID_HEADER`, of which a stream has the second
+only if it ends before its head is sent. The owner of the server reads them in the log and in the metrics, once for each
+distinct set. A strict server refuses the request instead; an answer has been paid for, so it is never refused. No value
+is kept. Clients and servers choose names, so everything here is bounded.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A reply that is the upstream's own: where client and upstream speak the same wire, its bytes reach the client.
 
-:func:`offer` decides what the server knows: :data:`_OBSTACLES` has the reasons to translate, and the first that holds
-is logged. What the upstream knows, it decides itself (:func:`partstream.upstream.forwarding.obstacle_at`).
+:func:`offer` decides what the server knows. What the upstream knows, it decides itself
+(:func:`partstream.upstream.forwarding.obstacle_at`).
 
 :class:`ForwardedReply` is the reply of an offered request, and the passage of its bytes. Until a provider takes the
 passage it is an ordinary reply, and it becomes one again where an attempt fails before its first byte. While the bytes

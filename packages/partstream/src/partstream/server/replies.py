@@ -1,10 +1,8 @@
 """How a response becomes a reply: from its parts to bytes, and from bytes to the client.
 
-A :class:`ReplyWriter` takes the outputs of one response. :class:`StreamReply` writes them as events, each as soon as
-its part comes; :class:`DocumentReply` writes one document at the end. Both decide the status before the head: a
-response that fails before its first part is an HTTP status, and an event after it. :class:`ReplyTimer` does what
-depends on time alone: after a while without a part it sends the head, then a comment in every long silence, and an end
-to a response that takes too long.
+A :class:`ReplyWriter` takes the outputs of one response, as events or as one document. It decides the status before the
+head: a response that fails before its first part is an HTTP status, and an event after it. :class:`ReplyTimer` does
+what depends on time alone.
 
 :class:`AnswerBytes` has a fast path. Nearly all parts differ from the part before them in their text alone, and so do
 the bytes. A part takes the slow path once: as an event, then as JSON, then as a frame. For the parts that follow, the

@@ -1,7 +1,6 @@
 """What a server records of each response that is over: names and bounds, log lines, the user's ledger, and metrics.
 
-Each record is made of one :class:`~partstream.server.settings.AnswerObservation`, so events cost nothing (measured: a
-histogram with labels takes 1.4 us). No record holds a word of a prompt or a response, and no key.
+No record holds a word of a prompt or a response, and no key.
 
 * Names are OpenTelemetry's conventions for generative AI, all of them here. The conventions are in development and are
   being renamed (open-telemetry/semantic-conventions-genai#521, September 2026: `gen_ai.client.inference.*` in place of
@@ -9,8 +8,7 @@ histogram with labels takes 1.4 us). No record holds a word of a prompt or a res
 * A log line is text for people or JSON. Names come from clients and models, so a character that would act on a terminal
   or begin another line becomes an escape.
 * The ledger is the file that `partstream usage` shows. The event loop never waits for it: responses wait in a bounded
-  queue, and a thread writes all that wait in one transaction. Rows are only added; the oldest go when the table is full
-  or they are older than :data:`MOST_DAYS` days.
+  queue, and a thread writes all that wait in one transaction. The oldest rows go first.
 * Metrics have Prometheus' text form, for `GET /metrics`. Its package `prometheus_client`, of the extra `serve`, writes
   them on request. Each server has its own, so that several in one process do not add up.
 """

@@ -663,26 +663,19 @@ class GatewayConfiguration(NotPickled):
         key_place: The settings that name that place, as text: tells the accounts of one upstream apart.
         headers: Sent with every request; they win over our own.
         stream: How answers are rendered.
-        timeouts: How long to wait.
-        retry: When to send again.
         request: How requests are written.
         model_requests: The same for single models, by id, instead of `request`.
         max_output_tokens: The most tokens of an answer, sent with every request but those to models for which
             `selection` says another number; None for what the server allows.
-        fallbacks: By a model's id, the models that are asked in its place when it cannot answer, in this order.
-        errors: What to do with an error that ends an answer.
-        log_level: The lowest level that is logged of this upstream; None for the level of the log itself.
-        allow_insecure_http: Whether the base URL may be plain http to another machine: keys and prompts can be read
-            on the way.
         proxy: The proxy to go through, or None for that of the environment.
         verify_certificates: Whether the upstream has to prove who it is.
-        ledger: Whether what is learned of tokens, and what answers take, is kept on the disk.
-        capture: Whether the last answers are kept in memory.
         selection: Which of the upstream's models are offered, and a person's settings for them.
         discover: Whether the upstream is asked for its models; None for as :attr:`discovers` says.
         cache_folder: The folder in which its list and its protocol outlive the process, or None.
         protocol_folder: The same for its protocol alone; None for `cache_folder`.
         warnings: Settings without an effect, in sentences; the list of its models shows them.
+
+    :func:`upstream_rows` describes the others.
 
     Raises:
         ConfigurationError: A value is not usable, or two contradict each other; the message shows no secret.

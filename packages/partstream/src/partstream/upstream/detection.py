@@ -1,23 +1,19 @@
 """Finds out what a base URL speaks: by its host, else by a list of models and an empty request to each endpoint.
 
-First, the base URLs that a person may mean: people copy the URL of an endpoint, leave `/v1` out, or name the server's
-own API. A known host decides at once. Else all endpoints below one base URL are asked at the same time, then those
-below the next, until one answers. Each answer to an empty request is a sign: an endpoint that is there refuses it with
-400 or 422, and one that is not answers 404 or 405. Servers deviate: LM Studio reports a missing path with status 200,
-Gemini and LiteLLM refuse the key with 400 before they look at the path, llama.cpp answers 500 to a body without a
-required field, Go's and nginx's servers answer plain http with 400.
+First, the base URLs that a person may mean. A known host decides at once. Else all endpoints below one base URL are
+asked at the same time, then those below the next, until one answers. Each answer to an empty request is a sign: an
+endpoint that is there refuses it with 400 or 422, and one that is not answers 404 or 405. Servers deviate: LM Studio
+reports a missing path with status 200, Gemini and LiteLLM refuse the key with 400 before they look at the path,
+llama.cpp answers 500 to a body without a required field, Go's and nginx's servers answer plain http with 400.
 
 Of several endpoints that are there, the better wire wins: one that is complete at the server over one that is not, then
-the order of the registry. The rows in the protocols' own folders say which wires are complete at which servers. Where
-the answers do not decide, the decision is a guess with advice. Up to the decision, all is pure: the same answers decide
-the same.
+the order of the registry. Where the answers do not decide, the decision is a guess with advice. Up to the decision, all
+is pure: the same answers decide the same.
 
 `Detector` is what a provider asks. It finds the protocol out when the upstream is first asked, once for all callers
 that wait, and again when a request failed with a missing path. What was found for certain is kept in a file between
-starts; a missing or broken file only costs requests. A guess serves for seconds only, then the server is asked again.
-The key goes to the configured host alone, and no redirect is followed, see
-:class:`partstream.upstream.http.UpstreamHTTP`. A protocol that is set is never doubted: `advice_on_protocol` is asked
-only after a request has failed.
+starts; a guess serves for seconds only. The key goes to the configured host alone, and no redirect is followed, see
+:class:`partstream.upstream.http.UpstreamHTTP`.
 """
 
 from __future__ import annotations

@@ -2,10 +2,8 @@
 
 `ModelDiscovery` decides when to ask and which answers to keep. A refresh asks for the list, then, if the list has only
 OpenAI's fields, for the server's native list, then for the details of each model that is offered. `compose` makes the
-records from all answers together, and the further questions that these answers raise. It is pure: the same answers give
-the same records. `read_catalogue` knows how lists are wrapped and which entries are usable;
-:mod:`partstream.upstream.model_shapes` reads the entries. `DiskCache` keeps answers between starts; a missing or broken
-file only costs time.
+records from all answers together, and the further questions that these answers raise; the same answers give the same
+records. :mod:`partstream.upstream.model_shapes` reads the entries. `DiskCache` keeps answers between starts.
 
 Servers deviate. Many answer any path with some document, so one that is no list counts as none. A native list may hold
 models that only the native API serves: the first list alone determines which models can be used. Anthropic (`has_more`,

@@ -11,10 +11,9 @@ setting of the upstream adds. :class:`RawRequest` writes them into the bytes and
 repeated name in the JSON could say one thing to us and another to the upstream, so that bytes are only edited where
 the name occurs once; where an admission has judged the request, the upstream gets what was judged, written anew.
 
-The reader looks on. :class:`LookingReader` reads the bytes for the ledger, budgets, checks and captures, and passes
-them on in whole events, so that something may be put between two of them. Its errors are its own: an event that it
-cannot read goes on all the same. The end of the answer waits for the end of the bytes. Nothing reaches the client
-before the first part of the answer, so that another attempt may follow until then.
+The reader looks on. :class:`LookingReader` passes the bytes on in whole events, so that something may be put between
+two of them; an event that it cannot read goes on all the same. The end of the answer waits for the end of the bytes.
+Nothing reaches the client before the first part of the answer, so that another attempt may follow until then.
 """
 
 from __future__ import annotations

@@ -3,19 +3,12 @@
 Nothing here knows a command or an editor; `partstream add hub` and the extension both build on it.
 
 A hub gives the standing of the person who asks at `GET /hub/v1/me`, with money in whole nanodollars and tokens in whole
-numbers::
+numbers. A hub is another machine: a budget that cannot be read is left out and named, because what is wrong in one must
+not hide the others. What is left is rounded down, so that a person reads of no money that is not there.
 
-    {"person": "ada", "team": "engines", "models": ["gpt-5"], "budgets": [{"owner": "person ada", "unit": "money",
-    "period": "day", "limit": 5000000000, "spent": 1800000000, "reserved": 0, "remaining": 3200000000, "resets_at":
-    "2026-11-24T00:00:00+00:00", "text": "..."}]}
-
-A hub is another machine: a budget that cannot be read is left out and named, because what is wrong in one must not hide
-the others. What is left is rounded down, so that a person reads of no money that is not there.
-
-Requests go over the connections of an ordinary upstream, so proxies, certificates and time limits hold as for its
-models. A link comes from a mail or a chat, so nothing in it is trusted: it names an address, which a person confirms,
-and a code, which is sent once and to that address alone. No redirect is followed, and no log and no error holds the
-code, which follows `#`, so that no browser sends it to a server.
+Requests go over the connections of an ordinary upstream. A link comes from a mail or a chat, so nothing in it is
+trusted: it names an address, which a person confirms, and a code, which is sent once and to that address alone. No log
+and no error holds the code, which follows `#`, so that no browser sends it to a server.
 """
 
 from __future__ import annotations

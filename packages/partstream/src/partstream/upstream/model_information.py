@@ -1,19 +1,16 @@
 """The facts about a model, and the information that VS Code gets from them, from the id, and from a person's settings.
 
-Each fact has its source, and None means unknown. `offered_models` selects the models: allow and deny lists, overrides,
-order. `information_of` makes names, limits, capabilities, prices and choices; it alone decides what to assume for an
-unknown fact. A model is assumed to call tools, because agent mode offers no other models, and to accept no images,
-because a request with an image would fail.
+Each fact has its source, and None means unknown. `offered_models` selects the models; `information_of` alone decides
+what to assume for an unknown fact. A model is assumed to call tools, because agent mode offers no other models, and to
+accept no images, because a request with an image would fail.
 
 An id is parsed into creator, family and version. The family is the name with its generation and without its snapshot:
-`gpt-4.1`, `claude-sonnet-4.5`. Copilot chooses its prompts and edit tools by the beginning of the family (`gpt`,
-`claude`, `gemini`, `grok-code`, `o3-mini`), and tokens are counted by family, so two generations are two families. The
-version is the snapshot: a date, `latest`, `preview`. Nothing else follows from an id.
+`gpt-4.1`, `claude-sonnet-4.5`. Copilot chooses its prompts and edit tools by the beginning of the family, and tokens
+are counted by family, so two generations are two families. The version is the snapshot: a date, `latest`, `preview`.
 
-A limit follows from the server's declarations by a named policy; an undeclared limit is assumed, and its source says
-so. Reasoning is part of an answer's output: the output limits of OpenAI (`max_output_tokens`), Anthropic (`max_tokens`,
-which has to exceed `budget_tokens`) and Google (`maxOutputTokens`) include it, so a window that leaves room for the
-output leaves room for the reasoning. A setting serves servers that count reasoning in addition to the output.
+A limit follows from the server's declarations by a named policy. Reasoning is part of an answer's output: the output
+limits of OpenAI (`max_output_tokens`), Anthropic (`max_tokens`, which has to exceed `budget_tokens`) and Google
+(`maxOutputTokens`) include it. A setting serves servers that count reasoning in addition to the output.
 """
 
 from __future__ import annotations
@@ -23,20 +20,8 @@ from enum import StrEnum
 from fnmatch import translate
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
-from partstream.codec.checks import (
-    BOOLEAN,
-    COUNT,
-    MAPPING,
-    TEXT,
-    check_fields,
-    dataclass,
-    field,
-    fields,
-    instance_of,
-    optional,
-    replace,
-    sequence_of,
-)
+from partstream.codec import checks
+from partstream.codec.checks import dataclass, field, fields, optional, replace
 from partstream.conversation.preparation import ContextEdit, ModelCapabilities, ThinkingForm
 from partstream.lm.provider import LanguageModelChatCapabilities, LanguageModelChatInformation
 from partstream.settings.kinds import Choice
@@ -221,9 +206,11 @@ class ModelOverride:
     reasoning_efforts: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
-        check_fields(self, _OVERRIDE)
+        checks.check_fields(self, _OVERRIDE)
         if self.reasoning_efforts is not None:
-            efforts = sequence_of("ModelOverride.reasoning_efforts", self.reasoning_efforts, str, "a level (str)")
+            efforts = checks.sequence_of(
+                "ModelOverride.reasoning_efforts", self.reasoning_efforts, str, "a level (str)"
+            )
             object.__setattr__(self, "reasoning_efforts", efforts)
 
     def applied_to(self, record: ModelRecord) -> ModelRecord:
@@ -235,12 +222,16 @@ class ModelOverride:
 
 
 _OVERRIDE: Final = {
-    **dict.fromkeys(("name", "family", "version", "detail"), optional(TEXT)),
-    **dict.fromkeys(("context_window", "max_input_tokens", "max_output_tokens"), optional(COUNT)),
-    **dict.fromkeys(("image_input", "tool_calling"), optional(BOOLEAN)),
+    **dict.fromkeys(("name", "family", "version", "detail"), optional(checks.TEXT)),
+    **dict.fromkeys(("context_window", "max_input_tokens", "max_output_tokens"), optional(checks.COUNT)),
+    **dict.fromkeys(("image_input", "tool_calling"), optional(checks.BOOLEAN)),
 }
 
-_SELECTION: Final = {"default": optional(TEXT), "overrides": MAPPING, "limits": instance_of(LimitSettings)}
+_SELECTION: Final = {
+    "default": optional(checks.TEXT),
+    "overrides": checks.MAPPING,
+    "limits": checks.instance_of(LimitSettings),
+}
 _NO_OVERRIDE: Final = ModelOverride()
 
 
@@ -271,9 +262,9 @@ class ModelSelection:
     limits: LimitSettings = field(default_factory=LimitSettings)
 
     def __post_init__(self) -> None:
-        check_fields(self, _SELECTION)
+        checks.check_fields(self, _SELECTION)
         for name in ("allow", "deny", "hidden"):
-            globs = sequence_of(f"ModelSelection.{name}", getattr(self, name), str, "a glob of model ids (str)")
+            globs = checks.sequence_of(f"ModelSelection.{name}", getattr(self, name), str, "a glob of model ids (str)")
             object.__setattr__(self, name, globs)
 
 

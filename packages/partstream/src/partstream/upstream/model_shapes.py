@@ -1,11 +1,10 @@
 """How servers describe models: one row of `SHAPES` per shape; the first shape that fits an entry reads it.
 
 `Fields` reads one JSON object of a server carefully: a value of an unexpected type counts as unknown and is noted,
-because a wrong number must not hide a model. A row names the field of each fact, or has a function where a fact needs
-more than a field. Facts come only from fields, never from a name; Google alone is an exception, because its list does
-not mention tools, images and files, and the source of such a fact says so. A new shape is a row here and a list in the
-tests. Some servers give more details of one model on request (`Details`), and Ollama lists which models it has loaded,
-and with which windows.
+because a wrong number must not hide a model. Facts come only from fields, never from a name; Google alone is an
+exception, because its list does not mention tools, images and files, and the source of such a fact says so. A new shape
+is a row here and a list in the tests. Some servers give more details of one model on request (`Details`), and Ollama
+lists which models it has loaded, and with which windows.
 
 Servers deviate in every field: in the name of the context window, in the unit of prices (dollars per token, dollars per
 million tokens, xAI's cents per 100 million tokens), in lists of abilities by word, by flag or by object. Sources:

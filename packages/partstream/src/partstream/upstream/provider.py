@@ -121,8 +121,8 @@ class GatewayProvider(LanguageModelChatProvider):
         """
         with logging_from(self._configuration.log_level):
             models = with_learned_limits(await self._upstream.information(), self._accounting)
-        told = with_protocol(with_fallbacks(models, self._configuration.fallbacks), self._upstream.detected)
-        return with_warnings(told, self._configuration.warnings)
+        own = self._configuration
+        return as_shown(models, own.fallbacks, self._upstream.detected, own.warnings)
 
     async def provide_language_model_chat_response(
         self,
@@ -654,38 +654,25 @@ def with_learned_limits(
     return tuple(limited)
 
 
-def with_fallbacks(
-    models: Iterable[LanguageModelChatInformation], fallbacks: Mapping[str, tuple[str, ...]]
+def as_shown(
+    models: Iterable[LanguageModelChatInformation],
+    fallbacks: Mapping[str, tuple[str, ...]],
+    detected: Detected | None = None,
+    warnings: Sequence[str] = (),
 ) -> tuple[LanguageModelChatInformation, ...]:
-    """The models; the detail of those with fallback models names them."""
-    return tuple(
-        replace(model, detail="; ".join(filter(None, (model.detail, f"falls back on {', '.join(others)}"))))
-        if (others := fallbacks.get(model.id))
-        else model
-        for model in models
-    )
-
-
-def with_protocol(
-    models: Iterable[LanguageModelChatInformation], detected: Detected | None
-) -> tuple[LanguageModelChatInformation, ...]:
-    """The models of an upstream, with its protocol in their tooltips, and how it was found out."""
-    if detected is None:
-        return tuple(models)
-    return tuple(replace(model, tooltip="\n".join(filter(None, (model.tooltip, detected.says)))) for model in models)
-
-
-def with_warnings(
-    models: Iterable[LanguageModelChatInformation], warnings: Sequence[str]
-) -> tuple[LanguageModelChatInformation, ...]:
-    """The models with an icon and the warnings as a text: VS Code has no other place beside a group that works."""
-    if not warnings:
-        return tuple(models)
-    said = "; ".join(warnings)
-    warned = []
+    """The models of an upstream: the detail of each names its fallback models, and its tooltip how the protocol was
+    found out. Warnings are a text with an icon: VS Code has no other place beside a group that works."""
+    said, shown = "; ".join(warnings), []
     for model in models:
-        texts: Any = model.extra.get("warningText", {})
-        extra = {**model.extra, "statusIcon": _ICON, "warningText": {**texts, "partstream.settings": said}}
-        tooltip = "\n\n".join(filter(None, (said, model.tooltip)))
-        warned.append(replace(model, tooltip=tooltip, extra=extra))
-    return tuple(warned)
+        changes: dict[str, Any] = {}
+        if others := fallbacks.get(model.id):
+            changes["detail"] = "; ".join(filter(None, (model.detail, f"falls back on {', '.join(others)}")))
+        if detected is not None:
+            changes["tooltip"] = "\n".join(filter(None, (model.tooltip, detected.says)))
+        if said:
+            texts: Any = model.extra.get("warningText", {})
+            warned = {"statusIcon": _ICON, "warningText": {**texts, "partstream.settings": said}}
+            tooltip = "\n\n".join(filter(None, (said, changes.get("tooltip", model.tooltip))))
+            changes |= {"extra": {**model.extra, **warned}, "tooltip": tooltip}
+        shown.append(replace(model, **changes) if changes else model)
+    return tuple(shown)
