@@ -56,15 +56,11 @@ _FIRST_EVENT: Final = 300.0
 
 _TIMEOUT_ROWS: Final = (
     Setting("connect", kinds.SECONDS, "For the connection, TLS included", 10),
-    Setting(
-        "firstEvent",
-        kinds.SECONDS,
-        "From sending the request to the first event; slow local models read a long prompt for minutes",
-        300,
-    ),
+    Setting("firstEvent", kinds.SECONDS,
+        "From sending the request to the first event; slow local models read a long prompt for minutes", 300),
     Setting("idle", kinds.SECONDS, "Between two reads, once events come; keep-alive comments count as reads", 120),
     Setting("total", kinds.SECONDS, "For the whole answer", 3600),
-)
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,17 +92,12 @@ class Timeouts:
 
 
 _RETRY_ROWS: Final = (
-    Setting("attempts", kinds.whole(), "The most attempts for a request", 3),
-    Setting(
-        "firstWait", kinds.SECONDS, "The longest wait before the second attempt; doubled for each further one", 0.5
-    ),
-    Setting(
-        "longestWait",
-        kinds.SECONDS,
-        "The longest wait in all; if a server asks for a longer one, there is no further attempt",
-        30,
-    ),
-)
+    Setting("attempts", kinds.whole(), "How often a request is sent at most", 3),
+    Setting("firstWait", kinds.SECONDS, "The most to wait before the second attempt; doubled for each further one",
+        0.5),
+    Setting("longestWait", kinds.SECONDS, "The most to wait at all; a server that asks for more is not asked again",
+        30),
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,39 +143,21 @@ FALLBACKS: Final = kinds.Kind(
 """By a model's id, the ids of the models that answer in its place."""
 
 CONNECTION_ROWS: Final = (
-    Setting(
-        "timeouts",
-        kinds.BODY,
-        "Limits of time, in seconds",
+    Setting("timeouts", kinds.BODY, "Limits of time, in seconds",
         contents=Contents(Nesting.OBJECT, _TIMEOUT_ROWS, lambda fields, _: Timeouts(**fields)),
-        dialog=Dialog("Limits of time"),
-    ),
-    Setting(
-        "retry",
-        kinds.BODY,
-        "The number of attempts for a request, and the seconds between them",
+        dialog=Dialog("Limits of time")),
+    Setting("retry", kinds.BODY, "How often a request is sent, and how many seconds lie between",
         contents=Contents(Nesting.OBJECT, _RETRY_ROWS, lambda fields, _: RetryPolicy(**fields)),
-        dialog=Dialog("Retries"),
-    ),
-    Setting(
-        "proxy",
-        kinds.text(partial(kinds.http_url, example="http://proxy:8080")),
+        dialog=Dialog("Retries")),
+    Setting("proxy", kinds.text(partial(kinds.http_url, example="http://proxy:8080")),
         "The proxy to use; it is not used for what `NO_PROXY` names and for this machine",
-        otherwise="`HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY`",
-        secrecy=Secrecy.URL,
-        places=EVERYWHERE | {SettingSource.EDITOR},
-        dialog=Dialog("Proxy"),
-    ),
-    Setting(
-        "proxyStrictSSL",
-        kinds.BOOLEAN,
-        "Whether to verify the certificates of servers and proxies; `SSL_CERT_FILE` names further authorities",
-        default=True,
-        sets="verify_certificates",
-        places=EVERYWHERE | {SettingSource.EDITOR},
-        dialog=Dialog("Strict certificates"),
-    ),
-)
+        otherwise="`HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY`", secrecy=Secrecy.URL,
+        places=EVERYWHERE | {SettingSource.EDITOR}, dialog=Dialog("Proxy")),
+    Setting("proxyStrictSSL", kinds.BOOLEAN,
+        "Whether servers and proxies have to prove who they are; `SSL_CERT_FILE` names further certificates",
+        default=True, sets="verify_certificates", places=EVERYWHERE | {SettingSource.EDITOR},
+        dialog=Dialog("Strict certificates")),
+)  # fmt: skip
 
 
 def _id(value: str, where: str) -> str:
@@ -196,25 +169,18 @@ def _id(value: str, where: str) -> str:
 MODEL_ROWS: Final = (
     Setting("id", kinds.text(_id), "How the server calls the model", is_required=True),
     Setting("name", kinds.TEXT, "What the model picker shows"),
-    Setting(
-        "family",
-        kinds.TEXT,
-        "The model family, such as `gpt-5` or `claude`; Copilot chooses its prompt and edit tools by it",
-    ),
+    Setting("family", kinds.TEXT,
+        "The family, such as `gpt-5` or `claude`; Copilot picks its prompt and edit tools by it"),
     Setting("version", kinds.TEXT, "The version"),
     Setting("detail", kinds.TEXT, "The text beside the name", otherwise="the name of the group"),
     Setting("contextWindow", kinds.whole(), "The most tokens of prompt and answer together"),
     Setting("maxInputTokens", kinds.whole(), "The most tokens of a prompt"),
-    Setting(
-        "maxOutputTokens",
-        kinds.whole(),
-        "The output limit in tokens, sent with every request to this model",
-        otherwise="the general `maxOutputTokens`",
-    ),
+    Setting("maxOutputTokens", kinds.whole(), "The most tokens of an answer, sent with every request to this model",
+        otherwise="the general `maxOutputTokens`"),
     Setting("imageInput", kinds.BOOLEAN, "Whether prompts may hold images"),
     Setting("toolCalling", kinds.BOOLEAN, "Whether the model calls tools; agent mode lists only those that do"),
-    Setting("reasoningEfforts", kinds.STRINGS, "The reasoning levels that can be chosen, lowest first"),
-)
+    Setting("reasoningEfforts", kinds.STRINGS, "The levels of reasoning that can be asked for, from the least"),
+)  # fmt: skip
 """A person's settings for one model; without one, the server's value counts."""
 
 
@@ -254,53 +220,20 @@ MODEL_LIST_ROWS: Final = (
             },
         ),
     ),
-    Setting(
-        "allowModels",
-        kinds.STRINGS,
-        "Patterns of the models to offer: `*` is any text, `?` one character",
-        otherwise="all",
-        sets="selection.allow",
-        dialog=Dialog("Allowed models"),
-    ),
-    Setting(
-        "denyModels",
-        kinds.STRINGS,
-        "Patterns of the models not to offer; they override `allowModels`",
-        otherwise="none",
-        sets="selection.deny",
-        dialog=Dialog("Denied models"),
-    ),
-    Setting(
-        "hiddenModels",
-        kinds.STRINGS,
-        "Patterns of the models that programs can use but the picker does not show",
-        otherwise="none",
-        sets="selection.hidden",
-        dialog=Dialog("Hidden models"),
-    ),
-    Setting(
-        "defaultModel",
-        kinds.TEXT,
-        "The model that comes first, and is used unless another one is chosen",
-        sets="selection.default",
-        dialog=Dialog("Default model"),
-    ),
-    Setting(
-        "limitPolicy",
-        kinds.choice(LimitPolicy),
-        "How much of the context window is for the prompt",
-        "reserve-output",
-        sets="selection.limits.policy",
-        dialog=Dialog("Limit policy"),
-    ),
-    Setting(
-        "limitFraction",
-        kinds.fraction(),
-        "The part of the window that the policy `fraction` leaves for the prompt",
-        0.85,
-        sets="selection.limits.fraction",
-        dialog=Dialog("Limit fraction"),
-    ),
+    Setting("allowModels", kinds.STRINGS, "Patterns of the models to offer: `*` is any text, `?` one character",
+        otherwise="all", sets="selection.allow", dialog=Dialog("Allowed models")),
+    Setting("denyModels", kinds.STRINGS, "Patterns of the models not to offer; stronger than `allowModels`",
+        otherwise="none", sets="selection.deny", dialog=Dialog("Denied models")),
+    Setting("hiddenModels", kinds.STRINGS,
+        "Patterns of the models that programs can use and the picker does not show", otherwise="none",
+        sets="selection.hidden", dialog=Dialog("Hidden models")),
+    Setting("defaultModel", kinds.TEXT, "The model that comes first, and is taken when nobody chooses",
+        sets="selection.default", dialog=Dialog("Default model")),
+    Setting("limitPolicy", kinds.choice(LimitPolicy), "How much of the context window is for the prompt",
+        "reserve-output", sets="selection.limits.policy", dialog=Dialog("Limit policy")),
+    Setting("limitFraction", kinds.fraction(),
+        "The part of the window that the policy `fraction` leaves for the prompt", 0.85,
+        sets="selection.limits.fraction", dialog=Dialog("Limit fraction")),
     Setting(
         "limitReasoning",
         kinds.whole(0),
@@ -310,7 +243,7 @@ MODEL_LIST_ROWS: Final = (
         sets="selection.limits.reasoning_tokens",
         dialog=Dialog("Reasoning reserve"),
     ),
-)
+)  # fmt: skip
 """A person's settings for the list of models."""
 
 
@@ -377,15 +310,9 @@ def _asked_first() -> tuple[str, ...]:
 
 
 _FIRST_ROWS: Final = (
-    Setting(
-        "baseUrl",
-        kinds.text(_url),
-        "The server's address, such as `https://api.example.com/v1`",
-        secrecy=Secrecy.URL,
-        option="--base-url",
-        metavar="URL",
-        dialog=Dialog("Base URL", is_asked=True, is_required=True),
-    ),
+    Setting("baseUrl", kinds.text(_url), "Where the server is, such as `https://api.example.com/v1`",
+        secrecy=Secrecy.URL, option="--base-url", metavar="URL",
+        dialog=Dialog("Base URL", is_asked=True, is_required=True)),
     Setting(
         "protocol",
         kinds.text(
@@ -411,29 +338,16 @@ _FIRST_ROWS: Final = (
         places=EVERYWHERE - {SettingSource.COMMAND_LINE},  # other users of the machine can read it
         dialog=Dialog("API key", is_asked=True, hint="Leave it empty if the server needs none."),
     ),
-    Setting(
-        "headers",
-        kinds.HEADERS,
-        "Further headers of every request, by name",
-        secrecy=Secrecy.HEADERS,
-        dialog=Dialog("Headers"),
-    ),
-    Setting(
-        "allowInsecureHttp",
-        kinds.BOOLEAN,
+    Setting("headers", kinds.HEADERS, "Further headers of every request, by name", secrecy=Secrecy.HEADERS,
+        dialog=Dialog("Headers")),
+    Setting("allowInsecureHttp", kinds.BOOLEAN,
         "Whether the base URL may be plain `http` to another machine: anyone on the way can read keys and prompts",
-        default=False,
-        option="--allow-insecure-http",
-        dialog=Dialog("Allow insecure HTTP"),
-    ),
-    Setting(
-        "discover",
-        kinds.BOOLEAN,
+        default=False, option="--allow-insecure-http", dialog=Dialog("Allow insecure HTTP")),
+    Setting("discover", kinds.BOOLEAN,
         "Whether the server is asked for its models; `false` offers only those of `models`",
         otherwise="`true`; `false` where `models` names some and the protocol has no list",
-        dialog=Dialog("Discover models"),
-    ),
-)
+        dialog=Dialog("Discover models")),
+)  # fmt: skip
 
 _PREFIX: Final = "[A-Za-z0-9_-]{0,32}"
 
@@ -447,40 +361,16 @@ def _prefix(value: str, where: str) -> str:
 
 
 _ANSWER_ROWS: Final = (
-    Setting(
-        "thinking",
-        kinds.choice(outputs.ThinkingMode),
-        "How the model's thinking is shown",
-        "part",
-        sets="stream.thinking",
-        option="--thinking",
-        dialog=Dialog("Thinking"),
-    ),
-    Setting(
-        "thinkTags",
-        kinds.choice(outputs.ThinkTags),
-        "Where the text of an answer holds thinking, if the server has no field for it",
-        "tags",
-        sets="stream.think_tags",
-        dialog=Dialog("Thinking in tags"),
-    ),
-    Setting(
-        "executedCode",
-        kinds.choice(outputs.ExecutedCode),
-        "How to show code that the server has run for the answer, and its output",
-        "text",
-        sets="stream.executed_code",
-        dialog=Dialog("Code that the server has run"),
-    ),
-    Setting(
-        "citations",
-        kinds.choice(outputs.CitationMode),
-        "How the sources that the model cites are shown",
-        "inline",
-        sets="stream.citations",
-        option="--citations",
-        dialog=Dialog("Citations"),
-    ),
+    Setting("thinking", kinds.choice(outputs.ThinkingMode), "How the model's thinking is shown", "part",
+        sets="stream.thinking", option="--thinking", dialog=Dialog("Thinking")),
+    Setting("thinkTags", kinds.choice(outputs.ThinkTags),
+        "Where the text of an answer holds thinking, if the server has no field for it", "tags",
+        sets="stream.think_tags", dialog=Dialog("Thinking in tags")),
+    Setting("executedCode", kinds.choice(outputs.ExecutedCode),
+        "How code is shown that the server has run to answer, with what came out of it", "text",
+        sets="stream.executed_code", dialog=Dialog("Code that the server has run")),
+    Setting("citations", kinds.choice(outputs.CitationMode), "How the sources that the model cites are shown",
+        "inline", sets="stream.citations", option="--citations", dialog=Dialog("Citations")),
     Setting(
         "files",
         kinds.choice(outputs.FileMode),
@@ -491,15 +381,10 @@ _ANSWER_ROWS: Final = (
         option="--files",
         dialog=Dialog("Files by address"),
     ),
-    Setting(
-        "maxOutputTokens",
-        kinds.whole(),
-        "The output limit in tokens, sent with every request; `models` can set another one for a model",
-        otherwise="what the server allows",
-        option="--max-output-tokens",
-        metavar="TOKENS",
-        dialog=Dialog("Longest answer"),
-    ),
+    Setting("maxOutputTokens", kinds.whole(),
+        "The most tokens of an answer, sent with every request; `models` may say another number for a model",
+        otherwise="what the server allows", option="--max-output-tokens", metavar="TOKENS",
+        dialog=Dialog("Longest answer")),
     Setting(
         "callIdPrefix",
         kinds.text(_prefix, pattern=f"^{_PREFIX}$"),
@@ -511,14 +396,8 @@ _ANSWER_ROWS: Final = (
         metavar="TEXT",
         dialog=Dialog("Prefix of call ids"),
     ),
-    Setting(
-        "errors",
-        kinds.choice(outputs.ErrorMode),
-        "What to do with an error that ends an answer",
-        "reject",
-        option="--errors",
-        dialog=Dialog("Errors"),
-    ),
+    Setting("errors", kinds.choice(outputs.ErrorMode), "What becomes of an error that ends an answer", "reject",
+        option="--errors", dialog=Dialog("Errors")),
     Setting(
         "logLevel",
         kinds.choice(LogLevel),
@@ -529,26 +408,17 @@ _ANSWER_ROWS: Final = (
             "Log level", hint="The output channel has a level of its own: see the command Developer: Set Log Level."
         ),
     ),
-)
+)  # fmt: skip
 """A person's settings for answers of any server."""
 
 _LAST_ROWS: Final = (
-    Setting(
-        "ledger",
-        kinds.BOOLEAN,
-        "Whether to keep token statistics and the usage of answers in your data folder: numbers, never text",
-        default=True,
-        dialog=Dialog("Token ledger"),
-    ),
-    Setting(
-        "capture",
-        kinds.choice(CaptureMode),
-        "Whether to keep the last answers in memory, so that you can inspect one that went wrong",
-        "memory",
-        option="--capture",
-        dialog=Dialog("Last answers"),
-    ),
-)
+    Setting("ledger", kinds.BOOLEAN,
+        "Whether what is learned of tokens, and what answers take, is kept in your data folder: numbers, never text",
+        default=True, dialog=Dialog("Token ledger")),
+    Setting("capture", kinds.choice(CaptureMode),
+        "Whether the last answers are kept in memory, so that one that went wrong can be looked at afterwards",
+        "memory", option="--capture", dialog=Dialog("Last answers")),
+)  # fmt: skip
 
 
 @cache
