@@ -120,7 +120,6 @@ SHORTEST_TOKEN: Final = 8
 """Characters."""
 SHORTEST_PUBLIC_TOKEN: Final = 16
 """Characters of a token that others in a network may try to guess."""
-
 _FILE_NAME: Final = "serve-token"
 _PREFIX: Final = "partstream-"
 _RANDOM_BYTES: Final = 32
@@ -232,9 +231,7 @@ _LOCAL: Final = Caller("local")
 def local_program(headers: Mapping[str, str], allow: Callable[[str], bool] = lambda _origin: False) -> Caller | None:
     """The one caller of a server on loopback without a token, unless a page of some site sends the request.
 
-    Args:
-        headers: The headers of the request, names in lower case.
-        allow: Whether the owner allows the pages of a further origin.
+    `allow` says whether the owner allows the pages of a further origin.
     """
     return _LOCAL if page_refusal(headers, allow) is None else None
 
@@ -262,14 +259,8 @@ class AnswerKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RequestClient:
-    """The program that sent a request, by its headers.
-
-    Attributes:
-        name: The name of a known client, such as `codex`; of an unknown one the product in its user agent, or "".
-        session: Its id of the conversation, or None.
-        turn: Its id of the turn, or None.
-        retry: How many times it has sent this request before.
-    """
+    """The program that sent a request, by its headers: a known client such as `codex`, or the product in its user
+    agent, or "". `retry` is how many times it has sent this request before."""
 
     name: str = ""
     version: str = ""
@@ -352,13 +343,10 @@ _MOST_USER_AGENT: Final = 400
 
 
 def client_of(headers: Mapping[str, str], asked: InboundRequest | None = None) -> RequestClient:
-    """The client that sent a request.
+    """The client that sent a request; of a frame of a socket, by the headers with which the socket was opened.
 
-    Args:
-        headers: The headers of the request, with their names in lower case; of a frame of a socket, those with which
-            the socket was opened.
-        asked: The request, if it was read: its words show a request for a title, and a frame of a socket has the id of
-            the turn only there. None of its words is kept.
+    `asked` is the request, if it was read: its words show a request for a title, and a frame of a socket has the id of
+    the turn only there. None of its words is kept.
     """
     retries = headers.get("x-stainless-retry-count", "")
     is_count = retries.isascii() and retries.isdigit() and len(retries) < 8

@@ -27,7 +27,6 @@ DROPPED_HEADER: Final = "x-partstream-dropped"
 """The header of a reply that names those of the request, separated by commas."""
 UNSAID_HEADER: Final = "x-partstream-dropped-answer"
 """The same for those of the answer."""
-
 _MOST_NAMES: Final = 20
 """The most names in a header, a line of the log and an error."""
 _MOST_CHARACTERS: Final = 1000

@@ -23,7 +23,6 @@ from partstream.server.settings import ServingNumber
 DEFAULT_HOST: Final = "127.0.0.1"
 DEFAULT_PORT: Final = 8642
 """A number that no usual model server has."""
-
 _WAITING_CONNECTIONS: Final = 1024
 _PROBES: Final = 3
 _SEND_BUFFER: Final = 256 * 1024

@@ -34,7 +34,6 @@ BREAK_OFF: Final = "partstream.break_off"
 The message has `reset`: True to reset the connection (RST), as after the death of a server process; False to close it
 (FIN) without the end of the body.
 """
-
 _READ_SIZE: Final = 65536
 _LINGER_SECONDS: Final = 1.0
 

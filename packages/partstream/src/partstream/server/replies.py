@@ -326,9 +326,6 @@ class ReplyTimer:
 
     It opens a reply that has no part yet, keeps a silent one alive, and ends one that takes too long: `time_out` writes
     the end. Where the client does not take that end in `stop_seconds`, the task is cancelled.
-
-    Attributes:
-        gives_up: Whether the task was cancelled.
     """
 
     __slots__ = (

@@ -392,13 +392,10 @@ class AnswerObservation:
 
     Attributes:
         time: When the request was read, in seconds since 1970.
-        wire: The name of the protocol in which it came.
-        model: The id in the request.
         provider: The name of the provider that answered, or "" where none was asked.
         status: The HTTP status of the reply; of a frame of a socket, the status that it has there.
         duration: The seconds from the request until its last byte was sent.
         caller: The name of the caller whose key was accepted, or "".
-        is_stream: Whether the client asked for events; otherwise for one document.
         outcome: How the response ended, or None if it did not: the client left, or no provider was asked.
         cost: The cost in US dollars, as the upstreams that the provider asked reported or list it.
         is_usage_kept: Whether an upstream that the provider asked has entered its tokens into the ledger itself.

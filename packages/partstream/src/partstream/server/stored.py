@@ -72,8 +72,6 @@ class Remembered:
     """A request with the earlier responses that it refers to.
 
     Attributes:
-        asks: The request to the model.
-        own: The request as it is stored.
         is_kept: Whether its response goes into the store.
         is_local: Whether its socket alone remembers what it continues.
     """

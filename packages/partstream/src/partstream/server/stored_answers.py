@@ -36,7 +36,6 @@ KEPT_DAYS: Final = 30.0
 """As OpenAI keeps responses."""
 LARGEST_STORE: Final = 1024**3
 """In bytes."""
-
 _MOST_WAITING: Final = 1024
 """Jobs of one owner."""
 _MOST_BEGUN: Final = 2

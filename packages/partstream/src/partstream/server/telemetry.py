@@ -244,12 +244,10 @@ _logger = logging.getLogger("partstream.serving")
 
 MOST_DAYS: Final = 400
 """The days for which an answer is kept: a year, and the month to compare with."""
-
 _MOST_WAITING: Final = 10_000
 """The most answers that wait for the thread; the oldest of more are dropped, and the log says how many."""
 _FULL: Final = 1_000
 """The answers that wait for others; with more, they are written at once."""
-
 _MOST_BYTES: Final = 2**53
 _DAY: Final = 86_400
 

@@ -276,12 +276,9 @@ ROWS: Final[tuple[Callable[[Failure, Attempts, Asking], Action | None], ...]] = 
 
 _ROWS_OF_AN_ANSWER: Final = {True: ROWS[:3], False: ROWS[:1]}
 """The rows for an answer that cannot begin anew, by whether the request goes on with it."""
-
 _UNAUTHORIZED: Final = 401
-
 _RETRIED_STATUSES: Final = frozenset({408, 409, 425, 429})
 """Beside those from 500 on except 501, for what the server cannot do at all."""
-
 _STATUSES_OF_A_MODEL: Final = frozenset({408, 425, 429})
 """Beside those from 500 on. Other statuses blame the request or the key, and another model would get the same."""
 

@@ -191,7 +191,6 @@ class LogLevel(Choice):
 
 TRACE: Final = 5
 """The level below DEBUG, in the numbers of Python's `logging`, which has no name for it."""
-
 _LEAST: Final[ContextVar[LogLevel | None]] = ContextVar("partstream_log_level", default=None)
 
 

@@ -177,7 +177,6 @@ def _put(document: Mapping[str, Any], place: Sequence[str], value: Any) -> dict[
 
 SEALS: Final = (STATE_MARK.encode(), b64encode(STATE_MARK.encode()))
 """What sealed state begins with; the second, where a wire wants base64."""
-
 SEALING_HEADER: Final = "x-partstream-sealing"
 """The header of a reply that says that the server seals state into its answers, and wants it back as it came."""
 
@@ -286,7 +285,6 @@ def _fields(value: Any, without: Container[str]) -> Callable[[Any], tuple[object
 
 _ADDED: Final = frozenset({"max_output_tokens", "extra_body", "extra_headers", "capabilities"})
 """The settings that hold for a request as it came too, and those that are none."""
-
 _of_request: Final = _fields(RequestSettings, _ADDED)
 _of_stream: Final = _fields(StreamOptions, {"call_id_prefix"})
 _USUAL_SETTINGS: Final = _of_request(RequestSettings())

@@ -674,7 +674,6 @@ class _RedactedRecords(logging.Filter):
 
 OpenExchange: TypeAlias = "Callable[[CapturedRequest, Callable[[], Redactor]], ExchangeTap]"
 """Begins the capture of an exchange with its request, and with what makes the redactor of its response."""
-
 _OF_PACKED_BODIES: Final = frozenset({"content-encoding", "content-length"})
 
 

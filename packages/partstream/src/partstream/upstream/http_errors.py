@@ -128,11 +128,9 @@ _MAX_START: Final = 60
 _TITLE: Final = re.compile(r"<title[^<>]*>([^<]{0,400})", re.IGNORECASE)
 """No tag within the tag: a page of nothing but beginnings would be searched again from each of them. And no more than
 a title has: Python refuses to read the number of a character that has thousands of digits."""
-
 _LOGINS: Final = frozenset({*range(200, 400), 401, 403})
 """The statuses of pages to sign in; the status of any other page names the problem."""
-
-WEB_PAGE_ADVICE: Final = "check the base URL, and whether a proxy or a login page answers instead"
+WEB_PAGE_ADVICE: Final = "is the base URL right, or does a proxy or a login stand in the way?"
 
 
 def _web_page(text: str, *, may_be_login: bool = True) -> str | None:
@@ -337,7 +335,6 @@ _SECONDS: Final = 3.0
 """For one look: an error is shown after it."""
 _GENERAL: Final = "does the base URL end as the server wants it, often in "
 GENERAL_ADVICE: Final = f"{_GENERAL}{_VERSION}?"
-
 NO_LIST_ADVICE: Final = "its models answer there all the same: name those that you want in `models`"
 """Where the list of models is missing, and the endpoint of the protocol is there."""
 
@@ -383,8 +380,7 @@ async def advice_on_missing_list(fetch: Fetch, configuration: GatewayConfigurati
 
 
 NO_KEY: Final = "no key was sent, and the server wants one"
-ANOTHER_KEY: Final = "the server rejected the key: is this one whole, of this server, and not expired?"
-
+ANOTHER_KEY: Final = "the server wants another key: is this one whole, of this server, and not expired?"
 _PERHAPS: Final = frozenset({400, 403})
 """Gemini answers a wrong key with 400 (docs/wires/gemini.md#errors), others with 403."""
 _SAYS_KEY: Final = re.compile(

@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 
 ME_PATH: Final = "/hub/v1/me"
 """The path of the standing, below the address of a hub."""
-
 _MOST_BUDGETS: Final = 20
 _MOST_MODELS: Final = 5000
 _MOST_TEXT: Final = 200

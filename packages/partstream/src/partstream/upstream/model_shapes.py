@@ -647,7 +647,6 @@ def _llama_cpp_window(fields: Fields) -> Fact[int] | None:
 
 
 _LLAMA_CPP: Final[Mapping[str, Read]] = {"context_window": _llama_cpp_window, "image_input": _MODALITIES["image_input"]}
-
 _GATEWAY: Final[Mapping[str, Read]] = {"name": "name", "description": "description", "pricing": _tiered_prices}
 
 _VERCEL: Final[Mapping[str, Read]] = {

@@ -56,15 +56,8 @@ def resource(package: str, name: str) -> str:
 def document(
     title: str, body: str, policy: ContentPolicy, *, styles: Sequence[str], scripts: Sequence[str] = ()
 ) -> str:
-    """A whole document, which needs no other file and asks for none.
-
-    Args:
-        title: The title, as text.
-        body: The body, as HTML.
-        policy: The page's Content-Security-Policy.
-        styles: The texts of its styles; none may hold `</style`.
-        scripts: The texts of its scripts, which run once the body is there; none may hold `</script` or `<!--`.
-    """
+    """A whole document, which needs no other file and asks for none. No style may hold `</style`, and no script, which
+    run once the body is there, `</script` or `<!--`; title is text, the body HTML."""
     attribute = policy.attribute
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -93,12 +86,7 @@ class ContentPolicy(Protocol):
         ...
 
     def content(self, scripts: Sequence[str], styles: Sequence[str]) -> str:
-        """The policy for a page with these scripts and styles.
-
-        Args:
-            scripts: The whole text of each script element that runs.
-            styles: The whole text of each style element.
-        """
+        """The policy for a page with these scripts and styles, each the whole text of an element."""
         ...
 
 
@@ -211,15 +199,8 @@ class Point:
 def bars(
     title: str, columns: Sequence[Column], pieces: Sequence[Piece], shown: Callable[[float], str], name: str
 ) -> str:
-    """Columns of stacked pieces, from left to right; at least one.
-
-    Args:
-        title: The description of the plot, for those who do not see it.
-        columns: The columns.
-        pieces: The kinds of pieces, from the bottom.
-        shown: A value as text, for the scale.
-        name: An identifier of the plot, unlike that of every other plot of the page.
-    """
+    """Columns of stacked pieces, from left to right and from the bottom; at least one. The title describes the plot for
+    those who do not see it, `shown` makes the texts of its scale, and no other plot of the page has its name."""
     top = _scale(max(sum(column.heights) for column in columns))
     step = (_WIDTH - _LEFT) / len(columns)
     width = min(step * 0.75, 40)
@@ -326,14 +307,8 @@ def table(
     """A table without its empty columns.
 
     Each cell names its column, and the roles of a table are explicit: a narrow page may show a row as a block of lines,
-    and browsers still see a table.
-
-    Args:
-        title: What the table shows, as text.
-        names: The names of the columns, as HTML without tags.
-        rows: The cells as HTML; the first of a row names it.
-        of_text: The names of the columns that hold texts; the others hold numbers.
-        foot: The cells of a last row that adds the others up, or None.
+    and browsers still see a table. The title is text; names of columns and cells are HTML, and the first cell of a row
+    names it. Columns that are not `of_text` hold numbers; the `foot` adds the rows up.
     """
     if not rows:
         yield "<p>None yet.</p>"

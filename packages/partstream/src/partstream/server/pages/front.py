@@ -21,10 +21,8 @@ if TYPE_CHECKING:
     from partstream.server.settings import OwnerHandler, OwnerRequest
 
 FRONT: Final = "/"
-
 SHOWN_CLIENTS: Final = ("codex", "claude", "opencode", "copilot-cli", "qwen-code")
 """Some of those that `partstream connect` sets up."""
-
 _MOST_MODELS: Final = 100
 _TITLE: Final = "Partstream is running"
 _ROOT: Final = "<span data-root></span>"
@@ -60,13 +58,8 @@ def front_page(state: ServerState) -> OwnerHandler:
 def front_html(
     wires: Iterable[tuple[str, str]], models: Sequence[str] | None, links: Iterable[tuple[str, str]] = ()
 ) -> str:
-    """The page.
-
-    Args:
-        wires: The title of each wire for people, and the path of a client's base URL.
-        models: The ids of the models that the reader may use; None for a reader without a key.
-        links: Further pages of the server: the path and the title of each.
-    """
+    """The page: of each wire the title for people and the path of a client's base URL, the ids of the models that the
+    reader may use, None for one without a key, and the paths and titles of further pages."""
     titles: dict[str, list[str]] = {}
     for title, path in wires:
         titles.setdefault(path, []).append(title)

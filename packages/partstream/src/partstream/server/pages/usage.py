@@ -117,10 +117,8 @@ _MOST_DAYS: Final = 92
 """The most days of a plot with a column for every day; a longer plot has columns for days with an answer alone."""
 _PLOTTED: Final = 10
 """The most conversations that are plotted."""
-
 _TOKENS: Final = (Piece("new input", "new"), Piece("cached input", "cached"), Piece("output", "output"))
 _COST: Final = (Piece("cost", "cost"),)
-
 _SUMMED: Final = ("answers", "input", "cached", "output", "cost")
 _TEXT_COLUMNS: Final = frozenset({"ended", "model", "asked by", "last answer", "day", "removed by the server"})
 
@@ -132,14 +130,8 @@ _FOOTNOTE: Final = (
 
 
 def usage_html(view: UsageView, now: datetime, policy: ContentPolicy, *, follows: bool = False) -> str:
-    """The page as one document.
-
-    Args:
-        view: The numbers.
-        now: The time, with the time zone in which the page shows all times.
-        policy: The page's Content-Security-Policy.
-        follows: Whether the page takes newer pages from its webview.
-    """
+    """The page as one document, with all times in the time zone of `now`; whether it `follows`, by taking newer pages
+    from its webview."""
     body = "\n".join(
         ('<main class="usage">', *_head(view, now), *_days(view), *_conversations(view, now), *_answers(view, now))
     )
