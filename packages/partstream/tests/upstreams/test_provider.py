@@ -407,7 +407,7 @@ def test_a_planted_key_is_in_no_log_and_no_error(caplog: pytest.LogCaptureFixtur
     shown: list[str] = []
 
     def show(answer: Answer, provider: GatewayProvider) -> None:
-        shown.append(repr(provider) + repr(provider._configuration) + str(provider._configuration))
+        shown.append(repr(provider) + repr(provider.configuration) + str(provider.configuration))
         if answer.error is not None:
             shown.extend((repr(answer.error), str(vars(answer.error))))
             shown.extend(traceback.TracebackException.from_exception(answer.error, capture_locals=False).format())

@@ -89,7 +89,6 @@ from partstream.upstream.forwarding import SEALING_HEADER, value_at
 if TYPE_CHECKING:
     from partstream.lm.contract import Violation
     from partstream.lm.messages import ChatMessage
-    from partstream.lm.parts import MessagePart
     from partstream.lm.provider import LanguageModelChatProvider
     from partstream.protocols.protocol import Protocol
     from partstream.protocols.serve import (
@@ -217,12 +216,6 @@ class ServerState:
             said = "missing or invalid API key; send it as `Authorization: Bearer KEY` or as `x-api-key: KEY`"
             raise requests.RequestFailedError(ServedFailure(FailureKind.UNAUTHENTICATED, said), _CHALLENGE)
         return caller
-
-    def remember_thinking(self, caller: Caller, answer: Sequence[MessagePart], state: Mapping[str, Any]) -> None:
-        """Keeps the state of thinking of a response, which its caller cannot return."""
-        if self.thinking is None:
-            self.thinking = ThinkingMemory(self.settings.thinking_bytes)
-        self.thinking.of(caller.name).remember(answer, state)
 
     def owner_route(self, method: str, path: str) -> OwnerRoute | None:
         """The owner's route of a request; None where there is none at its path.
@@ -1160,7 +1153,9 @@ class RequestHandler:
         # Clients of some wires do not return the state of thinking.
         is_whole = finish.outcome in _GOOD and progress.kept.length == 1.0
         if progress.state is not None and is_whole and self._drops_thinking:
-            self._state.remember_thinking(self.caller, progress.kept.message().content, progress.state)
+            if (memory := self._state.thinking) is None:
+                memory = self._state.thinking = ThinkingMemory(self._settings.thinking_bytes)
+            memory.of(self.caller.name).remember(progress.kept.message().content, progress.state)
         try:
             # Clients return the id of a response that is remembered: it is not the upstream's then.
             self._reply_writer.finish(finish if self._served_state is None else replace(finish, response_id=None))

@@ -220,52 +220,47 @@ Action: TypeAlias = Continue | Renew | Retry | Drop | Redetect | NextModel | Fai
 # ---- The table ----
 
 
-def _pause(failure: Failure, attempts: Attempts, asking: Asking) -> Action | None:
-    return None if isinstance(failure, UpstreamError) else Continue(failure)
-
-
-def _refused_key(failure: Failure, attempts: Attempts, asking: Asking) -> Action | None:
-    if not isinstance(failure, UpstreamHTTPError) or failure.http_status != _UNAUTHORIZED or attempts.has_renewed:
+def _refused_key(error: UpstreamError, attempts: Attempts, asking: Asking) -> Action | None:
+    if not isinstance(error, UpstreamHTTPError) or error.http_status != _UNAUTHORIZED or attempts.has_renewed:
         return None
     key, source = attempts.key, asking.credentials
     return None if key is None or source is None else Renew(key, source)
 
 
-def _passing_failure(failure: Failure, attempts: Attempts, asking: Asking) -> Action | None:
+def _passing_failure(error: UpstreamError, attempts: Attempts, asking: Asking) -> Action | None:
     policy = asking.policy
-    if policy is None or not isinstance(failure, UpstreamError) or not attempts.is_unread:
+    if policy is None or not attempts.is_unread:
         return None
-    if attempts.retries + 1 >= policy.attempts or is_one_attempt() or not can_be_retried(failure, asking.errors):
+    if attempts.retries + 1 >= policy.attempts or is_one_attempt() or not can_be_retried(error, asking.errors):
         return None
-    if failure.retry_after is not None:
-        return Retry(failure, failure.retry_after) if failure.retry_after <= policy.longest_wait else None
+    if error.retry_after is not None:
+        return Retry(error, error.retry_after) if error.retry_after <= policy.longest_wait else None
     most = min(policy.longest_wait, policy.first_wait * 2**attempts.retries)
-    return Retry(failure, random.uniform(most / 2, most))  # noqa: S311 - spreads clients, guards nothing
+    return Retry(error, random.uniform(most / 2, most))  # noqa: S311 - spreads clients, guards nothing
 
 
-def _refused_field(failure: Failure, attempts: Attempts, asking: Asking) -> Action | None:
+def _refused_field(error: UpstreamError, attempts: Attempts, asking: Asking) -> Action | None:
     # What is left out makes no input shorter.
-    if not isinstance(failure, UpstreamError) or isinstance(failure, ContextLengthExceededError):
+    if isinstance(error, ContextLengthExceededError):
         return None
-    less = attempts.sending if attempts.drops >= MOST_DROPS else asking.with_less(failure, attempts.sending)
+    less = attempts.sending if attempts.drops >= MOST_DROPS else asking.with_less(error, attempts.sending)
     return None if less == attempts.sending else Drop(less)
 
 
-def _missing_path(failure: Failure, attempts: Attempts, asking: Asking) -> Action | None:
-    if not isinstance(failure, UpstreamError) or attempts.has_redetected:
+def _missing_path(error: UpstreamError, attempts: Attempts, asking: Asking) -> Action | None:
+    if attempts.has_redetected:
         return None
-    return Redetect(failure) if says_path_is_missing(failure) else None
+    return Redetect(error) if says_path_is_missing(error) else None
 
 
-def _failing_model(failure: Failure, attempts: Attempts, asking: Asking) -> Action | None:
-    if not isinstance(failure, UpstreamError) or attempts.no_other_model:
+def _failing_model(error: UpstreamError, attempts: Attempts, asking: Asking) -> Action | None:
+    if attempts.no_other_model:
         return None
-    may_help = isinstance(failure, ContextLengthExceededError) or helps_another_model(failure, asking.errors)
-    return NextModel(failure) if may_help else None
+    may_help = isinstance(error, ContextLengthExceededError) or helps_another_model(error, asking.errors)
+    return NextModel(error) if may_help else None
 
 
-ROWS: Final[tuple[Callable[[Failure, Attempts, Asking], Action | None], ...]] = (
-    _pause,
+ROWS: Final[tuple[Callable[[UpstreamError, Attempts, Asking], Action | None], ...]] = (
     _refused_key,
     _passing_failure,
     _refused_field,
@@ -274,7 +269,7 @@ ROWS: Final[tuple[Callable[[Failure, Attempts, Asking], Action | None], ...]] = 
 )
 """All rows; the first that fits names the action."""
 
-_ROWS_OF_AN_ANSWER: Final = {True: ROWS[:3], False: ROWS[:1]}
+_ROWS_OF_AN_ANSWER: Final = {True: ROWS[:2], False: ()}
 """The rows for an answer that cannot begin anew, by whether the request goes on with it."""
 _UNAUTHORIZED: Final = 401
 _RETRIED_STATUSES: Final = frozenset({408, 409, 425, 429})
@@ -285,6 +280,8 @@ _STATUSES_OF_A_MODEL: Final = frozenset({408, 425, 429})
 
 def action_after(failure: Failure, attempts: Attempts, asking: Asking) -> Action:
     """What follows a failure."""
+    if not isinstance(failure, UpstreamError):
+        return Continue(failure)
     is_continued = attempts.paused is not None
     rows = ROWS if asking.may_begin_anew and not is_continued else _ROWS_OF_AN_ANSWER[is_continued]
     found = (row(failure, attempts, asking) for row in rows)

@@ -559,7 +559,7 @@ def read_catalogue(document: Any) -> Catalogue:
             problems.append(Problem(where, item, "an object"))
             continue
         fields = Fields(item, where, Source.LIST, problems)
-        shape = model_shapes.shape_of(fields)
+        shape = next(one for one in model_shapes.SHAPES if one.fits(fields))
         model_id = _id_of(item, where, shape, problems)
         if model_id is None:
             continue

@@ -106,10 +106,6 @@ class RawRequest:
         if self.refusal is not None:
             raise LanguageModelError(str(self.refusal)) from self.refusal
 
-    def hides(self, asked: Mapping[str, Any]) -> Callable[[bytes], bool] | None:
-        """Tells the events that the client does not get, given the fields by which usage was asked for."""
-        return self.rules.tells_usage if asked else None
-
     def names_a_limit(self) -> bool:
         """Whether it limits its answer."""
         return any(value_at(self.document, place) is not None for place in self.rules.output_limits)
@@ -150,7 +146,8 @@ class RawRequest:
         if content is not None and isinstance(said, str) and said != name:
             content = _with_model(content, said, name)
         if content is not None and usage:
-            content = _with_fields(content, usage)
+            begin = content.index(b"{") + 1  # it has fields, but none of these
+            content = content[:begin] + dumps(dict(usage))[1:-1] + b"," + content[begin:]
         return request, dumps(body) if content is None else content
 
     def _limited(self, body: dict[str, Any], limit: int) -> dict[str, Any]:
@@ -233,12 +230,6 @@ def _with_model(body: bytes, before: str, after: str) -> bytes | None:
     except (JSONDecodeError, UnicodeEncodeError):
         return None
     return edited if is_only else None
-
-
-def _with_fields(body: bytes, fields: Mapping[str, Any]) -> bytes:
-    """The body, which has fields but none of these, with these before them."""
-    begin = body.index(b"{") + 1
-    return body[:begin] + dumps(dict(fields))[1:-1] + b"," + body[begin:]
 
 
 # ---- Reasons to translate ----

@@ -95,11 +95,7 @@ class UpstreamHTTP:
         self._owns_connections = connections is None
         self._last: tuple[tuple[object, ...], OutboundHead] | None = None
         self.base_path = urlsplit(configuration.base_url).path.rstrip("/")
-
-    @property
-    def document_headers(self) -> Mapping[str, str]:
-        """The headers that the protocol has for requests that ask no model."""
-        return self._protocol.document_headers
+        self.document_headers = self._protocol.document_headers  # of requests that ask no model
 
     async def aclose(self) -> None:
         """Closes the connections that are kept open for the next request."""
@@ -328,6 +324,7 @@ class HTTPAnswer:
     ) -> None:
         self._came = came
         self.head = head
+        self.url = head.place.shown
         self.capture = capture
         self.fields: dict[str, str] = {}
         body: object
@@ -348,11 +345,6 @@ class HTTPAnswer:
     def is_success(self) -> bool:
         """Whether the status says so."""
         return 200 <= self.status < 300
-
-    @property
-    def url(self) -> str:
-        """Its URL without the query."""
-        return self.head.place.shown
 
     @property
     def redactor(self) -> Redactor:

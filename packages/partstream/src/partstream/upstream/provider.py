@@ -98,18 +98,13 @@ class GatewayProvider(LanguageModelChatProvider):
     def __init__(
         self, configuration: GatewayConfiguration, *, ledger: Ledger | None = None, counters: Counters | None = None
     ) -> None:
-        self._configuration = configuration
+        self.configuration = configuration
         self._did_change: EventEmitter[None] = EventEmitter()
         self.on_did_change_language_model_chat_information = self._did_change.event
         kept = ledger if configuration.ledger else None
         self._upstream = Upstream(configuration, self._tokens_of, self._announce_change, kept)
         self._accounting = TokenAccounting(configuration.fingerprint, kept, counters)
         self.on_did_correct_token_counts = self._accounting.on_did_correct
-
-    @property
-    def configuration(self) -> GatewayConfiguration:
-        """Which upstream it asks, and how."""
-        return self._configuration
 
     async def provide_language_model_chat_information(
         self, silent: bool, token: CancellationToken
@@ -119,9 +114,9 @@ class GatewayProvider(LanguageModelChatProvider):
         Raises:
             UpstreamError: There is no list yet, and none can be had now.
         """
-        with logging_from(self._configuration.log_level):
+        with logging_from(self.configuration.log_level):
             models = with_learned_limits(await self._upstream.information(), self._accounting)
-        own = self._configuration
+        own = self.configuration
         return as_shown(models, own.fallbacks, self._upstream.detected, own.warnings)
 
     async def provide_language_model_chat_response(
@@ -141,10 +136,10 @@ class GatewayProvider(LanguageModelChatProvider):
                 configuration wants errors as text.
         """
         captured = current_capture()
-        if captured is not None and self._configuration.capture is CaptureMode.OFF:
+        if captured is not None and self.configuration.capture is CaptureMode.OFF:
             captured.leave_out()
         question = ModelCall(model.id, messages, options, ForwardingProgress(progress), token)
-        with logging_from(self._configuration.log_level):
+        with logging_from(self.configuration.log_level):
             await run_here_until_cancelled(self._answer(model, question), token)
 
     async def provide_token_count(
@@ -158,7 +153,7 @@ class GatewayProvider(LanguageModelChatProvider):
     ) -> bytes | None:
         """The document in which an upstream of the same wire counts the tokens of a request, see
         :class:`partstream.server.models.ForwardingProvider`."""
-        with logging_from(self._configuration.log_level):
+        with logging_from(self.configuration.log_level):
             return await self._upstream.forward_count(model, request)
 
     @asynccontextmanager
@@ -180,38 +175,32 @@ class GatewayProvider(LanguageModelChatProvider):
         await self._upstream.aclose()
 
     async def _answer(self, model: LanguageModelChatInformation, question: ModelCall) -> None:
-        """Asks for the answer, fallback models included, and passes the end to the progress."""
+        """Asks for the answer, fallback models included, and passes the end to the progress.
+
+        Raises:
+            LanguageModelError: The error, unless the configuration wants a text of the answer to say it.
+        """
+        progress = question.progress
         try:
             await self._upstream.answer(model, question, self._fallbacks_of)
         except LanguageModelError as error:
             if question.token.is_cancellation_requested:
                 raise
-            if _logger.isEnabledFor(logging.DEBUG):  # the hosts say it where a person looks
-                _logger.debug("%s could not answer: %s", question.shown_model_id, with_facts(str(error), error))
-            self._failed(error, question)
-            return
-        if not question.token.is_cancellation_requested:
-            question.progress.answered()
-
-    def _failed(self, error: LanguageModelError, question: ModelCall) -> None:
-        """Ends an answer with an error, in the way that the configuration says.
-
-        Raises:
-            LanguageModelError: The error, unless a text of the answer says it.
-        """
-        progress = question.progress
-        if self._configuration.errors is ErrorMode.TEXT:
             said = with_facts(str(error), error)
-            _logger.error("%s could not answer, which a text of the answer says: %s", question.shown_model_id, said)
+            if self.configuration.errors is ErrorMode.REJECT:
+                _logger.debug("%s could not answer: %s", question.shown_model_id, said)  # the hosts say it to people
+                progress.failed(error)
+                raise
+            _logger.error("%s could not answer, as a text of the answer says: %s", question.shown_model_id, said)  # noqa: TRY400
             progress.report(error_text(error, has_begun=progress.has_begun))
             progress.failed(error)
             return
-        progress.failed(error)
-        raise error
+        if not question.token.is_cancellation_requested:
+            progress.answered()
 
     async def _fallbacks_of(self, model: LanguageModelChatInformation) -> list[LanguageModelChatInformation]:
         """The fallback models of a model; unknown ones are taken to be like it. None where the caller has others."""
-        ids = self._configuration.fallbacks.get(model.id, ())
+        ids = self.configuration.fallbacks.get(model.id, ())
         if not ids or is_one_attempt():
             return []
         try:

@@ -450,7 +450,7 @@ class ForwardedRequest(ModelRequest):
             session=self._session,
             passage=self._passage,
             content=content,
-            hides=raw.hides(asked),
+            hides=raw.rules.tells_usage if asked else None,  # the events by which usage was asked for
         )
         return exchange, AttemptReport(self._question, None, self._tokens, sender.configuration.stream.call_id_prefix)
 

@@ -207,7 +207,7 @@ def test_vs_codes_proxy_is_a_setting_and_the_groups_own_is_stronger(tmp_path):
     surroundings = GatewaySurroundings(editor, environment={"XDG_CONFIG_HOME": str(tmp_path)})
     for group, expected in (({}, "http://editor:1"), ({"proxy": "http://group:1"}, "http://group:1")):
         provider = GatewayLoader({"baseUrl": "https://h/v1", **group}, surroundings).load()
-        assert (provider._configuration.proxy, provider._configuration.verify_certificates) == (expected, False)
+        assert (provider.configuration.proxy, provider.configuration.verify_certificates) == (expected, False)
 
 
 def _traced(sidecar, group):
