@@ -25,18 +25,9 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 from partstream.codec.checks import MOST_DOLLARS, as_amount, as_count, dataclass, narrow, replace
 from partstream.codec.json_codec import JSONDecodeError, dumps, dumps_text, loads
 from partstream.errors import CallerError
+from partstream.lm import parts
 from partstream.lm.outputs import FastPathWriter, IdleWriter, Outcome
-from partstream.lm.parts import (
-    COST_KEY,
-    USAGE_MIME_TYPE,
-    DataPart,
-    RefusalPart,
-    ResponsePart,
-    TextPart,
-    ThinkingPart,
-    ToolCallPart,
-    Usage,
-)
+from partstream.lm.parts import DataPart, TextPart, ThinkingPart, Usage
 from partstream.protocols.serve import ResponseWriter, StreamForm, WireEvent
 from partstream.runtime.progress import AnswerExcerpt, thinking_text
 from partstream.server.requests import failure_of
@@ -85,7 +76,7 @@ class ReplyWriter:
         """The way of the upstream's own bytes through this reply; None for a reply that is made of parts."""
         return None
 
-    def take(self, part: ResponsePart, /) -> None:
+    def take(self, part: parts.ResponsePart, /) -> None:
         """Writes a part."""
         raise NotImplementedError
 
@@ -131,7 +122,7 @@ class StreamReply(ReplyWriter):
         """The events that were written."""
         return self._bytes.events
 
-    def take(self, part: ResponsePart, /) -> None:
+    def take(self, part: parts.ResponsePart, /) -> None:
         """Writes a part."""
         data = self._bytes.write(part)
         if not self._begun:
@@ -187,7 +178,7 @@ class DocumentReply(ReplyWriter):
         super().__init__(writes, asked, *about)
         self._events: list[WireEvent] = []
 
-    def take(self, part: ResponsePart, /) -> None:
+    def take(self, part: parts.ResponsePart, /) -> None:
         """Writes a part."""
         self._events += self._writer.write(part)
 
@@ -242,7 +233,7 @@ class ReplyProgress:
         reply: ReplyWriter,
         sink: ReplySink,
         on_failure: Callable[[BaseException], object],
-        followers: Iterable[Callable[[ResponsePart], object]],
+        followers: Iterable[Callable[[parts.ResponsePart], object]],
     ) -> None:
         self.passage: Passage | None = reply.passage
         self._take = reply.take
@@ -254,7 +245,7 @@ class ReplyProgress:
         self.kept = AnswerExcerpt()
         self._keep = self.kept.keep
 
-    def report(self, part: ResponsePart, /) -> None:
+    def report(self, part: parts.ResponsePart, /) -> None:
         """Writes a part; a thread of the provider's own hands it to the event loop.
 
         Raises:
@@ -265,14 +256,14 @@ class ReplyProgress:
             self._loop.call_soon_threadsafe(self._report_later, part)
             return
         if part.__class__ is not TextPart:
-            if isinstance(part, DataPart) and part.mime_type == USAGE_MIME_TYPE:
+            if isinstance(part, DataPart) and part.mime_type == parts.USAGE_MIME_TYPE:
                 self._take_usage(part)
                 return
             if isinstance(part, ThinkingPart):
                 text = thinking_text(part)
                 part = part if text is part.value else replace(part, value=text)
                 self.state = part.metadata or self.state
-            self.has_calls = self.has_calls or isinstance(part, ToolCallPart)
+            self.has_calls = self.has_calls or isinstance(part, parts.ToolCallPart)
         if self.first_part_at is None:
             self.first_part_at = self._loop.time()
         self._take(part)
@@ -280,7 +271,7 @@ class ReplyProgress:
             follow(part)
         self._keep(part)
 
-    def _report_later(self, part: ResponsePart) -> None:
+    def _report_later(self, part: parts.ResponsePart) -> None:
         try:
             self.report(part)
         except Exception as error:
@@ -292,7 +283,7 @@ class ReplyProgress:
             said = loads(part.data)
             if isinstance(said, dict):
                 self.usage = _usage_in(said) or self.usage
-                self.cost = as_amount(said.get(COST_KEY), MOST_DOLLARS)
+                self.cost = as_amount(said.get(parts.COST_KEY), MOST_DOLLARS)
 
     def finish(self, finish: Finish, /) -> None:
         """Takes the end; :attr:`partstream.runtime.progress.CheckedProgress.said_finish` keeps it."""
@@ -462,7 +453,7 @@ class AnswerBytes:
         """Keeps the bytes around the text of a part that was written."""
         if self._writes_repeated is None or not isinstance(output, TextPart | ThinkingPart):
             return
-        if isinstance(output, RefusalPart):
+        if isinstance(output, parts.RefusalPart):
             return
         if isinstance(output, ThinkingPart):
             if output.metadata:

@@ -40,16 +40,10 @@ from partstream.protocols.protocol import PROTOCOLS, ServerProtocol, asked_proto
 from partstream.protocols.serve import MODEL, path_for_model
 from partstream.settings.known_servers import KNOWN_SERVERS, KnownServer, known_server, server_at
 from partstream.settings.row import hidden_url
+from partstream.upstream import http_errors
 from partstream.upstream.discovery import MODELS_PATH, FetchResponse, KeptFile, entries_of
 from partstream.upstream.endpoint import without_query
 from partstream.upstream.http import Connections, OutboundHTTPRequest, UpstreamHTTP
-from partstream.upstream.http_errors import (
-    GENERAL_ADVICE,
-    NO_LIST_ADVICE,
-    http_error,
-    is_about_the_key,
-    says_path_is_missing,
-)
 
 if TYPE_CHECKING:
     from partstream.protocols.errors import Errors
@@ -238,11 +232,12 @@ def sign_of(answer: FetchResponse, errors: Errors, base_url: str, path: str) -> 
 def _presence(answer: FetchResponse, text: str, errors: Errors) -> Presence:
     status = answer.status
     # The wait that an answer asks for does not count here.
-    error = http_error(status, answer.headers, answer.body, datetime(2026, 1, 1, tzinfo=UTC), errors)
+    error = http_errors.http_error(status, answer.headers, answer.body, datetime(2026, 1, 1, tzinfo=UTC), errors)
     # Gemini and LiteLLM refuse the key with 400, before a look at the path.
-    if status in _NOTHING_SAID or is_about_the_key(error):
+    if status in _NOTHING_SAID or http_errors.is_about_the_key(error):
         return Presence.SILENT
-    lacks_path = status in _MISSING and (status != 404 or says_path_is_missing(error))  # 404 may be about a model
+    # A 404 may be about a model.
+    lacks_path = status in _MISSING and (status != 404 or http_errors.says_path_is_missing(error))
     if lacks_path or re.search(_NO_SUCH_PATH, error.provider_message or ""):
         return Presence.MISSING
     # An error with a status of success, or an answer to nothing. llama.cpp answered 500 to what is missing in a body.
@@ -457,7 +452,7 @@ def _nothing_there(url: str, rounds: Sequence[Round], wires: Sequence[CandidateP
     elif where.has_list:
         advice = f"it lists models and has none of {tried}: it speaks something else"
     else:
-        advice = f"it has none of {tried}; {GENERAL_ADVICE}"
+        advice = f"it has none of {tried}; {http_errors.GENERAL_ADVICE}"
     base_url = where.base_url if where.has_list else given
     return Detected(_best(wires, server).name, base_url, f"a guess, as {reason}", is_certain=False, advice=advice)
 
@@ -811,8 +806,8 @@ async def open_upstream(configuration: GatewayConfiguration) -> AsyncIterator[Op
         except UpstreamError as error:
             if detected is not None and not detected.is_certain:
                 error.advise(detected.advice)
-            elif detected is not None and says_path_is_missing(error):
-                error.advise(NO_LIST_ADVICE)
+            elif detected is not None and http_errors.says_path_is_missing(error):
+                error.advise(http_errors.NO_LIST_ADVICE)
             raise
 
 

@@ -24,21 +24,13 @@ from functools import partial
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final
 
+from partstream import errors
 from partstream.codec.checks import MOST_DOLLARS, as_amount, as_count, dataclass, narrow, replace, unusable_counts
 from partstream.codec.json_codec import JSONDecodeError, loads
 from partstream.codec.limits import LARGE_BYTES
 from partstream.conversation import preparation
 from partstream.conversation.media import is_address
 from partstream.conversation.provider_state import Carried, Origin
-from partstream.errors import (
-    ContextLengthExceededError,
-    EmptyAnswerError,
-    ToolArgumentsError,
-    UpstreamError,
-    UpstreamFailureError,
-    UpstreamHTTPError,
-    UpstreamProtocolError,
-)
 from partstream.lm.outputs import FileMode, Finish, Outcome, StreamOutput, Unmapped
 from partstream.lm.parts import (
     DataPart,
@@ -244,7 +236,7 @@ class ModelRequest:
         self._next: UpstreamRequest  # the same, or what goes on with its answer
         self._report: AttemptReport
 
-    def with_less(self, error: UpstreamError, sending: Sending) -> Sending:
+    def with_less(self, error: errors.UpstreamError, sending: Sending) -> Sending:
         """How it is sent without what an error refuses; the same way where the error is about something else."""
         raise NotImplementedError
 
@@ -259,7 +251,7 @@ class ModelRequest:
     def give_up(self, error: BaseException) -> None:
         """Takes the failure of the request; it is not sent again."""
         self._tokens.close()
-        if isinstance(error, UpstreamError):
+        if isinstance(error, errors.UpstreamError):
             advise_on_key(error, self._sender.configuration)
 
     async def send(self, attempts: Attempts) -> PausingStream | None:
@@ -291,9 +283,9 @@ class ModelRequest:
                 attempts.is_unread = attempts.paused is None and self._report.is_unread
                 # Here, so that a traceback that shows variables shows nothing that the upstream sent.
                 raise self._report.failure
-        except UpstreamError as error:
+        except errors.UpstreamError as error:
             overflow = sender.writer.errors.overflow(error)
-            is_wordless = isinstance(error, UpstreamHTTPError) and error.http_status == 400 and not error.body
+            is_wordless = isinstance(error, errors.UpstreamHTTPError) and error.http_status == 400 and not error.body
             if overflow is None and not is_wordless:
                 raise
             await self._tokens.estimated()
@@ -369,7 +361,7 @@ class TranslatedRequest(ModelRequest):
             sender.refused.say_what_is_left_out(sender.writer, self._asked(carried), self._unset())
         self.first = Sending(carried, refused_before)
 
-    def with_less(self, error: UpstreamError, sending: Sending) -> Sending:
+    def with_less(self, error: errors.UpstreamError, sending: Sending) -> Sending:
         """See :meth:`ModelRequest.with_less`."""
         return less_of(self._sender.writer, self._asked(sending.carried), self._unset(), error, sending)
 
@@ -421,7 +413,7 @@ class ForwardedRequest(ModelRequest):
         self._session = session if isinstance(session, str) else None
         self.first = Sending(Carried.NOTHING, sender.refused.of(model.id))
 
-    def with_less(self, error: UpstreamError, sending: Sending) -> Sending:
+    def with_less(self, error: errors.UpstreamError, sending: Sending) -> Sending:
         """See :meth:`ModelRequest.with_less`; of what the client has sent, nothing is left out."""
         sent = {**self._raw.document, **self._usage}
         fields = self._sender.writer.errors.refused_fields(error, sent) & self._usage.keys()
@@ -430,9 +422,10 @@ class ForwardedRequest(ModelRequest):
     def give_up(self, error: BaseException) -> None:
         """Lets another model or another provider answer, in parts."""
         super().give_up(error)
-        if self._passage is None or self._passage.has_begun or isinstance(error, EmptyAnswerError | ToolArgumentsError):
-            return  # it is whole, and the client may get it
-        failure = error if isinstance(error, UpstreamFailureError) else None
+        is_whole = isinstance(error, errors.EmptyAnswerError | errors.ToolArgumentsError)  # the client may get it
+        if self._passage is None or self._passage.has_begun or is_whole:
+            return
+        failure = error if isinstance(error, errors.UpstreamFailureError) else None
         is_of_key = failure and self._sender.writer.errors.kind_of(failure) is ErrorKind.NO_PERMISSION
         self._passage.leave(None if is_of_key else failure)
 
@@ -501,7 +494,7 @@ class AttemptReport:
     def is_unread(self) -> bool:
         """Whether the answer failed before anything of it was reported, with the status of a failure before it."""
         error = self.failure
-        is_of_status = isinstance(error, UpstreamFailureError) and error.http_status is not None
+        is_of_status = isinstance(error, errors.UpstreamFailureError) and error.http_status is not None
         return is_of_status and not self._progress.has_begun
 
     def hand_on(self, output: StreamOutput) -> None:
@@ -517,14 +510,14 @@ class AttemptReport:
         """Takes the end of the answer."""
         if self._is_empty and finish.error is None:
             reason, usage = finish.reason, finish.usage
-            emptiness = EmptyAnswerError(
+            emptiness = errors.EmptyAnswerError(
                 None if reason is None else reason.raw or reason.unified,
                 None if usage is None else usage.output_tokens,
                 None if usage is None else usage.reasoning_tokens,
                 advice=finish.explanation or ("" if reason is None else _HELP.get(reason.unified, "")),
             )
             finish = replace(finish, outcome=Outcome.FAILED, error=emptiness)
-        elif isinstance(finish.error, ToolArgumentsError):
+        elif isinstance(finish.error, errors.ToolArgumentsError):
             calls = (RawCallPart.of(self._prefix + call_id, *said) for call_id, *said in finish.error.calls)
             seen = calls if self._state is None else map(self._state.see_call, calls)
             finish.error.calls = tuple((one.call_id, one.name, one.arguments) for one in seen)
@@ -712,7 +705,7 @@ def less_of(
     upstream: RequestWriter,
     asked: preparation.ChatRequest,
     ours: preparation.RequestSettings,
-    error: UpstreamError,
+    error: errors.UpstreamError,
     sending: Sending,
 ) -> Sending:
     """How a request is sent without what an error refuses; as before where it refuses nothing that was sent. `ours` are
@@ -732,7 +725,11 @@ def less_of(
 
 
 def _say(
-    model_id: str, fields: frozenset[str], chosen: frozenset[str], in_its_place: Mapping[str, Any], error: UpstreamError
+    model_id: str,
+    fields: frozenset[str],
+    chosen: frozenset[str],
+    in_its_place: Mapping[str, Any],
+    error: errors.UpstreamError,
 ) -> None:
     """Logs what is left out and why: as a warning where the answer may be another one than a person asked for."""
     whose = f" (you set {_shown(chosen)})" if chosen else ""
@@ -941,7 +938,7 @@ class RequestTokens:
             _logger.info("%s took %s tokens, more than it was said to take", self._model.id, f"{input_tokens:,}")
             self._on_limit_change()
 
-    def refused(self, error: UpstreamError, overflow: Overflow) -> ContextLengthExceededError:
+    def refused(self, error: errors.UpstreamError, overflow: Overflow) -> errors.ContextLengthExceededError:
         """Learns from the refusal of a too long input, whose numbers `overflow` has, and makes its error."""
         limit = overflow.limit
         if not limit and overflow.speaks_of_tokens:  # too many bytes of a request do not limit its tokens
@@ -950,7 +947,7 @@ class RequestTokens:
             limit = max(known // 2, min(known, int(self._made.total.tokens * NEARLY_FULL)))
         self._accounting.overflowed(self._made, limit=limit, actual=overflow.count)
         self._on_limit_change()
-        return ContextLengthExceededError(
+        return errors.ContextLengthExceededError(
             self._model.name,
             limit=overflow.limit,
             count=overflow.count,
@@ -999,7 +996,7 @@ class UpstreamCounts:
             async with asyncio.timeout(COUNT_SECONDS):
                 answer = await self._fetch(path, sent, content)
             tokens = _tokens_in(answer, path, endpoint.answer_field)
-        except (UpstreamError, TimeoutError) as error:
+        except (errors.UpstreamError, TimeoutError) as error:
             self.failures += 1
             rest = "; it is not asked any more" if self.failures == _MOST_FAILURES else ""
             said = str(error) or f"not within {COUNT_SECONDS:g} s"
@@ -1021,7 +1018,7 @@ def _tokens_in(answer: FetchResponse, path: str, field: str) -> int:
         if tokens is not None:
             return tokens
         got = repr(answer.body[:200])
-    raise UpstreamProtocolError(
+    raise errors.UpstreamProtocolError(
         event_type=f"the answer of {path}", field=field, got=got, expected="a number of tokens of at least 0"
     )
 

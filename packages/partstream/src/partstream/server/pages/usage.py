@@ -13,20 +13,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 from partstream.codec.text import visible
-from partstream.server.pages.document import (
-    PATTERNS,
-    Column,
-    ContentPolicy,
-    Piece,
-    Point,
-    bars,
-    document,
-    figure,
-    line,
-    resource,
-    table,
-    text,
-)
+from partstream.server.pages import document as html
 
 if TYPE_CHECKING:
     from partstream.server.pages import ShownFinding
@@ -117,8 +104,8 @@ _MOST_DAYS: Final = 92
 """The most days of a plot with a column for every day; a longer plot has columns for days with an answer alone."""
 _PLOTTED: Final = 10
 """The most conversations that are plotted."""
-_TOKENS: Final = (Piece("new input", "new"), Piece("cached input", "cached"), Piece("output", "output"))
-_COST: Final = (Piece("cost", "cost"),)
+_TOKENS: Final = (html.Piece("new input", "new"), html.Piece("cached input", "cached"), html.Piece("output", "output"))
+_COST: Final = (html.Piece("cost", "cost"),)
 _SUMMED: Final = ("answers", "input", "cached", "output", "cost")
 _TEXT_COLUMNS: Final = frozenset({"ended", "model", "asked by", "last answer", "day", "removed by the server"})
 
@@ -129,18 +116,18 @@ _FOOTNOTE: Final = (
 )
 
 
-def usage_html(view: UsageView, now: datetime, policy: ContentPolicy, *, follows: bool = False) -> str:
+def usage_html(view: UsageView, now: datetime, policy: html.ContentPolicy, *, follows: bool = False) -> str:
     """The page as one document, with all times in the time zone of `now`; whether it `follows`, by taking newer pages
     from its webview."""
     body = "\n".join(
         ('<main class="usage">', *_head(view, now), *_days(view), *_conversations(view, now), *_answers(view, now))
     )
-    body = f'{PATTERNS}\n{body}\n<p class="quiet">{text(_FOOTNOTE)}</p>\n</main>'
-    scripts = ("".join(resource(_PACKAGE, name) for name in ("replacing.js", "usage.js")),) if follows else ()
+    body = f'{html.PATTERNS}\n{body}\n<p class="quiet">{html.text(_FOOTNOTE)}</p>\n</main>'
+    scripts = ("".join(html.resource(_PACKAGE, name) for name in ("replacing.js", "usage.js")),) if follows else ()
     if follows:
         body += '\n<p class="unseen" id="said" role="status"></p>'
-    styles = (resource(_PACKAGE, "theme.css") + resource(_PACKAGE, "usage.css"),)
-    return document("Token usage", body, policy, styles=styles, scripts=scripts)
+    styles = (html.resource(_PACKAGE, "theme.css") + html.resource(_PACKAGE, "usage.css"),)
+    return html.document("Token usage", body, policy, styles=styles, scripts=scripts)
 
 
 def _head(view: UsageView, now: datetime) -> Iterator[str]:
@@ -151,7 +138,9 @@ def _head(view: UsageView, now: datetime) -> Iterator[str]:
     if any(one["day"] != today for one in view["days"]):
         periods.append((f"Since {min(one['day'] for one in view['days'])}", [one["sums"] for one in view["days"]]))
     for title, rows in periods:
-        entries = "".join(f"<div><dt>{label}</dt><dd>{text(value)}</dd></div>" for label, value in total_rows(rows))
+        entries = "".join(
+            f"<div><dt>{label}</dt><dd>{html.text(value)}</dd></div>" for label, value in total_rows(rows)
+        )
         yield f'<h2>{title}</h2><dl class="totals">{entries}</dl>'
     links = "".join(f'<li><a href="#{name}">{title}</a></li>' for name, title in _SECTIONS)
     yield f'<nav aria-label="Sections"><ul>{links}</ul></nav>'
@@ -173,13 +162,14 @@ def _days(view: UsageView) -> Iterator[str]:
             pieces = zip(heights, _TOKENS, strict=True)
             words = ", ".join(f"{exact(round(count))} {piece.name}" for count, piece in pieces)
             columns.append(_column(day, sums, heights, words))
-        yield figure("Tokens a day", bars("Tokens a day, by kind", columns, _TOKENS, tokens, "tokens"), _TOKENS)
+        plot = html.bars("Tokens a day, by kind", columns, _TOKENS, tokens, "tokens")
+        yield html.figure("Tokens a day", plot, _TOKENS)
         if any(one["sums"]["cost"] is not None for one in days):
             costs = [
                 _column(day, sums, ((sums["cost"] or 0.0) if sums else 0.0,), sum_cells(sums)[-1] if sums else "")
                 for day, sums in _every_day(days)
             ]
-            yield figure("Cost a day, in US dollars", bars("Cost a day", costs, _COST, dollars, "cost"), ())
+            yield html.figure("Cost a day, in US dollars", html.bars("Cost a day", costs, _COST, dollars, "cost"), ())
     rows = [[one["day"], *sum_cells(one["sums"])] for one in view["days"]]
     yield from _table("Days", ("day", *_SUMMED), rows)
     yield "</section>"
@@ -194,14 +184,14 @@ def _every_day(days: Sequence[DayUsage]) -> list[tuple[str, UsageSums | None]]:
     return [(name, known.get(name)) for name in names]
 
 
-def _column(day: str, sums: UsageSums | None, heights: tuple[float, ...], words: str) -> Column:
-    return Column(day[5:], f"{day}: {words if sums else 'no answer'}", heights)
+def _column(day: str, sums: UsageSums | None, heights: tuple[float, ...], words: str) -> html.Column:
+    return html.Column(day[5:], f"{day}: {words if sums else 'no answer'}", heights)
 
 
 def _conversations(view: UsageView, now: datetime) -> Iterator[str]:
     yield '<section id="conversations"><h2>Conversations</h2>'
     conversations = view["conversations"]
-    rows = [[_when(one["endedAt"], now), text(one["model"]), *sum_cells(one["sums"])] for one in conversations]
+    rows = [[_when(one["endedAt"], now), html.text(one["model"]), *sum_cells(one["sums"])] for one in conversations]
     yield from _table("Conversations", ("last answer", "model", *_SUMMED), rows)
     plotted = [one for one in conversations if len(one["fills"]) > 1][:_PLOTTED]
     if plotted:
@@ -217,7 +207,7 @@ def _fill_plot(conversation: ShownConversation, name: str, now: datetime, *, is_
     for number, one in enumerate(fills, 1):
         part = share(one["inputTokens"], one["maxInputTokens"])
         words = f"answer {number}: {exact(one['inputTokens'])} tokens" + (f", {part} of its limit" if part else "")
-        points.append(Point(words, one["inputTokens"], one["maxInputTokens"]))
+        points.append(html.Point(words, one["inputTokens"], one["maxInputTokens"]))
     title = f"Input of each answer of the conversation with {conversation['model']}"
     has_limit = any(point.limit is not None for point in points)
     caption = "Input tokens by answer; the dashed line is what a prompt may take" if has_limit else "Input by answer"
@@ -232,8 +222,8 @@ def _fill_plot(conversation: ShownConversation, name: str, now: datetime, *, is_
     ]
     fill_table = "".join(_table(title, ("answer", "ended", "input", "of its limit"), rows))
     state = " open" if is_open else ""
-    summary = f"{text(conversation['model'])}, {_when(conversation['endedAt'], now)}, {len(fills)} answers"
-    plot = figure(caption, line(title, points, tokens, name), ())
+    summary = f"{html.text(conversation['model'])}, {_when(conversation['endedAt'], now)}, {len(fills)} answers"
+    plot = html.figure(caption, html.line(title, points, tokens, name), ())
     return f'<details id="{name}"{state}><summary>{summary}</summary>{plot}{fill_table}</details>'
 
 
@@ -243,10 +233,10 @@ def _answers(view: UsageView, now: datetime) -> Iterator[str]:
     rows = [
         [
             _when(one["endedAt"], now),
-            text(one["model"]),
-            text(one["askedBy"] or ""),
+            html.text(one["model"]),
+            html.text(one["askedBy"] or ""),
             *answer_cells(one),
-            text("; ".join(one["edits"])),
+            html.text("; ".join(one["edits"])),
         ]
         for one in view["answers"]
     ]
@@ -262,7 +252,7 @@ def _when(seconds: float, now: datetime) -> str:
 
 
 def _table(title: str, names: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    return table(title, names, rows, of_text=_TEXT_COLUMNS)
+    return html.table(title, names, rows, of_text=_TEXT_COLUMNS)
 
 
 # ---- The page of findings ----
@@ -275,29 +265,29 @@ _BUTTONS: Final = (
 """The type of the message that a button posts, its label, and the status text when it is pressed."""
 
 
-def findings_html(name: str, findings: Sequence[ShownFinding], policy: ContentPolicy) -> str:
+def findings_html(name: str, findings: Sequence[ShownFinding], policy: html.ContentPolicy) -> str:
     """The page as one document; `name` is the person's name for what was examined."""
     title = _title(name)
     rows = ""
     for one in findings:
         verdict = one["verdict"]
-        advice = f'<p class="advice"><span class="quiet">What helps:</span> {text(one["advice"])}</p>'
+        advice = f'<p class="advice"><span class="quiet">What helps:</span> {html.text(one["advice"])}</p>'
         rows += (
             f'<li class="{verdict}"><span class="sign" aria-hidden="true">{_SIGNS[verdict]}</span>'
-            f'<div><p><span class="unseen">{verdict}: </span><strong>{text(one["subject"])}</strong>: '
-            f"{text(one['says'])}</p>{advice if one['advice'] else ''}</div></li>"
+            f'<div><p><span class="unseen">{verdict}: </span><strong>{html.text(one["subject"])}</strong>: '
+            f"{html.text(one['says'])}</p>{advice if one['advice'] else ''}</div></li>"
         )
     buttons = "".join(
-        f'<button type="button" data-message="{message}" data-said="{text(said)}">{label}</button>'
+        f'<button type="button" data-message="{message}" data-said="{html.text(said)}">{label}</button>'
         for message, label, said in _BUTTONS
     )
     body = (
-        f"<main><h1>{text(title)}</h1><p>{text(_summary(findings))}</p>"
+        f"<main><h1>{html.text(title)}</h1><p>{html.text(_summary(findings))}</p>"
         f'<ol class="findings">{rows}</ol><p class="buttons">{buttons}</p>'
         '<p class="quiet" id="said" role="status"></p></main>'
     )
-    styles = (resource(_PACKAGE, "theme.css") + resource(_PACKAGE, "findings.css"),)
-    return document(title, body, policy, styles=styles, scripts=(resource(_PACKAGE, "findings.js"),))
+    styles = (html.resource(_PACKAGE, "theme.css") + html.resource(_PACKAGE, "findings.css"),)
+    return html.document(title, body, policy, styles=styles, scripts=(html.resource(_PACKAGE, "findings.js"),))
 
 
 def findings_text(name: str, findings: Sequence[ShownFinding]) -> str:
