@@ -28,7 +28,6 @@ from partstream.codec.checks import refuse, replace
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads
 from partstream.errors import PartstreamError
 from partstream.lm.provider import LanguageModelChatProvider
-from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.protocols.protocol import Protocol, loadable_protocols
 from partstream.protocols.serve import ResolvedReferences, SocketConversation
 from partstream.server import requests
@@ -291,11 +290,10 @@ class SocketExchange:
         if not self._can_refuse:
             await self._send({"type": "websocket.close", "code": _POLICY, "reason": ""})
             return
-        failure = ServedFailure(FailureKind.NOT_FOUND, str(error)) if isinstance(error, requests.NoRouteError) else None
         endpoint = self._state.routes.nearest(self._request.path)
         headers = error.headers if isinstance(error, requests.RequestFailedError) else ()
         request_id = self._request.request_id
-        said = endpoint.writes.failed(replace(failure or requests.failure_of(error), request_id=request_id))
+        said = endpoint.writes.failed(replace(requests.failure_of(error), request_id=request_id))
         body = dumps(said.body)
         headers = (*json_headers(body), *said.headers, *headers, *self._state.reply_headers(request_id))
         encoded = requests.encoded_headers(headers)

@@ -130,7 +130,6 @@ class ServerState:
     """What all requests of one server share.
 
     Attributes:
-        protocols: The protocols by name that have a path.
         base_paths: The path of a client's base URL for each protocol; the first, where it has several.
         thinking: The state of thinking that clients of some wires cannot return; None before there is any.
         dropped: Logs the fields of requests that reach no model.
@@ -138,7 +137,6 @@ class ServerState:
         origins: The origins whose pages may read replies; None for none.
         large: Held while a large request is read.
         requests: How many requests are being read or answered.
-        lifetimes: What the owner runs beside the requests.
     """
 
     def __init__(
@@ -296,11 +294,8 @@ class ServerState:
             _unfailing(trace.finish)(observation)
 
     async def drain(self, seconds: float | None = None) -> None:
-        """Refuses new answers, waits for those that run, then ends each of the rest with its wire's terminal event.
-
-        Args:
-            seconds: How long to wait; None for `drain_seconds` of the settings.
-        """
+        """Refuses new answers, waits for those that run for some seconds, by default those of the settings, then ends
+        each of the rest with its wire's terminal event."""
         self.is_draining = True
         try:
             async with asyncio.timeout(self.settings.drain_seconds if seconds is None else seconds):
@@ -342,8 +337,6 @@ class RequestHandler:
         size: The bytes in which the request came, where that is no body.
         stored: The response as it is remembered; None for one that is not, and before its end.
         finish: The finish as it was written; None before it, and where the client left before.
-        error: The error that ended the response.
-        is_cancelled: Whether the client left.
     """
 
     endpoint: requests.Endpoint
@@ -501,7 +494,7 @@ class RequestHandler:
             return await asyncio.to_thread(work, *arguments)
 
     def begin(self, route: str) -> None:
-        """Begins the trace of a response, if the owner of the server wants one, for a pattern of paths.
+        """Begins the trace of a response, if one is wanted, for a pattern of paths.
 
         Raises:
             RequestFailedError: There is no room for one more response.
@@ -512,21 +505,13 @@ class RequestHandler:
 
     async def _refuse(self, error: Exception) -> None:
         """Reports an error before the head, in the words of the wire, once the client can read it."""
-        headers: tuple[tuple[str, str], ...] = ()
-        status: int | None = None
-        match error:
-            case requests.NoRouteError(allowed=allowed):
-                kind = FailureKind.METHOD_NOT_ALLOWED if allowed else FailureKind.NOT_FOUND
-                failure = ServedFailure(kind, str(error))
-                taken = (*allowed, "HEAD") if "GET" in allowed else allowed
-                headers = (("allow", ", ".join(taken)),) if allowed else ()
-            case requests.RequestFailedError():
-                failure, headers, status = error.failure, error.headers, error.status
-            case PartstreamError():
-                failure = requests.failure_of(error)
-            case _:
-                failure = requests.FAULT
-                _logger.exception("a request could not be served because of a fault of the server", exc_info=error)
+        failed = error if isinstance(error, requests.RequestFailedError) else None
+        status, headers = (None, ()) if failed is None else (failed.status, failed.headers)
+        if isinstance(error, PartstreamError):
+            failure = requests.failure_of(error)
+        else:
+            failure = requests.FAULT
+            _logger.exception("a request could not be served because of a fault of the server", exc_info=error)
         await self._body.discard()
         writes = self._endpoint.writes
         said = (
@@ -679,12 +664,8 @@ class RequestHandler:
     # ---- A response: its request, its model, its admission ----
 
     async def answer(self, wire: WireRequest, body: bytes | None = None, *, generates: bool = True) -> None:
-        """Answers a request for a response.
-
-        Args:
-            wire: The request.
-            body: Its bytes; None where it came in another form.
-            generates: Whether a model answers; otherwise the response is empty.
+        """Answers a request for a response, whose body are these bytes, unless it came in another form. Where no model
+        `generates` it, the response is empty.
 
         Raises:
             PartstreamError: The request is refused; nothing was delivered.

@@ -64,7 +64,6 @@ class UnlistedModels(Protocol):
 
     def find_unlisted_model(self, model_id: str) -> LanguageModelChatInformation | None:
         """The information about a model that a request names; None for a model that the provider does not have."""
-        ...
 
 
 @runtime_checkable
@@ -250,7 +249,6 @@ class RequestCounter(Protocol):
         token: CancellationToken,
     ) -> int:
         """The tokens of a request."""
-        ...
 
 
 @runtime_checkable
@@ -263,7 +261,6 @@ class ForwardingProvider(Protocol):
     ) -> bytes | None:
         """The document that counts the tokens of a request, as an upstream of the same wire gives it; None where none
         is asked, or where it does not say."""
-        ...
 
 
 @runtime_checkable
@@ -274,7 +271,6 @@ class KeepingProvider(Protocol):
         self, model: LanguageModelChatInformation, asked: WireRequest
     ) -> AbstractAsyncContextManager[KeptReply]:
         """The upstream's account of an answer that it keeps, given the client's request."""
-        ...
 
 
 async def counted_request(model: CataloguedModel, asked: InboundRequest, token: CancellationToken) -> int:

@@ -527,7 +527,6 @@ class ReplySink(Protocol):
 
     def start(self, head: Head) -> None:
         """Sets the head; called once, before everything else. Without a meaning for a WebSocket but for its status."""
-        ...
 
     def send(self, data: bytes, /) -> None:
         """Takes the next bytes: whole frames.
@@ -535,15 +534,12 @@ class ReplySink(Protocol):
         Raises:
             ClientTooSlowError: Far too many bytes wait.
         """
-        ...
 
     def end(self, data: bytes = b"", /) -> None:
         """Takes the last bytes, however many wait; nothing follows."""
-        ...
 
     async def drain(self) -> None:
         """Waits until the client has caught up; returns at once if it keeps up."""
-        ...
 
 
 class BufferedReplySink:

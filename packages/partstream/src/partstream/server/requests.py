@@ -25,7 +25,7 @@ from urllib.parse import quote
 from partstream.codec import limits
 from partstream.codec.checks import dataclass, replace
 from partstream.codec.json_codec import MOST_LEVELS, JSONDecodeError, loads_finite
-from partstream.errors import CallerError, PartstreamError, UnsupportedParameterError
+from partstream.errors import PartstreamError, UnsupportedParameterError
 from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.protocols.failures import failure_of as meaning_of
 from partstream.protocols.protocol import KeyKind, Protocol, RequestWriter
@@ -595,25 +595,18 @@ class Route:
         return self.document is None or self.document.is_meant(headers)
 
 
-class NoRouteError(CallerError):
-    """A path has no route, or none for this method.
-
-    Attributes:
-        allowed: The methods that the path takes; empty where the path is unknown.
-    """
+class NoRouteError(RequestFailedError):
+    """A path is unknown, or takes only some other methods, which are `allowed`."""
 
     def __init__(self, message: str, allowed: tuple[str, ...] = ()) -> None:
-        super().__init__(message)
+        kind = FailureKind.METHOD_NOT_ALLOWED if allowed else FailureKind.NOT_FOUND
+        taken = (*allowed, "HEAD") if "GET" in allowed else allowed
+        super().__init__(ServedFailure(kind, message), *([("allow", ", ".join(taken))] if allowed else []))
         self.allowed = allowed
 
 
 class Routes:
-    """All routes of a server.
-
-    Args:
-        endpoints: Where models answer, by the patterns of their paths; one at least.
-        others: Further paths that the server has, for the message of an unknown one.
-    """
+    """All routes of a server: of its endpoints, one at least. The message of an unknown path may name `others` too."""
 
     def __init__(self, endpoints: Mapping[str, Endpoint], others: Iterable[str] = ()) -> None:
         self._endpoints = tuple(endpoints.values())
@@ -728,13 +721,8 @@ def _routes(endpoints: Iterable[Endpoint]) -> Iterator[Route]:
 
 
 class Reading(NamedTuple):
-    """A request as far as it was read: an upstream of its own wire may understand more of it.
-
-    Attributes:
-        asked: What was read.
-        refusal: Why it is refused where it is translated; None where it can be.
-        is_whole: Whether all was read but parameters that nothing here offers. Otherwise it has no messages.
-    """
+    """A request as far as it was read: an upstream of its own wire may understand more of it. `refusal` is why it is
+    refused where it is translated. It has no messages unless it `is_whole` but for parameters that nothing offers."""
 
     asked: InboundRequest
     refusal: PartstreamError | None = None
@@ -742,12 +730,8 @@ class Reading(NamedTuple):
 
 
 def reading_of(read: Callable[[WireRequest], InboundRequest], wire: WireRequest, own: WireRequest) -> Reading:
-    """Reads a request: without each parameter that its reader refuses, else its model and its form alone.
-
-    Args:
-        read: Reads it.
-        wire: The request with what it continues.
-        own: The same as it came, in which the place of a mistake is named.
+    """Reads a request with what it continues: without each parameter that its reader refuses, else its model and its
+    form alone. The place of a mistake is named as in its `own` form.
 
     Raises:
         PartstreamError: Not even those can be read.

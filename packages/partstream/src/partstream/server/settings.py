@@ -47,7 +47,7 @@ _MEBIBYTE: Final = 1024 * 1024
 class ServingNumber:
     """A number among the settings of a server, with its bounds.
 
-    `unit` is `seconds`, `bytes`, or things such as `answers`; `says` is a phrase.
+    `unit` is `seconds`, `bytes`, or things such as `answers`.
     """
 
     name: str
@@ -111,8 +111,7 @@ class ServingSettings:
         token: The key that requests must carry, as `Authorization: Bearer`, as `x-api-key` or in the header that their
             wire has for it; None for a server that needs no key.
         authenticate: Finds the caller, in place of `token`: for several keys, or keys that are kept elsewhere.
-        admission: Decides who may have which response, and learns how many tokens it took; None for a server that
-            answers every caller who has its key.
+        admission: See :class:`Admission`.
         raw_reasoning: Whether thinking goes on the channel of raw reasoning (`response.reasoning.delta` of
             OpenResponses), on a wire that has one beside the summary, which every known client reads.
         strict: Whether a request with fields that reach no model is refused with 400; otherwise they are named in the
@@ -178,8 +177,7 @@ class ServerOverrides:
     """How a server that imitates another one differs: how strict it is, and how it names its replies.
 
     Attributes:
-        admit: Called with the endpoint, the wire request and the request that was read of it, before a provider is
-            called. To refuse it, it raises what :func:`partstream.server.requests.failure_of` knows.
+        admit: Called before a provider; to refuse, it raises what :func:`partstream.server.requests.failure_of` knows.
         identify: Makes what identifies the reply to a request; None for the id of the request and the time.
         remembers: Whether requests may refer to earlier responses. Otherwise the ids in them are ignored.
         corrects_paths: Whether the server corrects a path that has `/v1` once too often or not at all.
@@ -304,7 +302,6 @@ class Entry(Protocol):
 
     def end(self, tokens: int, /) -> None:
         """The request is over and took these tokens; later calls do nothing."""
-        ...
 
 
 class Permit(Protocol):
@@ -313,12 +310,10 @@ class Permit(Protocol):
     @property
     def reported(self) -> Reported | None:
         """Looks at each part; None costs nothing. Read once, before the first part."""
-        ...
 
     def settle(self, ended: EndedAnswer, /) -> None:
         """Takes the end; called exactly once, in the event loop, in every case: the response is whole, failed, was cut,
         was cancelled, or no provider was asked after all."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -336,7 +331,6 @@ class Admission(Protocol):
     @property
     def is_ready(self) -> bool:
         """Whether it can decide; until then the status of `/readyz` is 503."""
-        ...
 
     def models_of(self, caller: Caller, models: Mapping[str, CataloguedModel], /) -> Mapping[str, CataloguedModel]:
         """Those of some models, by id, that a caller may use; every other one is unknown to him.
@@ -344,7 +338,6 @@ class Admission(Protocol):
         Raises:
             RequestFailedError: The caller may ask nothing any more.
         """
-        ...
 
     def enter(self, caller: Caller, /) -> Entry | None:
         """Lets a caller send a request, or a message of a socket, by his rates; called before it is read. None is an
@@ -353,7 +346,6 @@ class Admission(Protocol):
         Raises:
             RequestFailedError: He may not now.
         """
-        ...
 
     async def afford(
         self, caller: Caller, models: Mapping[str, CataloguedModel], request_id: str, size: int, /
@@ -364,7 +356,6 @@ class Admission(Protocol):
         Raises:
             RequestFailedError: They cannot.
         """
-        ...
 
     async def admit(self, request: AnswerRequest, /) -> Admitted:
         """Admits a request.
@@ -372,7 +363,6 @@ class Admission(Protocol):
         Raises:
             RequestFailedError: It is refused.
         """
-        ...
 
 
 def settled(permit: Permit, ended: EndedAnswer) -> None:
@@ -443,11 +433,9 @@ class AnswerTrace(Protocol):
 
     def calling(self, provider: str, model: str) -> AbstractContextManager[object]:
         """The time in which the provider is asked; entered and left in the task that asks it."""
-        ...
 
     def finish(self, answer: AnswerObservation) -> None:
         """Ends the trace with what is known of the answer; called once for every trace."""
-        ...
 
 
 StartTrace: TypeAlias = Callable[[str, str, Mapping[str, str]], AnswerTrace]
@@ -463,11 +451,9 @@ class Lifetime(Protocol):
 
     async def start(self) -> None:
         """Begins, before the first request. An error ends the start of the server."""
-        ...
 
     async def stop(self) -> None:
         """Ends, after the last answer."""
-        ...
 
 
 class Lifetimes:

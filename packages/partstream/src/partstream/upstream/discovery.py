@@ -61,7 +61,6 @@ class Fetch(Protocol):
         Raises:
             UpstreamError: The upstream gave no response.
         """
-        ...
 
 
 @dataclass(frozen=True, slots=True)

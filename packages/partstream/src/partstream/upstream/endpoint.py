@@ -104,7 +104,6 @@ class CredentialSource(Protocol):
         Raises:
             CredentialError: It cannot be had.
         """
-        ...
 
     async def refresh(self, refused: Secret) -> Secret | None:
         """Another key after `refused` got a 401; None if there is no other.
@@ -112,7 +111,6 @@ class CredentialSource(Protocol):
         Raises:
             CredentialError: It cannot be had.
         """
-        ...
 
 
 class FixedKey:

@@ -299,40 +299,31 @@ class Passage(Protocol):
     @property
     def is_open(self) -> bool:
         """Whether bytes may pass: nothing was written in their place."""
-        ...
 
     def begin(self) -> None:
         """Begins an attempt, and forgets the one before."""
-        ...
 
     def leave(self, error: LanguageModelError | None = None) -> None:
         """Gives the attempt up, or takes none: what follows comes as parts. The client gets the bytes so far if they
         are whole and this error, which is in them, ends the answer."""
-        ...
 
     def head(self, status: int, headers: Mapping[str, str]) -> None:
         """Takes the status and the headers of the answer that the client gets."""
-        ...
 
     def data(self, data: bytes, /) -> None:
         """Takes the next bytes of a stream, which are whole events, or all bytes of a document."""
-        ...
 
     def commit(self) -> None:
         """Lets the bytes go to the client: the attempt has reported something."""
-        ...
 
     def settle(self) -> None:
         """Says that all parts in the bytes were reported, and that the answer was not stopped."""
-        ...
 
     def end(self, *, is_whole: bool) -> None:
         """Ends the bytes. They are whole if the upstream has ended them, and not where they broke off."""
-        ...
 
     def refused(self, error: LanguageModelError, refusal: RawRefusal) -> None:
         """Takes the words of the upstream for an error, which the client gets if this error ends the answer."""
-        ...
 
 
 class KeptReply(NamedTuple):

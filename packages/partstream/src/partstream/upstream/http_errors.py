@@ -244,7 +244,6 @@ class _Answer(Protocol):
     @property
     def redactor(self) -> Redactor:
         """Removes the secrets that the upstream was sent."""
-        ...
 
 
 def redacted_error(error: _Error, redactor: Redactor) -> _Error:

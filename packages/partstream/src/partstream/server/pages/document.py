@@ -83,11 +83,9 @@ class ContentPolicy(Protocol):
     @property
     def attribute(self) -> str:
         """The attribute that every script and style element of the page needs, with the space before it, or ""."""
-        ...
 
     def content(self, scripts: Sequence[str], styles: Sequence[str]) -> str:
         """The policy for a page with these scripts and styles, each the whole text of an element."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
