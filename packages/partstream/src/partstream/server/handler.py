@@ -802,10 +802,7 @@ class RequestHandler:
             self._settle()
 
     def _offer(
-        self,
-        case: ForwardingCase,
-        messages: Sequence[ChatMessage] | None = None,
-        options: RequestOptions | None = None,
+        self, case: ForwardingCase, messages: Sequence[ChatMessage] | None = None, options: RequestOptions | None = None
     ) -> RawRequest | None:
         """The request as it came, for a provider that may send it on; any other loses the fields that were not read.
 
@@ -1250,6 +1247,5 @@ class RequestHandler:
         kept = AnswerExcerpt() if progress is None else progress.kept
         usage, rows = (None if progress is None else progress.usage), tuple(self._usage_rows)
         settled(
-            permit,
-            EndedAnswer(observation, asked, self._was_asked, usage, rows, kept.message, kept.length, self._held),
+            permit, EndedAnswer(observation, asked, self._was_asked, usage, rows, kept.message, kept.length, self._held)
         )

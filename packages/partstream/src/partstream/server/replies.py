@@ -325,11 +325,7 @@ class ReplyTimer:
     )  # fmt: skip
 
     def __init__(
-        self,
-        reply: ReplyWriter,
-        buffered: BufferedReplySink,
-        settings: ServingSettings,
-        time_out: Callable[[], object],
+        self, reply: ReplyWriter, buffered: BufferedReplySink, settings: ServingSettings, time_out: Callable[[], object]
     ) -> None:
         self.gives_up = False
         self._reply = reply

@@ -422,11 +422,7 @@ class FrameReplay:
     """The frames of a stream from the number `first` on: all of a response that is over, or those of one that runs."""
 
     def __init__(
-        self,
-        frames: Sequence[bytes],
-        running: RecordingReplySink | None,
-        first: int,
-        writes: type[ResponseWriter],
+        self, frames: Sequence[bytes], running: RecordingReplySink | None, first: int, writes: type[ResponseWriter]
     ) -> None:
         self.content_type = writes.content_type
         self._frames = frames

@@ -103,11 +103,7 @@ class UpstreamHTTP:
             await self._connections.aclose()
 
     async def send(
-        self,
-        request: OutboundHTTPRequest,
-        key: endpoint.Secret | None,
-        *,
-        capture: OpenExchange | None = None,
+        self, request: OutboundHTTPRequest, key: endpoint.Secret | None, *, capture: OpenExchange | None = None
     ) -> HTTPAnswer:
         """Sends a request once and returns when the head of its answer has come.
 

@@ -165,11 +165,7 @@ def _moment(given: Any) -> float | None:
 _BUDGET_FIELDS: Final[tuple[tuple[tuple[str, ...], Callable[[Any], bool], str], ...]] = (
     (("unit",), lambda value: value in list(BudgetUnit), f"one of {', '.join(BudgetUnit)}"),
     (("period", "owner"), _is_word, f"at most {_MOST_TEXT} printable characters"),
-    (
-        ("limit", "remaining"),
-        lambda value: type(value) is int and 0 <= value <= _MOST_AMOUNT,
-        "a whole number from 0",
-    ),
+    (("limit", "remaining"), lambda value: type(value) is int and 0 <= value <= _MOST_AMOUNT, "a whole number from 0"),
     (
         ("resets_at",),
         lambda value: value is None or _moment(value) is not None,

@@ -747,11 +747,7 @@ SHAPES: Final[tuple[Shape, ...]] = (
     Shape(
         "Moonshot",
         _has_any("supports_image_in", "supports_reasoning"),
-        {
-            "context_window": "context_length",
-            "image_input": "supports_image_in",
-            "reasoning": "supports_reasoning",
-        },
+        {"context_window": "context_length", "image_input": "supports_image_in", "reasoning": "supports_reasoning"},
     ),
     # LiteLLM's proxy, `GET /model/info`: BerriAI/litellm, docs/my-website/docs/proxy/model_management
     Shape(
@@ -796,11 +792,7 @@ SHAPES: Final[tuple[Shape, ...]] = (
     Shape(
         "Fireworks",
         _has_any("supports_chat"),
-        {
-            "context_window": "context_length",
-            "tool_calling": "supports_tools",
-            "image_input": "supports_image_input",
-        },
+        {"context_window": "context_length", "tool_calling": "supports_tools", "image_input": "supports_image_input"},
         _is_not_false("supports_chat"),
     ),
     # huggingface.co/docs/inference-providers

@@ -756,10 +756,7 @@ def _in_its_place(sent: WireRequest, less: WireRequest, fields: frozenset[str]) 
 
 
 def set_by_a_person(
-    upstream: RequestWriter,
-    asked: preparation.ChatRequest,
-    ours: preparation.RequestSettings,
-    names: frozenset[str],
+    upstream: RequestWriter, asked: preparation.ChatRequest, ours: preparation.RequestSettings, names: frozenset[str]
 ) -> frozenset[str]:
     """Which of the fields a request has because a person chose them: by an option, in the picker, or in a setting;
     `ours` are the settings of a request without a person's own."""

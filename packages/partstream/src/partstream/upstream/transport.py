@@ -89,12 +89,7 @@ class Transport:
         self._timeouts = timeouts
         self._numbers = count(1)
 
-    async def ask(
-        self,
-        exchange: UpstreamRequest,
-        attempts: Attempts,
-        take: Take,
-    ) -> PausingStream | None:
+    async def ask(self, exchange: UpstreamRequest, attempts: Attempts, take: Take) -> PausingStream | None:
         """Sends a request once and passes on the outputs of its answer as they arrive, a Finish the last of them.
 
         The headers of the exchange win over those of the configuration, and those over the headers of the protocol.
