@@ -262,7 +262,6 @@ async def run_in_thread(function: Callable[[], V], name: str) -> V:
     Raises:
         RuntimeError: The function raised a StopIteration, its cause. A future refuses it and would leave the caller
             waiting (Python 3.11), and a coroutine cannot raise it.
-        BaseException: Whatever else the function raises.
     """
     loop = asyncio.get_running_loop()
     done = asyncio.Event()

@@ -163,7 +163,6 @@ class LimitSettings:
     """How limits are determined.
 
     Attributes:
-        policy: How much of a context window a prompt may take.
         fraction: The part of the window for the prompt under the policy `fraction`, above 0 and at most 1.
         reasoning_tokens: Tokens reserved for reasoning in addition to the output limit, for servers that do not count
             reasoning as output.
@@ -245,7 +244,6 @@ class ModelSelection:
         hidden: Globs of the ids that programs can use but the model picker does not show.
         default: The id of the first model, or None.
         overrides: A person's settings by model id; ids that the server does not list are offered too.
-        limits: How limits are determined.
 
     Example:
         >>> from partstream import ModelOverride, ModelSelection
@@ -367,16 +365,10 @@ def _costs(pricing: Pricing) -> dict[str, Any]:
     """The known prices in VS Code's fields, such as `inputCost` and `longContextInputCost`: credits per million tokens,
     of which one is a cent."""
     costs: dict[str, Any] = {}
-    for title, name in {
-        "Input": "input",
-        "Output": "output",
-        "Cache": "cache_read",
-        "CacheWrite": "cache_write",
-    }.items():
-        for known_as, prices in (
-            (title[0].lower() + title[1:], pricing),
-            (f"longContext{title}", pricing.long_context),
-        ):
+    named = {"Input": "input", "Output": "output", "Cache": "cache_read", "CacheWrite": "cache_write"}
+    for title, name in named.items():
+        long_title = f"longContext{title}"
+        for known_as, prices in ((title[0].lower() + title[1:], pricing), (long_title, pricing.long_context)):
             if (price := getattr(prices, name, None)) is not None:
                 costs[f"{known_as}Cost"] = float(price * 1_000_000 * 100)
     if pricing.input is not None or pricing.output is not None:
@@ -537,21 +529,8 @@ _SNAPSHOT: Final = (
 _SPELLINGS: Final = {
     word.lower(): word
     for word in (
-        *(
-            "AI",
-            "ChatGPT",
-            "CodeGemma",
-            "CodeLlama",
-            "DeepSeek",
-            "ERNIE",
-            "EXAONE",
-            "GLM",
-            "GPT",
-            "HD",
-            "IT",
-            "MiniMax",
-        ),
-        *("MoE", "MPT", "OLMo", "OSS", "QwQ", "SmolLM", "StarCoder", "VL", "WizardLM", "XL"),
+        *("AI", "ChatGPT", "CodeGemma", "CodeLlama", "DeepSeek", "ERNIE", "EXAONE", "GLM", "GPT", "HD", "IT"),
+        *("MiniMax", "MoE", "MPT", "OLMo", "OSS", "QwQ", "SmolLM", "StarCoder", "VL", "WizardLM", "XL"),
     )
 }
 

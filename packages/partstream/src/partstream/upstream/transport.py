@@ -93,13 +93,8 @@ class Transport:
         """Sends a request once and passes on the outputs of its answer as they arrive, a Finish the last of them.
 
         The headers of the exchange win over those of the configuration, and those over the headers of the protocol.
-
-        Cancelling the task closes the connection at once.
-
-        Args:
-            exchange: The request, and how its answer is read.
-            attempts: The state of the request; knows afterwards whether anything of the response was read.
-            take: Takes the outputs of one read; gives what has to be awaited before the next read, or None.
+        `attempts` knows afterwards whether anything of the response was read. Cancelling the task closes the
+        connection.
 
         Returns:
             The answer, if the server has paused it and it is to be gone on with.
@@ -324,8 +319,6 @@ class UpstreamRequest:
     """A request, and how its answer is read.
 
     Attributes:
-        errors: How the upstream reports errors.
-        options: How the answer is rendered.
         headers: Headers that were set for this request; they win over all others.
         paused: The adapter of the answer that the upstream paused and that this request goes on with; None for a new
             answer.
@@ -373,19 +366,17 @@ class UpstreamRequest:
 
     def make_reader(self, tap: Tap | None = None) -> AnswerReader:
         """A new reader, for one attempt; a tap sees each of its steps."""
-        reader = self._make_reader(tap)
+        if tap is None:
+            reader = StreamReader(self.protocol, self.options, paused=self.paused)
+        else:
+            from partstream.protocols.reader import TappedReader  # noqa: PLC0415 - hardly ever used
+
+            reader = TappedReader(tap, self.protocol, self.options, paused=self.paused)
         if self.passage is None:
             return reader
         reader.joins_texts = True  # who looks on needs no more parts than reads
         event_ends = () if self.accept == _JSON else self.protocol.framings[0].event_ends
         return LookingReader(reader, self.passage, event_ends, self.hides)
-
-    def _make_reader(self, tap: Tap | None) -> StreamReader:
-        if tap is None:
-            return StreamReader(self.protocol, self.options, paused=self.paused)
-        from partstream.protocols.reader import TappedReader  # noqa: PLC0415 - hardly ever used
-
-        return TappedReader(tap, self.protocol, self.options, paused=self.paused)
 
     def is_over(self, reader: AnswerReader) -> bool:
         """Whether nothing more of the response is read: it has ended, or it is paused and another goes on with it."""
@@ -413,10 +404,8 @@ def body_document(body: Mapping[str, Any]) -> bytes:
 # ---- Limits of time ----
 
 _Result = TypeVar("_Result")
-
 _LAST_WORDS: Final = 2.0
 """Seconds to wait for what an upstream adds to an error, or to its announcement of the end."""
-
 _LIMIT: Final = "the setting timeouts.{} is the limit"
 
 
@@ -465,9 +454,6 @@ class LimitedWaits:
 
     `asyncio.timeout_at` sets a timer for each wait and takes it back, which takes longer than to read what came. The
     deadlines move only between two waits.
-
-    Attributes:
-        deadlines: The deadlines.
     """
 
     __slots__ = ("_cancelling", "_is_waiting", "_loop", "_set_for", "_task", "_timer", "_was_ended", "deadlines")
@@ -658,22 +644,17 @@ async def _whole_body(answer: HTTPAnswer, waits: LimitedWaits) -> bytes:
 # ---- Trace ----
 
 _trace_logger = logging.getLogger("partstream.upstreams.trace")
-
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z_]{0,39}")
 _NAME_OF_ID: Final = re.compile(r"(?i:.*_)?(?:id|index|number)|.*(?:Id|ID|Index|Number)")
 _WORD: Final = re.compile(r"[\w.:/+=\[\]-]{1,80}", re.ASCII)
 """The form of an id or a type; any other text may be a person's words, of which only the length is written."""
-
 _CONTENT: Final = frozenset({"args", "arguments", "data", "input", "output", "result", "value"})
 """Fields of events whose own fields a model or an application chose."""
 
 
 class AttemptTrace(Tap):
-    """The trace of one attempt at an answer, by the number of the attempt among those of its upstream.
-
-    Attributes:
-        redactor: Removes secrets; set as soon as the request is known as it was sent.
-    """
+    """The trace of one attempt at an answer, by the number of the attempt among those of its upstream. Its redactor is
+    set as soon as the request is known as it was sent."""
 
     def __init__(self, number: int, clock: Callable[[], float] = time.monotonic) -> None:
         self.redactor = Redactor()
