@@ -80,9 +80,6 @@ class ServingApp(ServerState):
         settings: The settings.
         protocols: The protocols that are spoken; None for all that read requests and write responses.
         rules: How this server differs from others.
-
-    Raises:
-        InvalidArgumentError: There is no provider, or something else in its place.
     """
 
     def __init__(

@@ -461,11 +461,7 @@ class RequestHandler:
             entry.end(0)
 
     async def _read(self) -> tuple[bytes, dict[str, Any]]:
-        """The body, and the JSON object in it; empty for no body.
-
-        Raises:
-            RequestFailedError: The admission refuses it, or it cannot be read.
-        """
+        """The body, and the JSON object in it; empty for no body."""
         declared = self._body.declared
         await self.enter_admission(declared)
         held = requests.HeldBytes(self._state.waiting, self.caller.name)
@@ -695,11 +691,7 @@ class RequestHandler:
             self._settle()
 
     async def _joined(self, wire: WireRequest, *, generates: bool = True) -> Remembered:
-        """The request with what it refers to.
-
-        Raises:
-            PartstreamError: It is refused.
-        """
+        """The request with what it refers to."""
         joined, is_long = await self._state.memory.remembered(
             self._served_state, wire, self.caller.name, self.recall, self.apart, generates=generates
         )
@@ -708,11 +700,7 @@ class RequestHandler:
 
     async def _remembered(self, wire: WireRequest, *, generates: bool) -> tuple[Remembered, PartstreamError | None]:
         """The request with what it refers to; where that is not known here and the upstream may know it, as it came,
-        with the reason to refuse it elsewhere.
-
-        Raises:
-            PartstreamError: The request is refused.
-        """
+        with the reason to refuse it elsewhere."""
         state = self._served_state
         if state is None:
             return Remembered(wire, wire), None
@@ -753,11 +741,7 @@ class RequestHandler:
         return remembered.is_kept or self.recall is not None
 
     async def _admitted(self, case: ForwardingCase, *, is_count: bool = False, size: int = 0) -> ForwardingCase:
-        """Asks the admission, and keeps its permit, which :meth:`_settle` gives back.
-
-        Raises:
-            RequestFailedError: The request is refused.
-        """
+        """Asks the admission, and keeps its permit, which :meth:`_settle` gives back."""
         admission, rules = self._settings.admission, self.endpoint.reads.forwarding
         assert admission is not None  # noqa: S101 - the caller has looked
         answers = 1 if is_count or rules is None or not rules.answers else value_at(case.asked.body, rules.answers)
@@ -784,11 +768,7 @@ class RequestHandler:
     async def _count(
         self, wire: WireRequest, remembered: Remembered, reading: requests.Reading, body: bytes, pattern: str
     ) -> int | bytes:
-        """The tokens of a request, or the document of an upstream that speaks the same wire and counts them.
-
-        Raises:
-            PartstreamError: The request is refused.
-        """
+        """The tokens of a request, or the document of an upstream that speaks the same wire and counts them."""
         model = await self._state.find_model(reading.asked.model, self.caller)
         case = self._case(wire, remembered, reading.asked, model, body, pattern, reading.refusal)
         if self._settings.admission is None:
@@ -804,12 +784,7 @@ class RequestHandler:
     def _offer(
         self, case: ForwardingCase, messages: Sequence[ChatMessage] | None = None, options: RequestOptions | None = None
     ) -> RawRequest | None:
-        """The request as it came, for a provider that may send it on; any other loses the fields that were not read.
-
-        Raises:
-            UnsupportedParameterError: The server is strict, and there are any.
-            PartstreamError: It cannot be translated.
-        """
+        """The request as it came, for a provider that may send it on; any other loses the fields that were not read."""
         offered = None if narrow(case.model.provider, ForwardingProvider) is None else offer(case, messages, options)
         if offered is None and case.refusal is not None:
             raise case.refusal

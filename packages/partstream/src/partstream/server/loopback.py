@@ -40,8 +40,7 @@ _LINGER_SECONDS: Final = 1.0
 
 class LoopbackLimits(NamedTuple):
     """The limits of a connection: the bytes of a request's head and of its body, and the seconds from the start, or the
-    last reply, to the end of the next request.
-    """
+    last reply, to the end of the next request."""
 
     header_bytes: int = 64 * 1024
     body_bytes: int = 64 * 1024 * 1024

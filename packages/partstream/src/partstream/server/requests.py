@@ -684,8 +684,7 @@ class Routes:
     def meant_path(self, path: str) -> str:
         """The path that a client means: some append `/v1` to a base URL, some do not, and a person gives the base URL
         with or without it, and with or without a slash at the end. A path that has a route in none of these forms
-        stays.
-        """
+        stays."""
         if path in self._answering or path in self._fixed:
             return path
         bare = path.rstrip("/")

@@ -533,8 +533,7 @@ OwnerHandler: TypeAlias = "Callable[[OwnerRequest, Caller], Awaitable[OwnerReply
 class OwnerRoute:
     """The route of one method at a path of the owner's: its handler, whether it needs no key (the caller is
     :data:`~partstream.server.clients.NOBODY` then), the largest body that it takes, and the words of the link to it on
-    the page at the address of the server, "" for no link.
-    """
+    the page at the address of the server, "" for no link."""
 
     handler: OwnerHandler
     is_open: bool = False

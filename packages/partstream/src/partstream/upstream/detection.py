@@ -521,9 +521,6 @@ async def advice_on_protocol(configuration: GatewayConfiguration, connections: C
     """Advice where a server lacks the endpoint of the protocol that was set; empty where nothing is known.
 
     Asked after a request has failed only: the setting itself is never doubted.
-
-    Raises:
-        LanguageModelError: As :func:`detect`.
     """
     url = configuration.base_url
     wires = known_wires()
@@ -608,9 +605,6 @@ async def ask_round(
         base_url: Where the endpoints are looked for.
         deadline: The end of the wait, by the clock of the event loop.
         elsewhere: The base URLs of those that are looked for below another one, by name.
-
-    Raises:
-        LanguageModelError: As :func:`detect`.
     """
     lists = [wire for wire in wires if wire.name not in elsewhere][:1]
     places = [elsewhere.get(wire.name, base_url) for wire in wires]
@@ -704,11 +698,7 @@ class Detector:
         self._running: asyncio.Task[Detected] | None = None
 
     async def detected(self) -> Detected:
-        """What the upstream speaks; a guess where it does not tell, or where it cannot be asked.
-
-        Raises:
-            LanguageModelError: As :func:`detect`.
-        """
+        """What the upstream speaks; a guess where it does not tell, or where it cannot be asked."""
         if self.known is not None:
             return self.known
         if self._guess is not None and 0 < self._guess[1] - self._clock() <= _LONGEST_GUESS:
@@ -724,11 +714,7 @@ class Detector:
         return await self._one_for_all(remembered_or_asked)
 
     async def detected_again(self, wrong: Detected) -> Detected:
-        """What the upstream speaks after a request failed in what was found out before.
-
-        Raises:
-            LanguageModelError: As :func:`detect`.
-        """
+        """What the upstream speaks after a request failed in what was found out before."""
         if self.known is not None and self.known != wrong:
             return self.known  # another request has met it before
         if self._confirmed_at is not None and 0 <= self._clock() - self._confirmed_at < _PAUSE_SECONDS:

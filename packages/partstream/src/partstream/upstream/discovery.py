@@ -654,8 +654,7 @@ _MAX_ANSWERS: Final = 2000
 
 class CachedAnswer(NamedTuple):
     """One answer: the JSON value, or None if the server has no document there (HTTP 404), which is a useful fact too;
-    when it was confirmed last, in seconds since 1970; and the entity tag with which to ask the server for changes.
-    """
+    when it was confirmed last, in seconds since 1970; and the entity tag with which to ask the server for changes."""
 
     document: Any
     fetched_at: float

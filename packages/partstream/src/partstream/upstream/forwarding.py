@@ -179,11 +179,7 @@ SEALING_HEADER: Final = "x-partstream-sealing"
 
 
 def _opened(value: Any, origin: str, *, seals: bool) -> Any:
-    """A JSON value with the state of one origin opened in it; other state stays for a server that `seals`.
-
-    Raises:
-        LookupError: There is state of another one, or a text that only looks like state.
-    """
+    """A JSON value with the state of one origin opened in it; other state stays for a server that `seals`."""
     match value:
         case list():
             return [_opened(one, origin, seals=seals) for one in value]
@@ -591,11 +587,7 @@ class ArrayBorders(EventBorders):
         self._is_text = self._is_escaped = False
 
     def feed(self, data: bytes) -> bytes:
-        """The bytes up to the end of a value, or of the array; what follows waits.
-
-        Raises:
-            EventTooLargeError: More wait than any reader takes for one event.
-        """
+        """The bytes up to the end of a value, or of the array; what follows waits."""
         at, begin, self._is_escaped = 0, int(self._is_escaped), False
         for found in _SIGNS.finditer(data, begin):
             sign = found[0]

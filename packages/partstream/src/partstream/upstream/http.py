@@ -604,9 +604,6 @@ def make_transport(configuration: GatewayConfiguration, proxy: Proxy | None) -> 
     """Makes the transport below a client, for code that passes requests on unchanged; the caller closes it.
 
     It logs nothing, keeps no cookies and follows no redirect.
-
-    Raises:
-        ConnectionSetupError: The certificates that are trusted cannot be read.
     """
     certificates = _certificates(configuration)
     if proxy is None:

@@ -63,11 +63,7 @@ class DirectTransport(httpx2.AsyncBaseTransport):
         self._is_closed = False
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        """Sends a request and returns its answer when the head has come.
-
-        Raises:
-            httpx2.TransportError: There is no answer.
-        """
+        """Sends a request and returns its answer when the head has come."""
         scheme = request.url.scheme
         if scheme not in _PORTS or not request.url.host:
             raise httpx2.UnsupportedProtocol(f"got a URL of the kind {scheme!r}, expected http or https and a host")
@@ -284,11 +280,7 @@ class HTTPConnection(asyncio.Protocol):
         return self._reader
 
     def take(self) -> bytes:
-        """Takes all bytes that are there; none at the end.
-
-        Raises:
-            httpx2.ReadError: The connection broke.
-        """
+        """Takes all bytes that are there; none at the end."""
         if not self._arrived:
             if self._error is not None:
                 raise httpx2.ReadError(str(self._error)) from self._error
@@ -388,11 +380,7 @@ def plain_answer(data: bytes) -> tuple[_AnswerHead, bytes] | None:
 
 
 class _Conversation:
-    """A request and its answer as `h11` writes and reads them; `sent` are the bytes of the request.
-
-    Raises:
-        httpx2.LocalProtocolError: The request cannot be sent.
-    """
+    """A request and its answer as `h11` writes and reads them; `sent` are the bytes of the request."""
 
     def __init__(self, request: PlainRequest) -> None:
         import h11  # noqa: PLC0415 - hardly ever used
@@ -407,11 +395,7 @@ class _Conversation:
             raise httpx2.LocalProtocolError(str(error)) from error
 
     def answer(self, data: bytes) -> tuple[_AnswerHead, bytes] | None:
-        """Takes bytes; gives the head of the answer and what follows it, or None before it is whole.
-
-        Raises:
-            httpx2.RemoteProtocolError: What came is no answer.
-        """
+        """Takes bytes; gives the head of the answer and what follows it, or None before it is whole."""
         try:
             self._connection.receive_data(data)
             while isinstance(event := self._connection.next_event(), self._h11.InformationalResponse):

@@ -140,12 +140,7 @@ class LinkedFiles:
         return DataPart(data, sniff(data) or said or "application/octet-stream")
 
     async def _pinned(self, address: str) -> str:
-        """The address with a checked IP address instead of the name, which cannot mean another one a moment later.
-
-        Raises:
-            _NotFetchedError: It leads where an answer must not lead.
-            OSError: Its host has no address.
-        """
+        """The address with a checked IP address instead of the name, which cannot mean another one a moment later."""
         url = urlsplit(address)
         if url.scheme not in _PORTS or not url.hostname:
             raise _NotFetchedError("it is no http or https URL")

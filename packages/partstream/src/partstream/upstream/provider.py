@@ -513,11 +513,7 @@ class ModelList:
         )
 
     async def information(self) -> Sequence[LanguageModelChatInformation]:
-        """The models as VS Code gets them.
-
-        Raises:
-            LanguageModelError: There is no list yet, and none can be had now.
-        """
+        """The models as VS Code gets them."""
         if self._configuration.models:
             return self._configuration.models
         limits = self._configuration.selection.limits
@@ -537,11 +533,7 @@ class ModelList:
         return tuple(shown)
 
     async def offered(self) -> Sequence[OfferedModel]:
-        """The models with the source of every fact; details of each model arrive after the list.
-
-        Raises:
-            UpstreamError: As in :meth:`information`.
-        """
+        """The models with the source of every fact; details of each model arrive after the list."""
         selection = self._configuration.selection
         records: tuple[ModelRecord, ...] = ()
         if self._configuration.discovers:

@@ -241,11 +241,7 @@ class ModelRequest:
         raise NotImplementedError
 
     def _begin(self, sending: Sending) -> tuple[UpstreamRequest, AttemptReport]:
-        """The request as it is sent, and the report of its answer.
-
-        Raises:
-            RequestNotExpressibleError: The protocol has no form for something in the request.
-        """
+        """The request as it is sent, and the report of its answer."""
         raise NotImplementedError
 
     def give_up(self, error: BaseException) -> None:

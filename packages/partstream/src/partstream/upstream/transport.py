@@ -247,11 +247,7 @@ class Transport:
 
     @staticmethod
     async def _is_document(answer: HTTPAnswer, exchange: UpstreamRequest, reader: AnswerReader) -> bool:
-        """Whether an answer is a document.
-
-        Raises:
-            UpstreamError: It is neither a stream nor a document.
-        """
+        """Whether an answer is a document."""
         form = form_of(answer, exchange)
         if form is AnswerForm.REFUSAL:
             raise await refusal(answer, exchange)
