@@ -15,8 +15,8 @@ failure goes down the rows again. After the last row, the request has failed.
 
 The order is that of cost: what comes first asks the same again, what comes last asks something else. Nothing begins
 an answer anew once a part was reported or the caller has left: then a pause is gone on with, and the request that goes
-on may be sent again. Each kind of action has its allowance, so that the number of requests is bounded
-(`most_requests`), and no wait is longer than the retry policy allows.
+on may be sent again. Each kind of action has its allowance, so that the number of requests is bounded,
+and no wait is longer than the retry policy allows.
 
 `Attempts` is the state of one request. `Asking` is what the loop knows of the request: how it is sent, and what its
 sender can do about a failure. Answers, lists of models and documents have one each; whatever cannot be done has a
@@ -113,13 +113,6 @@ class Attempts:
         """The next request goes to another model, or in another protocol."""
         self.sending, self.drops = sending, 0
         self.begin_response()
-
-
-def most_requests(policy: RetryPolicy, models: int) -> int:
-    """The most requests that one answer takes of so many models, the first included."""
-    same = policy.attempts - 1 + 1  # after a wait, and with another key
-    beginnings = models + 1  # one more in another protocol
-    return beginnings * (1 + MOST_DROPS + same) + MOST_PAUSES * (1 + same)
 
 
 class Asking:

@@ -138,8 +138,11 @@ class RawRequest:
         added = {**self.added, **added}
         for field_name, value in {**usage, **added}.items():
             body.pop(field_name, None) if value is None else body.update({field_name: value})
-        if self.output_limit is not None:
-            body = self._limited(body, self.output_limit)
+        if (limit := self.output_limit) is not None:
+            limited = [place for place in self.rules.output_limits if value_at(body, place) is not None]
+            beside = [place for place in self.rules.output_limits if isinstance(body.get(place[0]), Mapping)]
+            for place in limited or beside[:1] or filter(None, [self.rules.new_limit]):
+                body = _put(body, place, limit)
         request = WireRequest(path, body, {**headers, **self.headers}, self.query)
         is_edited = self.is_judged or added or self.output_limit is not None or usage.keys() & self.document.keys()
         content = None if is_edited else self.body
@@ -149,13 +152,6 @@ class RawRequest:
             begin = content.index(b"{") + 1  # it has fields, but none of these
             content = content[:begin] + dumps(dict(usage))[1:-1] + b"," + content[begin:]
         return request, dumps(body) if content is None else content
-
-    def _limited(self, body: dict[str, Any], limit: int) -> dict[str, Any]:
-        said = [place for place in self.rules.output_limits if value_at(body, place) is not None]
-        beside = [place for place in self.rules.output_limits if isinstance(body.get(place[0]), Mapping)]
-        for place in said or beside[:1] or filter(None, [self.rules.new_limit]):
-            body = _put(body, place, limit)
-        return body
 
 
 def value_at(document: Any, place: Sequence[str]) -> Any:

@@ -277,18 +277,15 @@ def _least(*limits: Fact[int] | None) -> Fact[int] | None:
     return min((limit for limit in limits if limit is not None), key=lambda limit: limit.value, default=None)
 
 
-def _efforts(path: str, *wanted: str) -> Callable[[Fields], Fact[tuple[str, ...]] | None]:
-    def read(fields: Fields) -> Fact[tuple[str, ...]] | None:
-        takes = fields.has_word(path, *wanted)
-        return Fact(EFFORTS, takes.source, takes.field) if takes is not None and takes.value else None
-
-    return read
+def _efforts(fields: Fields) -> Fact[tuple[str, ...]] | None:
+    takes = fields.has_word("supported_parameters", "reasoning", "reasoning_effort")
+    return Fact(EFFORTS, takes.source, takes.field) if takes is not None and takes.value else None
 
 
 _PARAMETERS: Final[Mapping[str, Read]] = {
     "tool_calling": _word("supported_parameters", "tools"),
     "reasoning": _word("supported_parameters", "reasoning", "include_reasoning", "reasoning_effort"),
-    "reasoning_efforts": _efforts("supported_parameters", "reasoning", "reasoning_effort"),
+    "reasoning_efforts": _efforts,
 }
 """The facts in a list of supported request parameters."""
 

@@ -274,11 +274,14 @@ class ModelRequest:
         fetches = self._passage is None and sender.configuration.stream.files is FileMode.FETCH
         try:
             paused = await sender.transport.ask(exchange, attempts, self._fetch if fetches else self._take)
-            if self._report.failure is not None:
+            failure = self._report.failure
+            if failure is not None:
                 # Some servers begin a stream, and say only then, with a status, that they are busy.
-                attempts.is_unread = attempts.paused is None and self._report.is_unread
+                has_status = isinstance(failure, errors.UpstreamFailureError) and failure.http_status is not None
+                is_new = attempts.paused is None and not self._question.progress.has_begun
+                attempts.is_unread = is_new and has_status
                 # Here, so that a traceback that shows variables shows nothing that the upstream sent.
-                raise self._report.failure
+                raise failure
         except errors.UpstreamError as error:
             overflow = sender.writer.errors.overflow(error)
             is_wordless = isinstance(error, errors.UpstreamHTTPError) and error.http_status == 400 and not error.body
@@ -485,13 +488,6 @@ class AttemptReport:
         self._unmapped: Counter[str] = Counter()
         self._is_empty = True
         self.failure: LanguageModelError | None = None
-
-    @property
-    def is_unread(self) -> bool:
-        """Whether the answer failed before anything of it was reported, with the status of a failure before it."""
-        error = self.failure
-        is_of_status = isinstance(error, errors.UpstreamFailureError) and error.http_status is not None
-        return is_of_status and not self._progress.has_begun
 
     def hand_on(self, output: StreamOutput) -> None:
         """Takes the next output of the adapter."""
@@ -715,8 +711,7 @@ def less_of(
     less = upstream.leave_out(sent, fields)
     if not fields or less == sent:
         return sending
-    in_its_place = _in_its_place(sent, less, fields)
-    _say(asked.model_id, fields, set_by_a_person(upstream, asked, ours, fields), in_its_place, error)
+    _say(asked.model_id, fields, set_by_a_person(upstream, asked, ours, fields), sent, less, error)
     return replace(sending, left_out=sending.left_out | fields)
 
 
@@ -724,10 +719,18 @@ def _say(
     model_id: str,
     fields: frozenset[str],
     chosen: frozenset[str],
-    in_its_place: Mapping[str, Any],
+    sent: WireRequest,
+    less: WireRequest,
     error: errors.UpstreamError,
 ) -> None:
     """Logs what is left out and why: as a warning where the answer may be another one than a person asked for."""
+    # The plain values that the second request has and the first had not: twins, other values, and headers.
+    values = {**less.body, **{name: less.headers[name] for name in fields & less.headers.keys()}}
+    in_its_place = {
+        name: value
+        for name, value in values.items()
+        if isinstance(value, str | int | float) and sent.body.get(name, sent.headers.get(name)) != value
+    }
     whose = f" (you set {_shown(chosen)})" if chosen else ""
     how = ", ".join(f"with {name} {value!r:.40}" for name, value in in_its_place.items()) or "without it"
     is_other = any(not name.startswith("max_") for name in in_its_place)
@@ -738,17 +741,6 @@ def _say(
 def _shown(names: Collection[str]) -> str:
     """The fields without their values, which may be private."""
     return ", ".join(sorted({name.partition("=")[0] for name in names}))
-
-
-def _in_its_place(sent: WireRequest, less: WireRequest, fields: frozenset[str]) -> Mapping[str, Any]:
-    """The plain values that the second request has and the first had not: twins, other values, and headers among the
-    refused fields."""
-    headers = {name: less.headers[name] for name in fields & less.headers.keys()}
-    return {
-        name: value
-        for name, value in {**less.body, **headers}.items()
-        if isinstance(value, str | int | float) and sent.body.get(name, sent.headers.get(name)) != value
-    }
 
 
 def set_by_a_person(

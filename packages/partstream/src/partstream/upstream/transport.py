@@ -114,7 +114,8 @@ class Transport:
             # An error of HTTP comes in place of an answer, also as a document under a status of success.
             is_unread = isinstance(error, UpstreamHTTPError) or not reader.started
             # With the answer that it should go on with, or in the middle of its bytes.
-            is_lost = (exchange.paused is not None and reader.finished) or exchange.has_passed
+            has_passed = exchange.passage is not None and exchange.passage.has_begun
+            is_lost = (exchange.paused is not None and reader.finished) or has_passed
             attempts.is_unread = is_unread and not is_lost
             raise
         return reader.paused if exchange.goes_on and not reader.finished else None
@@ -340,11 +341,6 @@ class UpstreamRequest:
     content: bytes | None = field(default=None, repr=False)
     hides: Callable[[bytes], bool] | None = field(default=None, repr=False)
     is_large: bool = False
-
-    @property
-    def has_passed(self) -> bool:
-        """Whether the client has got bytes of the answer."""
-        return self.passage is not None and self.passage.has_begun
 
     def limits(self, timeouts: Timeouts) -> Timeouts:
         """The limits of time; the head of a document comes only once the model has ended."""

@@ -19,7 +19,7 @@ from html import escape
 from importlib.resources import files
 from itertools import pairwise
 from math import ceil, floor, log10
-from typing import Final, Protocol
+from typing import Final, TypeAlias
 
 from partstream.codec.checks import dataclass
 from partstream.codec.json_codec import dumps
@@ -77,28 +77,14 @@ _NONCE: Final = re.compile(r"[A-Za-z0-9+/_-]{16,}={0,2}")
 _SOURCE: Final = re.compile(r"[A-Za-z0-9+.:/*'-]+(?: [A-Za-z0-9+.:/*'-]+)*")
 
 
-class ContentPolicy(Protocol):
-    """How a page names the scripts and the styles that it allows."""
-
-    @property
-    def attribute(self) -> str:
-        """The attribute that every script and style element of the page needs, with the space before it, or ""."""
-
-    def content(self, scripts: Sequence[str], styles: Sequence[str]) -> str:
-        """The policy for a page with these scripts and styles, each the whole text of an element."""
-
-
-@dataclass(frozen=True, slots=True)
 class Hashes:
-    """The policy of a file: each of its readers gets the same bytes, so it names the hashes of what it holds."""
+    """The policy of a file: each of its readers gets the same bytes, so it names the hashes of what it holds. Elements
+    need no `attribute` for that."""
 
-    @property
-    def attribute(self) -> str:
-        """No attribute: a hash is that of the element's text."""
-        return ""
+    attribute = ""
 
     def content(self, scripts: Sequence[str], styles: Sequence[str]) -> str:
-        """The policy with a hash of each script and style."""
+        """The policy with a hash of each script and style, each the whole text of an element."""
         return _content(_hashes(scripts), _hashes(styles), "'none'")
 
 
@@ -129,13 +115,17 @@ class Nonces:
 
     @property
     def attribute(self) -> str:
-        """The nonce."""
+        """The attribute that every script and style element of the page needs, with the space before it."""
         return f' nonce="{self.nonce}"'
 
     def content(self, scripts: Sequence[str], styles: Sequence[str]) -> str:
         """The policy with the nonce, whatever the page holds."""
         allowed = f"'nonce-{self.nonce}' {self.source}".rstrip()
         return _content(allowed if scripts else "'none'", allowed if styles else "'none'", self.connect or "'none'")
+
+
+ContentPolicy: TypeAlias = Hashes | Nonces
+"""How a page names the scripts and the styles that it allows."""
 
 
 def _hashes(texts: Iterable[str]) -> str:
