@@ -31,20 +31,11 @@ from partstream.lm.provider import LanguageModelChatProvider
 from partstream.protocols.protocol import Protocol, loadable_protocols
 from partstream.protocols.serve import ResolvedReferences, SocketConversation
 from partstream.server import requests
+from partstream.server import settings as serving
 from partstream.server.clients import Caller
 from partstream.server.handler import RequestHandler, ServerState
 from partstream.server.pages.front import FRONT, front_page
 from partstream.server.replies import Head, json_headers
-from partstream.server.settings import (
-    MOST_BYTES,
-    Lifetime,
-    OwnerHandler,
-    OwnerRoute,
-    ServerOverrides,
-    ServingSettings,
-    StartTrace,
-    page_handler,
-)
 from partstream.upstream.context import TapSource
 
 _logger = logging.getLogger("partstream.serving")
@@ -58,7 +49,7 @@ HEALTH: Final = "/healthz"
 READINESS: Final = "/readyz"
 
 
-def app(providers: Providers, settings: ServingSettings | None = None) -> ServingApp:
+def app(providers: Providers, settings: serving.ServingSettings | None = None) -> ServingApp:
     """Makes the ASGI application that serves providers over every wire.
 
     Args:
@@ -69,7 +60,7 @@ def app(providers: Providers, settings: ServingSettings | None = None) -> Servin
     Raises:
         InvalidArgumentError: There is no provider, or something else in its place.
     """
-    return ServingApp(providers, settings or ServingSettings())
+    return ServingApp(providers, settings or serving.ServingSettings())
 
 
 class ServingApp(ServerState):
@@ -85,9 +76,9 @@ class ServingApp(ServerState):
     def __init__(
         self,
         providers: Providers,
-        settings: ServingSettings,
+        settings: serving.ServingSettings,
         protocols: Iterable[Protocol] | None = None,
-        rules: ServerOverrides = ServerOverrides(),  # noqa: B008 - immutable
+        rules: serving.ServerOverrides = serving.ServerOverrides(),  # noqa: B008 - immutable
     ) -> None:
         spoken = loadable_protocols()[0].values() if protocols is None else protocols
         super().__init__(named_providers(providers), settings, spoken, (HEALTH, READINESS), rules)
@@ -109,16 +100,16 @@ class ServingApp(ServerState):
             page: Makes the page, given the header `accept` of the request: its content type and its bytes.
             is_open: Whether it is read without the key.
         """
-        self.add_route("GET", path, page_handler(page), is_open=is_open)
+        self.add_route("GET", path, serving.page_handler(page), is_open=is_open)
 
     def add_route(
         self,
         method: str,
         path: str,
-        handler: OwnerHandler,
+        handler: serving.OwnerHandler,
         *,
         is_open: bool = False,
-        most_bytes: int = MOST_BYTES,
+        most_bytes: int = serving.MOST_BYTES,
         title: str = "",
     ) -> None:
         """Puts a function at a path of the owner's, such as `/hub/v1/me`.
@@ -131,14 +122,14 @@ class ServingApp(ServerState):
             most_bytes: The largest body that it takes; a larger one is refused with 413.
             title: The words of the link to it on the page at the address of the server; "" for no link.
         """
-        route = OwnerRoute(handler, is_open, most_bytes, title)
+        route = serving.OwnerRoute(handler, is_open, most_bytes, title)
         self.owner_routes.setdefault(path, {})[method] = route
 
-    def add_lifetime(self, lifetime: Lifetime) -> None:
+    def add_lifetime(self, lifetime: serving.Lifetime) -> None:
         """Starts something before the first request, and stops it after the last response, by ASGI's lifespan."""
         self.lifetimes.add(lifetime)
 
-    def trace_answers(self, start: StartTrace) -> None:
+    def trace_answers(self, start: serving.StartTrace) -> None:
         """Traces every request for a response from now on."""
         self.start_trace = start
 

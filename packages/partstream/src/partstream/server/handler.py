@@ -44,10 +44,11 @@ from partstream.lm.cancellation import CancellationTokenSource, Disposable, Even
 from partstream.lm.messages import RequestOptions
 from partstream.lm.outputs import Finish, InboundRequest, Outcome, Reply
 from partstream.lm.parts import FinishReason, RawCallPart, ResponsePart, UnifiedFinishReason, Usage
+from partstream.protocols import serve as wires
 from partstream.protocols.failures import FailedReply, FailureKind, ServedFailure, UnknownReferenceError
-from partstream.protocols.serve import Effect, id_in_path
 from partstream.runtime.progress import AnswerExcerpt, CheckedProgress, cause_of, failing_place
 from partstream.server import replies, requests
+from partstream.server import settings as serving
 from partstream.server.clients import NOBODY, Caller, TokenAuthenticator, client_of
 from partstream.server.dropped import UNSAID_HEADER, DroppedFields, DroppedLog
 from partstream.server.forwarding import ForwardedReply, ForwardingCase, counted_as_it_came, kept_request, offer
@@ -61,19 +62,6 @@ from partstream.server.models import (
     unhosted_tools,
 )
 from partstream.server.origins import PAGE_HEADERS, AllowedOrigins
-from partstream.server.settings import (
-    CURRENT_ANSWER,
-    UPSTREAM_HEADER,
-    AnswerObservation,
-    AnswerRequest,
-    CurrentAnswer,
-    EndedAnswer,
-    HeldText,
-    Lifetimes,
-    OwnerRequest,
-    OwnerRoute,
-    settled,
-)
 from partstream.server.stored import (
     AnswerMemory,
     FrameReplay,
@@ -91,23 +79,6 @@ if TYPE_CHECKING:
     from partstream.lm.messages import ChatMessage
     from partstream.lm.provider import LanguageModelChatProvider
     from partstream.protocols.protocol import Protocol
-    from partstream.protocols.serve import (
-        RequestReferences,
-        ResolvedReferences,
-        ServedState,
-        StoredAnswer,
-        StoredRoute,
-        WireRequest,
-    )
-    from partstream.server.settings import (
-        AnswerTrace,
-        Entry,
-        Permit,
-        Reported,
-        ServerOverrides,
-        ServingSettings,
-        StartTrace,
-    )
     from partstream.upstream.context import TapSource
     from partstream.upstream.forwarding import RawRequest
 
@@ -142,10 +113,10 @@ class ServerState:
     def __init__(
         self,
         providers: Mapping[str, LanguageModelChatProvider],
-        settings: ServingSettings,
+        settings: serving.ServingSettings,
         protocols: Iterable[Protocol],
         pages: Iterable[str],
-        rules: ServerOverrides,
+        rules: serving.ServerOverrides,
     ) -> None:
         endpoints = requests.endpoints_of(protocols)
         self.protocols = {one.protocol.name: one.protocol for one in endpoints.values()}
@@ -166,15 +137,15 @@ class ServerState:
         self._authenticate = settings.authenticate
         if settings.authenticate is None and settings.token is not None:
             self._authenticate = TokenAuthenticator(settings.token, endpoints.values())
-        self._finished: EventEmitter[AnswerObservation] = EventEmitter()
+        self._finished: EventEmitter[serving.AnswerObservation] = EventEmitter()
         self.waiting = requests.WaitingBytes(settings.body_bytes)
         self.large = asyncio.Semaphore(limits.LARGE_AT_ONCE)
         self._giving_back: asyncio.TimerHandle | None = None
         self.requests = 0
         self.is_draining = False
-        self.owner_routes: dict[str, dict[str, OwnerRoute]] = {}
-        self.lifetimes = Lifetimes()
-        self.start_trace: StartTrace | None = None
+        self.owner_routes: dict[str, dict[str, serving.OwnerRoute]] = {}
+        self.lifetimes = serving.Lifetimes()
+        self.start_trace: serving.StartTrace | None = None
         self.taps: TapSource | None = None
         self._id_headers = tuple(dict.fromkeys(("x-request-id", *(one.request_id_header for one in served))))
         self._answers: set[Callable[[], object]] = set()
@@ -215,7 +186,7 @@ class ServerState:
             raise requests.RequestFailedError(ServedFailure(FailureKind.UNAUTHENTICATED, said), _CHALLENGE)
         return caller
 
-    def owner_route(self, method: str, path: str) -> OwnerRoute | None:
+    def owner_route(self, method: str, path: str) -> serving.OwnerRoute | None:
         """The owner's route of a request; None where there is none at its path.
 
         Raises:
@@ -283,11 +254,11 @@ class ServerState:
         if not self._answers:
             self._idle.set()
 
-    def on_did_finish_answer(self, listener: Callable[[AnswerObservation], object], /) -> Disposable:
+    def on_did_finish_answer(self, listener: Callable[[serving.AnswerObservation], object], /) -> Disposable:
         """Calls a listener once for each request for a response; if one fails, the others are called still."""
         return self._finished.event(_unfailing(listener))
 
-    def observe(self, observation: AnswerObservation, trace: AnswerTrace | None) -> None:
+    def observe(self, observation: serving.AnswerObservation, trace: serving.AnswerTrace | None) -> None:
         """Reports a response that is over to all who count responses, and ends its trace."""
         self._finished.fire(observation)
         if trace is not None:
@@ -314,10 +285,10 @@ class ServerState:
             stop()
 
 
-def _unfailing(listener: Callable[[AnswerObservation], object]) -> Callable[[AnswerObservation], None]:
+def _unfailing(listener: Callable[[serving.AnswerObservation], object]) -> Callable[[serving.AnswerObservation], None]:
     """The same listener; the log says when it fails."""
 
-    def tell(observation: AnswerObservation) -> None:
+    def tell(observation: serving.AnswerObservation) -> None:
         try:
             listener(observation)
         except Exception:
@@ -341,14 +312,14 @@ class RequestHandler:
 
     endpoint: requests.Endpoint
     caller: Caller = NOBODY
-    recall: Callable[[RequestReferences], ResolvedReferences] | None = None
-    earlier: ResolvedReferences | None = None
+    recall: Callable[[wires.RequestReferences], wires.ResolvedReferences] | None = None
+    earlier: wires.ResolvedReferences | None = None
     size = 0
-    stored: StoredAnswer | None = None
+    stored: wires.StoredAnswer | None = None
     finish: Finish | None = None
     error: BaseException | None = None
     is_cancelled = False
-    _entry: Entry | None = None
+    _entry: serving.Entry | None = None
     _has_entered = False
     _is_answer = False
     _is_large = False
@@ -357,14 +328,14 @@ class RequestHandler:
     _was_asked = False  # the provider
     _is_usage_counted = False
     _held = 0  # characters that came before they were a part, or never became one
-    _reported: Reported | None = None
+    _reported: serving.Reported | None = None
     _origin_headers: tuple[tuple[str, str], ...] = ()
     _asked: InboundRequest | None = None
     _model: CataloguedModel | None = None
-    _current: CurrentAnswer | None = None
-    _trace: AnswerTrace | None = None
-    _permit: Permit | None = None
-    _observed: AnswerObservation | None = None
+    _current: serving.CurrentAnswer | None = None
+    _trace: serving.AnswerTrace | None = None
+    _permit: serving.Permit | None = None
+    _observed: serving.AnswerObservation | None = None
     _dropped: DroppedFields | None = None  # most requests lose nothing
     _unsaid: DroppedFields | None = None
     _capture: AnswerTap | None = None
@@ -525,15 +496,17 @@ class RequestHandler:
         return getattr(self, "endpoint", None) or self._state.routes.nearest(self._request.path)
 
     @property
-    def _served_state(self) -> ServedState | None:
+    def _served_state(self) -> wires.ServedState | None:
         """What is remembered of the answers of the endpoint; None for nothing."""
         return self.endpoint.writes.state if self._state.rules.remembers else None
 
-    async def _answer_for_owner(self, route: OwnerRoute) -> None:
+    async def _answer_for_owner(self, route: serving.OwnerRoute) -> None:
         request = self._request
         caller = NOBODY if route.is_open else self._state.authenticated(request.headers)
         body = await self._body.read(route.most_bytes)
-        asked = OwnerRequest(request.method, request.path, request.query, request.headers, body, request.request_id)
+        asked = serving.OwnerRequest(
+            request.method, request.path, request.query, request.headers, body, request.request_id
+        )
         said = await route.handler(asked, caller)
         described = (("content-type", said.content_type), ("content-length", str(len(said.body))))
         await self._start(said.status, (*described, *said.headers))
@@ -563,7 +536,7 @@ class RequestHandler:
         status, said = document.answer(wire, models, tokens)
         await self._reply(status, dumps(said))
 
-    async def _stored(self, stored: StoredRoute, caller: Caller) -> None:
+    async def _stored(self, stored: wires.StoredRoute, caller: Caller) -> None:
         """Reads or changes a stored response."""
         request, endpoint = self._request, self.endpoint
         await self._body.read(limits.LARGE_BYTES)
@@ -578,11 +551,11 @@ class RequestHandler:
         await self._start(200, replies.stream_headers(found.content_type))
         await found.send(self.deliver, self.client_leaves)
 
-    async def _kept(self, model_id: str, route: StoredRoute, wire: WireRequest) -> None:
+    async def _kept(self, model_id: str, route: wires.StoredRoute, wire: wires.WireRequest) -> None:
         """Asks the upstream of a model for a response that it alone keeps, and sends what it says."""
         state, memory = self.endpoint.writes.state, self._state.memory
         assert state is not None  # noqa: S101 - the route is one of the state's
-        answer_id = id_in_path(route.path, wire.path) or ""
+        answer_id = wires.id_in_path(route.path, wire.path) or ""
         model = await self._state.find_model(model_id, self.caller)
         provider = narrow(model.provider, KeepingProvider)
         if provider is None:
@@ -594,7 +567,7 @@ class RequestHandler:
                 await self._start(reply.status, (*reply.headers.items(),))
                 async for piece in reply.pieces:
                     await self._send({"type": "http.response.body", "body": piece, "more_body": True})
-            if route.effect is Effect.DELETE and reply.status < 300:
+            if route.effect is wires.Effect.DELETE and reply.status < 300:
                 await memory.forget(self.caller.name, answer_id)
             await self._send({"type": "http.response.body", "body": b""})
 
@@ -637,7 +610,7 @@ class RequestHandler:
 
     def _fields_of(self, head: replies.Head) -> tuple[tuple[str, str], ...]:
         dropped = (header for one in (self._dropped, self._unsaid) if one is not None for header in one.headers)
-        upstream = ((UPSTREAM_HEADER, self._upstream),) if self._upstream else ()
+        upstream = ((serving.UPSTREAM_HEADER, self._upstream),) if self._upstream else ()
         return (*head.headers, *upstream, *dropped)
 
     def _encoded(self, headers: tuple[tuple[str, str], ...]) -> list[tuple[bytes, bytes]]:
@@ -659,7 +632,7 @@ class RequestHandler:
 
     # ---- A response: its request, its model, its admission ----
 
-    async def answer(self, wire: WireRequest, body: bytes | None = None, *, generates: bool = True) -> None:
+    async def answer(self, wire: wires.WireRequest, body: bytes | None = None, *, generates: bool = True) -> None:
         """Answers a request for a response, whose body are these bytes, unless it came in another form. Where no model
         `generates` it, the response is empty.
 
@@ -690,7 +663,7 @@ class RequestHandler:
         finally:
             self._settle()
 
-    async def _joined(self, wire: WireRequest, *, generates: bool = True) -> Remembered:
+    async def _joined(self, wire: wires.WireRequest, *, generates: bool = True) -> Remembered:
         """The request with what it refers to."""
         joined, is_long = await self._state.memory.remembered(
             self._served_state, wire, self.caller.name, self.recall, self.apart, generates=generates
@@ -698,7 +671,9 @@ class RequestHandler:
         self._is_large = self._is_large or is_long
         return joined
 
-    async def _remembered(self, wire: WireRequest, *, generates: bool) -> tuple[Remembered, PartstreamError | None]:
+    async def _remembered(
+        self, wire: wires.WireRequest, *, generates: bool
+    ) -> tuple[Remembered, PartstreamError | None]:
         """The request with what it refers to; where that is not known here and the upstream may know it, as it came,
         with the reason to refuse it elsewhere."""
         state = self._served_state
@@ -717,7 +692,7 @@ class RequestHandler:
 
     def _case(
         self,
-        wire: WireRequest,
+        wire: wires.WireRequest,
         remembered: Remembered,
         asked: InboundRequest,
         model: CataloguedModel,
@@ -747,7 +722,7 @@ class RequestHandler:
         answers = 1 if is_count or rules is None or not rules.answers else value_at(case.asked.body, rules.answers)
         self._asked = case.asked
         admitted = await admission.admit(
-            AnswerRequest(
+            serving.AnswerRequest(
                 self.caller,
                 case.model,
                 case.asked,
@@ -766,7 +741,7 @@ class RequestHandler:
         return replace(case, admitted=admitted.asked, model=admitted.model, is_judged=True)
 
     async def _count(
-        self, wire: WireRequest, remembered: Remembered, reading: requests.Reading, body: bytes, pattern: str
+        self, wire: wires.WireRequest, remembered: Remembered, reading: requests.Reading, body: bytes, pattern: str
     ) -> int | bytes:
         """The tokens of a request, or the document of an upstream that speaks the same wire and counts them."""
         model = await self._state.find_model(reading.asked.model, self.caller)
@@ -805,11 +780,13 @@ class RequestHandler:
             self._unsaid = DroppedFields(self._request.request_id, self._state.unsaid, caller=self.caller.name)
             self._unsaid.add(names)
 
-    def _begin_current(self) -> CurrentAnswer:
+    def _begin_current(self) -> serving.CurrentAnswer:
         """What the provider may know of its caller."""
         if self._current is None:
             client = client_of(self._request.headers, self._asked)
-            self._current = CurrentAnswer(self.caller, client, report_dropped=lambda paths: self._lost().report(paths))
+            self._current = serving.CurrentAnswer(
+                self.caller, client, report_dropped=lambda paths: self._lost().report(paths)
+            )
         return self._current
 
     @property
@@ -908,7 +885,7 @@ class RequestHandler:
         if self._reported is not None:
             yield self._look
 
-    def _look(self, part: ResponsePart | HeldText) -> None:
+    def _look(self, part: ResponsePart | serving.HeldText) -> None:
         """Ends the response where the permit says so, as one that has reached its longest length."""
         if self._reported is not None and (stop := self._reported(part)) is not None:
             reason = FinishReason(UnifiedFinishReason.LENGTH, stop.reason)
@@ -919,7 +896,7 @@ class RequestHandler:
         """Takes what an upstream has said before it is a part."""
         self._held += characters
         if not self._is_over:
-            self._look(HeldText(characters))
+            self._look(serving.HeldText(characters))
 
     async def _pump(self, *, generates: bool) -> None:
         """Starts the provider, and hands the bytes to the client until the reply is over."""
@@ -965,7 +942,7 @@ class RequestHandler:
         model = self._model
         assert model is not None  # noqa: S101 - found before
         # The variables of this task, in which nothing else runs.
-        CURRENT_ANSWER.set(self._current)
+        serving.CURRENT_ANSWER.set(self._current)
         CAPTURE.set(self._capture)
         DROPPED.set(None if self._current is None else self._current.report_dropped)
         USAGE_ROWS.set(self._usage_rows)
@@ -1194,9 +1171,11 @@ class RequestHandler:
         self._observed = self._observation(status, model=model, provider=provider, **known)
         self._state.observe(self._observed, self._trace)
 
-    def _observation(self, status: int, *, model: str = "", provider: str = "", **known: Any) -> AnswerObservation:
+    def _observation(
+        self, status: int, *, model: str = "", provider: str = "", **known: Any
+    ) -> serving.AnswerObservation:
         asked = self._asked
-        return AnswerObservation(
+        return serving.AnswerObservation(
             self._time,
             self.endpoint.protocol.name,
             model or ("" if asked is None else asked.model),
@@ -1221,6 +1200,5 @@ class RequestHandler:
         progress = self._progress
         kept = AnswerExcerpt() if progress is None else progress.kept
         usage, rows = (None if progress is None else progress.usage), tuple(self._usage_rows)
-        settled(
-            permit, EndedAnswer(observation, asked, self._was_asked, usage, rows, kept.message, kept.length, self._held)
-        )
+        said = usage, rows, kept.message, kept.length, self._held
+        serving.settled(permit, serving.EndedAnswer(observation, asked, self._was_asked, *said))
