@@ -3,8 +3,7 @@
 The caller is found before the body is read. Every wire has a header for its key, and every server takes the two usual
 ones too, because clients differ (docs/wires/serving.md#keys-and-headers-of-messages). The key of a server on this
 machine is given by the user, or made once and kept in a file that its user alone can read; it is in no argument of a
-process, because other users of the machine can see those. A server without a key refuses pages of a browser
-(:func:`partstream.server.origins.page_refusal`).
+process, because other users of the machine can see those.
 
 The client is the program, with its session and turn, as coding agents and official packages name them. A table has the
 headers of each known client (docs/wires/serving.md#headers-of-coding-agents). Nothing else is read: metadata with

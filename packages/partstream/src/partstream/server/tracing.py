@@ -6,9 +6,8 @@ provider's own are below it. No span holds a word of a prompt or a response.
 Source: docs/wires/serving.md#metrics-and-traces.
 
 Spans need the extra `telemetry`; none of its packages is imported before spans are wanted. These packages read the
-standard variables themselves: `OTEL_SERVICE_NAME`, `OTEL_EXPORTER_OTLP_HEADERS`, `OTEL_RESOURCE_ATTRIBUTES`,
-`OTEL_TRACES_SAMPLER` and others. They send spans by OTLP over HTTP in batches from a bounded queue, in a thread of
-their own, so a collector that is away costs spans and no response.
+standard variables themselves, and send spans by OTLP over HTTP in batches from a bounded queue, in a thread of their
+own, so a collector that is away costs spans and no response.
 """
 
 from __future__ import annotations

@@ -30,19 +30,10 @@ import random
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
+from partstream import errors
 from partstream.codec.checks import dataclass
 from partstream.conversation.provider_state import Carried
-from partstream.errors import (
-    ContextLengthExceededError,
-    TimeoutPhase,
-    TruncatedStreamError,
-    UpstreamConnectionError,
-    UpstreamError,
-    UpstreamFailureError,
-    UpstreamHTTPError,
-    UpstreamTimeoutError,
-    with_facts,
-)
+from partstream.errors import UpstreamError
 from partstream.lm.outputs import PausingStream
 from partstream.protocols.errors import COMMON_ERRORS, Errors
 from partstream.upstream.context import is_one_attempt
@@ -214,7 +205,7 @@ Action: TypeAlias = Continue | Renew | Retry | Drop | Redetect | NextModel | Fai
 
 
 def _refused_key(error: UpstreamError, attempts: Attempts, asking: Asking) -> Action | None:
-    if not isinstance(error, UpstreamHTTPError) or error.http_status != _UNAUTHORIZED or attempts.has_renewed:
+    if not isinstance(error, errors.UpstreamHTTPError) or error.http_status != _UNAUTHORIZED or attempts.has_renewed:
         return None
     key, source = attempts.key, asking.credentials
     return None if key is None or source is None else Renew(key, source)
@@ -234,7 +225,7 @@ def _passing_failure(error: UpstreamError, attempts: Attempts, asking: Asking) -
 
 def _refused_field(error: UpstreamError, attempts: Attempts, asking: Asking) -> Action | None:
     # What is left out makes no input shorter.
-    if isinstance(error, ContextLengthExceededError):
+    if isinstance(error, errors.ContextLengthExceededError):
         return None
     less = attempts.sending if attempts.drops >= MOST_DROPS else asking.with_less(error, attempts.sending)
     return None if less == attempts.sending else Drop(less)
@@ -249,7 +240,7 @@ def _missing_path(error: UpstreamError, attempts: Attempts, asking: Asking) -> A
 def _failing_model(error: UpstreamError, attempts: Attempts, asking: Asking) -> Action | None:
     if attempts.no_other_model:
         return None
-    may_help = isinstance(error, ContextLengthExceededError) or helps_another_model(error, asking.errors)
+    may_help = isinstance(error, errors.ContextLengthExceededError) or helps_another_model(error, asking.errors)
     return NextModel(error) if may_help else None
 
 
@@ -281,39 +272,39 @@ def action_after(failure: Failure, attempts: Attempts, asking: Asking) -> Action
     return next((action for action in found if action is not None), Fail())
 
 
-def can_be_retried(error: UpstreamError, errors: Errors) -> bool:
+def can_be_retried(error: UpstreamError, wire: Errors) -> bool:
     """Whether the same request may have an answer after a while."""
-    if isinstance(error, UpstreamHTTPError | UpstreamFailureError):
-        kind = errors.kind_of(error)
-        if (kind is not None and kind.outranks_status) or errors.overflow(error) is not None:
+    if isinstance(error, errors.UpstreamHTTPError | errors.UpstreamFailureError):
+        kind = wire.kind_of(error)
+        if (kind is not None and kind.outranks_status) or wire.overflow(error) is not None:
             return False  # no credit, and what a filter or the model's window refuses, stays so
-        if isinstance(error, UpstreamHTTPError) and error.should_retry is not None:
+        if isinstance(error, errors.UpstreamHTTPError) and error.should_retry is not None:
             return error.should_retry
         status = error.http_status or 0
         return status in _RETRIED_STATUSES or (status >= 500 and status != 501)
-    if isinstance(error, UpstreamTimeoutError):
-        return error.phase is TimeoutPhase.CONNECT  # a slow model would only be asked twice
-    return isinstance(error, UpstreamConnectionError) and not error.lasts
+    if isinstance(error, errors.UpstreamTimeoutError):
+        return error.phase is errors.TimeoutPhase.CONNECT  # a slow model would only be asked twice
+    return isinstance(error, errors.UpstreamConnectionError) and not error.lasts
 
 
-def helps_another_model(error: UpstreamError, errors: Errors) -> bool:
+def helps_another_model(error: UpstreamError, wire: Errors) -> bool:
     """Tells whether another model can answer after this error of the first."""
-    if isinstance(error, UpstreamHTTPError):
+    if isinstance(error, errors.UpstreamHTTPError):
         status = error.http_status or 0
         return status in _STATUSES_OF_A_MODEL or status >= 500
-    if isinstance(error, UpstreamFailureError):
-        kind = errors.kind_of(error)
+    if isinstance(error, errors.UpstreamFailureError):
+        kind = wire.kind_of(error)
         return kind is not None and kind.is_passing
-    if isinstance(error, UpstreamTimeoutError):
-        return error.phase is not TimeoutPhase.TOTAL  # a person has waited for that long: enough
-    return isinstance(error, UpstreamConnectionError | TruncatedStreamError)
+    if isinstance(error, errors.UpstreamTimeoutError):
+        return error.phase is not errors.TimeoutPhase.TOTAL  # a person has waited for that long: enough
+    return isinstance(error, errors.UpstreamConnectionError | errors.TruncatedStreamError)
 
 
 def has_more_room(
     other: LanguageModelChatInformation, refused_by: LanguageModelChatInformation, error: UpstreamError
 ) -> bool:
     """Tells whether another model may take an input that was too long for the first: it has a larger known limit."""
-    if not isinstance(error, ContextLengthExceededError):
+    if not isinstance(error, errors.ContextLengthExceededError):
         return False
     return other.max_input_tokens > max(error.limit or 0, error.count or 0, refused_by.max_input_tokens)
 
@@ -369,7 +360,7 @@ async def _act(action: Action, attempts: Attempts, asking: Asking) -> bool:  # n
             _logger.info("sending the request again with a new key: the upstream refused the one before")
         case Retry(error, wait):
             attempts.retries += 1
-            said, _, more = with_facts(error.statement, error).partition("\n")
+            said, _, more = errors.with_facts(error.statement, error).partition("\n")
             _logger.warning("attempt %d failed, the next in %.1f s: %s", attempts.retries, wait, said)
             if more:
                 _logger.debug("attempt %d: %s", attempts.retries, more)

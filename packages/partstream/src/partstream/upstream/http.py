@@ -2,8 +2,7 @@
 
 `UpstreamHTTP` sends a request once and returns when the head of its response has come. It adds the headers of the
 server, the key, and the configured headers, in this order; headers that were set for this request win over all others.
-The caller reads the body; `DocumentFetcher` does so for small documents, such as a list of models. What follows a
-refused key or another failure is decided in :mod:`partstream.upstream.attempts`.
+What follows a refused key or another failure is decided in :mod:`partstream.upstream.attempts`.
 
 `Connections` makes the client when it is first needed: certificates, and the proxy of the settings or the environment.
 A proxy leads out of this machine, so a model server on it is not asked through one, nor is a host that NO_PROXY names.

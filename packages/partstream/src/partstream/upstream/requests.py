@@ -7,10 +7,8 @@ have the tokens estimated, beside the request where the number is not needed bef
 another one follows; `less_of` says what a request can do without after a refusal: state of earlier answers, or optional
 fields of the body. `RefusedFields` remembers what each model refused.
 
-`AttemptReport` reports one attempt: parts as they arrive, then the marker for the next request, then the usage, which
-consumers take for the last part. `RequestTokens` holds the estimate, and learns from the end of the answer or from a
-refusal. The cost of an answer is the one that the upstream reports, else its tokens by list prices.
-`ForwardingProgress` passes the parts of all attempts to the host, and the end once.
+`AttemptReport` reports parts as they arrive, then the marker for the next request, then the usage, which consumers take
+for the last part. The cost of an answer is the one that the upstream reports, else its tokens by list prices.
 """
 
 from __future__ import annotations
