@@ -593,7 +593,7 @@ def test_a_hub_is_ready_once_it_knows_who_may_ask(tmp_path: Path):
         key, _ = person("ana")
         refused = await said(app, key.bearer)
         assert (refused.status, "retry-after" in refused.headers) == (503, True)
-        await app.lifetimes.stop()  # as a server with a lifespan does at its end
+        await app.stop()  # as a server with a lifespan does at its end
         missing.close()
 
     asyncio.run(run())

@@ -28,6 +28,7 @@ from partstream.codec.checks import refuse, replace
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads
 from partstream.errors import PartstreamError
 from partstream.lm.provider import LanguageModelChatProvider
+from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.protocols.protocol import Protocol, loadable_protocols
 from partstream.protocols.serve import ResolvedReferences, SocketConversation
 from partstream.server import requests
@@ -93,14 +94,17 @@ class ServingApp(ServerState):
         return tuple(await self.models_for(caller))
 
     def add_page(self, path: str, page: Callable[[str], tuple[str, bytes]], *, is_open: bool = False) -> None:
-        """Puts a page at a path, such as `/metrics`; it is read with `GET`, and with the key unless it is open.
+        """Puts a page at a path, such as `/metrics`, for owners of the server; it is read with `GET`, and with the key
+        unless it is open. `page` makes it, given the header `accept` of the request: its content type and its bytes."""
 
-        Args:
-            path: The path, from its slash.
-            page: Makes the page, given the header `accept` of the request: its content type and its bytes.
-            is_open: Whether it is read without the key.
-        """
-        self.add_route("GET", path, serving.page_handler(page), is_open=is_open)
+        async def show(request: serving.OwnerRequest, caller: Caller) -> serving.OwnerReply:
+            if not caller.is_owner:
+                said = "this page is about all who ask this server, so it is for its admins"
+                raise requests.RequestFailedError(ServedFailure(FailureKind.FORBIDDEN, said))
+            content_type, body = page(request.headers.get("accept", ""))
+            return serving.OwnerReply(body, content_type)
+
+        self.add_route("GET", path, show, is_open=is_open)
 
     def add_route(
         self,
@@ -127,7 +131,20 @@ class ServingApp(ServerState):
 
     def add_lifetime(self, lifetime: serving.Lifetime) -> None:
         """Starts something before the first request, and stops it after the last response, by ASGI's lifespan."""
-        self.lifetimes.add(lifetime)
+        self.lifetimes.append(lifetime)
+
+    async def start(self) -> None:
+        """Starts what was added, each after those before it; the first that cannot start raises its error."""
+        for one in self.lifetimes:
+            await one.start()
+
+    async def stop(self) -> None:
+        """Stops what was added, each before those before it; the log says which of them fails."""
+        for one in reversed(self.lifetimes):
+            try:
+                await one.stop()
+            except Exception:
+                _logger.exception("%s could not be stopped", type(one).__name__)
 
     def trace_answers(self, start: serving.StartTrace) -> None:
         """Traces every request for a response from now on."""
@@ -174,14 +191,14 @@ class ServingApp(ServerState):
     async def _live(self, receive: requests.Receive, send: requests.Send) -> None:
         while (await receive())["type"] == "lifespan.startup":
             try:
-                await self.lifetimes.start()
+                await self.start()
             except Exception as error:
                 await send({"type": "lifespan.startup.failed", "message": str(error)})
                 raise
             await send({"type": "lifespan.startup.complete"})
         self.begin_drain()
         self.stop_answers()
-        await self.lifetimes.stop()
+        await self.stop()
         await send({"type": "lifespan.shutdown.complete"})
 
     async def _report_health(self, request: requests.RequestHead, send: requests.Send) -> None:

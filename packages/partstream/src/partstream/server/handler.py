@@ -144,7 +144,7 @@ class ServerState:
         self.requests = 0
         self.is_draining = False
         self.owner_routes: dict[str, dict[str, serving.OwnerRoute]] = {}
-        self.lifetimes = serving.Lifetimes()
+        self.lifetimes: list[serving.Lifetime] = []
         self.start_trace: serving.StartTrace | None = None
         self.taps: TapSource | None = None
         self._id_headers = tuple(dict.fromkeys(("x-request-id", *(one.request_id_header for one in served))))

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias
 
 from partstream.codec.checks import BOOLEAN, Expectation, check_fields, dataclass, field, instance_of, optional
 from partstream.codec.json_codec import dumps
-from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.server import requests
 from partstream.server.clients import Authenticator, Caller, RequestClient, local_program
 from partstream.server.origins import is_allowable
@@ -456,34 +455,6 @@ class Lifetime(Protocol):
         """Ends, after the last answer."""
 
 
-class Lifetimes:
-    """All that runs as long as one application."""
-
-    def __init__(self) -> None:
-        self._all: list[Lifetime] = []
-
-    def add(self, lifetime: Lifetime) -> None:
-        """Adds one; it is started after those before it, and stopped before them."""
-        self._all.append(lifetime)
-
-    async def start(self) -> None:
-        """Starts all.
-
-        Raises:
-            Exception: What the first one raises that cannot start.
-        """
-        for one in self._all:
-            await one.start()
-
-    async def stop(self) -> None:
-        """Stops all; the log says which of them fails."""
-        for one in reversed(self._all):
-            try:
-                await one.stop()
-            except Exception:
-                _logger.exception("%s could not be stopped", type(one).__name__)
-
-
 # ---- The owner's routes ----
 
 MOST_BYTES: Final = 64 * 1024
@@ -539,19 +510,3 @@ class OwnerRoute:
     is_open: bool = False
     most_bytes: int = MOST_BYTES
     title: str = ""
-
-
-def page_handler(make: Callable[[str], tuple[str, bytes]]) -> OwnerHandler:
-    """Answers with a page, which is for owners of the server, and for every caller where no key is needed.
-
-    `make` gets the header `accept` of the request and returns the content type and the bytes.
-    """
-
-    async def show(request: OwnerRequest, caller: Caller) -> OwnerReply:
-        if not caller.is_owner:
-            said = "this page shows all users of this server, so only its admins may open it"
-            raise requests.RequestFailedError(ServedFailure(FailureKind.FORBIDDEN, said))
-        content_type, body = make(request.headers.get("accept", ""))
-        return OwnerReply(body, content_type)
-
-    return show
