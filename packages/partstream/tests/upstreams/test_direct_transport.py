@@ -5,6 +5,7 @@ import shutil
 import socket
 import ssl
 import subprocess
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from partstream.upstream import http_connection
 from partstream.upstream.http_connection import (
     AnswerBody,
     DirectTransport,
@@ -404,7 +406,7 @@ def test_an_address_that_is_silent_does_not_hold_up_the_next(monkeypatch: pytest
     async def test() -> None:
         async with serving(_echo) as (port, _), _client() as client:
             loop = asyncio.get_running_loop()
-            connect = loop.sock_connect
+            connect = http_connection._connect
             tried: list[object] = []
 
             async def found(*_args: object, **_named: object) -> list[tuple[object, ...]]:
@@ -417,7 +419,7 @@ def test_an_address_that_is_silent_does_not_hold_up_the_next(monkeypatch: pytest
                 await connect(opened, place)
 
             monkeypatch.setattr(loop, "getaddrinfo", found)
-            monkeypatch.setattr(loop, "sock_connect", slow)
+            monkeypatch.setattr(http_connection, "_connect", slow)
             assert (await client.get(f"http://models.test:{port}/")).content == b"ok"
             assert tried == ["127.0.0.9", "127.0.0.1"]
 
@@ -429,11 +431,30 @@ def test_a_server_that_accepts_nothing_is_a_timeout(monkeypatch: pytest.MonkeyPa
         async def never(_opened: socket.socket, _place: object) -> None:
             await asyncio.Event().wait()
 
-        monkeypatch.setattr(asyncio.get_running_loop(), "sock_connect", never)
+        monkeypatch.setattr(http_connection, "_connect", never)
         with pytest.raises(httpx2.ConnectTimeout):
             await dial(asyncio.Protocol, "127.0.0.1", 9, None, seconds=0.01)
 
     run(test())
+
+
+_IDLE_PROCESS = """
+import asyncio, os, socket, sys, uvloop
+from partstream.upstream.http_connection import dial
+
+async def connect():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        (await dial(asyncio.Protocol, *server.getsockname(), None))
+    return len(os.listdir("/proc/self/task")), "encodings.idna" in sys.modules
+
+print(uvloop.run(connect()))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="counts threads in /proc")
+def test_to_connect_to_an_address_takes_no_thread_and_no_table_of_names() -> None:
+    came = subprocess.run([sys.executable, "-c", _IDLE_PROCESS], capture_output=True, text=True, check=True, timeout=60)
+    assert came.stdout == "(1, False)\n"
 
 
 # ---- Heads: those that are plain are what h11 makes of them, and it judges all others ----

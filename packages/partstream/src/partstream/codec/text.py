@@ -29,6 +29,13 @@ def counted(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
+def plain_html(text: str) -> str:
+    """A text of HTML with characters for their names, such as `&` for `&amp;`."""
+    from html import unescape  # noqa: PLC0415 - all the names take half a megabyte, and pages are rare
+
+    return unescape(text)
+
+
 def _fence(text: str, at_least: int) -> str:
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
     return "`" * max(at_least, longest + 1)

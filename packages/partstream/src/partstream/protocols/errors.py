@@ -15,12 +15,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import StrEnum
-from html import unescape
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from partstream.codec.checks import MOST_SECONDS, as_amount, as_count, dataclass, field
 from partstream.codec.json_codec import dumps, loads_or_none
+from partstream.codec.text import plain_html
 from partstream.conversation.provider_state import Carried
 from partstream.errors import LanguageModelErrorCode, UpstreamError, UpstreamFailureError, UpstreamHTTPError
 
@@ -751,7 +751,7 @@ class Errors:
         said = text.strip()
         if said.startswith("<"):
             found = _TITLE.search(said)
-            said = "" if found is None else unescape(found[2]).strip()
+            said = "" if found is None else plain_html(found[2]).strip()
         line = said.strip('"').splitlines()[0][:_MAX_ATTEMPT] if said.strip('"') else ""
         if _IS_FRAMED.match(line) or not line.isprintable() or not re.search(_SAYS_FAILURE, line, re.IGNORECASE):
             return None

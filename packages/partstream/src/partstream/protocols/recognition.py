@@ -14,12 +14,12 @@ are recognized too, so that an error can name them.
 from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
-from html import unescape
 from typing import Final, NamedTuple
 
 from partstream import errors
 from partstream.codec.json_codec import begun_object, loads_or_none
 from partstream.codec.sse import DEFAULT_MAX_EVENT_SIZE, BareJSONDecoder, EventDecoder, ServerSentEvent
+from partstream.codec.text import plain_html
 from partstream.lm.outputs import Finish, StreamOptions, StreamOutput, Unmapped
 from partstream.protocols import protocol
 from partstream.protocols.read_response import LifecycleState, MatchConfidence
@@ -360,7 +360,7 @@ def _error_of_no_events(head: bytes, expected: str) -> errors.LanguageModelError
         return errors.EmptyStreamError("blanks alone" if head else "no byte", expected)
     if begins.startswith(b"<"):
         found = _TITLE.search(_text(head, LOOKED_AT))
-        title = " ".join(unescape(found[1]).split())[:_SHOWN] if found else ""
+        title = " ".join(plain_html(found[1]).split())[:_SHOWN] if found else ""
         advice = "check the address, and whether a proxy or a login page answers instead"
         return _unreadable(f"a web page ({title})" if title else "a web page", expected, head, advice)
     if head.startswith(_GZIP):

@@ -86,7 +86,8 @@ def listening_sockets(host: str, port: int, peer_seconds: float) -> list[socket.
 
 def _addresses(host: str, port: int) -> list[tuple[socket.AddressFamily, int, int, str, tuple[str, ...]]]:
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        name = host.encode() if host.isascii() else host  # as text, it would load the tables of international names
+        found = socket.getaddrinfo(name, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except (OSError, UnicodeError) as error:
         raise CannotListenError(host, port, getattr(error, "strerror", None) or str(error)) from error
     unique = {address: (family, kind, number, name, address) for family, kind, number, name, address in found}

@@ -54,6 +54,7 @@ from partstream.upstream.http_connection import (
     PlainAnswer,
     PlainRequest,
     plain_head,
+    trusting_nobody,
 )
 from partstream.upstream.http_errors import redacted_error
 
@@ -586,15 +587,16 @@ def make_client(
     """
     if not any(isinstance(one, _RedactedRecords) for one in _client_logger.filters):
         _client_logger.addFilter(_RedactedRecords())
-    certificates = direct.certificates if direct is not None else _certificates(configuration)
+    if proxy is None and direct is None:
+        direct = DirectTransport(_certificates(configuration))
     return httpx2.AsyncClient(
         # The other limits are ours: httpx2 has none for the first event or for the whole answer.
         timeout=httpx2.Timeout(None, connect=configuration.timeouts.connect),
         limits=httpx2.Limits(max_connections=None, max_keepalive_connections=8),
         follow_redirects=False,  # a redirect must not carry the key to another host
-        verify=certificates,
+        verify=True if direct is not None else _certificates(configuration) or trusting_nobody(),  # ours has its own
         proxy=None if proxy is None else proxy.url,
-        transport=(direct or DirectTransport(certificates)) if proxy is None else None,
+        transport=direct,
         trust_env=False,  # the proxies of the environment are looked up before, so that errors can name them
     )
 
@@ -607,15 +609,16 @@ def make_transport(configuration: GatewayConfiguration, proxy: Proxy | None) -> 
     certificates = _certificates(configuration)
     if proxy is None:
         return DirectTransport(certificates)
-    return httpx2.AsyncHTTPTransport(verify=certificates, proxy=httpx2.Proxy(proxy.url))
+    return httpx2.AsyncHTTPTransport(verify=certificates or trusting_nobody(), proxy=httpx2.Proxy(proxy.url))
 
 
-def _certificates(configuration: GatewayConfiguration) -> ssl.SSLContext:
-    """The trusted certificates: those of SSL_CERT_FILE and SSL_CERT_DIR if they are set, else the system's."""
+def _certificates(configuration: GatewayConfiguration) -> ssl.SSLContext | None:
+    """The trusted certificates: those of SSL_CERT_FILE and SSL_CERT_DIR if they are set, else the system's; None where
+    nobody has to be trusted."""
     verify = configuration.verify_certificates
     if verify and urlsplit(configuration.base_url).scheme == "http":
-        # Without TLS nothing has to be trusted, and reading the certificates takes a quarter of a second.
-        return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        # Reading the certificates takes a quarter of a second, and even an empty context has a megabyte.
+        return None
     try:
         return httpx2.create_ssl_context(verify=verify)
     except (OSError, ValueError) as error:  # an SSLError is an OSError

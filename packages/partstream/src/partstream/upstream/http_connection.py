@@ -13,10 +13,13 @@ opens connections: all addresses of a host one after the other, each next one a 
 
 from __future__ import annotations
 import asyncio
+import errno
+import os
 import re
 import select
 import socket
 import ssl
+import sys
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import suppress
@@ -52,11 +55,19 @@ class PlainRequest(NamedTuple):
     on_sent: Callable[[], object] | None = None
 
 
-class DirectTransport(httpx2.AsyncBaseTransport):
-    """Connections to servers, without a proxy; lives in one event loop."""
+def trusting_nobody() -> ssl.SSLContext:
+    """Trusts no certificate: every connection with TLS fails."""
+    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
-    def __init__(self, certificates: ssl.SSLContext) -> None:
-        certificates.set_alpn_protocols(["http/1.1"])
+
+class DirectTransport(httpx2.AsyncBaseTransport):
+    """Connections to servers, without a proxy; lives in one event loop.
+
+    Attributes:
+        certificates: The trusted ones; None trusts nobody, and takes no memory until somebody asks for TLS.
+    """
+
+    def __init__(self, certificates: ssl.SSLContext | None) -> None:
         self.certificates = certificates
         self._idle: deque[tuple[Origin, HTTPConnection]] = deque()
         self._all: set[HTTPConnection] = set()
@@ -93,11 +104,17 @@ class DirectTransport(httpx2.AsyncBaseTransport):
         connection = self._take(origin)
         if connection is None:
             scheme, host, port, name = origin
-            certificates = self.certificates if scheme == "https" else None
+            certificates = self._trusted() if scheme == "https" else None
             make = partial(HTTPConnection, self._all.discard)
             connection = await dial(make, host, port, certificates, name, seconds)
             self._all.add(connection)
         return await connection.ask(request, partial(self._give_back, origin), written)
+
+    def _trusted(self) -> ssl.SSLContext:
+        if self.certificates is None:
+            self.certificates = trusting_nobody()
+        self.certificates.set_alpn_protocols(["http/1.1"])
+        return self.certificates
 
     def _give_back(self, origin: Origin, one: HTTPConnection) -> None:
         one.last_used = asyncio.get_running_loop().time()
@@ -788,8 +805,27 @@ async def _connected(family: socket.AddressFamily, place: tuple[object, ...]) ->
     opened = socket.socket(family, socket.SOCK_STREAM)
     try:
         opened.setblocking(False)
-        await asyncio.get_running_loop().sock_connect(opened, place)
+        await _connect(opened, place)
     except BaseException:
         opened.close()
         raise
     return opened
+
+
+async def _connect(opened: socket.socket, place: tuple[object, ...]) -> None:
+    """Connects, without the loop's `sock_connect` where that can be: uvloop's looks every address up in a pool of
+    four threads."""
+    if sys.platform == "win32":  # its event loop waits for no writing
+        await asyncio.get_running_loop().sock_connect(opened, place)
+        return
+    if (refused := opened.connect_ex(place)) == errno.EINPROGRESS:
+        loop = asyncio.get_running_loop()
+        is_open: asyncio.Future[None] = loop.create_future()
+        loop.add_writer(opened, lambda: is_open.done() or is_open.set_result(None))
+        try:
+            await is_open
+        finally:
+            loop.remove_writer(opened)
+        refused = opened.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+    if refused:
+        raise OSError(refused, f"{os.strerror(refused)}: {place[0]}")

@@ -21,7 +21,6 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from html import unescape
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 from urllib.parse import urlsplit, urlunsplit
 
@@ -29,7 +28,7 @@ from partstream.codec.checks import MOST_SECONDS, as_amount, replace
 from partstream.codec.json_codec import JSONDecodeError, loads
 from partstream.codec.redaction import Redactor, names_a_secret
 from partstream.codec.sse import SSEDecoder
-from partstream.codec.text import bare_media_type
+from partstream.codec.text import bare_media_type, plain_html
 from partstream.errors import LanguageModelError, UpstreamError, UpstreamHTTPError, UpstreamProtocolError
 from partstream.lm.outputs import Finish, StreamOutput, Unmapped
 from partstream.protocols.errors import COMMON_ERRORS, Errors, seconds_of, wait_in_sentence
@@ -138,7 +137,7 @@ def _web_page(text: str, *, may_be_login: bool = True) -> str | None:
     if not text.lstrip().startswith("<"):
         return None
     found = _TITLE.search(text)
-    title = " ".join(unescape(found[1]).split())[:_MAX_TITLE] if found else ""
+    title = " ".join(plain_html(found[1]).split())[:_MAX_TITLE] if found else ""
     name = "a web page, perhaps a login" if may_be_login else "a web page"
     return f"{name} ({title})" if title else name
 

@@ -15,7 +15,6 @@ import re
 import zlib
 from base64 import b64encode
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from html import escape
 from importlib.resources import files
 from itertools import pairwise
 from math import ceil, floor, log10
@@ -29,6 +28,8 @@ from partstream.errors import UnexpectedValueError
 
 def text(value: object) -> str:
     """A text as HTML: nothing in it is markup, and hidden characters and those that act on others become escapes."""
+    from html import escape  # noqa: PLC0415 - with it come the names of all characters, half a megabyte
+
     return escape(visible(str(value)))
 
 
