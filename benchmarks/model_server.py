@@ -3,8 +3,9 @@
     python -m benchmarks.model_server PORT
 
 It speaks Chat Completions and Anthropic Messages, one event a turn of its event loop, and lists one model named
-`words`. The last message says how many words an answer has. The first of them is the time at which it was said. An
-answer of N words costs `INPUT` tokens and N tokens, so its reader knows what was spent.
+`words`. The last message says how many words an answer has, and after a slash how many milliseconds it takes from one
+word to the next. The first of them is the time at which it was said. An answer of N words costs `INPUT` tokens and N
+tokens, so whoever reads answers knows what was spent.
 """
 
 from __future__ import annotations
@@ -125,12 +126,15 @@ async def _exchange(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) 
         return
     wire = _Messages() if b"/messages" in head.partition(b"\r\n")[0] else _Chat()
     said = json.loads(body)["messages"][-1]["content"]
-    count = int(said if isinstance(said, str) else said[0]["text"])
+    asked, _, pace = (said if isinstance(said, str) else said[0]["text"]).partition("/")
+    count, between = int(asked), int(pace or 0) / 1e3
+    began = time.monotonic()
     writer.write(_HEAD + wire.first(f"t={time.monotonic_ns()};"))
     for number in range(1, count):
+        # By the clock since the first word, so that a late word does not make all further ones late.
+        await asyncio.sleep(max(0.0, began + number * between - time.monotonic()) if between else 0)
         writer.write(wire.words[number % 64])
         await writer.drain()
-        await asyncio.sleep(0)
     writer.write(wire.last(count) + _END_OF_BODY)
     await writer.drain()
 

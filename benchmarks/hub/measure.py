@@ -36,7 +36,7 @@ _BURST_ROOM: Final = 100
 """How many answers the budget of a burst pays."""
 _BURST_REQUESTS: Final = 400
 _BURST_AT_ONCE: Final = 64
-_CHUNK: Final = 1_000
+_CHUNK: Final = 500
 """Answers of one order of the load."""
 
 
@@ -55,9 +55,9 @@ class Sizes:
 
     rounds: int = 3
     firsts: int = 100
-    answers: int = 30_000
-    peer_answers: int = 2_000
-    bursts: int = 3
+    answers: int = 10_000
+    peer_answers: int = 500
+    bursts: int = 2
     peers: bool = True
 
 

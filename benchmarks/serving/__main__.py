@@ -25,7 +25,7 @@ _QUIET: Final = 1.0
 
 
 @click.command()
-@click.option("--rounds", default=10, show_default=True, help="How often each contestant has its turn.")
+@click.option("--rounds", default=5, show_default=True, help="How often each contestant has its turn.")
 @click.option("--firsts", default=50, show_default=True, help="How many first words are timed in a round.")
 @click.option("--starts", default=4, show_default=True, help="How often each server is started, at most once a round.")
 @click.option("--only", multiple=True, help=f"Who takes part, for a quick look: of {', '.join(GROUPS)}.")
@@ -45,14 +45,14 @@ def main(rounds: int, firsts: int, starts: int, only: tuple[str, ...], output: P
     progress.end()
     about = {name: facts[name] for name in ("date", "processor", "system", "python", "node")}
     results = {"machine": {**about, "gateways": versions(), "load at the end": f"{os.getloadavg()[0]:.1f}"}, **measured}
-    for grid in grids(results):
-        draw(grid, console)
     if output is None and not groups:
         output = RESULTS
     if output is not None:
         text = re.sub(r"\[[\d\s.,e-]+\]", lambda values: " ".join(values[0].split()), json.dumps(results, indent=1))
         output.write_text(text + "\n", encoding="utf-8")
         console.print(f"written to {output}")
+    for grid in grids(results):
+        draw(grid, console)
 
 
 if __name__ == "__main__":

@@ -21,13 +21,15 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
 __all__ = [
-    "ACROSS", "CONTESTANTS", "DIRECT", "DIRECT_MESSAGES", "FLOOR", "GROUPS", "HUBS", "MESSAGES", "OURS", "PEERS",
+    "ACROSS", "CONTESTANTS", "DIRECT", "DIRECT_MESSAGES", "FLOOR", "GROUPS", "HUBS", "MESSAGES", "OURS", "PACED",
+    "PEERS",
     "SERVERS", "Contestant", "Running", "Server", "versions",
 ]  # fmt: skip
 
 _HERE: Final = Path(__file__).resolve().parent
-_LITELLM: Final = PythonEnvironment("litellm", ROOT / "interop" / "servers" / "litellm" / "requirements.lock")
+_LITELLM: Final = PythonEnvironment("litellm", ROOT / "benchmarks" / "litellm_proxy" / "requirements.lock")
 _ROSETTA: Final = PythonEnvironment("llm-rosetta", _HERE / "llm_rosetta" / "requirements.lock")
+_TENSORZERO: Final = PythonEnvironment("tensorzero", _HERE / "tensorzero" / "requirements.lock")
 _PORTKEY: Final = NodeEnvironment(_HERE / "portkey")
 
 Wire = Literal["chat", "messages"]
@@ -80,6 +82,7 @@ class Contestant:
         asked: What its client speaks.
         upstream: What the model server speaks to it.
         model: The model that is asked.
+        prefix: What its paths begin with.
         headers: More lines of the request's head, which may name the model server's `PORT`.
     """
 
@@ -88,15 +91,16 @@ class Contestant:
     asked: Wire = "chat"
     upstream: Wire = "chat"
     model: str = "words"
+    prefix: str = ""
     headers: str = ""
 
-    def request(self, words: int, key: str = KEY, upstream_port: int = 0) -> str:
-        """The bytes of a request for so many words."""
-        message = {"role": "user", "content": str(words)}
+    def request(self, words: int, key: str = KEY, upstream_port: int = 0, pace: int = 0) -> str:
+        """The bytes of a request for so many words, said every `pace` milliseconds, or as fast as can be."""
+        message = {"role": "user", "content": f"{words}/{pace}" if pace else str(words)}
         body = json.dumps({"model": self.model, "stream": True, "max_tokens": words, "messages": [message]})
         return (
-            f"POST /v1/{'chat/completions' if self.asked == 'chat' else 'messages'} HTTP/1.1\r\nhost: 127.0.0.1\r\n"
-            f"authorization: Bearer {key}\r\n{self.headers.replace('PORT', str(upstream_port))}"
+            f"POST {self.prefix}/v1/{'chat/completions' if self.asked == 'chat' else 'messages'} HTTP/1.1\r\n"
+            f"host: 127.0.0.1\r\nauthorization: Bearer {key}\r\n{self.headers.replace('PORT', str(upstream_port))}"
             f"content-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n{body}"
         )
 
@@ -113,10 +117,10 @@ def _direct(folder: Path, upstream_port: int) -> Iterator[Running]:
 
 @contextmanager
 def _running(
-    command: list[str], port: int, ready: str, log: Path, environment: dict[str, str], folder: Path = ROOT
+    command: list[str], port: int | None, ready: str, log: Path, environment: dict[str, str], folder: Path = ROOT
 ) -> Iterator[Running]:
     with started(command, port, _ready(ready), folder, log, environment) as process:
-        yield Running(port, KEY, process)
+        yield Running(process.port, KEY, process)
 
 
 def _floor(folder: Path, upstream_port: int) -> AbstractContextManager[Running]:
@@ -185,6 +189,18 @@ def _portkey(folder: Path, upstream_port: int) -> AbstractContextManager[Running
     return _running(command, port, "/", folder / "log", {"NODE_ENV": "production"}, folder)
 
 
+def _tensorzero(folder: Path, upstream_port: int) -> AbstractContextManager[Running]:
+    models = "".join(
+        f'[models.{model}]\nrouting = ["upstream"]\n[models.{model}.providers.upstream]\ntype = "{kind}"\n'
+        f'model_name = "{model}"\napi_base = "http://127.0.0.1:{upstream_port}/v1"\napi_key_location = "{key}"\n'
+        for model, kind, key in (("words", "openai", "none"), ("claude-words", "anthropic", "env::UPSTREAM_KEY"))
+    )
+    alone = "[gateway]\ndisable_pseudonymous_usage_analytics = true\nobservability.enabled = false\n"
+    (folder / "tensorzero.toml").write_text(models + alone)
+    command = [str(_TENSORZERO.program("python")), str(_HERE / "tensorzero" / "gateway.py"), "tensorzero.toml"]
+    return _running(command, None, "", folder / "log", {"UPSTREAM_KEY": "none"}, folder)
+
+
 def _litellm(folder: Path, upstream_port: int) -> AbstractContextManager[Running]:
     port, root = free_port(), f"http://127.0.0.1:{upstream_port}"
     command = [str(_LITELLM.program("litellm")), "--config", str(_HERE / "litellm.yaml"), "--host", "127.0.0.1"]
@@ -193,6 +209,7 @@ def _litellm(folder: Path, upstream_port: int) -> AbstractContextManager[Running
         "UPSTREAM_URL": f"{root}/v1",
         "LITELLM_LOG": "ERROR",
         "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+        "LITELLM_RUST": "true",
         "PATH": f"{_LITELLM.program('python').parent}{os.pathsep}{os.environ['PATH']}",
     }
     log = folder / "log"
@@ -217,6 +234,7 @@ _SQLITE_SERVER: Final = Server("hub on SQLite", "hub", _hub)
 _POSTGRES_SERVER: Final = Server("hub on Postgres", "hub", _hub_on_postgres, is_needed=False)
 _ROSETTA_SERVER: Final = Server("llm-rosetta", "llm-rosetta", _rosetta, _ROSETTA.install, is_needed=False, is_slow=True)
 _PORTKEY_SERVER: Final = Server("Portkey", "portkey", _portkey, _PORTKEY.install, is_needed=False)
+_TENSORZERO_SERVER: Final = Server("TensorZero", "tensorzero", _tensorzero, _TENSORZERO.install, is_needed=False)
 _LITELLM_SERVER: Final = Server("LiteLLM", "litellm", _litellm, _LITELLM.install, is_needed=False, is_slow=True)
 
 DIRECT: Final = Contestant("the model server", _UPSTREAM_SERVER)
@@ -233,6 +251,7 @@ _PORTKEY_TO: Final = "x-portkey-provider: {}\r\nx-portkey-custom-host: http://12
 PEERS: Final = (
     Contestant("llm-rosetta", _ROSETTA_SERVER),
     Contestant("Portkey", _PORTKEY_SERVER, headers=_PORTKEY_TO.format("openai")),
+    Contestant("TensorZero", _TENSORZERO_SERVER, model="tensorzero::model_name::words", prefix="/openai"),
     Contestant("LiteLLM", _LITELLM_SERVER),
 )
 """In Chat Completions on both sides, as ours is."""
@@ -240,11 +259,11 @@ PEERS: Final = (
 
 def _before_messages(peer: Contestant) -> Iterator[Contestant]:
     """The same server before an upstream of Messages, asked in either wire."""
-    ways: tuple[tuple[Wire, str], ...] = (("chat", "Chat to Messages"), ("messages", "Messages"))
-    for asked, said in ways:
+    ways: list[tuple[Wire, str]] = [("chat", "Chat to Messages"), ("messages", "Messages")]
+    for asked, said in ways[:1] if peer.prefix else ways:  # TensorZero is asked in Chat Completions alone
         yield replace(
             peer, name=f"{peer.name}, {said}", asked=asked, upstream="messages",
-            model="words" if peer.headers else "claude-words",
+            model=peer.model if peer.headers else peer.model.replace("words", "claude-words"),
             headers=_PORTKEY_TO.format("anthropic") if peer.headers else "",
         )  # fmt: skip
 
@@ -253,6 +272,8 @@ CONTESTANTS: Final = (
     DIRECT, DIRECT_MESSAGES, FLOOR, OURS, ACROSS, MESSAGES, _PROVIDER, *HUBS, *PEERS,
     *(one for peer in PEERS for one in _before_messages(peer)),
 )  # fmt: skip
+PACED: Final = (DIRECT, FLOOR, OURS, *HUBS, *PEERS)
+"""Whose gaps between words and whose many streams are measured: Chat Completions before the model server."""
 SERVERS: Final = tuple(dict.fromkeys(one.server for one in CONTESTANTS))
 """In the order in which they are started."""
 GROUPS: Final = tuple(dict.fromkeys(server.group for server in SERVERS if server is not _UPSTREAM_SERVER))
@@ -262,5 +283,6 @@ GROUPS: Final = tuple(dict.fromkeys(server.group for server in SERVERS if server
 def versions() -> str:
     """The pinned versions of the programs of others."""
     portkey = json.loads((_PORTKEY.folder / "package.json").read_text(encoding="utf-8"))["dependencies"]
-    of_python = ((environment.name, environment.pins[environment.name]) for environment in (_ROSETTA, _LITELLM))
+    environments = (_ROSETTA, _TENSORZERO, _LITELLM)
+    of_python = ((environment.name, environment.pins[environment.name]) for environment in environments)
     return ", ".join(f"{name} {version}" for name, version in (*of_python, *portkey.items()))

@@ -28,11 +28,13 @@ class Tally:
     Attributes:
         failures: Answers that were no stream, or not whole.
         from_request: Nanoseconds from a request to the first word of its answer.
+        gaps: Nanoseconds from a word to the next one, if an order wants them; words that come together have none.
         said: What the first failures looked like.
     """
 
     failures: int = 0
     from_request: list[int] = field(default_factory=list)
+    gaps: list[int] = field(default_factory=list)
     said: list[str] = field(default_factory=list)
 
 
@@ -43,6 +45,7 @@ class Connection(asyncio.Protocol):
         self._request = order["request"].encode()
         self._mark = order["mark"].encode()
         self._words = order["words"]
+        self._longest_gap = order["longest_gap"] * 1e6
         self._tally = tally
         self.left = answers
         self.done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -64,8 +67,8 @@ class Connection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         """Looks for the first word, counts the others, and notices the end."""
         seen = self._tail + data
+        now = time.monotonic_ns()
         if not self._has_stamp:
-            now = time.monotonic_ns()
             self._began += data
             if not self._began.startswith(_HEAD):
                 self._closes = True
@@ -74,13 +77,23 @@ class Connection(asyncio.Protocol):
             if _STAMP.search(seen):
                 self._has_stamp = True
                 self._tally.from_request.append(now - self._asked_at)
+                self._said_at = now
                 head = self._began.partition(b"\r\n\r\n")[0].lower()
                 self._is_chunked = b"\r\ntransfer-encoding: chunked" in head
                 self._closes = b"\r\nconnection: close" in head
-        self._marks += (self._tail[1 - len(self._mark) :] + data).count(self._mark)
+        came = (self._tail[1 - len(self._mark) :] + data).count(self._mark)
+        if came and self._longest_gap:
+            self._note_gap(now - self._said_at, came - 1)
+            self._said_at = now
+        self._marks += came
         self._tail = seen[-_TAIL:]
         if seen.endswith(_END) and (self._is_chunked or not self._has_stamp):
             self._finish()
+
+    def _note_gap(self, gap: int, more: int) -> None:
+        self._tally.gaps += [gap, *([0] * more)]
+        if gap > self._longest_gap and not self.done.done():
+            self.done.set_exception(TimeoutError())
 
     def connection_lost(self, _error: Exception | None) -> None:
         """Ends an answer whose body is as long as the connection, or that was cut."""
@@ -88,6 +101,10 @@ class Connection(asyncio.Protocol):
             self._finish()
         if not self.done.done():
             self.done.set_result(None)
+
+    def end(self) -> None:
+        """Closes it, if the server has not."""
+        self._transport.abort()
 
     def _finish(self) -> None:
         self.left -= 1
@@ -102,13 +119,17 @@ class Connection(asyncio.Protocol):
             self._transport.close()
 
 
-async def _client(order: dict[str, Any], tally: Tally) -> None:
-    """One client: its answers, over as many connections as the server makes it open."""
+async def _client(order: dict[str, Any], tally: Tally, wait: float) -> None:
+    """One client: its answers, after a wait, over as many connections as the server makes it open."""
+    await asyncio.sleep(wait)
     left = order["answers"]
     while left and tally.failures < order["answers"]:
         make = lambda: Connection(order, left, tally)  # noqa: B023, E731 # called at once
         _, connection = await asyncio.get_running_loop().create_connection(make, "127.0.0.1", order["port"])
-        await connection.done
+        try:
+            await connection.done
+        finally:
+            connection.end()
         if connection.left == left:
             tally.failures += 1
             tally.said.append("the connection was closed without an answer")
@@ -118,17 +139,20 @@ async def _client(order: dict[str, Any], tally: Tally) -> None:
 async def _order(order: dict[str, Any]) -> dict[str, Any]:
     tally = Tally()
     began = time.monotonic()
+    step = order["over"] / order["streams"]
     try:
-        async with asyncio.timeout(order["seconds"]):
-            await asyncio.gather(*(_client(order, tally) for _ in range(order["streams"])))
-    except TimeoutError:
+        async with asyncio.timeout(order["seconds"]), asyncio.TaskGroup() as clients:
+            for number in range(order["streams"]):
+                clients.create_task(_client(order, tally, number * step))
+    except* TimeoutError:
         tally.failures += 1
-        tally.said.append(f"took longer than {order['seconds']} s")
+        tally.said.append(f"took longer than {order['seconds']} s, or a gap longer than {order['longest_gap']} ms")
     return {
         "seconds": time.monotonic() - began,
         "failures": tally.failures,
         "said": tally.said,
         "from_request": tally.from_request,
+        "gaps": tally.gaps,
     }
 
 

@@ -1,7 +1,8 @@
 """Measures all contestants in one interleaved run; what comes out is the file of results.
 
-In a round, each contestant in its turn, which chance decides, gives short answers to one client, then short and long
-ones to many clients. So whatever else the machine does falls on all of them.
+In a round, each contestant in its turn, which chance decides, gives short answers to one client, one at the pace of a
+model, then short and long ones to many clients. So whatever else the machine does falls on all of them. After the
+rounds, servers are started again, and then given more and more streams at once, one server after the other.
 """
 
 from __future__ import annotations
@@ -10,12 +11,13 @@ import json
 import random
 import re
 import socket
+import time
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from benchmarks.model_server import model_server, words
-from benchmarks.serving.contestants import CONTESTANTS, DIRECT, SERVERS
+from benchmarks.serving.contestants import CONTESTANTS, DIRECT, PACED, SERVERS
 from benchmarks.serving.processes import Load, NotWholeError
 from interop.servers.environments import NotInstalledError
 from interop.servers.postgres import NoPostgresError
@@ -23,12 +25,14 @@ from interop.servers.processes import NotStartedError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from email.message import Message
     from pathlib import Path
 
     from benchmarks.progress import Progress
     from benchmarks.serving.contestants import Contestant, Running, Server
+    from benchmarks.serving.processes import Came
 
-__all__ = ["CLIENTS", "LONG", "SHORT", "Sizes", "measure"]
+__all__ = ["CLIENTS", "LONG", "PACE", "PACED_WORDS", "SHORT", "STALL", "Sizes", "measure"]
 
 SHORT: Final = 10
 """Words of a short answer."""
@@ -42,6 +46,22 @@ _FEW: Final = {SHORT: 8, LONG: 3}
 """The same of servers that take long."""
 _CHECKED: Final = 70
 """Words of the answer that is read letter by letter."""
+
+PACE: Final = 20
+"""Milliseconds from word to word where gaps are measured, as on the public board (onthebench.ai)."""
+PACED_WORDS: Final = 64
+STALL: Final = 10 * PACE
+"""Milliseconds: a stream with a longer gap has stalled."""
+_LONG_GAP: Final = 10_000
+"""Milliseconds: longer gaps of a single stream end a run."""
+_STREAMS: Final = (8, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536)
+"""Streams at once, one of which is the most that a server sustains."""
+_STREAM_WORDS: Final = 100
+_LONGEST: Final = 5 * _STREAM_WORDS * PACE / 1e3
+_REST: Final = 1.0
+"""Seconds for a server to end what it was doing when a client left."""
+_OVER: Final = 0.5
+"""Seconds in which many streams begin, so that nearly all of their time all run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,17 +97,22 @@ def measure(sizes: Sizes, folder: Path, progress: Progress) -> dict[str, Any]:
         run = _Run(sizes, folder, progress, stack.enter_context(Load()), stack.enter_context(model_server(folder)))
         for server in filter(sizes.has, SERVERS):
             run.start(server, stack)
+        run.note_memory()
         run.check()
-        progress.expect(sizes.rounds * len(run.present) * 2 + sizes.starts * len(run.servers))
+        paced = [one for one in run.present if one in PACED]
+        progress.expect(sizes.rounds * len(run.present) * 2 + sizes.starts * len(run.servers) + 2 * len(paced))
         for number in range(sizes.rounds):
             order = run.present[:]
             random.Random(number).shuffle(order)
             for one in order:
                 run.take_turn(one, number)
-        run.note_memory("after_bytes")
+            run.note_memory()
         for number in range(sizes.starts):
             for server in run.servers:
                 run.time_start(server, number)
+        run.note_memory()
+        for one in paced:
+            run.count_streams(one)
         return run.results
 
 
@@ -106,13 +131,17 @@ class _Run:
         self._load = load
         self._upstream_port = upstream_port
         self._running: dict[Server, Running] = {}
+        self._answers: dict[Server, int] = {}
         self.present: list[Contestant] = []
         self.results: dict[str, Any] = {
             "sizes": {"rounds": sizes.rounds, "firsts": sizes.firsts, "starts": sizes.starts},
             "skipped": {},
             "first_words": {},  # by contestant and round: milliseconds from each request
+            "gaps": {},  # by contestant and round: milliseconds from each word of an answer at a pace to the next one
             "answers": {},  # by contestant and words of an answer: each round's answers, seconds, processor seconds
-            "memory": {},  # by server: bytes, and how many answers it gave until the end
+            "memory": {},  # by server: answers given and bytes held, at first, after each round, and at rest
+            "streams": {},  # by contestant: the most streams at once that came whole and did not stall
+            "by_rust": [],  # contestants whose answer says that LiteLLM's Rust core made it
             "starts": {},  # by server: seconds from each start to its first whole answer
         }
 
@@ -134,8 +163,7 @@ class _Run:
             self.results["skipped"][server.name] = str(error)
             return
         self._running[server] = running
-        if running.process is not None:
-            self.results["memory"][server.name] = {"idle_bytes": running.process.resident_bytes(), "answers": 0}
+        self._answers[server] = 0
 
     def check(self) -> None:
         """Has everybody answer, and compares the answers with what was to be said; leaves out whom a run can do
@@ -145,20 +173,24 @@ class _Run:
                 continue
             self._progress.say(f"checking {one.name}")
             try:
-                _check(one, self._running[one.server].port, self._request(one, _CHECKED))
+                headers = _check(one, self._running[one.server].port, self._request(one, _CHECKED))
                 self._ask(one, LONG, streams=2, answers=5)
             except (NotWholeError, OSError, http.client.HTTPException, ValueError, KeyError) as error:
                 self._leave_out(one, error)
             else:
                 self.present.append(one)
+                if "x-litellm-rust" in headers:
+                    self.results["by_rust"].append(one.name)
 
     def take_turn(self, one: Contestant, number: int) -> None:
         """Measures a contestant for a round."""
         self._progress.say(f"round {number + 1}: first words, {one.name}")
         try:
             came = self._ask(one, SHORT, answers=self._sizes.firsts)
-            of_first_words = self.results["first_words"].setdefault(one.name, [])
-            of_first_words.append([round(value, 4) for value in came.first_words])
+            self.results["first_words"].setdefault(one.name, []).append(_rounded(came.first_words))
+            if one in PACED:
+                came = self._ask(one, PACED_WORDS, pace=PACE, longest_gap=_LONG_GAP)
+                self.results["gaps"].setdefault(one.name, []).append(_rounded(came.gaps))
             self._progress.say(f"round {number + 1}: {CLIENTS} clients, {one.name}")
             for count in (SHORT, LONG):
                 self._measure_rate(one, count)
@@ -166,11 +198,32 @@ class _Run:
             self._leave_out(one, error)
             self.present.remove(one)
 
-    def note_memory(self, name: str) -> None:
+    def note_memory(self) -> None:
         """Keeps what all servers hold now."""
         for server, running in self._running.items():
             if running.process is not None:
-                self.results["memory"][server.name][name] = running.process.resident_bytes()
+                held = [self._answers[server], running.process.resident_bytes()]
+                self.results["memory"].setdefault(server.name, []).append(held)
+
+    def count_streams(self, one: Contestant) -> None:
+        """Finds the most streams at once of which every word comes and none stalls; each number has two tries."""
+        least, most = 0, len(_STREAMS)  # as many as `_STREAMS[least - 1]` have come whole, `_STREAMS[most]` have not
+        while least < most:
+            middle = (least + most) // 2
+            if self._sustains(one, _STREAMS[middle]) or self._sustains(one, _STREAMS[middle]):
+                least = middle + 1
+            else:
+                most = middle
+        self.results["streams"][one.name] = _STREAMS[least - 1] if least else 0
+
+    def _sustains(self, one: Contestant, streams: int) -> bool:
+        self._progress.say(f"{streams} streams, {one.name}")
+        try:
+            self._ask(one, _STREAM_WORDS, pace=PACE, longest_gap=STALL, streams=streams, over=_OVER, seconds=_LONGEST)
+        except NotWholeError:
+            time.sleep(_REST)
+            return False
+        return True
 
     def time_start(self, server: Server, number: int) -> None:
         """Starts a server beside the others, asks it once, and ends it."""
@@ -191,15 +244,17 @@ class _Run:
         of_answers = self.results["answers"].setdefault(one.name, {}).setdefault(str(count), [])
         of_answers.append({"answers": CLIENTS * answers, "seconds": came.seconds, "processor": used})
 
-    def _ask(self, one: Contestant, count: int, *, streams: int = 1, answers: int = 1) -> Any:
-        request = self._request(one, count)
-        came = self._load.order(self._running[one.server].port, request, words=count, streams=streams, answers=answers)
-        if (memory := self.results["memory"].get(one.server.name)) is not None:
-            memory["answers"] += streams * answers
+    def _ask(
+        self, one: Contestant, count: int, *, streams: int = 1, answers: int = 1, pace: int = 0, **limits: float
+    ) -> Came:
+        request = self._request(one, count, pace)
+        port = self._running[one.server].port
+        came = self._load.order(port, request, words=count, streams=streams, answers=answers, **limits)
+        self._answers[one.server] += streams * answers
         return came
 
-    def _request(self, one: Contestant, count: int) -> str:
-        return one.request(count, self._running[one.server].key, self._upstream_port)
+    def _request(self, one: Contestant, count: int, pace: int = 0) -> str:
+        return one.request(count, self._running[one.server].key, self._upstream_port, pace)
 
     def _leave_out(self, one: Contestant, error: Exception) -> None:
         if one.server.is_needed:
@@ -212,8 +267,12 @@ class _Run:
         return folder
 
 
-def _check(one: Contestant, port: int, request: str) -> None:
-    """Reads one answer.
+def _rounded(values: Sequence[float]) -> list[float]:
+    return [round(value, 4) for value in values]
+
+
+def _check(one: Contestant, port: int, request: str) -> Message:
+    """Reads one answer; the headers of it.
 
     Raises:
         NotWholeError: It does not say what it was to say.
@@ -232,3 +291,4 @@ def _check(one: Contestant, port: int, request: str) -> None:
         said = "".join(choice["delta"].get("content") or "" for event in events for choice in event["choices"])
     if re.sub(r"^t=\d+;", "", said) != words(_CHECKED):
         raise NotWholeError(1, [f"it said {said!r}"])
+    return response.headers

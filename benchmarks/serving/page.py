@@ -16,6 +16,7 @@ from benchmarks.serving.contestants import (
     HUBS,
     MESSAGES,
     OURS,
+    PACED,
     PEERS,
     SERVERS,
 )  # fmt: skip
@@ -23,14 +24,15 @@ from benchmarks.serving.contestants import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from benchmarks.serving.contestants import Contestant
+    from benchmarks.serving.contestants import Contestant, Server
 
-__all__ = ["RESULTS", "grids", "page"]
+__all__ = ["RESULTS", "ahead", "grids", "page"]
 
 RESULTS: Final = Path(__file__).resolve().parent / "results.json"
 
 _MEGABYTE: Final = 1e6
 _SHORT, _LONG = "10", "200"
+_STREAMS: Final = "streams at once"
 _LAST_HUNDREDTH: Final = 98
 """The place of the 99th percentile among the hundredths."""
 
@@ -38,46 +40,77 @@ _INTRODUCTION: Final = """\
 <!-- Made by tools/generate.py of benchmarks/serving/results.json, which `make bench WHAT=serve` writes. -->
 # Performance of serving
 
-`make bench WHAT=serve` measures `partstream serve` and a [hub](../hub.md) beside a floor and gateways of others. It
-needs Linux and Node 20, takes about a quarter of an hour, and makes this page. Its exit code is 0 whatever the figures
-are. `make bench WHAT=serve ONLY="floor partstream" ROUNDS=3` is a quick look, which leaves the page as it is.
+`partstream serve` and a [hub](hub.md), beside a floor and gateways of others, in one run: `make bench WHAT=serve`, ten
+minutes on Linux with Node 20. `ONLY="floor partstream" ROUNDS=1` is a quick look, which leaves this page as it is.
 
-| contestant | what it is |
-|---|---|
-| the model server | raw sockets, one event a turn of the event loop; all others are before it |
-| floor | what it costs at least in Python: an application of 150 lines under uvicorn, httptools and uvloop |
-| partstream | `partstream serve --profile`, without a store of answers, else as it is by default |
-| hub | `partstream serve --hub`: one worker, a key with a budget and a price, a SQLite file or Postgres |
-| llm-rosetta | its gateway, from PyPI, open to everybody: its settings take no keys |
-| Portkey | its gateway, from npm, which has no keys of its own |
-| LiteLLM | its proxy, the newest that PyPI has with all that it needs: one worker, a master key, no database |
-
-The floor checks the key, reads the request, changes its model, forwards the bytes of the answer and notes its usage.
-Client and model server speak Chat Completions, if nothing else is said. *Messages* is Anthropic Messages on both sides,
-*Chat to Messages* a client of Chat Completions before a model server of Anthropic Messages. *A provider* answers out of
-a class in Python, without a model server. The gateway of Portkey answers 500 to everything on Node 20, because it
-changes headers that cannot be changed; here a preload of three lines makes them changeable. llm-rosetta closes the
-connection after each answer; opening the next one is not in its times to a first word.
-
-All run at the same time, and are asked over loopback by one process that reads raw sockets. In each round everybody has
-a turn, in an order of chance, so what else the machine does falls on all. The text of an answer of each is compared
-with what was to be said, and the words of every answer are counted. A ratio is the median of the ratios of the rounds,
-with the least and the most of them.
-
-- **Added to the first word**: the median time from a request to its first word, less that of the model server alone.
-  One client, answers of 10 words.
-- **Processor time**: the clock of the process with its ended threads, and its children, for an answer. 16 clients. The
-  processes of Postgres are not in it.
-- **A further word**: the processor time of an answer of 200 words less that of 10, for each of the 190.
-- **Memory** is what is resident in all processes: before the first request, and after so many answers.
-- **Start**: from the start of the process to the end of its first answer of 10 words.
+## Where others are ahead
 
 """
+
+_EXPLANATION: Final = """
+## How it is measured
+
+Everybody runs at the same time before one model server, over loopback, on the same processors as that server and the
+clients. In each round all have a turn, in an order of chance. One answer of each is compared letter by letter with what
+was to be said, and the words of every answer are counted. A ratio is the median of the ratios of the rounds, with the
+least and the most of them. The definitions are those of the public board of gateways (onthebench.ai).
+
+- **Added to the first word**: from a request to its first word, less the same of the model server alone. One client,
+  answers of 10 words.
+- **Added to a gap**: from word to word of an answer of 64 words, one every 20 ms, less the same of the model server.
+- **Processor time**: the clock of the process with its ended threads, and its children, for an answer. 16 clients.
+  Postgres' own processes are not in it. **A further word**: that of 200 words less that of 10, for each of the 190.
+- **Streams at once**: the most of 8, 16, 24, 32, 48 and so on of which every word comes and no gap is longer than
+  200 ms, in one of two tries; one word every 20 ms.
+- **Memory**: what is resident in all processes before the first request, after so many answers, and at rest again.
+  Growth is that from the middle of the rounds to their end.
+- **Start**: from the start of the process to the end of its first answer of 10 words.
+
+Who takes part:
+
+- **the model server**: raw sockets, one event a turn of the event loop.
+- **floor**: the least that Python can do, 150 lines under uvicorn, httptools and uvloop. They check the key, change the
+  model, forward the bytes and note the usage.
+- **partstream**: `partstream serve --profile`, without a store of answers, else as it is by default.
+- **hub**: `partstream serve --hub`: one worker, a key with a budget and a price, a SQLite file or Postgres.
+- **llm-rosetta**: its gateway, without keys. It closes the connection after each answer; opening the next one is not in
+  its times.
+- **Portkey**: its gateway, without keys. It waits 25 ms after the first event of each answer. On Node 20 it answers 500
+  to everything; a preload of three lines, which makes headers changeable, mends that.
+- **TensorZero**: its gateway in Rust, embedded in a process of Python, without keys and without a database. It is asked
+  in Chat Completions alone.
+- **LiteLLM**: its proxy, one worker, a master key, no database. PyPI lacks some of the packages that its extra `proxy`
+  names; the newest there stand in for them. {rust}
+
+Client and model server speak Chat Completions, if nothing else is said. *Messages* is Anthropic Messages on both
+sides, *Chat to Messages* a client of Chat Completions before Anthropic Messages. *A provider* answers out of a class in
+Python, without a model server.
+
+"""
+
+_RUST: Final = """\
+Its Rust core
+  is switched on (`LITELLM_RUST=true`); {} that Rust made it (`x-litellm-rust`)."""
 
 
 def page(results: Mapping[str, Any]) -> str:
     """The page that explains the results."""
-    return _INTRODUCTION + markdown(results["machine"], results["skipped"], grids(results))
+    rust = _RUST.format(
+        f"an answer of {', '.join(results['by_rust'])}" if results["by_rust"] else "none of its answers"
+    )
+    tables = markdown(results["machine"], results["skipped"], grids(results))
+    return "".join((_INTRODUCTION, *ahead(results), "\n", tables, _EXPLANATION.format(rust=rust).rstrip(), "\n"))
+
+
+def ahead(results: Mapping[str, Any]) -> Iterator[str]:
+    """A line of each peer that is better than Partstream somewhere: its figure, and ours in brackets."""
+    figures = _Figures(results)
+    leads = {peer.name: ", ".join(figures.leads(peer)) for peer in PEERS if figures.has(peer, OURS)}
+    for name, said in leads.items():
+        if said:
+            yield f"- **{name}**: {said}\n"
+    if not any(leads.values()):
+        yield "Nobody who was measured is, in any figure.\n"
 
 
 def grids(results: Mapping[str, Any]) -> list[Grid]:
@@ -87,9 +120,9 @@ def grids(results: Mapping[str, Any]) -> list[Grid]:
     return [
         Grid("Targets", ("what", "measured", "goal", "reached"), [*figures.goals()]),
         Grid(
-            "First word, one client",
-            ("contestant", "added p50, ms", "added p99, ms", "p50 / floor", "p99 / floor"),
-            [figures.first_words(one) for one in present],
+            "One client",
+            ("contestant", "first word: added p50, ms", "p99, ms", "p50 / floor", "gap: added p50, ms", "p99, ms"),
+            [figures.alone(one) for one in present],
         ),
         Grid(
             "16 clients",
@@ -99,7 +132,14 @@ def grids(results: Mapping[str, Any]) -> list[Grid]:
             ),
             [figures.at_work(one) for one in present],
         ),
-        Grid("Memory and start", ("server", "idle, MB", "after, MB", "answers", "start, s"), [*figures.held()]),
+        Grid(
+            "Streams at once, memory and start",
+            (
+                "server", "streams", "idle, MB", "after, MB", "answers", "at rest again, MB",
+                "growth, MB per 1,000 answers", "start, s",
+            ),
+            [*figures.held()],
+        ),
     ]  # fmt: skip
 
 
@@ -109,15 +149,18 @@ class _Figures:
     def __init__(self, results: Mapping[str, Any]) -> None:
         self._results = results
 
-    def first_words(self, one: Contestant) -> tuple[str, ...]:
-        """A row of the times to a first word."""
-        if one in (DIRECT, DIRECT_MESSAGES):
-            half, late = (quantiles(self._all(one), n=100)[place] for place in (49, _LAST_HUNDREDTH))
-            return f"{one.name} (not added)", f"{half:.2f}", f"{late:.2f}", "", ""
-        late = self._late(one)
-        of_floor = f"{late / self._late(FLOOR):.1f}" if self._has(FLOOR) else ""
-        ratio = _spread(_ratios(self._added(one), self._added(FLOOR))) if self._has(FLOOR) else ""
-        return one.name, f"{median(self._added(one)):.2f}", f"{late:.2f}", ratio, of_floor
+    def alone(self, one: Contestant) -> tuple[str, ...]:
+        """A row of the times of one client."""
+        is_direct = one in (DIRECT, DIRECT_MESSAGES)
+        halves = [_hundredths(self._all(each))[49] for each in (one, _direct(one))]
+        half = halves[0] if is_direct else median(self._added(one))
+        late = self._late(one, "first_words", is_added=not is_direct)
+        ratio = "" if is_direct or not self.has(FLOOR) else _spread(_ratios(self._added(one), self._added(FLOOR)))
+        gaps = ["", ""]
+        if one.name in self._results["gaps"]:
+            gaps = [f"{self._late(one, 'gaps', place, is_added=not is_direct):.2f}" for place in (49, _LAST_HUNDREDTH)]
+        name = f"{one.name} (not added)" if is_direct else one.name
+        return name, f"{half:.2f}", f"{late:.2f}", ratio, *gaps
 
     def at_work(self, one: Contestant) -> tuple[str, ...]:
         """A row of rates and processor times."""
@@ -127,7 +170,7 @@ class _Figures:
             return one.name, rates[0], "", "", rates[1], "", ""
         used, further = self._processor(one), self._further(one)
         ratios = ["", ""]
-        if self._has(FLOOR):
+        if self.has(FLOOR):
             ratios = [
                 _spread(_ratios(used, self._processor(FLOOR))),
                 _spread(_ratios(further, self._further(FLOOR))),
@@ -135,29 +178,62 @@ class _Figures:
         return one.name, rates[0], f"{median(used):.2f}", ratios[0], rates[1], f"{median(further):.1f}", ratios[1]
 
     def held(self) -> Iterator[tuple[str, ...]]:
-        """The rows of memory and start."""
+        """The rows of streams, memory and start."""
         for server in SERVERS:
-            if (memory := self._results["memory"].get(server.name)) is None:
+            if server.name not in self._results["memory"]:
                 continue
-            sizes = [f"{memory[name] / _MEGABYTE:.1f}" for name in ("idle_bytes", "after_bytes")]
+            idle, after, again, growth = self._memory(server)
+            sustained = self._results["streams"]
+            streams = [f"{sustained[one.name]:,}" for one in PACED if one.server is server and one.name in sustained]
+            answers = f"{self._results['memory'][server.name][-2][0]:,}"
+            grown = "" if growth is None else f"{growth:.2f}"
             starts = self._results["starts"].get(server.name)
-            yield server.name, *sizes, f"{memory['answers']:,}", f"{median(starts):.2f}" if starts else ""
+            start = f"{median(starts):.2f}" if starts else ""
+            sizes = f"{idle:.1f}", f"{after:.1f}", answers, f"{again:.1f}", grown
+            yield server.name, *(streams or [""]), *sizes, start
+
+    def leads(self, peer: Contestant) -> Iterator[str]:
+        """Where a peer is better than Partstream: its figure, and ours in brackets."""
+        for (what, unit, theirs), (_, _, ours) in zip(self._figures(peer), self._figures(OURS), strict=True):
+            is_better = theirs > ours if what == _STREAMS else theirs < ours
+            if is_better:
+                yield f"{what} {theirs:.3g}{unit} ({ours:.3g})"
+
+    def _figures(self, one: Contestant) -> Iterator[tuple[str, str, float]]:
+        """What is compared: less is better, but of streams."""
+        yield "added to the first word", " ms", median(self._added(one))
+        yield "first word, p99", " ms", self._late(one, "first_words")
+        yield "processor time of an answer of 10 words", " ms", median(self._processor(one))
+        yield "processor time of a further word", " µs", median(self._further(one))
+        yield _STREAMS, "", self._results["streams"].get(one.name, 0)
+        idle, after, _, growth = self._memory(one.server)
+        yield "memory idle", " MB", idle
+        yield "after the rounds", " MB", after
+        yield "growth per 1,000 answers", " MB", growth or 0.0
+        yield "start", " s", median(self._results["starts"].get(one.server.name, [0.0]))
+
+    def _memory(self, server: Server) -> tuple[float, float, float, float | None]:
+        """Megabytes before the first answer, after the rounds and at rest again; and the growth by 1,000 answers from
+        the middle of the rounds to their end, None for a single round."""
+        (_, idle), *rounds, (_, again) = self._results["memory"][server.name]
+        (some, halfway), (all_, after) = rounds[(len(rounds) - 1) // 2], rounds[-1]
+        growth = (after - halfway) / _MEGABYTE / (all_ - some) * 1000 if all_ > some else None
+        return idle / _MEGABYTE, after / _MEGABYTE, again / _MEGABYTE, growth
 
     def goals(self) -> Iterator[tuple[str, str, str, str]]:
         """What is to be reached."""
-        if self._has(FLOOR, OURS):
+        if self.has(FLOOR, OURS):
             yield from self._beside_floor()
         for hub in HUBS:
-            if self._has(OURS, hub):
+            if self.has(OURS, hub):
                 more = [one - other for one, other in zip(self._added(hub), self._added(OURS), strict=True)]
                 yield _at_most(f"added to the first word by a {hub.name}, more than without", more, 0.7, "ms")
-        if self._has(OURS):
-            memory = self._results["memory"][OURS.server.name]
-            yield _at_most("memory, idle", [memory["idle_bytes"] / _MEGABYTE], 45.0, "MB")
+        if self.has(OURS):
+            yield _at_most("memory, idle", [self._memory(OURS.server)[0]], 45.0, "MB")
             if starts := self._results["starts"].get(OURS.server.name):
                 yield _at_most("start to the first answer", starts, 0.30, "s")
         for peer in PEERS:
-            if self._has(OURS, peer):
+            if self.has(OURS, peer):
                 yield from self._beside(peer)
 
     def _beside_floor(self) -> Iterator[tuple[str, str, str, str]]:
@@ -167,7 +243,7 @@ class _Figures:
             (MESSAGES, "same wire, Messages", 3.0),
             (ACROSS, "across wires", 5.0),
         ):
-            if self._has(one):
+            if self.has(one):
                 yield _at_most(f"added to the first word, {what} / floor", _ratios(self._added(one), added), limit, "×")
         used = _ratios(self._processor(OURS), self._processor(FLOOR))
         yield _at_most("processor time of an answer of 10 words / floor", used, 5.0, "×")
@@ -179,10 +255,11 @@ class _Figures:
         yield _more_than(f"added to the first word, {peer.name} / Partstream", added)
         used = _ratios(self._processor(peer), self._processor(OURS))
         yield _more_than(f"processor time of an answer of 10 words, {peer.name} / Partstream", used)
-        idle = [self._results["memory"][one.server.name]["idle_bytes"] for one in (peer, OURS)]
+        idle = [self._memory(one.server)[0] for one in (peer, OURS)]
         yield f"memory, idle, {peer.name} / Partstream", f"{idle[0] / idle[1]:.3g} ×", "–", "–"
 
-    def _has(self, *contestants: Contestant) -> bool:
+    def has(self, *contestants: Contestant) -> bool:
+        """Whether all of them took part."""
         return all(one.name in self._results["first_words"] for one in contestants)
 
     def _added(self, one: Contestant) -> list[float]:
@@ -190,14 +267,16 @@ class _Figures:
         through, alone = (self._results["first_words"][each.name] for each in (one, _direct(one)))
         return [median(values) - median(others) for values, others in zip(through, alone, strict=True)]
 
-    def _late(self, one: Contestant) -> float:
-        """The 99th percentile of all rounds, beyond that of the model server."""
-        through, alone = (quantiles(self._all(each), n=100)[_LAST_HUNDREDTH] for each in (one, _direct(one)))
-        return through - alone
+    def _late(
+        self, one: Contestant, of: str = "first_words", place: int = _LAST_HUNDREDTH, *, is_added: bool = True
+    ) -> float:
+        """A hundredth of all rounds, the 99th if nothing else is said, beyond that of the model server."""
+        through, alone = (_hundredths(self._all(each, of))[place] for each in (one, _direct(one)))
+        return through - alone if is_added else through
 
-    def _all(self, one: Contestant) -> list[float]:
-        """The milliseconds of all rounds from a request to its first word."""
-        return [*chain.from_iterable(self._results["first_words"][one.name])]
+    def _all(self, one: Contestant, of: str = "first_words") -> list[float]:
+        """The milliseconds of all rounds from a request to its first word, or from a word to the next."""
+        return [*chain.from_iterable(self._results[of][one.name])]
 
     def _processor(self, one: Contestant, words: str = _SHORT) -> list[float]:
         """By round: the milliseconds of an answer."""
@@ -212,6 +291,10 @@ class _Figures:
 def _direct(one: Contestant) -> Contestant:
     """The model server itself, in the wire in which it speaks to a contestant."""
     return DIRECT if one.upstream == "chat" else DIRECT_MESSAGES
+
+
+def _hundredths(values: Sequence[float]) -> list[float]:
+    return quantiles(values, n=100)
 
 
 def _ratios(values: Sequence[float], others: Sequence[float]) -> list[float]:

@@ -8,6 +8,7 @@ ended threads used. A sum over `/proc/PID/task` forgets them, `/proc/PID/schedst
 from __future__ import annotations
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -82,13 +83,13 @@ def _resident(pid: int) -> int:
 
 @contextmanager
 def started(
-    command: Sequence[str], port: int, ready: bytes, folder: Path, log: Path, environment: Mapping[str, str]
+    command: Sequence[str], port: int | None, ready: bytes, folder: Path, log: Path, environment: Mapping[str, str]
 ) -> Iterator[Process]:
     """Runs a server until the end of the block.
 
     Args:
         command: Starts it in the foreground.
-        port: Where it is going to listen.
+        port: Where it is going to listen; None for a server that chooses it, and prints its address when it is ready.
         ready: A request that it answers with status 200 once it is ready.
         folder: Its working folder.
         log: Where everything that it prints goes.
@@ -110,24 +111,29 @@ def started(
             start_new_session=True,  # so that what it starts itself can be ended with it
         )
         try:
-            while not _answers(port, ready):
+            while (found := _announced(log) if port is None else _answering(port, ready)) is None:
                 if process.poll() is not None or time.monotonic() - began > _LONGEST_START:
                     said = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
                     why = "took too long" if process.poll() is None else f"ended with code {process.returncode}"
                     raise NotStartedError(f"{command[0]} {why}: {['it printed nothing', *said][-1]}")
                 time.sleep(0.005)
-            yield Process(port, time.monotonic() - began, process.pid)
+            yield Process(found, time.monotonic() - began, process.pid)
         finally:
             end_group(process)
 
 
-def _answers(port: int, ready: bytes) -> bool:
-    try:
-        with socket.create_connection(("127.0.0.1", port), timeout=5) as connection:
-            connection.sendall(ready)
-            return b" 200 " in connection.recv(64)
-    except OSError:
-        return False
+def _announced(log: Path) -> int | None:
+    """The port of the address that a server has printed."""
+    address = re.search(rb"^http://127\.0\.0\.1:(\d+)\S*\n", log.read_bytes(), re.MULTILINE)
+    return int(address[1]) if address else None
+
+
+def _answering(port: int, ready: bytes) -> int | None:
+    """The port, if a server answers there."""
+    with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=5) as connection:
+        connection.sendall(ready)
+        return port if b" 200 " in connection.recv(64) else None
+    return None
 
 
 class NotWholeError(Exception):
@@ -145,10 +151,12 @@ class NotWholeError(Exception):
 
 
 class Came(NamedTuple):
-    """What came of an order: the seconds of all of it, and the milliseconds from each request to its first word."""
+    """What came of an order: the seconds of all of it, and the milliseconds from each request to its first word and
+    from each word to the next one, where that was asked for."""
 
     seconds: float
     first_words: list[float]
+    gaps: list[float]
 
 
 class Load:
@@ -171,8 +179,9 @@ class Load:
         self._process.communicate()
 
     def order(
-        self, port: int, request: str, *, words: int, streams: int = 1, answers: int = 1, seconds: float = 240.0
-    ) -> Came:
+        self, port: int, request: str, *, words: int, streams: int = 1, answers: int = 1, seconds: float = 240.0,
+        longest_gap: float = 0.0, over: float = 0.0,
+    ) -> Came:  # fmt: skip
         """Asks over several connections at once, for several answers each.
 
         Args:
@@ -182,17 +191,26 @@ class Load:
             streams: How many clients ask at once.
             answers: How many answers each of them gets.
             seconds: How long all of it may take.
+            longest_gap: The most milliseconds from one word to the next one, which are noted; 0 for unnoted ones.
+            over: The seconds in which the clients begin, evenly.
 
         Raises:
-            NotWholeError: An answer was no stream or not whole, or it took too long.
+            NotWholeError: An answer was no stream or not whole, or it or a gap took too long.
         """
-        order = {"port": port, "request": request, "words": words, "mark": MARK, "streams": streams}
+        order = {
+            "port": port,
+            "request": request,
+            "words": words,
+            "mark": MARK,
+            "streams": streams,
+            "longest_gap": longest_gap,
+        }
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin is not None
         assert stdout is not None
-        stdin.write(json.dumps(order | {"answers": answers, "seconds": seconds}) + "\n")
+        stdin.write(json.dumps(order | {"answers": answers, "seconds": seconds, "over": over}) + "\n")
         stdin.flush()
         came = json.loads(stdout.readline())
         if came["failures"]:
             raise NotWholeError(came["failures"], came["said"])
-        return Came(came["seconds"], [one / 1e6 for one in came["from_request"]])
+        return Came(came["seconds"], *([one / 1e6 for one in came[name]] for name in ("from_request", "gaps")))

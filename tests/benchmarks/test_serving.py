@@ -17,7 +17,7 @@ import pytest
 
 from benchmarks.model_server import INPUT, model_server, words
 from benchmarks.progress import Progress
-from benchmarks.serving.contestants import CONTESTANTS, DIRECT, DIRECT_MESSAGES, FLOOR, PEERS, Contestant
+from benchmarks.serving.contestants import CONTESTANTS, DIRECT, DIRECT_MESSAGES, FLOOR, OURS, PEERS, Contestant
 from benchmarks.serving.floor import KEY, Floor
 from benchmarks.serving.measure import _check
 from benchmarks.serving.page import RESULTS, grids, page
@@ -166,6 +166,39 @@ def test_the_page_has_a_row_for_each_who_took_part() -> None:
     assert made.count("| added to the first word, same wire / floor |") == 1
 
 
+def test_who_is_better_anywhere_is_named_before_all_tables_with_both_figures() -> None:
+    results = json.loads(RESULTS.read_text(encoding="utf-8"))
+    peer, ours = PEERS[0], OURS.name
+    results["memory"] |= {
+        peer.server.name: [[0, 30_000_000], [500, 31_000_000], [1_000, 32_000_000], [1_000, 31_000_000]],
+        ours: [[0, 40_000_000], [500, 41_000_000], [1_000, 41_500_000], [1_000, 41_000_000]],
+    }
+    results["streams"] = {peer.name: 512, ours: 256}
+    said, rest = page(results).split("## Targets")
+    line = next(line for line in said.splitlines() if line.startswith(f"- **{peer.name}**"))
+    assert "memory idle 30 MB (40)" in line
+    assert "streams at once 512 (256)" in line
+    assert "growth" not in line  # 2 MB by 1,000 answers, and 1 of ours
+    assert "| 512 | 30.0 | 32.0 | 1,000 | 31.0 | 2.00 |" in rest
+
+
+def test_a_stream_that_stalls_is_no_whole_answer_and_ends_the_order(tmp_path: Path) -> None:
+    with model_server(tmp_path) as port, Load() as load:
+        came = load.order(port, DIRECT.request(5, pace=20), words=5, streams=3, over=0.01, longest_gap=10_000)
+        assert len(came.gaps) == 12
+        assert min(came.gaps) > 0
+        with pytest.raises(NotWholeError, match="a gap longer than 50 ms"):
+            load.order(port, DIRECT.request(5, pace=60_000), words=5, longest_gap=50, seconds=2)
+        with pytest.raises(NotWholeError, match="a gap longer than 50 ms"):
+            load.order(port, DIRECT.request(5, pace=300), words=5, longest_gap=50)
+
+
+def test_a_server_that_chooses_its_port_is_found_by_the_address_that_it_prints(tmp_path: Path) -> None:
+    command = [sys.executable, "-u", "-c", "import time\nprint('http://127.0.0.1:4321/v1')\ntime.sleep(60)"]
+    with started(command, None, b"", ROOT, tmp_path / "log", {}) as process:
+        assert process.port == 4321
+
+
 @pytest.mark.parametrize(
     "missing",
     [{FLOOR.name}, {one.name for one in PEERS}, {FLOOR.name, "partstream"}],
@@ -176,7 +209,7 @@ def test_a_run_without_everybody_has_the_goals_that_it_can_tell(missing: set[str
     all_goals = {row[0] for row in grids(results)[0].rows}
     part = copy.deepcopy(results)
     for name in missing:
-        del part["first_words"][name]
+        part["first_words"].pop(name, None)
     goals = {row[0] for row in grids(part)[0].rows}
     assert goals < all_goals
 
