@@ -358,7 +358,8 @@ try-%: setup
 
 # ---- locks ----
 
-# All extras but `ray`, which is half a gigabyte: `make interop TRY=ray` installs it in an environment of its own.
+# All extras but two: `ray` is half a gigabyte, and `make interop TRY=ray` installs it in an environment of its own;
+# `local` is a hundred megabytes beside a model of a hundred, which `partstream demo --real` installs.
 LOCKED_EXTRAS := acp conformance fast keyring postgres serve socks telemetry tokens
 COMPILE = VIRTUAL_ENV=$(CURDIR)/$(VENV) $(CURDIR)/$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --upgrade
 # A lock holds what our packages need, without themselves.

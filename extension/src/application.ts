@@ -1,5 +1,6 @@
 /** Creates the parts of the extension and connects them; defines what each command does. */
 import type { ExtensionContext } from "vscode";
+import { within } from "./addModels/localServers";
 import { Backend, type BackendListener } from "./backend";
 import { Children } from "./children";
 import { SYSTEM_CLOCK } from "./clock";
@@ -41,6 +42,8 @@ import { WaitingItem } from "./waitingItem";
 
 /** Milliseconds between two events that tell VS Code to ask for the models again. */
 const EVENT_INTERVAL = 1000;
+/** Milliseconds for which the wizard waits for the sidecar, which may have to start. */
+const LOCAL_MODEL_LIMIT = 1500;
 
 export class Application {
   readonly #channel = api.createLogChannel();
@@ -132,6 +135,12 @@ export class Application {
     );
     this.#firstSteps = createFirstSteps(context, {
       tryServer: this.#tryServer,
+      localModel: () =>
+        within(
+          this.#backend.use((sidecar) => sidecar.request("languageModels/localModel", null)),
+          { name: null, source: null },
+          LOCAL_MODEL_LIMIT,
+        ),
       askForModels: this.#events.request,
       failed: (error) => this.#notifier.tell(sentenceOf(error)),
     });

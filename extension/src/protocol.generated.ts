@@ -323,6 +323,15 @@ export interface TryServerResult {
   problem?: ServerProblem;
 }
 
+/**
+ * The model that runs in this process, where what it needs is installed: for people, and as a source of a provider;
+ * both null where it is not.
+ */
+export interface LocalModelResult {
+  name: string | null;
+  source: string | null;
+}
+
 /** What decides whether VS Code's Copilot harness offers the models: the kind of window, and two settings. */
 export interface HarnessSettings {
   isRemote: boolean;
@@ -787,6 +796,8 @@ export interface Requests {
   "languageModels/diagnostics": { params: null; result: DiagnosticsResult };
   /** Asks a server for its models before it becomes a group; the result names what is wrong, and the request succeeds. */
   "languageModels/tryServer": { params: TryServerParams; result: TryServerResult };
+  /** Says whether a model is installed that runs in the sidecar itself; loads none. */
+  "languageModels/localModel": { params: null; result: LocalModelResult };
   /** Runs the checks of `partstream doctor` on a group or on a provider in the settings. */
   "languageModels/examine": { params: ExamineParams; result: ExamineResult };
   /** Returns what was found as a page for a webview; the page posts the messages `copy` and `again`. */

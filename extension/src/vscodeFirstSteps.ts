@@ -21,6 +21,7 @@ const PROVIDERS = ["github", "github-enterprise"];
 
 export interface FirstStepsParts {
   readonly tryServer: WizardWorld["tryServer"];
+  readonly localModel: WizardWorld["localModel"];
   /** Has VS Code ask for the models. */
   readonly askForModels: () => void;
   readonly failed: (error: unknown) => void;

@@ -33,15 +33,17 @@ export function createAddModels(
   context: vscode.ExtensionContext,
   {
     tryServer,
+    localModel,
     ...others
   }: Pick<AddModelsParts, "announce" | "expectModels" | "expectNone" | "askForModels" | "failed"> &
-    Pick<WizardWorld, "tryServer">,
+    Pick<WizardWorld, "tryServer" | "localModel">,
 ): AddModels {
   const names = (): Promise<readonly string[]> => takenNames(context);
   const world: WizardWorld = {
     presets: PRESETS,
     probe: answeringServers,
     tryServer,
+    localModel,
     hasVariable: (name) => (process.env[name] ?? "") !== "",
     takenNames: names,
     add: addGroup,
@@ -54,6 +56,7 @@ export function createAddModels(
     offer: async (message, buttons) => vscode.window.showInformationMessage(message, ...buttons),
     openChat: async () => vscode.commands.executeCommand("workbench.action.chat.open"),
     chooseProvider,
+    useProvider,
     newProvider: async () => vscode.commands.executeCommand("partstream.newProviderFile"),
     useEverywhere: async () => vscode.commands.executeCommand("partstream.useEverywhere"),
     handOver,
@@ -114,10 +117,15 @@ async function chooseProvider(): Promise<void> {
       openLabel: l10n.t("Use"),
       filters,
     })) ?? [];
-  if (!file) return;
+  if (file) await useProvider(file.fsPath);
+}
+
+/** Adds a provider to the setting, unless it is there. */
+async function useProvider(source: string): Promise<void> {
   const settings = vscode.workspace.getConfiguration("partstream");
   const before = settings.get<unknown[]>("providers", []);
-  await settings.update("providers", [...before, file.fsPath], vscode.ConfigurationTarget.Global);
+  if (before.includes(source)) return;
+  await settings.update("providers", [...before, source], vscode.ConfigurationTarget.Global);
 }
 
 interface PickItem<Value> extends vscode.QuickPickItem {

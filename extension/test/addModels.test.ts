@@ -37,6 +37,17 @@ test("a server on this machine that answers stands first, and is asked for a key
   assert.deepEqual(world.added[1]?.configuration, { baseUrl: "http://localhost:8000/v1", apiKey: KEY });
 });
 
+test("the model in the sidecar is offered first where it is installed, and is a provider then", async () => {
+  const world = new World();
+  await world.run(script(CLOSE));
+  assert.ok(!world.pages[0]?.labels.includes("SmolLM2 135M"));
+  world.inside = { name: "SmolLM2 135M", source: "partstream.runtime.local_model" };
+  const outcome = await world.run(script("SmolLM2 135M"));
+  assert.equal(world.pages[1]?.labels[0], "SmolLM2 135M");
+  assert.deepEqual(outcome, { kind: "local model", source: "partstream.runtime.local_model" });
+  assert.deepEqual([world.asked, world.added], [[], []]);
+});
+
 test("another server is asked for by its address, and plain http to another machine only with leave", async () => {
   const world = new World();
   const lan = "http://192.168.1.7:1234/v1";

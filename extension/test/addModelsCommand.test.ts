@@ -87,6 +87,18 @@ test("a host that asks for models and not silently opens the wizard once, and is
   await until(() => !isOpen());
 });
 
+test("the model in the sidecar becomes a provider of the settings, once", async () => {
+  set("python", NEW);
+  start();
+  for (let times = 0; times < 2; times++) {
+    const running = world.commands.get("partstream.addModels")?.();
+    (await nextBox()).choose("Tiny");
+    await running;
+    assert.deepEqual(world.settings["providers"], ["partstream.runtime.local_model"]);
+  }
+  assert.deepEqual([world.groups, world.errors], [[], []]);
+});
+
 test("closing the wizard adds nothing and says nothing", async () => {
   set("python", NEW);
   start();

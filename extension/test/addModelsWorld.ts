@@ -4,7 +4,7 @@ import type { NewGroup } from "../src/addModels/answers";
 import { answer, BACK, CLOSED, type Dialog, type Heading, type Item, type Reply } from "../src/addModels/dialog";
 import type { Added, WizardWorld } from "../src/addModels/step";
 import { PRESETS } from "../src/presets.generated";
-import type { TriedModel, TryServerResult } from "../src/protocol.generated";
+import type { LocalModelResult, TriedModel, TryServerResult } from "../src/protocol.generated";
 
 /** What is shown to the person, whatever kind of page it is. */
 export interface Shown {
@@ -65,6 +65,7 @@ export class World implements WizardWorld {
   answering: string[] = [];
   /** What the server says to a group with these keys. */
   server: (configuration: Record<string, unknown>) => TryServerResult | Error = () => ({ models: [...TWO] });
+  inside: LocalModelResult = { name: null, source: null };
   refusal: Error | undefined;
   canAdd = true;
 
@@ -72,6 +73,7 @@ export class World implements WizardWorld {
     this.probed.push(...baseUrls);
     return Promise.resolve(new Set(this.answering));
   };
+  readonly localModel = (): Promise<LocalModelResult> => Promise.resolve(this.inside);
   readonly tryServer = (configuration: Record<string, unknown>): Promise<TryServerResult> => {
     this.asked.push(configuration);
     const result = this.server(configuration);

@@ -274,6 +274,7 @@ connection.onRequest("languageModels/tryServer", ({ configuration }: TryServerPa
   if (apiKey === "the-right-key-0815") return { models: [{ id: "echo", name: "Echo", toolCalling: true }] };
   return { models: [], problem: { kind: "key", message: `the server answered HTTP 401: ${String(apiKey)} is wrong` } };
 });
+connection.onRequest("languageModels/localModel", () => ({ name: "Tiny", source: "partstream.runtime.local_model" }));
 connection.onRequest("languageModels/diagnostics", () => DIAGNOSTICS);
 connection.onRequest("shutdown", () => {
   for (const reject of hanging) reject(new ResponseError(ErrorCode.RequestCancelled, "cancelled"));

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { type TestContext, test } from "node:test";
-import { answeringServers } from "../src/addModels/localServers";
+import { answeringServers, within } from "../src/addModels/localServers";
 
 /** The base URL of a server that answers like this, until the test ends. */
 async function serve(context: TestContext, listener: RequestListener): Promise<string> {
@@ -32,6 +32,12 @@ test("servers that answer in JSON are found, one that wants a key too; pages and
   const found = await answeringServers([open, refusing, page, closed], 20_000);
   assert.deepEqual(found, new Set([open, refusing]));
   assert.deepEqual(asked, ["/v1/models without a key"]);
+});
+
+test("what is not said in time, or cannot be said, is not waited for", async () => {
+  assert.equal(await within(Promise.resolve("said"), "otherwise", 20_000), "said");
+  assert.equal(await within(Promise.reject(new Error("no Python")), "otherwise", 20_000), "otherwise");
+  assert.equal(await within(new Promise<string>(() => undefined), "otherwise", 1), "otherwise");
 });
 
 test("a server that is silent is not waited for", async (context) => {

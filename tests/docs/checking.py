@@ -34,6 +34,7 @@ SERVER = "http://localhost:1234/v1"
 MOST_SECONDS = 30
 RUNNERS = {
     "examples/readme.py": "tests/test_readme.py",
+    "examples/local_model.py": "tests/examples/test_local_model_example.py",
     "examples/agents/": "packages/partstream-agents/tests/agents/test_agents_examples.py",
     "examples/providers/": "tests/test_guides.py",
     "examples/python/": "tests/test_guides.py",

@@ -68,6 +68,7 @@ EXCEPTIONS: Final[Mapping[str, LicenceException]] = {
 """The exceptions, by package. None is bundled, and none comes without an extra that a user asks for."""
 
 LEFT_OUT_EXTRAS: Final[Mapping[str, str]] = {
+    "local": "a hundred megabytes of llama.cpp, so it is not installed where the check runs; its licence is MIT",
     "ray": "half a gigabyte, so it is not installed where the check runs",
 }
 """Extras whose packages are not looked at, each with the reason."""

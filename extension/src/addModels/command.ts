@@ -26,6 +26,8 @@ export interface AddModelsParts {
   readonly openChat: () => Promise<void>;
   /** Lets the person choose a Python file, and puts it into the setting. */
   readonly chooseProvider: () => Promise<void>;
+  /** Puts the source of a provider into the setting. */
+  readonly useProvider: (source: string) => Promise<void>;
   /** Runs *New Provider File*. */
   readonly newProvider: () => Promise<void>;
   /** Runs *Use a Model Everywhere*. */
@@ -85,11 +87,16 @@ export class AddModels {
   }
 
   async #after(outcome: Outcome): Promise<void> {
-    const { announce, openChat, chooseProvider, expectModels, handOver, useEverywhere, world } = this.parts;
+    const { announce, openChat, chooseProvider, expectModels, handOver, useEverywhere, useProvider, world } =
+      this.parts;
     if (outcome.kind === "closed") return;
     if (outcome.kind === "own provider") {
       expectModels(false);
       return chooseProvider();
+    }
+    if (outcome.kind === "local model") {
+      expectModels(false);
+      return useProvider(outcome.source);
     }
     if (outcome.kind === "no way to add") return handOver(withoutKey(outcome.group));
     const [chat, everywhere, another] = [l10n.t("Open Chat"), l10n.t("Use Everywhere…"), l10n.t("Add Another")];

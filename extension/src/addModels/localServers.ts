@@ -12,6 +12,14 @@ export async function answeringServers(baseUrls: readonly string[], limit = PROB
   return new Set(asked.filter(({ answers }) => answers).map(({ url }) => url));
 }
 
+/** What is said within `limit`; else, or where it cannot be said, `otherwise`. */
+export async function within<Said>(said: Promise<Said>, otherwise: Said, limit: number): Promise<Said> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<Said>((resolve) => (timer = setTimeout(() => resolve(otherwise), limit)));
+  // Who cannot say it, such as without a Python, says why when a person wants something of them.
+  return Promise.race([said.catch(() => otherwise), late]).finally(() => clearTimeout(timer));
+}
+
 /** A server that wants a key answers with JSON too; a web page is another program at the same port. */
 function answers(url: string, limit: number): Promise<boolean> {
   return new Promise((resolve) => {

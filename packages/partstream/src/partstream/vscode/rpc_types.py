@@ -284,6 +284,14 @@ class TryServerResult(TypedDict):
     problem: NotRequired[ServerProblem]
 
 
+class LocalModelResult(TypedDict):
+    """The model that runs in this process, where what it needs is installed: for people, and as a source of a provider;
+    both null where it is not."""
+
+    name: str | None
+    source: str | None
+
+
 # ---- What keeps a model from answering ----
 
 

@@ -190,6 +190,7 @@ class Session:
             "languageModels/counting": self._counting,
             "languageModels/diagnostics": self._diagnostics,
             "languageModels/tryServer": self._try_server,
+            "languageModels/localModel": self._local_model,
             "languageModels/examine": self._examine,
             "languageModels/findingsPage": self._findings_page,
             "languageModels/recordNext": self._record_next,
@@ -382,6 +383,12 @@ class Session:
         self._redactor.learn({"id": "", "configuration": params["configuration"]})  # no group has an empty id
         result: wire.TryServerResult = self._redactor.redact_values(await self._host.try_server(params))
         return result
+
+    async def _local_model(self, _: None, running: _Running) -> wire.LocalModelResult:
+        from partstream.runtime import local_model  # noqa: PLC0415 - few windows have one
+
+        is_there = local_model.is_installed()
+        return {"name": local_model.TITLE, "source": local_model.SOURCE} if is_there else {"name": None, "source": None}
 
     async def _examine(self, params: wire.ExamineParams, running: _Running) -> wire.ExamineResult:
         self._redactor.learn(params["group"])
