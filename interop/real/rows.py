@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -63,7 +63,7 @@ def kept(path: Path = RESULTS) -> list[RealServer]:
         ValueError: Something works that was not tried.
     """
     lists = ("tried", "works", "known_issues")
-    rows = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
+    rows: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
     return [
         RealServer(**{name: tuple(value) if name in lists else value for name, value in row.items()}) for row in rows
     ]
