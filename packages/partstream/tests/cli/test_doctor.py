@@ -217,6 +217,27 @@ def test_the_place_of_a_protocol_that_is_set_is_found_although_others_answer_bel
     run(test())
 
 
+@pytest.mark.parametrize("base_path", ["", "/v1"])
+@pytest.mark.parametrize("has_tools", [False, True])
+def test_tools_that_llama_cpp_leaves_out_of_every_prompt_are_a_warning(base_path: str, has_tools: bool, tmp_path: Path):
+    props = {"default_generation_settings": {}, "chat_template_caps": {"supports_tools": has_tools}}
+    listed = {"object": "list", "data": [{"id": "m", "object": "model", "owned_by": "llamacpp"}]}
+
+    async def test() -> None:
+        paths = dict.fromkeys(BELOW_THE_HOST, 400)
+        server = ModelServer({MODELS: listed, "/models": listed, "/props": props}, paths)
+        async with serving(server):
+            url = server.url.removesuffix("/v1") + base_path
+            doctor = await call("doctor", "--json", "--base-url", url, **_nowhere(tmp_path))
+        told = [one for one in json.loads(doctor.output) if one["subject"] == "tools"]
+        assert [(one["verdict"], one["says"].partition(",")[0]) for one in told] == (
+            [] if has_tools else [("warning", "the chat template of m names none")]
+        )
+        assert doctor.code == 0
+
+    run(test())
+
+
 def test_a_server_that_lists_no_models_is_fine_where_its_endpoint_is_there(tmp_path: Path):
     async def test() -> None:
         server = ModelServer({}, {CHAT: 422})

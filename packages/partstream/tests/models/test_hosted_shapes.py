@@ -16,6 +16,7 @@ from partstream.upstream.model_information import (
     ModelSelection,
     Source,
     information_of,
+    known_capabilities,
     offered_models,
 )
 from partstream.upstream.model_shapes import LLAMA_CPP_PROPS as PROPS
@@ -478,6 +479,26 @@ def test_what_llama_cpp_says_of_its_only_model_is_asked_for() -> None:
     (record,) = composed("/v1", ("list", LLAMA_CPP), (question.key, LLAMA_CPP_PROPS)).records
     assert record.context_window == Fact(16384, Source.DETAILS, "default_generation_settings.n_ctx")
     assert record.image_input == Fact(True, Source.DETAILS, "modalities.vision")
+
+
+@pytest.mark.parametrize("base_path", ["", "/v1"])
+def test_llama_cpp_says_its_facts_below_the_host_too(base_path: str) -> None:
+    props = {**LLAMA_CPP_PROPS, "chat_template_caps": {"supports_tools": False}}
+    (record,) = composed(base_path, ("list", LLAMA_CPP), ("/props", props)).records
+    assert record.tool_calling == Fact(False, Source.DETAILS, "chat_template_caps.supports_tools")
+
+
+@one_test_for(
+    ("fact", "drops"),
+    [
+        (Fact(False, Source.DETAILS, "chat_template_caps.supports_tools"), True),
+        (Fact(True, Source.DETAILS, "chat_template_caps.supports_tools"), False),
+        (Fact(False, Source.LIST, "capabilities.trained_for_tool_use"), False),
+        (None, False),
+    ],
+)
+def test_only_llama_cpp_leaves_tools_out_of_a_prompt_without_a_word(fact: Fact[bool] | None, drops: bool) -> None:
+    assert known_capabilities(ModelRecord("m", tool_calling=fact)).drops_tools is drops
 
 
 def test_no_question_loads_one_of_several_models() -> None:

@@ -55,7 +55,8 @@ from partstream.upstream.detection import (
 from partstream.upstream.discovery import Fetch, FetchResponse, list_questions, read_catalogue
 from partstream.upstream.endpoint import CredentialError, is_loopback
 from partstream.upstream.http import Connections, ConnectionSetupError, DocumentFetcher
-from partstream.upstream.model_information import ModelSelection
+from partstream.upstream.model_information import ModelSelection, known_capabilities
+from partstream.upstream.model_shapes import LLAMA_CPP_PROPS, read_detail
 from partstream.upstream.provider import GatewayProvider, list_refusal
 
 
@@ -508,7 +509,24 @@ async def _judged(answer: FetchResponse, gateway: GatewayConfiguration, fetch: F
     if missing:
         says = f"the server does not list {', '.join(missing)}"
         findings.append(Finding("models", CheckStatus.WARNING, says, "check the spelling; a server need not list all"))
+    if listed and all(entry.details is LLAMA_CPP_PROPS for entry in catalogue.entries.values()):
+        findings += await _tools(next(iter(listed)), gateway, fetch)
     return findings
+
+
+async def _tools(model_id: str, gateway: GatewayConfiguration, fetch: Fetch) -> list[Finding]:
+    """Whether llama.cpp leaves tools out of the prompt of its model; nothing where it does not, or does not say it."""
+    root = urlsplit(gateway.base_url).path.rstrip("/").removesuffix("/v1")
+    answer = await fetch(f"{root}/props", {"accept": "application/json"})
+    try:
+        record, _ = read_detail(LLAMA_CPP_PROPS, model_id, loads(answer.body))
+    except (JSONDecodeError, UpstreamError):
+        return []
+    if record is None or not known_capabilities(record).drops_tools:
+        return []
+    says = f"the chat template of {model_id} names none, so the server leaves them out of the prompt"
+    helps = "for tools, start it with --chat-template-file and a template that names them"
+    return [Finding("tools", CheckStatus.WARNING, says, helps)]
 
 
 def _named(gateway: GatewayConfiguration) -> set[str]:

@@ -238,6 +238,7 @@ class ModelCapabilities:
         image_input: Whether prompts may hold images.
         file_input: Whether prompts may hold files such as PDF.
         tool_calling: Whether the model calls tools.
+        drops_tools: Whether its server leaves tools out of a prompt without a word.
         reasoning: Whether the model reasons before it responds.
         reasoning_efforts: The levels of reasoning that it takes, lowest first.
         thinking_forms: The ways in which it can be asked to think; empty for none.
@@ -259,6 +260,7 @@ class ModelCapabilities:
     image_input: bool | None = None
     file_input: bool | None = None
     tool_calling: bool | None = None
+    drops_tools: bool = False
     reasoning: bool | None = None
     reasoning_efforts: tuple[str, ...] | None = None
     thinking_forms: tuple[ThinkingForm, ...] | None = None

@@ -37,6 +37,8 @@ _MAX_BODY: Final = 8 * 1024 * 1024
 _MAX_QUESTIONS: Final = 1000
 _ROUNDS: Final = 3
 """The list, the native list, the models: after these, no answer leads to further questions."""
+_LONGEST_AWAITED: Final = 2.0
+"""Seconds that the first list waits for details; they are asked for again beside it."""
 _NOTHING_THERE: Final = frozenset({404, 405, 410, 501})
 _MAX_FAILURES: Final = 5
 _SHOWN_PROBLEMS: Final = 5
@@ -226,6 +228,11 @@ class ModelDiscovery:
             raise
         composition = self._compose({**answers, **listed})
         answers |= listed
+        if self._records is None and (awaited := [one for one in composition.questions if one.is_awaited]):
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_LONGEST_AWAITED):
+                    await self._ask_all(awaited, set())
+            composition = self._compose(answers)
         self._next_refresh = self._clock() + self._settings.list_fresh_for
         self._said_failure = None
         self._log_problems(composition.problems)
@@ -360,11 +367,13 @@ has to own one of the models for it, or None."""
 
 @dataclass(frozen=True, slots=True)
 class FactRequest:
-    """A request for facts about models, from the root of the host; its answer is kept under a key."""
+    """A request for facts about models, from the root of the host; its answer is kept under a key. The first list waits
+    for one that is awaited."""
 
     key: str
     path: str
     body: bytes | None = None
+    is_awaited: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -473,13 +482,16 @@ class _Composing:
     def detailed(self, entry: CatalogueEntry) -> ModelRecord | None:
         """The record with the details of the model; None if the model is not a language model."""
         record, details = entry.record, entry.details
-        before = self._root if details is not None and details.is_native else self._path
+        # A base URL without a path is the root itself.
+        root = self._root if self._path else ""
+        before = root if details is not None and details.is_native else self._path
         path = None if details is None else details.path(record.id)
         if details is None or path is None or before is None:
             return record
         where = before + path
         body = None if details.body is None else details.body(record.id)
-        document = self._answer_to(FactRequest(where if body is None else f"{where} {record.id}", where, body))
+        key = where if body is None else f"{where} {record.id}"
+        document = self._answer_to(FactRequest(key, where, body, details.is_awaited))
         if document is None:
             return record
         try:

@@ -130,10 +130,18 @@ def merged(record: ModelRecord, better: ModelRecord) -> ModelRecord:
     return replace(record, **known)
 
 
+TEMPLATE_TOOLS: Final = "chat_template_caps.supports_tools"
+"""The field in which llama.cpp says whether the chat template of its model names tools: if not, no prompt has any."""
+
+
 def known_capabilities(record: ModelRecord) -> ModelCapabilities:
     """The facts of a record without their sources, for the writer of a request; assumptions are no facts."""
-    facts = {one.name: getattr(record, one.name) for one in fields(ModelCapabilities)}
-    return ModelCapabilities(**{name: fact.value for name, fact in facts.items() if fact is not None})
+    facts = {one.name: getattr(record, one.name, None) for one in fields(ModelCapabilities)}
+    known = {name: fact.value for name, fact in facts.items() if fact is not None}
+    tools = record.tool_calling
+    return ModelCapabilities(
+        **known, drops_tools=tools is not None and (tools.value, tools.field) == (False, TEMPLATE_TOOLS)
+    )
 
 
 def stated_capabilities(model: LanguageModelChatInformation) -> ModelCapabilities:

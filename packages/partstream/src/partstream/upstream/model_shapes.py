@@ -26,7 +26,7 @@ from partstream.codec.checks import MOST_DOLLARS, as_count, dataclass, replace
 from partstream.codec.json_codec import dumps
 from partstream.conversation.preparation import ContextEdit, ThinkingForm
 from partstream.errors import UpstreamProtocolError
-from partstream.upstream.model_information import Fact, ModelRecord, Pricing, Source
+from partstream.upstream.model_information import TEMPLATE_TOOLS, Fact, ModelRecord, Pricing, Source
 
 V = TypeVar("V")
 
@@ -363,6 +363,7 @@ class Details:
         body: The body of the request, by the model's id; None for a request without one.
         within: The field of the answer that holds all others, or empty.
         running_path: The native path of the list of loaded models; empty where there is none.
+        is_awaited: Whether the first list waits for it, because it decides what a request can hold.
     """
 
     title: str
@@ -373,6 +374,7 @@ class Details:
     body: Callable[[str], bytes] | None = None
     within: str = ""
     running_path: str = ""
+    is_awaited: bool = False
 
 
 def read_detail(details: Details, model_id: str, document: Any) -> tuple[ModelRecord | None, tuple[Problem, ...]]:
@@ -440,11 +442,12 @@ LLAMA_CPP_PROPS: Final = Details(
         {
             "context_window": "default_generation_settings.n_ctx",
             "image_input": "modalities.vision",
-            "tool_calling": "chat_template_caps.supports_tools",
+            "tool_calling": TEMPLATE_TOOLS,
         },
     ),
     path=lambda _: "/props",
     is_native=True,
+    is_awaited=True,
 )
 """llama.cpp's `GET /props`, of a server with one model."""
 

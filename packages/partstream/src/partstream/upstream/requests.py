@@ -26,9 +26,10 @@ from partstream import errors
 from partstream.codec.checks import MOST_DOLLARS, as_amount, as_count, dataclass, narrow, replace, unusable_counts
 from partstream.codec.json_codec import JSONDecodeError, loads
 from partstream.codec.limits import LARGE_BYTES
-from partstream.conversation import preparation
+from partstream.conversation import preparation, turns
 from partstream.conversation.media import is_address
 from partstream.conversation.provider_state import Carried, Origin
+from partstream.lm.messages import ToolMode
 from partstream.lm.outputs import FileMode, Finish, Outcome, StreamOutput, Unmapped
 from partstream.lm.parts import (
     DataPart,
@@ -56,7 +57,6 @@ from partstream.upstream.transport import Transport, UpstreamRequest, body_docum
 if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
 
-    from partstream.conversation.turns import Note
     from partstream.errors import LanguageModelError
     from partstream.lm.cancellation import CancellationToken
     from partstream.lm.messages import ChatMessage, RequestOptions
@@ -200,7 +200,21 @@ class RequestSender:
             known = self._completed_settings[model.id] = (made_of, completed)
         return known[1]
 
-    def say(self, notes: Iterable[Note]) -> None:
+    def check_tools(self, model_id: str, options: RequestOptions) -> None:
+        """Names tools that no prompt of the model has.
+
+        Raises:
+            RequestNotExpressibleError: The model must call one of them.
+        """
+        if not options.tools or not self._capabilities(model_id).drops_tools:
+            return
+        if options.tool_mode is ToolMode.REQUIRED:
+            expected = f"ToolMode.AUTO: {_DROPS_TOOLS}"
+            raise errors.RequestNotExpressibleError("a demand for a call", "tool_mode", expected)
+        self.say([turns.Note(f"no tools reach {model_id}: {_DROPS_TOOLS}", "tools")])
+        report_dropped(["tools"])
+
+    def say(self, notes: Iterable[turns.Note]) -> None:
         """Logs each kind of note once, because every request repeats the conversation."""
         for note in notes:
             if note.subject not in self._said and len(self._said) < _MAX_SAID:
@@ -208,6 +222,7 @@ class RequestSender:
                 _logger.warning("%s: %s; said once", note.where, note.subject)
 
 
+_DROPS_TOOLS: Final = "the chat template of the model names none, so its server leaves them out of the prompt"
 _WEIGHT_OF_PART: Final = 512
 
 
@@ -230,6 +245,7 @@ class ModelRequest:
         self._question = question
         self._tokens = sender.tokens(model, question)
         self._passage: Passage | None = None
+        sender.check_tools(model.id, question.options)
         self._exchange: UpstreamRequest
         self._next: UpstreamRequest  # the same, or what goes on with its answer
         self._report: AttemptReport
@@ -485,6 +501,8 @@ class AttemptReport:
         self._stores = stores
         self._unmapped: Counter[str] = Counter()
         self._is_empty = True
+        options = question.options
+        self._lacks_call = bool(options.tools) and options.tool_mode is ToolMode.REQUIRED
         self.failure: LanguageModelError | None = None
 
     def hand_on(self, output: StreamOutput) -> None:
@@ -492,6 +510,7 @@ class AttemptReport:
         match output:
             case TextPart() | ThinkingPart() | ToolCallPart() | DataPart():
                 self._is_empty = self._is_empty and isinstance(output, ThinkingPart)
+                self._lacks_call = self._lacks_call and not isinstance(output, ToolCallPart)
                 self._progress.report(output if self._state is None else self._state.see(output))
             case Unmapped(type=kind):
                 self._unmapped[kind] += 1
@@ -514,15 +533,7 @@ class AttemptReport:
         if self._unmapped:
             finish = replace(finish, dropped=(*finish.dropped, *self._unmapped))
         self._progress.attempt_ended(finish)
-        reason = finish.reason
-        if reason is not None and (cause := _CUTS.get(reason.unified)) is not None:
-            # The hosts say it where a person looks: the chat, the log of VS Code, the line of a served answer.
-            word = f" ({reason.raw})" if reason.raw else ""
-            _logger.debug("the answer of %s was cut: %s%s", self._question.shown_model_id, cause, word)
-        if self._unmapped:
-            _logger.info("the answer held what has no part: %s", dict(self._unmapped))
-        if finish.dropped:
-            _logger.debug("nothing reads these fields of the answer: %s", ", ".join(finish.dropped))
+        self._log_end(finish)
         if finish.error is None and self._state is not None:
             # Before the usage, which consumers take for the last part.
             history = partial(preparation.history_digest, self._question.messages)
@@ -535,6 +546,19 @@ class AttemptReport:
         if shown is not None and (self._progress.has_begun or finish.error is None):
             self._progress.report(shown)
         self.failure = finish.error
+
+    def _log_end(self, finish: Finish) -> None:
+        reason = finish.reason
+        if reason is not None and (cause := _CUTS.get(reason.unified)) is not None:
+            # The hosts say it where a person looks: the chat, the log of VS Code, the line of a served answer.
+            word = f" ({reason.raw})" if reason.raw else ""
+            _logger.debug("the answer of %s was cut: %s%s", self._question.shown_model_id, cause, word)
+        if self._lacks_call and reason is not None and reason.unified is UnifiedFinishReason.STOP:
+            _logger.warning("%s had to call a tool, and called none", self._question.shown_model_id)
+        if self._unmapped:
+            _logger.info("the answer held what has no part: %s", dict(self._unmapped))
+        if finish.dropped:
+            _logger.debug("nothing reads these fields of the answer: %s", ", ".join(finish.dropped))
 
 
 class ForwardingProgress:
