@@ -20,7 +20,7 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, 
 from decimal import Decimal, InvalidOperation
 from functools import partial
 from secrets import token_hex
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from partstream import errors
 from partstream.codec.checks import MOST_DOLLARS, as_amount, as_count, dataclass, narrow, replace, unusable_counts
@@ -33,6 +33,7 @@ from partstream.lm.messages import ToolMode
 from partstream.lm.outputs import FileMode, Finish, Outcome, StreamOutput, Unmapped
 from partstream.lm.parts import (
     DataPart,
+    FinishReason,
     RawCallPart,
     TextPart,
     ThinkingPart,
@@ -391,9 +392,11 @@ class TranslatedRequest(ModelRequest):
         sender, asked = self._sender, self._asked(sending.carried)
         state = preparation.ResponseState(self._origin, self._prepared.names)
         prefix = sender.configuration.stream.call_id_prefix
-        report = AttemptReport(self._question, state, self._tokens, prefix, stores=asked.settings.stores)
+        request = written(sender.writer, asked, sending.left_out)
+        ends_at = limits_in(request.body, asked.settings.capabilities)
+        report = AttemptReport(self._question, state, self._tokens, prefix, ends_at, stores=asked.settings.stores)
         exchange = UpstreamRequest(
-            written(sender.writer, asked, sending.left_out),
+            request,
             sender.protocol,
             sender.writer.errors,
             sender.configuration.stream,
@@ -458,7 +461,9 @@ class ForwardedRequest(ModelRequest):
             content=content,
             hides=raw.rules.tells_usage if asked else None,  # the events by which usage was asked for
         )
-        return exchange, AttemptReport(self._question, None, self._tokens, sender.configuration.stream.call_id_prefix)
+        ends_at = limits_in(raw.document, sender.completed(settings, self._model).capabilities)
+        prefix = sender.configuration.stream.call_id_prefix
+        return exchange, AttemptReport(self._question, None, self._tokens, prefix, ends_at)
 
 
 # ---- The report to the host ----
@@ -475,12 +480,40 @@ _HELP: Final = {
 """What helps against an empty answer, by its finish reason."""
 
 
+_UNNAMED: Final = "completed"
+"""The reason of an answer whose server only says that it has ended: llama.cpp says so of one that it cut, too
+(docs/wires/openresponses.md#llamacpp)."""
+
+
+class EndsAt(NamedTuple):
+    """The tokens at which an answer is cut, those of the answer, and of prompt and answer together; None is unknown."""
+
+    output: int | None
+    window: int | None
+
+    def reason(self, finish: Finish) -> FinishReason | None:
+        """The finish reason, which is the limit where its server named none, and the answer has reached one."""
+        reason, usage = finish.reason, finish.usage
+        if reason is None or reason.raw != _UNNAMED or usage is None or usage.output_tokens is None:
+            return reason
+        whole = usage.output_tokens + (usage.input_tokens or 0)
+        pairs = (usage.output_tokens, self.output), (whole, self.window)
+        is_cut = reason.unified is UnifiedFinishReason.STOP and any(most and came >= most for came, most in pairs)
+        return replace(reason, unified=UnifiedFinishReason.LENGTH) if is_cut else reason
+
+
+def limits_in(body: Mapping[str, Any], known: preparation.ModelCapabilities) -> EndsAt:
+    """The limits of a request's answer, as far as they are known."""
+    return EndsAt(as_count(body.get("max_output_tokens")), known.context_window)
+
+
 class AttemptReport:
     """The report of one attempt at an answer. `failure` is the error that ended it, once it has ended; None for none.
 
     Args:
         state: The state for the next request; None where the client has the upstream's own.
         prefix: The prefix of the ids of calls.
+        ends_at: Where the answer is cut.
         stores: Whether the upstream was asked to store the answer.
     """
 
@@ -490,9 +523,11 @@ class AttemptReport:
         state: preparation.ResponseState | None,
         tokens: RequestTokens,
         prefix: str,
+        ends_at: EndsAt,
         *,
         stores: bool = False,
     ) -> None:
+        self._ends_at = ends_at
         self._question = question
         self._progress = question.progress
         self._state = state
@@ -517,6 +552,8 @@ class AttemptReport:
 
     def end(self, finish: Finish) -> None:
         """Takes the end of the answer."""
+        if (reason := self._ends_at.reason(finish)) is not finish.reason:
+            finish = replace(finish, outcome=Outcome.INCOMPLETE, reason=reason)
         if self._is_empty and finish.error is None:
             reason, usage = finish.reason, finish.usage
             emptiness = errors.EmptyAnswerError(
