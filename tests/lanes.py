@@ -124,7 +124,11 @@ _SLOW: Mapping[str, tuple[str, ...]] = {
         "packages/partstream/tests/serving/test_load.py",
         "packages/partstream-hub/tests/cli/test_pod.py",
     ),
-    "tries programs of other people in processes": ("tests/test_clients.py", "tests/test_foreign_servers.py"),
+    "tries programs of other people in processes": (
+        "tests/test_clients.py",
+        "tests/test_foreign_servers.py",
+        "tests/test_real.py::test_a_real_model_answers",
+    ),
     "makes a project of each template, and follows its README in an empty environment": ("tests/projects",),
     "asks with the published AI SDK, in Node": (
         "packages/partstream/tests/protocols/ai_gateway/test_real_sdk.py",

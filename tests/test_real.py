@@ -1,12 +1,21 @@
 """Real servers with real models: what a run keeps, and what `make real` builds and asks."""
 
 from __future__ import annotations
+import asyncio
+import hashlib
 import json
+from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
+from interop.real.building import MODEL, NotBuiltError, Published, downloaded, is_ready, listed, ready
 from interop.real.rows import RESULTS, RealServer, keep, kept
+from interop.real.running import WAYS, serving
+from interop.real.trials import TRIALS
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -44,3 +53,80 @@ def test_each_real_server_is_on_the_page() -> None:
     for row in kept(RESULTS):
         assert f"| **{row.name}** | `{row.address}` |" in real
         assert row.version in real
+
+
+PAGES = {
+    "json": b'{"files": [{"filename": "a-1.tar.gz", "url": "../../f/a-1.tar.gz", "hashes": {}}]}',
+    "html": b'<a href="../../f/a-1.tar.gz#sha256=00" data-x="">a-1.tar.gz</a>',
+}
+
+
+@pytest.mark.parametrize("page", PAGES.values(), ids=PAGES)
+def test_a_page_of_the_index_says_where_its_files_are(page: bytes) -> None:
+    assert listed(page, "http://index.example/simple/a/") == {"a-1.tar.gz": "http://index.example/f/a-1.tar.gz"}
+
+
+@pytest.fixture
+def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A package index of one file, which pip is set up for."""
+    folder = tmp_path / "index"
+    (folder / "a").mkdir(parents=True)
+    (folder / "a" / "a-1.tar.gz").write_bytes(b"sources")
+    (folder / "a" / "index.html").write_text('<a href="a-1.tar.gz">a-1.tar.gz</a>')
+    handler = partial(SimpleHTTPRequestHandler, directory=str(folder))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        monkeypatch.setenv("PIP_INDEX_URL", f"http://127.0.0.1:{server.server_port}/")
+        yield tmp_path
+        server.shutdown()
+
+
+def published(content: bytes, file: str = "a-1.tar.gz") -> Published:
+    return Published("a", file, hashlib.sha256(content).hexdigest(), "a", "1")
+
+
+def test_a_file_is_downloaded_once_with_its_hash_checked(index: Path) -> None:
+    said: list[str] = []
+    path = downloaded(published(b"sources"), index, said.append)
+    assert path.read_bytes() == b"sources"
+    assert said == ["downloading a-1.tar.gz: 100 % of 0 MB"]
+    downloaded(published(b"sources"), index, said.append)
+    assert len(said) == 1
+
+
+@pytest.mark.parametrize(
+    ("wanted", "says"),
+    [
+        (published(b"other sources"), "a-1.tar.gz has the SHA-256"),
+        (published(b"sources", "a-2.tar.gz"), "the package index has no a-2.tar.gz"),
+    ],
+)
+def test_another_file_than_the_one_that_is_pinned_is_not_kept(index: Path, wanted: Published, says: str) -> None:
+    with pytest.raises(NotBuiltError, match=says):
+        downloaded(wanted, index, lambda _: None)
+    assert [path.name for path in index.iterdir()] == ["index"]
+
+
+def test_what_a_build_needs_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / MODEL.keeps).write_bytes(b"model")
+    sources = published(b"sources")
+    (tmp_path / sources.file).write_bytes(b"sources")
+    monkeypatch.setattr("interop.real.building.SERVER", sources)
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(NotBuiltError, match=r"cmake, ninja, c\+\+ missing"):
+        ready(lambda _: None, tmp_path)
+
+
+def test_each_row_has_a_name_of_its_own_and_a_server_that_can_be_started() -> None:
+    assert len({trial.name for trial in TRIALS}) == len(TRIALS)
+    assert {trial.way for trial in TRIALS} <= {*WAYS}
+
+
+@pytest.mark.parametrize("name", ["openresponses", "limit of the answer", "cancellation", "tools, required"])
+def test_a_real_model_answers(name: str, tmp_path: Path) -> None:
+    built = is_ready()
+    if built is None:
+        pytest.skip("no real server is built on this machine: `make real` builds it")
+    trial = next(trial for trial in TRIALS if trial.name == name)
+    with serving(built, trial.way, tmp_path) as site:
+        assert asyncio.run(trial.run(site))

