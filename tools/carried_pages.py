@@ -9,9 +9,20 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 CARRIED = {
-    "vscode.md": "the extension: commands, settings, trouble and what helps",
-    "servers.md": "the servers, and what is known of each",
+    "quick-start.md": "a model server in VS Code, step by step",
+    "troubleshooting.md": "what you see, and what helps",
+    "questions.md": "questions, and tasks with their commands",
+    "vscode.md": "the extension: groups, settings, commands",
+    "models.md": "rename models, limit them, correct what is known of them",
+    "servers.md": "the servers, and what works with each",
+    "ollama.md": "Ollama",
+    "lm-studio.md": "LM Studio",
+    "vllm.md": "vLLM",
+    "llama-cpp.md": "llama.cpp",
     "configuration.md": "every setting of a group",
+    "tls-and-proxies.md": "certificates, plain HTTP and proxies",
+    "remote.md": "dev containers, SSH and WSL",
+    "windows.md": "what is different on Windows",
     "tokens.md": "how tokens are counted, and what the numbers mean",
     "inspector.md": "the page that shows what a server sent",
     "recording.md": "recordings, and how to share one",
@@ -19,7 +30,6 @@ CARRIED = {
     "providers.md": "write a model in Python",
     "agents.md": "an agent of another framework as a model",
     "contract.md": "the rules that every answer follows",
-    "questions.md": "questions and answers",
 }
 """The pages that a user of the extension needs, in the order of the first page, each with what it is about."""
 
