@@ -492,7 +492,9 @@ def revoke(key_ids: tuple[str, ...]) -> None:
 @click.command("invite", short_help="Print a join link, with which a person gets a key once.")
 @click.argument("person", metavar="NAME")
 @url_option("The address at which people reach the hub.")
-@click.option("--expires", type=END, default="7d", show_default=True, metavar="WHEN", help="How long the link is good.")
+@click.option(
+    "--expires", type=END, default="7d", show_default=True, metavar="WHEN", help="How long the link is valid."
+)
 @click.option("--label", type=LABEL, default="", metavar="TEXT", help="What the key will be called.")
 @click.option("--key-expires", type=END, metavar="WHEN", help="When the key expires.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with the link in it.")
@@ -511,7 +513,7 @@ def invite(person: str, url: str, expires: float, label: str, key_expires: float
         click.echo(dumps({"person": person, "link": link, "editor_link": editor, "expires_at": expires}))
         return
     if is_loopback(urlsplit(address).hostname or ""):
-        click.echo("Good on this machine alone; for people on others, --url says where they reach the hub.", err=True)
+        click.echo("Valid on this machine only; for people on others, --url says where they reach the hub.", err=True)
     click.echo(f"The link for {person}, good once until {time_text(expires)}; it is not shown again:", err=True)
     click.echo(link)
 

@@ -1,4 +1,4 @@
-"""What is written into a client's file can be taken back: to the byte, or beside what somebody else has changed.
+"""What is written into a client's file can be taken back: to the byte, or beside what another program has changed.
 
 The files are those of docs/coding-agents.md.
 """

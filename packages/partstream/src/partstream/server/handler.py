@@ -228,7 +228,7 @@ class ServerState:
         """
         headers: tuple[tuple[str, str], ...] = ()
         if self.is_draining:
-            said, headers = "the server is being stopped; ask again", (requests.CLOSE,)
+            said, headers = "the server is shutting down; try again", (requests.CLOSE,)
         elif self.open_answers >= self.settings.concurrent_answers:
             said = f"{self.settings.concurrent_answers:,} answers run, the most; ask again"
         elif self.requests > self.settings.concurrent_requests:

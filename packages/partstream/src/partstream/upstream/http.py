@@ -793,7 +793,7 @@ _NO_PROXY: Final = "NO_PROXY names hosts that need none"
 # An SSLError is an OSError, and so is a failed look-up of a name: the more special rows come first.
 _FAILURES: Final = (
     _Failure(httpx2.ProxyError, "the proxy {proxy} refuses: {detail}",
-        "a proxy that wants a password gets it as http://user:password@host:port; NO_PROXY names hosts that need none",
+        "for a proxy with a password, use http://user:password@host:port; NO_PROXY names hosts that need none",
         ("407",), lasts=True),
     _Failure(httpx2.ProxyError, "the proxy {proxy} refuses: {detail}",
         "is that a proxy, and does it let this host through? NO_PROXY names hosts that need none", lasts=True),
@@ -802,7 +802,7 @@ _FAILURES: Final = (
         ("self-signed", "self signed", "unable to get local issuer", "unable to get issuer", "unable to verify"),
         lasts=True),
     _Failure(ssl.SSLCertVerificationError, "the certificate of {name} is not good: {detail}",
-        "does the host's name fit?", lasts=True),
+        "check that the host name matches", lasts=True),
     _Failure(ssl.SSLError, "{peer} does not speak https", _SIGN_OF_HTTP,
         ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "HTTP_REQUEST", "PACKET_LENGTH_TOO_LONG", "UNKNOWN_PROTOCOL"),
         lasts=True),
@@ -810,7 +810,7 @@ _FAILURES: Final = (
     _Failure(ssl.SSLError, "the connection cannot be encrypted: {detail}", ""),
     _Failure(socket.gaierror, "the name of {name} cannot be looked up", _OFFLINE, ("Temporary failure",),
         of_proxy=True),
-    _Failure(socket.gaierror, "there is no host {host}", f"is its name right, and {_OFFLINE}", of_proxy=True,
+    _Failure(socket.gaierror, "there is no host {host}", f"check its name, and {_OFFLINE}", of_proxy=True,
         lasts=True),
     _Failure(ConnectionRefusedError, "nothing listens at {peer}", RUNNING, of_proxy=True),
     _Failure(ConnectionResetError, "{peer} reset the connection", _SIGN_OF_HTTPS, scheme="http", of_proxy=True),
