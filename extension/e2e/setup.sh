@@ -41,6 +41,14 @@ node_folder() {
   find "$PWD/node_modules" -maxdepth 2 -path '*/node-linux-*/bin' -type d 2>/dev/null | head -1
 }
 
+build_code_server() (
+  cd node_modules/code-server
+  npm_config_user_agent=npm npm_config_ignore_scripts=true sh ./postinstall.sh &&
+    cd lib/vscode &&
+    JOBS=max CFLAGS=-O0 CXXFLAGS=-O0 npm rebuild --foreground-scripts --loglevel=error \
+      @parcel/watcher @vscode/native-watchdog @vscode/spdlog @vscode/sqlite3 node-pty
+)
+
 install_npm_packages() {
   if cmp -s package-lock.json "$LOCK_STAMP"; then
     return
@@ -50,9 +58,10 @@ install_npm_packages() {
   local folder
   folder=$(node_folder)
   test -n "$folder" || left_out "there is no Node 24 package for $(uname -s) on $(uname -m)"
-  # Two steps, because the scripts of code-server must run on the Node that the first step brings. What they compile
-  # answers a few requests a second: optimising that takes a minute of a processor, and saves nothing.
-  if ! PATH="$folder:$PATH" JOBS=max CFLAGS=-O0 CXXFLAGS=-O0 npm rebuild --foreground-scripts --loglevel=error >install.log 2>&1; then
+  # By hand, because the scripts of code-server must run on the Node of the first step, and because they compile nine modules
+  # where VS Code on Linux loads five before a proxy asks for Kerberos. What is compiled answers a few requests a second:
+  # optimising it takes a minute of a processor, and saves nothing.
+  if ! PATH="$folder:$PATH" build_code_server >install.log 2>&1; then
     tail -40 install.log
     left_out "code-server could not be built (the whole log is extension/e2e/install.log)"
   fi
