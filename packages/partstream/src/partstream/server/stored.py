@@ -3,9 +3,7 @@
 :class:`AnswerMemory` finds what a request refers to: an earlier response, or items of it. What a socket itself
 remembers comes first, then the store. :class:`RecordingReplySink` keeps what passes through it. It sends the end of a
 response after the response is stored: a client that has the end may name the response in its next request, which
-another process may get. A response that cannot be stored reaches its client all the same, and its end says that it is
-not stored. :func:`stored_reply` answers a request for a stored response, and :class:`FrameReplay` sends the frames of
-its stream once more, also of one that still runs.
+another process may get. A response that cannot be stored reaches its client all the same, and its end says so.
 """
 
 from __future__ import annotations

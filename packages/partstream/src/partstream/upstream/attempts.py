@@ -19,8 +19,7 @@ on may be sent again. Each kind of action has its allowance, so that the number 
 and no wait is longer than the retry policy allows.
 
 `Attempts` is the state of one request. `Asking` is what the loop knows of the request: how it is sent, and what its
-sender can do about a failure. Answers, lists of models and documents have one each; whatever cannot be done has a
-default that does nothing. This module opens no connection and knows no protocol.
+sender can do about a failure. Answers, lists of models and documents have one each.
 """
 
 from __future__ import annotations

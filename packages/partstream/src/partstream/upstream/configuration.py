@@ -5,8 +5,6 @@ the manifest and the dialogs. `upstream_rows` puts them in the order of the docu
 on the protocol, because each protocol has settings that only it has a place for. While the protocol is detected
 (`auto`), the settings of all protocols are taken, and `GatewayConfiguration.spoken` keeps those of the protocol that
 was found.
-
-The rows come first, in their order, each group with the functions that read its values; then the configuration itself.
 No message shows a secret.
 """
 

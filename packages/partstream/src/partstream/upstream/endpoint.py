@@ -5,8 +5,7 @@ once more after a refusal; no class here knows a place where keys are kept. A hu
 that it gives, wherever it is. The functions on addresses resolve no name.
 
 The presets are made of two tables: the servers (:mod:`partstream.settings.known_servers`) and the rows in the folder
-of each protocol (:attr:`partstream.protocols.protocol.Protocol.spoken_at`). A server that no protocol of this version
-speaks to is no preset. `partstream add` and the extension's *Add Models* offer the same list.
+of each protocol (:attr:`partstream.protocols.protocol.Protocol.spoken_at`).
 """
 
 from __future__ import annotations

@@ -7,9 +7,8 @@ comes from the first place that states one: `retry-after-ms`, which the SDKs of 
 `retry-after`; the body; and the headers of the limits, of which only one that is used up counts
 (docs/wires/chat-completions.md#rate-limits).
 
-Advice is the same sentence for every host and command: for a missing path, for a missing list of models, for a key that
-the server refuses or wants. Redaction covers errors, the end of an answer and its names; the parts of an answer stay as
-they are, because they are what the person asked for.
+Advice is the same sentence for every host and command. Redaction covers errors, the end of an answer and its names; the
+parts of an answer stay as they are, because they are what the person asked for.
 """
 
 from __future__ import annotations

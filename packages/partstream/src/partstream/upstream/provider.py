@@ -36,24 +36,13 @@ from partstream.tokens import Counters, TokenCount
 from partstream.tokens.accounting import TokenAccounting
 from partstream.tokens.ledger import Ledger
 from partstream.upstream import http_errors
+from partstream.upstream import model_information as facts
 from partstream.upstream.attempts import Asking, Attempts, Sending, carry_out, has_more_room, helps_another_model
 from partstream.upstream.configuration import CaptureMode, GatewayConfiguration, fingerprint_of
 from partstream.upstream.context import current_capture, is_one_attempt, logging_from, run_here_until_cancelled
 from partstream.upstream.discovery import DiskCache, Fetch, FetchResponse, ModelDiscovery
 from partstream.upstream.forwarding import KeptReply, RawRequest
 from partstream.upstream.http import Connections, DocumentFetcher, UpstreamHTTP
-from partstream.upstream.model_information import (
-    Fact,
-    ModelRecord,
-    OfferedModel,
-    Pricing,
-    Source,
-    information_of,
-    is_allowed,
-    known_capabilities,
-    offered_models,
-    stated_capabilities,
-)
 from partstream.upstream.requests import (
     ForwardingProgress,
     ModelCall,
@@ -293,7 +282,7 @@ class Upstream:
             _logger.info("nothing is known of what the server speaks, so it counts nothing: %s", error)
             return None
 
-    def pricing(self, model_id: str) -> Pricing | None:
+    def pricing(self, model_id: str) -> facts.Pricing | None:
         """The prices of a model in the last list; None if they are unknown."""
         return None if self._upstream is None else self._upstream.models.pricing(model_id)
 
@@ -487,9 +476,9 @@ class ModelList:
     def __init__(self, configuration: GatewayConfiguration, fetch: Fetch, on_change: Callable[[], object]) -> None:
         self._configuration = configuration
         self._fetch = fetch
-        self._pricing: Mapping[str, Pricing] = {}
+        self._pricing: Mapping[str, facts.Pricing] = {}
         self._capabilities: Mapping[str, ModelCapabilities] = {
-            model.id: stated_capabilities(model) for model in configuration.models
+            model.id: facts.stated_capabilities(model) for model in configuration.models
         }
         folder, base_url = configuration.cache_folder, configuration.base_url
         # The identity of the caller for the upstream: the key or its source, and the headers.
@@ -499,7 +488,7 @@ class ModelList:
         writer = asking(configuration.protocol)
         self._writer = writer
         base_path, further_lists = writer.find_model_lists(urlsplit(base_url).path)
-        self._said_windows: dict[str, Fact[int]] = {}
+        self._said_windows: dict[str, facts.Fact[int]] = {}
         self._discovery = ModelDiscovery(
             fetch,
             base_path,
@@ -508,7 +497,7 @@ class ModelList:
             further_lists=further_lists,
             models_path=writer.models_path,
             cache=DiskCache(folder, base_url, account) if folder is not None else None,
-            is_wanted=lambda model_id: is_allowed(model_id, configuration.selection),
+            is_wanted=lambda model_id: facts.is_allowed(model_id, configuration.selection),
             refusal=partial(list_refusal, configuration=configuration),
         )
 
@@ -521,10 +510,10 @@ class ModelList:
         self._pricing = {
             model.record.id: model.record.pricing.value for model in models if model.record.pricing is not None
         }
-        self._capabilities = {model.record.id: known_capabilities(model.record) for model in models}
+        self._capabilities = {model.record.id: facts.known_capabilities(model.record) for model in models}
         shown = []
         for model in models:
-            information, window = information_of(model, limits), model.record.context_window
+            information, window = facts.information_of(model, limits), model.record.context_window
             if self._writer.sets_window and window is not None:  # requests set it, so the tooltip states it
                 told = f"Context window: {window.value:,} tokens ({window.origin})"
                 tooltip = "\n".join(filter(None, (information.tooltip, told)))
@@ -532,10 +521,10 @@ class ModelList:
             shown.append(information)
         return tuple(shown)
 
-    async def offered(self) -> Sequence[OfferedModel]:
+    async def offered(self) -> Sequence[facts.OfferedModel]:
         """The models with the source of every fact; details of each model arrive after the list."""
         selection = self._configuration.selection
-        records: tuple[ModelRecord, ...] = ()
+        records: tuple[facts.ModelRecord, ...] = ()
         if self._configuration.discovers:
             try:
                 records = await self._records()
@@ -543,9 +532,9 @@ class ModelList:
                 if not selection.overrides:
                     raise
                 _logger.warning("only the configured models are offered: %s", error)
-        return [self._with_window(model) for model in offered_models(records, selection)]
+        return [self._with_window(model) for model in facts.offered_models(records, selection)]
 
-    async def _records(self) -> tuple[ModelRecord, ...]:
+    async def _records(self) -> tuple[facts.ModelRecord, ...]:
         try:
             records = await self._discovery.records()
         except UpstreamError as error:
@@ -554,7 +543,7 @@ class ModelList:
             raise
         return tuple(record for record in records if record.is_served_at(self._writer.path))
 
-    def _with_window(self, model: OfferedModel) -> OfferedModel:
+    def _with_window(self, model: facts.OfferedModel) -> facts.OfferedModel:
         """The model with the context window that requests to it set, where they set one.
 
         The server cuts a longer prompt without a word, so no limit of prompts exceeds it.
@@ -563,10 +552,10 @@ class ModelList:
         if not self._writer.sets_window:
             return model
         fact = record.context_window
-        if fact is None or fact.source is not Source.CONFIGURATION:
+        if fact is None or fact.source is not facts.Source.CONFIGURATION:
             settings = self._configuration.request_settings(record.id)
-            window = self._writer.choose_window(replace(settings, capabilities=known_capabilities(record)))
-            fact = Fact(window.tokens, Source(window.source), window.field)
+            window = self._writer.choose_window(replace(settings, capabilities=facts.known_capabilities(record)))
+            fact = facts.Fact(window.tokens, facts.Source(window.source), window.field)
             if window.source is WindowSource.LOADED and record.loaded_window is not None:
                 fact = record.loaded_window
         stated = record.max_input_tokens
@@ -585,7 +574,7 @@ class ModelList:
         record = replace(record, context_window=fact, max_input_tokens=stated if fits else None)
         return replace(model, record=record)
 
-    def pricing(self, model_id: str) -> Pricing | None:
+    def pricing(self, model_id: str) -> facts.Pricing | None:
         """The prices of a model in the last list; None if they are unknown."""
         return self._pricing.get(model_id)
 

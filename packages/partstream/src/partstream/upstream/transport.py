@@ -6,11 +6,8 @@ that, `Transport.ask` notes whether anything of the answer was read. A failure a
 with an error.
 
 The head of the response decides how the body is read (`form_of`): as a stream, as one document in its place, or as an
-error, whatever its status. `Deadlines` computes the limits: to the first event, between two reads, and in total. An
-error is raised outside the `except` clause of the client's error, which may quote a key and must not be its context.
-
-A trace writes one line for each event: its time, its type, its ids and its outputs, and nothing that a person or a
-model wrote.
+error, whatever its status. An error is raised outside the `except` clause of the client's error, which may quote a key
+and must not be its context. A trace writes nothing that a person or a model wrote.
 """
 
 from __future__ import annotations
