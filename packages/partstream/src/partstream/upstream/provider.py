@@ -180,7 +180,8 @@ class GatewayProvider(LanguageModelChatProvider):
                 _logger.debug("%s could not answer: %s", question.shown_model_id, said)  # the hosts say it to people
                 progress.failed(error)
                 raise
-            _logger.error("%s could not answer, as a text of the answer says: %s", question.shown_model_id, said)  # noqa: TRY400
+            told = "%s could not answer, which a text of the answer says: %s"
+            _logger.error(told, question.shown_model_id, said)  # noqa: TRY400
             progress.report(error_text(error, has_begun=progress.has_begun))
             progress.failed(error)
             return
