@@ -306,7 +306,7 @@ _BUDGETS: Final = Field(
     Form.MANY,
 )
 _TIME_ZONE: Final = Field(
-    "time_zone", "In whose calendar days, weeks and months of its budgets begin", _fitting(ZONE), "ZONE", "UTC"
+    "time_zone", "The time zone in which days, weeks and months of its budgets begin", _fitting(ZONE), "ZONE", "UTC"
 )
 _MODELS: Final = Field(
     "models", "Which models may be used, as ids or patterns; without it, all", _models, "PATTERN", form=Form.MANY

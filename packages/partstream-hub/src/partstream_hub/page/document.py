@@ -361,7 +361,7 @@ def operation_sections(view: usage.HubView, zone: tzinfo | None) -> Iterator[str
     yield f"<p>{count(live, 'worker')} of {len(view.workers):,} {'answers' if live == 1 else 'answer'}.</p>"
     workers = sorted(view.workers, key=lambda one: (not one.is_live, one.name))
     if rows := [_worker(one, view.read_at, zone) for one in workers]:
-        yield from table("Workers", ("worker", "state", "came", "seen", "budgets held"), rows, of_text=_OF_TEXT)
+        yield from table("Workers", ("worker", "state", "came", "seen", "budgets kept"), rows, of_text=_OF_TEXT)
     yield '</section><section id="changes" aria-labelledby="changes-title"><h2 id="changes-title">Changes</h2>'
     changes = [
         [moment(one.at, zone), text(one.by), text(one.what), text("; ".join(one.fields))] for one in view.changes

@@ -99,7 +99,7 @@ class ServingApp(ServerState):
 
         async def show(request: serving.OwnerRequest, caller: Caller) -> serving.OwnerReply:
             if not caller.is_owner:
-                said = "this page is about all who ask this server, so it is for its admins"
+                said = "this page shows all users of this server, so only its admins may open it"
                 raise requests.RequestFailedError(ServedFailure(FailureKind.FORBIDDEN, said))
             content_type, body = page(request.headers.get("accept", ""))
             return serving.OwnerReply(body, content_type)

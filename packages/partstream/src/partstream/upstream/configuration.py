@@ -90,11 +90,11 @@ class Timeouts:
 
 
 _RETRY_ROWS: Final = (
-    Setting("attempts", kinds.whole(), "How often a request is sent at most", 3),
-    Setting("firstWait", kinds.SECONDS, "The most to wait before the second attempt; doubled for each further one",
+    Setting("attempts", kinds.whole(), "The most attempts for a request", 3),
+    Setting("firstWait", kinds.SECONDS, "The longest wait before the second attempt; doubled for each further one",
         0.5),
-    Setting("longestWait", kinds.SECONDS, "The most to wait at all; a server that asks for more is not asked again",
-        30),
+    Setting("longestWait", kinds.SECONDS,
+        "The longest wait in all; if a server asks for a longer one, there is no further attempt", 30),
 )  # fmt: skip
 
 
@@ -144,7 +144,7 @@ CONNECTION_ROWS: Final = (
     Setting("timeouts", kinds.BODY, "Limits of time, in seconds",
         contents=Contents(Nesting.OBJECT, _TIMEOUT_ROWS, lambda fields, _: Timeouts(**fields)),
         dialog=Dialog("Limits of time")),
-    Setting("retry", kinds.BODY, "How often a request is sent, and how many seconds lie between",
+    Setting("retry", kinds.BODY, "The number of attempts for a request, and the seconds between them",
         contents=Contents(Nesting.OBJECT, _RETRY_ROWS, lambda fields, _: RetryPolicy(**fields)),
         dialog=Dialog("Retries")),
     Setting("proxy", kinds.text(partial(kinds.http_url, example="http://proxy:8080")),
@@ -152,7 +152,7 @@ CONNECTION_ROWS: Final = (
         otherwise="`HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY`", secrecy=Secrecy.URL,
         places=EVERYWHERE | {SettingSource.EDITOR}, dialog=Dialog("Proxy")),
     Setting("proxyStrictSSL", kinds.BOOLEAN,
-        "Whether servers and proxies have to prove who they are; `SSL_CERT_FILE` names further certificates",
+        "Whether to verify the certificates of servers and proxies; `SSL_CERT_FILE` names further authorities",
         default=True, sets="verify_certificates", places=EVERYWHERE | {SettingSource.EDITOR},
         dialog=Dialog("Strict certificates")),
 )  # fmt: skip
@@ -168,16 +168,16 @@ MODEL_ROWS: Final = (
     Setting("id", kinds.text(_id), "How the server calls the model", is_required=True),
     Setting("name", kinds.TEXT, "What the model picker shows"),
     Setting("family", kinds.TEXT,
-        "The family, such as `gpt-5` or `claude`; Copilot picks its prompt and edit tools by it"),
+        "The model family, such as `gpt-5` or `claude`; Copilot chooses its prompt and edit tools by it"),
     Setting("version", kinds.TEXT, "The version"),
     Setting("detail", kinds.TEXT, "The text beside the name", otherwise="the name of the group"),
     Setting("contextWindow", kinds.whole(), "The most tokens of prompt and answer together"),
     Setting("maxInputTokens", kinds.whole(), "The most tokens of a prompt"),
-    Setting("maxOutputTokens", kinds.whole(), "The most tokens of an answer, sent with every request to this model",
+    Setting("maxOutputTokens", kinds.whole(), "The output limit in tokens, sent with every request to this model",
         otherwise="the general `maxOutputTokens`"),
     Setting("imageInput", kinds.BOOLEAN, "Whether prompts may hold images"),
     Setting("toolCalling", kinds.BOOLEAN, "Whether the model calls tools; agent mode lists only those that do"),
-    Setting("reasoningEfforts", kinds.STRINGS, "The levels of reasoning that can be asked for, from the least"),
+    Setting("reasoningEfforts", kinds.STRINGS, "The reasoning levels that can be chosen, lowest first"),
 )  # fmt: skip
 """A person's settings for one model; without one, the server's value counts."""
 
@@ -220,12 +220,12 @@ MODEL_LIST_ROWS: Final = (
     ),
     Setting("allowModels", kinds.STRINGS, "Patterns of the models to offer: `*` is any text, `?` one character",
         otherwise="all", sets="selection.allow", dialog=Dialog("Allowed models")),
-    Setting("denyModels", kinds.STRINGS, "Patterns of the models not to offer; stronger than `allowModels`",
+    Setting("denyModels", kinds.STRINGS, "Patterns of the models not to offer; they override `allowModels`",
         otherwise="none", sets="selection.deny", dialog=Dialog("Denied models")),
     Setting("hiddenModels", kinds.STRINGS,
-        "Patterns of the models that programs can use and the picker does not show", otherwise="none",
+        "Patterns of the models that programs can use but the picker does not show", otherwise="none",
         sets="selection.hidden", dialog=Dialog("Hidden models")),
-    Setting("defaultModel", kinds.TEXT, "The model that comes first, and is taken when nobody chooses",
+    Setting("defaultModel", kinds.TEXT, "The model that comes first, and is used unless another one is chosen",
         sets="selection.default", dialog=Dialog("Default model")),
     Setting("limitPolicy", kinds.choice(LimitPolicy), "How much of the context window is for the prompt",
         "reserve-output", sets="selection.limits.policy", dialog=Dialog("Limit policy")),
@@ -308,7 +308,7 @@ def _asked_first() -> tuple[str, ...]:
 
 
 _FIRST_ROWS: Final = (
-    Setting("baseUrl", kinds.text(_url), "Where the server is, such as `https://api.example.com/v1`",
+    Setting("baseUrl", kinds.text(_url), "The server's address, such as `https://api.example.com/v1`",
         secrecy=Secrecy.URL, option="--base-url", metavar="URL",
         dialog=Dialog("Base URL", is_asked=True, is_required=True)),
     Setting(
@@ -365,7 +365,7 @@ _ANSWER_ROWS: Final = (
         "Where the text of an answer holds thinking, if the server has no field for it", "tags",
         sets="stream.think_tags", dialog=Dialog("Thinking in tags")),
     Setting("executedCode", kinds.choice(outputs.ExecutedCode),
-        "How code is shown that the server has run to answer, with what came out of it", "text",
+        "How to show code that the server has run for the answer, and its output", "text",
         sets="stream.executed_code", dialog=Dialog("Code that the server has run")),
     Setting("citations", kinds.choice(outputs.CitationMode), "How the sources that the model cites are shown",
         "inline", sets="stream.citations", option="--citations", dialog=Dialog("Citations")),
@@ -380,21 +380,14 @@ _ANSWER_ROWS: Final = (
         dialog=Dialog("Files by address"),
     ),
     Setting("maxOutputTokens", kinds.whole(),
-        "The most tokens of an answer, sent with every request; `models` may say another number for a model",
+        "The output limit in tokens, sent with every request; `models` can set another one for a model",
         otherwise="what the server allows", option="--max-output-tokens", metavar="TOKENS",
         dialog=Dialog("Longest answer")),
-    Setting(
-        "callIdPrefix",
-        kinds.text(_prefix, pattern=f"^{_PREFIX}$"),
+    Setting("callIdPrefix", kinds.text(_prefix, pattern=f"^{_PREFIX}$"),
         "A prefix for the ids of tool calls, so that those of several servers in one conversation differ; may be empty",
-        outputs.GATEWAY_CALL_ID_PREFIX,
-        sets="stream.call_id_prefix",
-        may_be_empty=True,
-        option="--call-id-prefix",
-        metavar="TEXT",
-        dialog=Dialog("Prefix of call ids"),
-    ),
-    Setting("errors", kinds.choice(outputs.ErrorMode), "What becomes of an error that ends an answer", "reject",
+        outputs.GATEWAY_CALL_ID_PREFIX, sets="stream.call_id_prefix", may_be_empty=True, option="--call-id-prefix",
+        metavar="TEXT", dialog=Dialog("Prefix of call ids")),
+    Setting("errors", kinds.choice(outputs.ErrorMode), "What to do with an error that ends an answer", "reject",
         option="--errors", dialog=Dialog("Errors")),
     Setting(
         "logLevel",
@@ -411,11 +404,11 @@ _ANSWER_ROWS: Final = (
 
 _LAST_ROWS: Final = (
     Setting("ledger", kinds.BOOLEAN,
-        "Whether what is learned of tokens, and what answers take, is kept in your data folder: numbers, never text",
+        "Whether to keep token statistics and the usage of answers in your data folder: numbers, never text",
         default=True, dialog=Dialog("Token ledger")),
     Setting("capture", kinds.choice(CaptureMode),
-        "Whether the last answers are kept in memory, so that one that went wrong can be looked at afterwards",
-        "memory", option="--capture", dialog=Dialog("Last answers")),
+        "Whether to keep the last answers in memory, so that you can inspect one that went wrong", "memory",
+        option="--capture", dialog=Dialog("Last answers")),
 )  # fmt: skip
 
 

@@ -128,7 +128,7 @@ _TITLE: Final = re.compile(r"<title[^<>]*>([^<]{0,400})", re.IGNORECASE)
 a title has: Python refuses to read the number of a character that has thousands of digits."""
 _LOGINS: Final = frozenset({*range(200, 400), 401, 403})
 """The statuses of pages to sign in; the status of any other page names the problem."""
-WEB_PAGE_ADVICE: Final = "is the base URL right, or does a proxy or a login stand in the way?"
+WEB_PAGE_ADVICE: Final = "check the base URL, and whether a proxy or a login page answers instead"
 
 
 def _web_page(text: str, *, may_be_login: bool = True) -> str | None:
@@ -377,7 +377,7 @@ async def advice_on_missing_list(fetch: Fetch, configuration: GatewayConfigurati
 
 
 NO_KEY: Final = "no key was sent, and the server wants one"
-ANOTHER_KEY: Final = "the server wants another key: is this one whole, of this server, and not expired?"
+ANOTHER_KEY: Final = "the server rejected the key: is this one whole, of this server, and not expired?"
 _PERHAPS: Final = frozenset({400, 403})
 """Gemini answers a wrong key with 400 (docs/wires/gemini.md#errors), others with 403."""
 _SAYS_KEY: Final = re.compile(
