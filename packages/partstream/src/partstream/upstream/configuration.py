@@ -643,8 +643,8 @@ class GatewayConfiguration(NotPickled):
         )
 
     def spoken(self, protocol: str, base_url: str) -> GatewayConfiguration:
-        """The same upstream in a protocol that was found out, of whose settings its own alone remain; its paths begin
-        at `base_url`, on the host of :attr:`base_url`.
+        """The same upstream in a protocol that was found out, whose paths begin at a base URL on the same host. Of the
+        settings of protocols, its own alone remain.
 
         Raises:
             ConfigurationError: A setting is not usable in this protocol.

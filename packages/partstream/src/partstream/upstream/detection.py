@@ -350,11 +350,8 @@ class Detected:
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """The answers below one base URL.
-
-    Its signs are those of the endpoints, by the names of their protocols; `elsewhere` has the base URLs of the
-    protocols that were looked for below another one, by name.
-    """
+    """The answers below one base URL: the signs of the endpoints, by the names of their protocols. `elsewhere` has the
+    base URLs of the protocols that were looked for below another one, by name."""
 
     base_url: str
     signs: Mapping[str, Sign]

@@ -821,7 +821,12 @@ async def _connect(opened: socket.socket, place: tuple[object, ...]) -> None:
     if (refused := opened.connect_ex(place)) == errno.EINPROGRESS:
         loop = asyncio.get_running_loop()
         is_open: asyncio.Future[None] = loop.create_future()
-        loop.add_writer(opened, lambda: is_open.done() or is_open.set_result(None))
+
+        def resume() -> None:
+            if not is_open.done():
+                is_open.set_result(None)
+
+        loop.add_writer(opened, resume)
         try:
             await is_open
         finally:
