@@ -28,7 +28,7 @@ What can go wrong:
 * **The machine of the database fails.** Transactions do not wait for the disk, but a heartbeat does, once a second
   where anything was settled. Until then what has ended is kept in memory too, and is settled again after a failure.
 
-docs/hub-budgets.md has the argument; the statements are in `store/statements.sql`.
+docs/maintainers/hub-budgets.md has the argument; the statements are in `store/statements.sql`.
 """
 
 from __future__ import annotations

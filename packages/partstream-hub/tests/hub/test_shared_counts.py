@@ -212,8 +212,7 @@ def test_the_workers_of_a_hub_share_what_their_providers_learn(
     ledgers = [Ledger(), Ledger()]
     settings = HubSettings(locks=tmp_path / "locks", worker=WorkerSettings(heartbeat_seconds=0.05))
     lives = [
-        hub_app(DemoProvider(), hub_database.store(), replace(settings, token_ledger=ledger))
-        for ledger in ledgers
+        hub_app(DemoProvider(), hub_database.store(), replace(settings, token_ledger=ledger)) for ledger in ledgers
     ]
 
     async def run() -> None:

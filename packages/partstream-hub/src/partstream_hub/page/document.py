@@ -168,7 +168,7 @@ def _amounts(budget: usage.BudgetState) -> Sequence[tuple[str, str]]:
 
 
 def _reset(budget: usage.BudgetState, now: float) -> str:
-    said = "does not begin anew"
+    said = "never resets"
     if budget.ends_at is not None:
         when = moment(budget.ends_at, ZoneInfo(budget.time_zone))
         said = f"resets {until(budget.ends_at, now)}: {when} ({text(budget.time_zone)})"
