@@ -154,7 +154,7 @@ Leave `protocol` out, or set it to `auto`, and it is detected:
 2. Any other server gets a few small requests at the same time: for its list of models, and an empty one (`{}`) to each
    of PROBED. They cost nothing: 400 or 422 says that the endpoint is
    there, 404 or 405 that it is not. Wires at a base path of their own
-   [are asked for](wires.md#how-the-wire-is-found-out) where something tells them, or nothing else is there.
+   [are asked for](wires.md#how-the-protocol-is-detected) where something tells them, or nothing else is there.
 3. Where several are there, the first of them is taken, unless it is not complete at that server. Ollama, vLLM and
    others are known by their lists of models, or by their usual ports.
 

@@ -12,7 +12,9 @@ from bundles.made_bundles import FULL
 from partstream_devtools.bundles.archive import END_OF_NAMES, MANIFEST, README, REPORT, write_bundle
 from partstream_devtools.bundles.forms import FORMS
 
-PAGE = (Path(__file__).resolve().parents[4] / "docs" / "maintainers" / "bundle-format.md").read_text()
+DOCS = Path(__file__).resolve().parents[4] / "docs"
+PAGE = (DOCS / "maintainers" / "bundle-format.md").read_text()
+FORMS_PAGE = (DOCS / "bundles.md").read_text()
 
 
 def _reader_of_the_page() -> Any:
@@ -41,8 +43,8 @@ def test_the_reader_of_the_page_notices_a_change(tmp_path: Path) -> None:
         list(_reader_of_the_page()(path))
 
 
-def test_the_page_names_every_file_and_every_form() -> None:
+def test_the_pages_name_every_file_and_every_form() -> None:
     for name in (MANIFEST, README, REPORT, *(f"001/{one}" for names in END_OF_NAMES.values() for one in names)):
         assert f"{name}`" in PAGE
     for form in FORMS:
-        assert f"`{form.endings[0]}`" in PAGE
+        assert f"`{form.endings[0]}`" in FORMS_PAGE
