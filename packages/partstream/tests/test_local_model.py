@@ -44,7 +44,7 @@ async def _model(provider: LocalModel) -> AsyncIterator[LanguageModelChat]:
 
 
 def _engine(monkeypatch: pytest.MonkeyPatch, start: Callable[[object], object]) -> None:
-    """Puts a package in the place of xllamacpp, whose server starts like this."""
+    """Has another package stand in for xllamacpp, whose server starts like this."""
     settings = SimpleNamespace(model=SimpleNamespace(), cpuparams=SimpleNamespace(), cpuparams_batch=SimpleNamespace())
     package = ModuleType(PACKAGE)
     package.__spec__ = importlib.machinery.ModuleSpec(PACKAGE, None)

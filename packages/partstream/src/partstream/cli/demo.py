@@ -323,7 +323,20 @@ async def _ask_for_real(console: Console) -> None:
             count = await model.count_tokens(_REAL_QUESTION)
             console.print(f"[green]●[/green] Its own tokenizer counts {count} tokens in the question.")
             console.print(f"\n[bold]You:[/bold] {_REAL_QUESTION}\n")
-            await _show_answer(console, model)
+            renderer, usage, begin = StreamRenderer(console), Usage(), 0.0
+            async with await model.send_request([ChatMessage.user(_REAL_QUESTION)]) as response:
+                async for part in response.stream:
+                    begin = begin or time.monotonic()
+                    if isinstance(part, DataPart):
+                        usage = read_usage(part)
+                    else:
+                        renderer.show(part)
+            renderer.end_line()
+            rate = (usage.output_tokens or 0) / max(time.monotonic() - begin, 0.001)
+            console.print(f"\n[dim]── {usage_line(usage)}, {rate:.0f} tokens a second[/dim]")
+            reason = response.finish_reason
+            if reason is not None and reason.unified is UnifiedFinishReason.LENGTH:
+                console.print(f"[yellow]The answer was cut: its limit here is {_REAL_LONGEST} tokens.[/yellow]")
     except PartstreamError as error:
         raise click.ClickException(str(error)) from error
     finally:
@@ -333,20 +346,3 @@ async def _ask_for_real(console: Console) -> None:
     for line in (f"chat --provider {source}", f"serve --provider {source} --no-token"):
         console.print(Text(f"  {start_again} {line}"), soft_wrap=True)
     console.print("In VS Code, [bold]Add Models…[/bold] offers it where this Python is the one that runs the models.")
-
-
-async def _show_answer(console: Console, model: LanguageModelChat) -> None:
-    renderer, usage, begin = StreamRenderer(console), Usage(), 0.0
-    async with await model.send_request([ChatMessage.user(_REAL_QUESTION)]) as response:
-        async for part in response.stream:
-            begin = begin or time.monotonic()
-            if isinstance(part, DataPart):
-                usage = read_usage(part)
-            else:
-                renderer.show(part)
-    renderer.end_line()
-    rate = (usage.output_tokens or 0) / max(time.monotonic() - begin, 0.001)
-    console.print(f"\n[dim]── {usage_line(usage)}, {rate:.0f} tokens a second[/dim]")
-    reason = response.finish_reason
-    if reason is not None and reason.unified is UnifiedFinishReason.LENGTH:
-        console.print(f"[yellow]The answer was cut: its limit here is {_REAL_LONGEST} tokens.[/yellow]")

@@ -38,6 +38,7 @@ from partstream.lm.provider import (
     LanguageModelChatProvider,
     Progress,
 )
+from partstream.protocols.protocol import PLAIN_MESSAGES
 from partstream.tokens.counting import Counters, MessageCounter
 from partstream.upstream.configuration import GatewayConfiguration, Timeouts
 from partstream.upstream.context import run_in_thread
@@ -58,9 +59,6 @@ LONGEST_ANSWER: Final = 1024
 _MODEL: Final = "SmolLM2-135M-Instruct.Q4_1.gguf"
 TITLE: Final = "SmolLM2 135M"
 _ITS_LINE: Final = re.compile(rb"[\d.]+ ([IWED]) (.*)\n")
-_MOST_SAID: Final = 300
-_COUNT_SECONDS: Final = 30
-_QUIET_SECONDS: Final = 0.02
 _AT_ONCE: Final = 2
 """Answers at once; VS Code asks for a title beside the answer."""
 
@@ -211,7 +209,7 @@ class _Tokenizer:
     def count(self, text: str) -> int:
         """The number of tokens; special tokens in the text count as plain text."""
         headers = {"Authorization": f"Bearer {self.key}", "Content-Type": "application/json"}
-        with closing(HTTPConnection(self.host, timeout=_COUNT_SECONDS)) as connection:
+        with closing(HTTPConnection(self.host, timeout=30)) as connection:
             connection.request("POST", "/tokenize", dumps({"content": text, "parse_special": False}), headers)
             return len(loads(connection.getresponse().read())["tokens"])
 
@@ -243,14 +241,16 @@ def _start(file: Path, information: LanguageModelChatInformation) -> _Running:
         except RuntimeError as error:  # it says that something failed; llama.cpp has written what
             failure = error
     if failure is not None:
-        raise LocalModelError(information.name, (errors or [str(failure)])[0][:_MOST_SAID]) from failure
-    _quieten(engine)
+        raise LocalModelError(information.name, (errors or [str(failure)])[0][:300]) from failure
+    # Its errors come with the answers. Where its library lets nobody call this (Windows), a few lines of each stay.
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(engine.xllamacpp.__file__)["_Z30common_log_set_verbosity_tholdi"](0)
     counters = Counters(())
     counters.register_counter("*", _Tokenizer(urlsplit(server.listening_address).netloc, key))
     gateway = GatewayConfiguration(
         f"{server.listening_address}/v1",
         models=(information,),
-        protocol="chat-completions",
+        protocol=PLAIN_MESSAGES,
         api_key=Secret(key),
         max_output_tokens=information.max_output_tokens,
         timeouts=Timeouts().while_loading,  # a processor reads a long prompt for minutes
@@ -273,7 +273,7 @@ def _kept_errors() -> Iterator[list[str]]:
             yield errors
             seen = -1
             while seen != (seen := os.fstat(kept.fileno()).st_size):
-                time.sleep(_QUIET_SECONDS)  # a thread of its own writes what it says
+                time.sleep(0.02)  # a thread of its own writes what it says
         finally:
             os.dup2(before, 2)
             os.close(before)
@@ -283,10 +283,3 @@ def _kept_errors() -> Iterator[list[str]]:
                     errors[len(errors) :] = [its_own[2].decode(errors="replace")] * (its_own[1] == b"E")
                 else:
                     os.write(2, line)
-
-
-def _quieten(engine: Any) -> None:
-    """Has llama.cpp write nothing: its errors come with the answers. Where its library does not let others call the
-    function for it, a few lines for each answer stay."""
-    with suppress(OSError, AttributeError):
-        ctypes.CDLL(engine.xllamacpp.__file__)["_Z30common_log_set_verbosity_tholdi"](0)

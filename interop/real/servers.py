@@ -1,0 +1,511 @@
+"""Real servers and gateways of package registries with a real model behind them: a row each for docs/servers.md.
+
+`python -m interop.real.servers` installs each into an environment of its own, starts it, tries Partstream against it,
+and writes the rows. Each has the model of :mod:`interop.real.building`: a gateway through llama.cpp's server, a server
+of its own loads the file. Only the package that is named is pinned; what it needs is as new as the registry has it.
+
+A model of 135 million parameters calls a tool only where a grammar makes it, which llama.cpp does by
+`interop/real/calls.jinja`. Where nothing does, *tools* means that the server takes them and answers.
+"""
+
+from __future__ import annotations
+import asyncio
+import json
+import os
+import sys
+import time
+from contextlib import ExitStack, aclosing, contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Final
+from urllib.request import urlopen
+
+import click
+from rich.console import Console
+from rich.markup import escape
+
+from interop.real.building import Built, cache_folder, ready
+from interop.real.rows import RealServer, keep
+from interop.servers.environments import ROOT, NodeEnvironment, NotInstalledError, run_step
+from interop.servers.processes import NotStartedError, free_port, running
+from partstream import GatewayConfiguration, PartstreamError, connect
+from partstream.lm.messages import RequestOptions, Tool, ToolMode
+from partstream.lm.parts import TextPart, ToolCallPart
+from partstream.upstream.endpoint import Secret
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+__all__ = ["SERVERS", "main"]
+
+_HERE: Final = Path(__file__).resolve().parent
+_KEY: Final = "local-key"
+_KEY_VARIABLE: Final = "KEY_OF_THE_SERVER"
+_MODEL_ID: Final = "smollm2"
+_LONGEST_COMMAND: Final = 180
+_LONGEST_ANSWER: Final = 240.0
+_FREED_WITHIN: Final = 5.0
+"""Seconds; gateways notice that nobody listens when they next write."""
+_CHAT: Final = "chat-completions"
+_WIRES: Final = {_CHAT: "Chat Completions", "openresponses": "Responses", "anthropic-messages": "Messages"}
+
+
+# ---- Environments ----
+
+
+@dataclass(frozen=True, slots=True)
+class Packages:
+    """Packages of Python in an environment of their own, in the cache folder.
+
+    Attributes:
+        name: The name of its folder.
+        wanted: What is installed, the named package first, as `name==version`.
+        python: The version of Python; None for the one that runs this.
+    """
+
+    name: str
+    wanted: tuple[str, ...]
+
+    @property
+    def folder(self) -> Path:
+        """Where it is."""
+        return cache_folder() / "environments" / self.name
+
+    def program(self, name: str) -> str:
+        """The path of one of its programs."""
+        return str(self.folder / ("Scripts" if os.name == "nt" else "bin") / name)
+
+    def install(self) -> None:
+        """Installs it where it is missing or has other versions.
+
+        Raises:
+            NotInstalledError: This machine cannot have it.
+        """
+        stamp = self.folder / ".wanted"
+        if stamp.is_file() and stamp.read_text(encoding="utf-8") == repr(self.wanted):
+            return
+        run_step("python", [sys.executable, "-m", "venv", "--clear", str(self.folder)])
+        run_step("pip", [self.program("python"), "-m", "pip", "install", "--quiet", *self.wanted])
+        stamp.write_text(repr(self.wanted), encoding="utf-8")
+
+
+_EMBEDDED: Final = Packages("xllamacpp", ("xllamacpp==2026.10.11549",))
+_LITELLM: Final = Packages("litellm", ("litellm[proxy]==1.108.7",))
+_ROSETTA: Final = Packages("llm-rosetta", ("llm-rosetta[gateway]==0.13.0",))
+_TORCH: Final = "torch==2.13.0+cpu" if sys.platform == "linux" else "torch==2.13.0"
+"""On Linux, the plain package brings five gigabytes for graphics cards. Where no index has one for processors alone,
+the two servers are left out, and why is said."""
+_TRANSFORMERS: Final = Packages(
+    "transformers", ("transformers[serving]==5.24.0", _TORCH, "gguf", "accelerate", "llm-katan==0.22.0")
+)
+_PORTKEY: Final = NodeEnvironment(ROOT / "benchmarks" / "serving" / "portkey")
+
+
+def _unpacked(built: Built) -> str:
+    """The model as a folder for transformers, made once."""
+    folder = cache_folder() / "SmolLM2-135M-Instruct"
+    if not (folder / "config.json").is_file():
+        run_step(
+            "unpacking", [_TRANSFORMERS.program("python"), str(_HERE / "unpack.py"), str(built.model), str(folder)]
+        )
+    return str(folder)
+
+
+# ---- Servers ----
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What the command of a server is made of."""
+
+    built: Built
+    port: int  # where it listens
+    root: str  # the address of llama.cpp's server, for a gateway
+    folder: Path  # for its files
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A server or a gateway.
+
+    Attributes:
+        name: As the row names it.
+        version: Of it.
+        install: Installs it.
+        command: Starts it in the foreground.
+        port: Its usual port, for the row.
+        wires: What it speaks.
+        is_gateway: Whether llama.cpp's server is behind it.
+        calls: Whether a grammar makes the model call.
+        model: The id of the model.
+        key: What its clients send; empty for no key.
+        headers: What its clients send beside that; `ROOT` stands for the address of llama.cpp's server.
+        ready_path: A path that answers once it is ready.
+        variables: Of its environment.
+        issues: What a user meets where a trial does not work, by the name of the trial or the end of it.
+    """
+
+    name: str
+    version: str
+    install: Callable[[], None]
+    command: Callable[[Place], Sequence[str]]
+    port: int
+    wires: tuple[str, ...] = tuple(_WIRES)
+    is_gateway: bool = True
+    calls: bool = True
+    model: str = _MODEL_ID
+    key: str = ""
+    headers: Mapping[str, str] | None = None
+    ready_path: str = "/v1/models"
+    variables: Mapping[str, str] | None = None
+    issues: Mapping[str, str] | None = None
+
+
+def _write(path: Path, value: object) -> str:
+    path.write_text(json.dumps(value), encoding="utf-8")  # which is YAML too
+    return str(path)
+
+
+def _llama_cpp(place: Place) -> Sequence[str]:
+    # Alone on a processor: two threads that wait for each other are ten times slower on a machine that is busy.
+    limits = "-t", "1", "-tb", "1", "-c", "8192", "-np", "2", "--temp", "0", "--seed", "1", "--no-webui", "--slots"
+    listens = "--host", "127.0.0.1", "--port", str(place.port), "--alias", _MODEL_ID
+    return (
+        str(place.built.server),
+        "-m",
+        str(place.built.model),
+        *listens,
+        *limits,
+        "--chat-template-file",
+        str(_HERE / "calls.jinja"),
+    )
+
+
+def _embedded(place: Place) -> Sequence[str]:
+    files = str(_HERE / "embedded.py"), str(place.built.model), str(place.port), _MODEL_ID, str(_HERE / "calls.jinja")
+    return _EMBEDDED.program("python"), *files
+
+
+def _litellm(place: Place) -> Sequence[str]:
+    model = {"model": f"openai/{_MODEL_ID}", "api_base": f"{place.root}/v1", "api_key": "none"}
+    settings = {
+        "model_list": [{"model_name": _MODEL_ID, "litellm_params": model}],
+        "litellm_settings": {"num_retries": 0},
+        "general_settings": {"master_key": _KEY},
+    }
+    config = _write(place.folder / "config.yaml", settings)
+    return _LITELLM.program("litellm"), "--config", config, "--host", "127.0.0.1", "--port", str(place.port)
+
+
+def _rosetta(place: Place) -> Sequence[str]:
+    settings = {
+        "providers": {"here": {"type": "openai_chat", "api_key": "none", "base_url": f"{place.root}/v1"}},
+        "models": {_MODEL_ID: "here"},
+        "server": {"host": "127.0.0.1", "port": place.port, "open_on_no_keys": True, "data_dir": str(place.folder)},
+    }
+    return _ROSETTA.program("llm-rosetta-gateway"), "-c", _write(place.folder / "config.jsonc", settings), "--no-banner"
+
+
+def _portkey(place: Place) -> Sequence[str]:
+    program = _PORTKEY.folder / "node_modules" / "@portkey-ai" / "gateway" / "build" / "start-server.js"
+    preload = _PORTKEY.folder / "mutable_headers.mjs"
+    return "node", "--import", str(preload), str(program), "--headless", f"--port={place.port}"
+
+
+def _transformers(place: Place) -> Sequence[str]:
+    listens = "--host", "127.0.0.1", "--port", str(place.port), "--device", "cpu"
+    return _TRANSFORMERS.program("transformers"), "serve", *listens, _unpacked(place.built)
+
+
+def _katan(place: Place) -> Sequence[str]:
+    listens = "--host", "127.0.0.1", "--port", str(place.port), "--device", "cpu", "--max-tokens", "128"
+    wires = (
+        "--providers",
+        "openai,anthropic",
+        "--served-model-name",
+        _MODEL_ID,
+        "--stats-file",
+        str(place.folder / "stats.json"),
+    )
+    return _TRANSFORMERS.program("llm-katan"), "--model", _unpacked(place.built), *listens, *wires
+
+
+_OFFLINE: Final = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
+SERVERS: Final = (
+    Server("llama.cpp in xllamacpp", "2026.10.11549", _EMBEDDED.install, _embedded, 8080, is_gateway=False),
+    Server(
+        "LiteLLM before llama.cpp",
+        "1.108.7",
+        _LITELLM.install,
+        _litellm,
+        4000,
+        key=_KEY,
+        ready_path="/health/liveliness",
+        variables={"LITELLM_LOCAL_MODEL_COST_MAP": "True"},
+    ),
+    Server("llm-rosetta before llama.cpp", "0.13.0", _ROSETTA.install, _rosetta, 8765, ready_path="/health"),
+    Server(
+        "Portkey before llama.cpp",
+        "1.15.2",
+        _PORTKEY.install,
+        _portkey,
+        8787,
+        headers={"x-portkey-provider": "openai", "x-portkey-custom-host": "ROOT/v1"},
+        ready_path="/",
+        variables={"NODE_ENV": "production"},
+        issues={
+            "(Messages)": "Messages are passed to providers of Messages alone (HTTP 500 for others): use Chat Completions"
+        },
+    ),
+    Server(
+        "transformers serve",
+        "5.24.0",
+        _TRANSFORMERS.install,
+        _transformers,
+        8000,
+        wires=(_CHAT, "openresponses"),
+        is_gateway=False,
+        calls=False,
+        model="",
+        variables=_OFFLINE,
+    ),
+    Server(
+        "llm-katan",
+        "0.22.0",
+        _TRANSFORMERS.install,
+        _katan,
+        8000,
+        wires=(_CHAT, "anthropic-messages"),
+        is_gateway=False,
+        calls=False,
+        key=_KEY,
+        ready_path="/health",
+        variables=_OFFLINE,
+    ),
+)
+"""In the order in which they run. Not here: llama-cpp-python's server (it compiles llama.cpp for ten minutes, and is
+asked by the same wire), any-llm's gateway (left the package with 1.40), Ollama (no registry has the server)."""
+
+
+# ---- Trials ----
+
+
+class FailedError(Exception):
+    """A trial did not work; the message says what was seen."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A running server, in one wire."""
+
+    server: Server
+    base_url: str
+    root: str  # of llama.cpp's server behind it; its own for a server that has its slots
+    home: Path
+    wire: str
+    model: str
+
+    def configuration(self) -> GatewayConfiguration:
+        """How it is asked from Python."""
+        key = Secret(self.server.key) if self.server.key else None
+        return GatewayConfiguration(
+            self.base_url, protocol=self.wire, api_key=key, headers=self.headers, ledger=False, max_output_tokens=2000
+        )
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """What is sent beside the key."""
+        return {name: value.replace("ROOT", self.root) for name, value in (self.server.headers or {}).items()}
+
+    async def command(self, *arguments: str) -> str:
+        """What a command of Partstream prints.
+
+        Raises:
+            FailedError: It fails.
+        """
+        variables = {f"HEADER_{number}": value for number, value in enumerate(self.headers.values())}
+        options = [f"--header-env={name}=HEADER_{number}" for number, name in enumerate(self.headers)]
+        key = [f"--api-key-env={_KEY_VARIABLE}"] if self.server.key else []
+        places = ("PARTSTREAM_DATA", "PARTSTREAM_CACHE", "XDG_CONFIG_HOME", "HOME")
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("PARTSTREAM_")}
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "partstream", arguments[0], "--base-url", self.base_url, *key, *options),
+            *arguments[1:],
+            env=kept | dict.fromkeys(places, str(self.home)) | variables | {_KEY_VARIABLE: self.server.key},
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+        )
+        try:
+            async with asyncio.timeout(_LONGEST_COMMAND):
+                output, _ = await process.communicate()
+        except TimeoutError as error:
+            raise FailedError(f"`partstream {arguments[0]}` took longer than {_LONGEST_COMMAND} s") from error
+        finally:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
+        said = " ".join(output.decode(errors="replace").split())
+        if process.returncode:
+            raise FailedError(f"`partstream {arguments[0]}` ended with code {process.returncode}: {said[-400:]}")
+        return said
+
+
+async def _doctor(target: Target) -> str:
+    return (await target.command("doctor", "--model", target.model, "--ask"))[-120:]
+
+
+async def _models(target: Target) -> str:
+    said = await target.command("models")
+    if target.model[:20] not in said.replace(" ", ""):
+        raise FailedError(f"the list has no {target.model}: {said[:200]}")
+    return said[:120]
+
+
+async def _chat(target: Target) -> str:
+    asked = "--protocol", target.wire, "--max-output-tokens", "48", "--model", target.model
+    return (await target.command("chat", *asked, "Say hello."))[:120]
+
+
+_TOOL: Final = Tool(
+    "get_weather",
+    "Tells the weather in a city.",
+    {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
+)
+
+
+async def _tools(target: Target) -> str:
+    """A call, where a grammar makes one; else an answer to a question beside which a tool is sent."""
+    mode = ToolMode.REQUIRED if target.server.calls else ToolMode.AUTO
+    options = RequestOptions(tools=(_TOOL,), tool_mode=mode)
+    async with connect(_with_tools(target), model=target.model) as model:
+        parts = [part async for part in model.stream("How warm is it in Lisbon?", options)]
+    calls = [part for part in parts if isinstance(part, ToolCallPart)]
+    if target.server.calls and not calls:
+        raise FailedError("no call came")
+    return f"{len(calls)} calls, {len(parts)} parts"
+
+
+def _with_tools(target: Target) -> GatewayConfiguration:
+    """The server, with a model that is known to call: lists of gateways say nothing of templates."""
+    model = {"id": target.model, "toolCalling": True, "maxInputTokens": 3000, "maxOutputTokens": 200}
+    settings = {"models": [model], "discover": False}
+    told = GatewayConfiguration.from_json({"baseUrl": target.base_url, "protocol": target.wire, **settings})
+    return replace(target.configuration(), models=told.models, selection=told.selection, discover=told.discover)
+
+
+async def _cancel(target: Target) -> str:
+    """A long answer that is left after its first text; what computes it has to stop."""
+    async with connect(target.configuration(), model=target.model) as model:
+        async with aclosing(model.stream("Count from one to one thousand, in words.")) as stream:
+            async for part in stream:
+                if isinstance(part, TextPart):
+                    break
+        begin = time.monotonic()
+        if target.root:
+            while await asyncio.to_thread(_is_busy, target.root):
+                if time.monotonic() - begin > _FREED_WITHIN:
+                    raise FailedError(f"the model still computes {_FREED_WITHIN:g} s later")
+                await asyncio.sleep(0.02)
+            return f"stopped after {time.monotonic() - begin:.2f} s"
+        await model.ask("Say hi.")
+        return f"answered the next question after {time.monotonic() - begin:.1f} s"
+
+
+def _is_busy(root: str) -> bool:
+    with urlopen(f"{root}/slots", timeout=30) as answer:  # noqa: S310 - on loopback
+        return any(slot["is_processing"] for slot in json.load(answer))
+
+
+_ONCE: Final = {"doctor": _doctor, "models": _models}
+_IN_EACH_WIRE: Final = {"chat": _chat, "tools": _tools, "cancel": _cancel}
+
+
+# ---- The command ----
+
+
+@contextmanager
+def _started(server: Server, built: Built, folder: Path, log: Path) -> Iterator[tuple[str, str]]:
+    """The base URL of a server, and the address whose slots say whether the model computes."""
+    environment = {**os.environ, "HOME": str(folder), **(server.variables or {})}
+    with ExitStack() as stack:
+        behind, port = free_port(), free_port()
+        root = f"http://127.0.0.1:{behind}"
+        if server.is_gateway:
+            place = Place(built, behind, "", folder)
+            stack.enter_context(
+                running(_llama_cpp(place), behind, "/health", folder, log.with_suffix(".model.log"), environment)
+            )
+        command = server.command(Place(built, port, root, folder))
+        stack.enter_context(running(command, port, server.ready_path, folder, log, environment))
+        own = "" if not server.calls else f"http://127.0.0.1:{port}"
+        yield f"http://127.0.0.1:{port}/v1", root if server.is_gateway else own
+
+
+async def _row(server: Server, built: Built, console: Console) -> RealServer | None:
+    console.rule(escape(f"{server.name} {server.version}"))
+    logs = ROOT / "artifacts" / "servers"
+    logs.mkdir(parents=True, exist_ok=True)
+    tried: list[str] = []
+    works: list[str] = []
+    issues: list[str] = []
+    try:
+        await asyncio.to_thread(server.install)
+        with (
+            TemporaryDirectory() as home,
+            _started(server, built, Path(home), logs / f"{server.name}.log") as (url, root),
+        ):
+            target = Target(server, url, root, Path(home), _CHAT, server.model or _unpacked(built))
+            todo = [(name, trial, target) for name, trial in _ONCE.items()]
+            todo += [
+                (f"{name} ({_WIRES[wire]})", trial, replace(target, wire=wire))
+                for wire in server.wires
+                for name, trial in _IN_EACH_WIRE.items()
+            ]
+            for name, trial, place in todo:
+                tried.append(name)
+                try:
+                    async with asyncio.timeout(_LONGEST_ANSWER):
+                        said = await trial(place)
+                except (FailedError, PartstreamError, TimeoutError) as error:
+                    known = [says for end, says in (server.issues or {}).items() if name.endswith(end)]
+                    issues += [says for says in known if says not in issues]
+                    console.print(f"  [red]fails[/] {name:28}", end="")
+                    console.print(str(error) or "it took too long", markup=False, soft_wrap=True)
+                else:
+                    works.append(name)
+                    console.print(f"  [green]works[/] {name:28}", end="")
+                    console.print(said, markup=False, soft_wrap=True)
+    except (NotInstalledError, NotStartedError) as error:
+        console.print(f"left out: {error}", style="yellow", markup=False)
+        return None
+    date = datetime.now(UTC).date().isoformat()
+    address = f"http://localhost:{server.port}/v1"
+    return RealServer(server.name, server.version, date, address, tuple(tried), tuple(works), tuple(issues))
+
+
+@click.command()
+@click.option("--only", multiple=True, type=click.Choice([one.name for one in SERVERS]), help="Repeat for more.")
+@click.option("--write/--no-write", "is_written", default=True, help="Whether the rows are written.")
+def main(only: tuple[str, ...], is_written: bool) -> None:
+    """Tries Partstream against real servers of package registries, each with a real model."""
+    console = Console()
+    built = ready(console.print)
+    chosen = [one for one in SERVERS if not only or one.name in only]
+    rows = [row for one in chosen if (row := asyncio.run(_row(one, built, console))) is not None]
+    if is_written:
+        keep(rows)
+    new = [
+        f"{row.name}: {name}"
+        for row, server in ((row, server) for row in rows for server in SERVERS if server.name == row.name)
+        for name in row.tried
+        if name not in row.works and not any(name.endswith(end) for end in server.issues or ())
+    ]
+    if new:
+        raise click.ClickException("what does not work has no known issue beside it: " + "; ".join(new))
+
+
+if __name__ == "__main__":
+    main()
