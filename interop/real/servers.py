@@ -145,6 +145,7 @@ class Server:
         ready_path: A path that answers once it is ready.
         variables: Of its environment.
         issues: What a user meets where a trial does not work, by the name of the trial or the end of it.
+        notes: What a user meets although everything works.
     """
 
     name: str
@@ -161,6 +162,7 @@ class Server:
     ready_path: str = "/v1/models"
     variables: Mapping[str, str] | None = None
     issues: Mapping[str, str] | None = None
+    notes: tuple[str, ...] = ()
 
 
 def _write(path: Path, value: object) -> str:
@@ -233,6 +235,7 @@ def _katan(place: Place) -> Sequence[str]:
 
 
 _OFFLINE: Final = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
+_NO_WINDOW: Final = "its list names no context window: 128,000 tokens are assumed until a setting says another number"
 SERVERS: Final = (
     Server("llama.cpp in xllamacpp", "2026.10.11549", _EMBEDDED.install, _embedded, 8080, is_gateway=False),
     Server(
@@ -244,8 +247,17 @@ SERVERS: Final = (
         key=_KEY,
         ready_path="/health/liveliness",
         variables={"LITELLM_LOCAL_MODEL_COST_MAP": "True"},
+        notes=(_NO_WINDOW,),
     ),
-    Server("llm-rosetta before llama.cpp", "0.13.0", _ROSETTA.install, _rosetta, 8765, ready_path="/health"),
+    Server(
+        "llm-rosetta before llama.cpp",
+        "0.13.0",
+        _ROSETTA.install,
+        _rosetta,
+        8765,
+        ready_path="/health",
+        notes=(_NO_WINDOW,),
+    ),
     Server(
         "Portkey before llama.cpp",
         "1.15.2",
@@ -256,7 +268,7 @@ SERVERS: Final = (
         ready_path="/",
         variables={"NODE_ENV": "production"},
         issues={
-            "(Messages)": "Messages are passed to providers of Messages alone (HTTP 500 for others): use Chat Completions"
+            "(Messages)": "Messages reach providers of Messages alone, others answer HTTP 500: use Chat Completions"
         },
     ),
     Server(
@@ -450,7 +462,7 @@ async def _row(server: Server, built: Built, console: Console) -> RealServer | N
     logs.mkdir(parents=True, exist_ok=True)
     tried: list[str] = []
     works: list[str] = []
-    issues: list[str] = []
+    issues = list(server.notes)
     try:
         await asyncio.to_thread(server.install)
         with (

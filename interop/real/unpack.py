@@ -9,6 +9,8 @@ from pathlib import Path
 from transformers import AutoModelForCausalLM, AutoTokenizer  # type: ignore[import-not-found]
 
 if __name__ == "__main__":
-    source, target = Path(sys.argv[1]), sys.argv[2]
+    source, target = Path(sys.argv[1]), Path(sys.argv[2])
+    unfinished = target.with_name(f"{target.name}.unfinished")
     for part in (AutoTokenizer, AutoModelForCausalLM):
-        part.from_pretrained(source.parent, gguf_file=source.name).save_pretrained(target)
+        part.from_pretrained(source.parent, gguf_file=source.name).save_pretrained(unfinished)
+    unfinished.rename(target)
