@@ -492,7 +492,9 @@ def revoke(key_ids: tuple[str, ...]) -> None:
 @click.command("invite", short_help="Print a join link, with which a person gets a key once.")
 @click.argument("person", metavar="NAME")
 @url_option("The address at which people reach the hub.")
-@click.option("--expires", type=END, default="7d", show_default=True, metavar="WHEN", help="How long the link is valid.")
+@click.option(
+    "--expires", type=END, default="7d", show_default=True, metavar="WHEN", help="How long the link is valid."
+)
 @click.option("--label", type=LABEL, default="", metavar="TEXT", help="What the key will be called.")
 @click.option("--key-expires", type=END, metavar="WHEN", help="When the key expires.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with the link in it.")
