@@ -34,7 +34,6 @@ from partstream.server.application import ServingApp, app
 from partstream.server.demo_provider import DemoProvider
 from partstream.server.listening import DEFAULT_PORT, stopped_by_signals
 from partstream.server.requests import Receive, Scope, Send
-from partstream_hub.commands_serve import is_chosen
 
 # ---- YAML ----
 
@@ -220,7 +219,7 @@ def kubernetes_text(plan: ServePlan, replicas: int) -> str:
         raise click.UsageError("--no-token: got it with --print-kubernetes, where other machines reach the server")
     if plan.options.get("store_file"):
         raise click.UsageError("--store-file: got a file, which is of one pod: another one would not find its answers")
-    is_hub, reference = is_chosen(plan.options), {"secretKeyRef": {"name": _SECRET, "key": _DATABASE_KEY}}
+    is_hub, reference = _is_hub(plan), {"secretKeyRef": {"name": _SECRET, "key": _DATABASE_KEY}}
     if is_hub and (shown := plan.options.get("policy")):
         said = f"got {shown} with --print-kubernetes; build it into the image and add it there"
         raise click.UsageError(f"--policy: {said}")
@@ -242,8 +241,12 @@ def kubernetes_text(plan: ServePlan, replicas: int) -> str:
     return Template(template).substitute(values)
 
 
+def _is_hub(plan: ServePlan) -> bool:
+    return bool(plan.options.get("hub"))
+
+
 def _comment(plan: ServePlan) -> str:
-    key = f"--from-file={_DATABASE_KEY}=FILE" if is_chosen(plan.options) else f"--from-file={_TOKEN_KEY}=FILE"
+    key = f"--from-file={_DATABASE_KEY}=FILE" if _is_hub(plan) else f"--from-file={_TOKEN_KEY}=FILE"
     lines = [
         f"partstream {__version__}. Run these once before it, with a key in each FILE:",
         f"  kubectl create secret generic {_SECRET} {key} --from-file={_SIGNING_KEY}=FILE",
@@ -276,7 +279,7 @@ def _arguments(plan: ServePlan) -> Iterator[str]:
         yield from ("--metrics", plan.metrics)
     if plan.otlp is not None:
         yield from ("--otlp", plan.otlp)
-    yield from ("--hub",) if is_chosen(plan.options) else ("--token-file", str(_KEYS / _TOKEN_KEY))
+    yield from ("--hub",) if _is_hub(plan) else ("--token-file", str(_KEYS / _TOKEN_KEY))
     for name, value in plan.options.items():
         if name not in _OF_ONE_MACHINE and is_given(value):
             yield from (option_of(name), f"{value:g}" if isinstance(value, float) else str(value))

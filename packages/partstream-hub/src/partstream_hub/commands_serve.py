@@ -64,21 +64,17 @@ _OPTIONS: Final = all_options(
 )
 
 
-def is_chosen(options: Mapping[str, Any]) -> bool:
-    """Whether the options choose a hub."""
-    return bool(options.get(_HUB))
-
-
 class _Hub:
     """A :class:`~partstream.cli.serve_plan.ServedHub`."""
 
     def add_options(self, command: Any) -> Any:
         return _OPTIONS(command)
 
-    is_chosen = staticmethod(is_chosen)
+    def is_chosen(self, options: Mapping[str, Any]) -> bool:
+        return bool(options.get(_HUB))
 
     def check(self, options: Mapping[str, Any], *, gives_token: bool) -> None:
-        if is_chosen(options):
+        if self.is_chosen(options):
             if gives_token:
                 raise click.UsageError("--hub: people present keys of their own; leave out --token-file and --no-token")
             return
