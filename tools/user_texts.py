@@ -34,6 +34,7 @@ _NOT_FOR_PEOPLE: Final = re.compile(
 )
 _NAME: Final = re.compile(r"\S*(?:[a-z][A-Z]|\w_\w|\[\]|[a-z]\.[a-z])\S*")
 _MARKUP: Final = re.compile(r"</?[a-zA-Z][^<>]*>")
+_BLOCK: Final = re.compile(r"</?(?:main|noscript|div|p|h\d|ol|ul|li)\b[^<>]*>")
 _JAVASCRIPT: Final = re.compile(
     r"""//[^\n]*|/\*.*?\*/|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`""", re.DOTALL
 )
@@ -43,9 +44,9 @@ def user_texts() -> str:
     """Returns the list: a heading for each place, and below it one text a line."""
     places: dict[str, set[str]] = {}
     for path in sorted(ROOT.glob("packages/*/src/**/*")):
-        if path.suffix not in {".py", ".js"}:
+        if path.suffix not in _READERS:
             continue
-        found = _python(path) if path.suffix == ".py" else _javascript(path.read_text(encoding="utf-8"))
+        found = _READERS[path.suffix](path.read_text(encoding="utf-8"))
         package, *rest = path.parts[path.parts.index("src") + 1 :]
         place = "/".join([package, *rest[:-1][:1]]) if len(rest) > 1 else f"{package}/{path.stem}"
         places.setdefault(place, set()).update(found)
@@ -78,8 +79,8 @@ def _alphabetic(text: str) -> tuple[str, str]:
     return re.sub(r"\W+", " ", text).strip().casefold(), text
 
 
-def _python(path: Path) -> Iterator[str]:
-    tree = ast.parse(path.read_bytes())
+def _python(source: str) -> Iterator[str]:
+    tree = ast.parse(source)
     unread: set[ast.AST] = set()
     for node in ast.walk(tree):  # breadth first: what holds a literal comes before the literal
         match node:
@@ -109,3 +110,17 @@ def _javascript(source: str) -> Iterator[str]:
     for match in _JAVASCRIPT.finditer(source):
         if match[0][0] != "/":
             yield re.sub(r"\$\{[^{}]*?(\w+)[^\w{}]*\}", r"{\1}", match[0][1:-1])
+
+
+def _html(source: str) -> Iterator[str]:
+    yield from _BLOCK.split(source)
+
+
+def _json(source: str) -> Iterator[str]:
+    """The texts of a file of messages, which is one object of texts."""
+    said = json.loads(source)
+    if isinstance(said, dict) and all(isinstance(one, str) for one in said.values()):
+        yield from said.values()
+
+
+_READERS: Final = {".py": _python, ".js": _javascript, ".html": _html, ".json": _json}
