@@ -1,4 +1,4 @@
-"""The statements of a hub's database: each function is a part of one transaction.
+"""The parts of the transactions on a hub's database: each function is one, and runs statements of `statements.sql`.
 
 Rows are locked in one order everywhere: the worker, reservations, ledger rows by id, windows by number. So two
 transactions wait for each other once, and never in a circle.
