@@ -60,7 +60,7 @@ class Administration:
         directory = self.directory()
         return PreparedPlan(configuration.plan_of(configuration.document_of(directory), wanted), directory)
 
-    def prepared_entry(self, identity: configuration.EntryId, entry: configuration.Entry | None) -> PreparedPlan:
+    def prepared_entry(self, identity: configuration.EntryId, entry: configuration.Fields | None) -> PreparedPlan:
         """What has to change for one entry to be there as it is given, or to be gone for None."""
         directory = self.directory()
         now = configuration.document_of(directory)

@@ -115,17 +115,16 @@ def _given_fields(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _read_fields(
-    identity: configuration.EntryId, given: Mapping[str, Any], before: configuration.Entry | None = None
-) -> configuration.Entry:
+    section: configuration.Section, given: Mapping[str, Any], before: configuration.Fields | None = None
+) -> configuration.Fields:
     """An entry with the fields of :func:`_given_fields`; the others stay as they are in `before`, None for a new one.
     A UsageError names the option whose value cannot be used."""
-    fields = {} if before is None else dict(before.fields)
-    entry, faults = configuration.read_entry(identity, {**fields, **given}, "")
+    entry, faults = configuration.read_entry(section, {**(before or {}), **given}, "")
     said = []
     for fault in faults:
         name, bracket, rest = fault.where.removeprefix(".").partition("[")
         name, _, inner = name.partition(".")
-        option = configuration.FIELDS[identity.section][name].option
+        option = configuration.FIELDS[section][name].option
         deeper = (rest.partition("]")[2] if bracket else f".{inner}" if inner else "").removeprefix(".")
         said.append(f"{option}{f' ({deeper})' if deeper else ''}: got {fault.got}, expected {fault.expected}")
     if said:
@@ -223,12 +222,12 @@ def _add_commands(kind: str, section: configuration.Section) -> None:
     @click.argument("name")
     @_field_options(section)
     def add_one(name: str, **options: Any) -> None:
-        entry = _read_fields(_identity(section, name), _given_fields(options))
+        identity, entry = _identity(section, name), _read_fields(section, _given_fields(options))
         with hub_database() as hub:
-            if entry.id in configuration.document_of(hub.directory()).entries:
-                raise click.UsageError(f"there is a {entry.id} already; `partstream hub set {kind} {name}` changes it")
+            if identity in configuration.document_of(hub.directory()).entries:
+                raise click.UsageError(f"there is a {identity} already; `partstream hub set {kind} {name}` changes it")
             _check_team(options, hub.directory())
-            carry_out(hub, hub.prepared_entry(entry.id, entry))
+            carry_out(hub, hub.prepared_entry(identity, entry))
         if section is configuration.Section.PEOPLE:
             click.echo(f"Next: `partstream hub key add {name}`, or `partstream hub invite {name}`.", err=True)
 
@@ -244,10 +243,8 @@ def _add_commands(kind: str, section: configuration.Section) -> None:
             if section is not configuration.Section.MODELS:
                 _check_entry(identity, entries)
             _check_team(options, hub.directory())
-            before = entries.get(identity, configuration.Entry(identity, {})).fields
-            kept = {one: value for one, value in before.items() if one not in unset}
-            changed = _read_fields(identity, given, configuration.Entry(identity, kept))
-            carry_out(hub, hub.prepared_entry(identity, changed))
+            kept = {one: value for one, value in entries.get(identity, {}).items() if one not in unset}
+            carry_out(hub, hub.prepared_entry(identity, _read_fields(section, given, kept)))
 
     @remove.command(kind, help=f"Remove a {kind}.")
     @click.argument("name")
@@ -277,7 +274,7 @@ def set_key(key_id: str, unset: tuple[str, ...], **options: Any) -> None:
     """Narrow what a key may do: budgets, models and rates of its own, beside those of its person and team."""
     given = _given(options, unset)
     # A key is no entry of the file; its fields are those of a person.
-    fields = _read_fields(configuration.EntryId(configuration.Section.PEOPLE, key_id), given).fields
+    fields = _read_fields(configuration.Section.PEOPLE, given)
     with hub_database() as hub:
         directory = hub.directory()
         if key_id not in directory.keys:
@@ -317,7 +314,7 @@ def _check_team(options: Mapping[str, Any], directory: Directory) -> None:
         raise click.UsageError(f"--team: {_missing(identity, directory.teams)}")
 
 
-def _check_entry(identity: configuration.EntryId, entries: Mapping[configuration.EntryId, configuration.Entry]) -> None:
+def _check_entry(identity: configuration.EntryId, entries: Iterable[configuration.EntryId]) -> None:
     if identity not in entries:
         known = (one.name for one in entries if one.section is identity.section)
         raise click.UsageError(_missing(identity, known))
@@ -434,7 +431,7 @@ def add_key(person: str, label: str, expires: float | None, *, as_json: bool, **
 
     The key may do what its person may do; budgets, models and rates of its own narrow that.
     """
-    fields = _read_fields(configuration.EntryId(configuration.Section.PEOPLE, "key"), _given_fields(options)).fields
+    fields = _read_fields(configuration.Section.PEOPLE, _given_fields(options))
     rates = RateLimits(**{name: fields.get(name) for name in RATE_NAMES})
     others = {name: fields[name] for name in ("models", "budgets", "time_zone") if name in fields}
     with hub_database() as hub:

@@ -22,7 +22,7 @@ from partstream.config.editing import written_value
 from partstream.server.pages.document import Hashes
 from partstream_hub.amounts import BudgetAmount, amount_text, budget_text
 from partstream_hub.commands_database import hub_database, hub_url, show_table, shown_argument, time_text, url_option
-from partstream_hub.configuration import Entry, Section, document_of
+from partstream_hub.configuration import Fields, Section, document_of
 from partstream_hub.directory import ZONE, BudgetUnit, Directory, OwnerKind, known_zone
 from partstream_hub.page.document import file_html, percent
 from partstream_hub.page.routes import LINK_SECONDS, one_time_link
@@ -53,15 +53,15 @@ def list_(what: str, *, as_json: bool) -> None:
     sections = [section for section in Section if what in (_EVERYTHING, section.value)]
     document = document_of(directory)
     if as_json:
-        shown = {one.value: {entry.id.name: _plain(entry.fields) for entry in document.of(one)} for one in sections}
+        shown = {one.value: _plain(document.of(one)) for one in sections}
         click.echo(dumps(shown))
         return
     is_empty = True
     for section in sections:
-        if entries := [*document.of(section)]:
+        if entries := document.of(section):
             if not is_empty:
                 click.echo()
-            show_table(_COLUMNS[section], [_row(entry, directory) for entry in entries])
+            show_table(_COLUMNS[section], [_row(section, name, fields, directory) for name, fields in entries.items()])
             is_empty = False
     if is_empty:
         click.echo("There is nothing yet; `partstream hub add person NAME` adds a person.")
@@ -76,10 +76,9 @@ def _plain(value: Any) -> Any:
     return value if value is None or isinstance(value, str | bool | int) else f"{value:f}"
 
 
-def _row(entry: Entry, directory: Directory) -> Sequence[str]:
+def _row(section: Section, name: str, fields: Fields, directory: Directory) -> Sequence[str]:
     """An entry as texts, in the order of the columns of its section."""
-    name, fields = entry.id.name, entry.fields
-    if entry.id.section is Section.MODELS:
+    if section is Section.MODELS:
         upstreams = ", ".join(f"{one['provider']}/{one['model']}" for one in fields.get("upstreams", ()))
         price = fields.get("price")
         shown = "" if price is None else f"${price['input']:f} / ${price['output']:f}"
@@ -88,7 +87,7 @@ def _row(entry: Entry, directory: Directory) -> Sequence[str]:
     named = f"{name} ({', '.join(marks)})" if marks else name
     budgets, models = ", ".join(fields.get("budgets", ())), fields.get("models")
     shown = "all" if models is None else ", ".join(models) or "none"
-    if entry.id.section is Section.TEAMS:
+    if section is Section.TEAMS:
         people = sum(person.team == name for person in directory.people.values())
         return (named, str(people), budgets, shown)
     keys = sum(key.person == name and key.revoked_at is None for key in directory.keys.values())
@@ -127,9 +126,9 @@ def show(name: str, *, as_json: bool) -> None:
 
 def _found(name: str, directory: Directory) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
     """All entries of a name: kind, name, fields."""
-    for identity, entry in document_of(directory).entries.items():
+    for identity, fields in document_of(directory).entries.items():
         if identity.name == name:
-            yield identity.section.one, name, entry.fields
+            yield identity.section.one, name, fields
     if (key := directory.keys.get(name)) is not None:
         times = {"made": key.created_at, "expires": key.expires_at, "revoked": key.revoked_at}
         shown = {one: time_text(time) for one, time in times.items() if time is not None}

@@ -18,7 +18,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import Decimal, InvalidOperation
 from enum import Enum, StrEnum
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from partstream.codec.checks import Expectation, dataclass
 from partstream.codec.settings_files import loads_toml
@@ -81,24 +81,20 @@ class EntryId(NamedTuple):
         return f"{self.section.one} {self.name}"
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One entry in its one form."""
-
-    id: EntryId
-    fields: Mapping[str, Any]  # by the names of :data:`FIELDS`; a field at its default is left out
+Fields: TypeAlias = Mapping[str, Any]
+"""One entry in its one form, by the names of :data:`FIELDS`; a field at its default is left out."""
 
 
 @dataclass(frozen=True, slots=True)
 class HubDocument:
     """All entries of a file, or of a database."""
 
-    entries: Mapping[EntryId, Entry]  # in the order of :class:`Section` and then of their names
+    entries: Mapping[EntryId, Fields]  # in the order of :class:`Section` and then of their names
     sections: frozenset[Section]  # the tables that it covers: an entry that is missing in one of them is to be removed
 
-    def of(self, section: Section) -> Iterator[Entry]:
-        """The entries of one table."""
-        return (entry for identity, entry in self.entries.items() if identity.section is section)
+    def of(self, section: Section) -> Mapping[str, Fields]:
+        """The entries of one table, by name."""
+        return {one.name: fields for one, fields in self.entries.items() if one.section is section}
 
 
 # ---- Faults ----
@@ -391,15 +387,15 @@ _HEAD: Final = "# The hub as `partstream hub export` wrote it; `partstream hub a
 
 def written_hub_file(document: HubDocument) -> str:
     """The text of a file that says what the document says."""
-    tables = ["".join(f"{line}\n" for line in _table(entry)) for section in Section for entry in document.of(section)]
+    tables = ["".join(f"{line}\n" for line in _table(*entry)) for entry in document.entries.items()]
     # A table of the document without entries: if the file left it out, apply would keep the entries that are there.
-    empty = [f"[{section}]\n" for section in Section if section in document.sections and not [*document.of(section)]]
+    empty = [f"[{section}]\n" for section in Section if section in document.sections and not document.of(section)]
     return "\n".join((_HEAD, *tables, *empty))
 
 
-def _table(entry: Entry) -> Iterator[str]:
-    yield f"[{entry.id.section}.{written_name(entry.id.name)}]"
-    for name, value in entry.fields.items():
+def _table(identity: EntryId, fields: Fields) -> Iterator[str]:
+    yield f"[{identity.section}.{written_name(identity.name)}]"
+    for name, value in fields.items():
         line = f"{written_name(name)} = {written_value(value)}"
         if len(line) <= _LONGEST_LINE or not isinstance(value, list | tuple):
             yield line
@@ -426,13 +422,12 @@ class Step:
 
     kind: StepKind
     id: EntryId
-    before: Entry | None
-    after: Entry | None
+    before: Fields | None
+    after: Fields | None
 
     def changed_fields(self) -> Iterator[tuple[str, Any, Any]]:
         """The fields that differ: name, the value as it is, the value as it shall be; None where there is none."""
-        before = {} if self.before is None else self.before.fields
-        after = {} if self.after is None else self.after.fields
+        before, after = self.before or {}, self.after or {}
         for name, field in FIELDS[self.id.section].items():
             old, new = before.get(name, field.default), after.get(name, field.default)
             if old != new:
@@ -481,15 +476,14 @@ def plan_of(now: HubDocument, wanted: HubDocument) -> ConfigurationPlan:
 
 
 def _steps(now: HubDocument, wanted: HubDocument, section: Section) -> Iterator[Step]:
-    before = {entry.id: entry for entry in now.of(section)}
-    after = {entry.id: entry for entry in wanted.of(section)}
-    for identity in sorted(before.keys() | after.keys()):
-        old, new = before.get(identity), after.get(identity)
+    before, after = now.of(section), wanted.of(section)
+    for name in sorted(before.keys() | after.keys()):
+        identity, old, new = EntryId(section, name), before.get(name), after.get(name)
         if old is None:
             yield Step(StepKind.ADDED, identity, None, new)
         elif new is None:
             yield Step(StepKind.REMOVED, identity, old, None)
-        elif old.fields != new.fields:
+        elif old != new:
             yield Step(StepKind.CHANGED, identity, old, new)
 
 
@@ -500,22 +494,26 @@ _UTC: Final = "UTC"
 
 def document_of(directory: Directory) -> HubDocument:
     """What a directory says, in the words of a file; keys stand in none."""
-    entries = [_entry(Section.MODELS, route.name, _fields_of_route(route)) for route in directory.routes.values()]
+    found = {EntryId(Section.MODELS, route.name): _fields_of_route(route) for route in directory.routes.values()}
     for team in directory.teams.values():
         own = {"audit": team.policy.audit.value, "content_days": team.policy.content_days, "disabled": team.is_disabled}
         shared = fields_of_owner(team, Owner(OwnerKind.TEAM, team.name), directory)
-        entries.append(_entry(Section.TEAMS, team.name, shared | own))
+        found[EntryId(Section.TEAMS, team.name)] = shared | own
     for person in directory.people.values():
         membership: dict[str, Any] = {"team": person.team, "admin": person.is_admin, "disabled": person.is_disabled}
         shared = fields_of_owner(person, Owner(OwnerKind.PERSON, person.name), directory)
-        entries.append(_entry(Section.PEOPLE, person.name, shared | membership))
+        found[EntryId(Section.PEOPLE, person.name)] = shared | membership
+    entries = {
+        one: {name: fields[name] for name, row in FIELDS[one.section].items() if fields[name] != row.default}
+        for one, fields in found.items()
+    }
     return _document(entries, frozenset(Section))
 
 
-def _document(entries: Iterable[Entry], sections: frozenset[Section]) -> HubDocument:
+def _document(entries: Mapping[EntryId, Fields], sections: frozenset[Section]) -> HubDocument:
     order = list(Section)
-    ordered = sorted(entries, key=lambda entry: (order.index(entry.id.section), entry.id.name))
-    return HubDocument({entry.id: entry for entry in ordered}, sections)
+    ordered = sorted(entries, key=lambda one: (order.index(one.section), one.name))
+    return HubDocument({one: entries[one] for one in ordered}, sections)
 
 
 def changes_of(plan: ConfigurationPlan, directory: Directory) -> Iterator[DirectoryChange]:
@@ -531,11 +529,6 @@ def budget_rules(owner: Owner, budgets: Iterable[str], time_zone: str = _UTC) ->
     """The rules of an owner, from budgets in their one form."""
     amounts = map(parsed_budget, budgets)
     return tuple(BudgetRule(owner, one.unit, one.period, one.limit, time_zone) for one in amounts)
-
-
-def _entry(section: Section, name: str, fields: Mapping[str, Any]) -> Entry:
-    rows = FIELDS[section]
-    return Entry(EntryId(section, name), {one: fields[one] for one in rows if fields[one] != rows[one].default})
 
 
 def _fields_of_route(route: ModelRoute) -> dict[str, Any]:
@@ -567,7 +560,7 @@ def fields_of_owner(one: Team | Person | Key, owner: Owner, directory: Directory
 def _puts(step: Step, directory: Directory) -> Iterator[DirectoryChange]:
     """The changes of a step that adds an entry or changes it."""
     section, name = step.id
-    fields = {row.name: row.default for row in FIELDS[section].values()} | dict(step.after.fields if step.after else {})
+    fields = {row.name: row.default for row in FIELDS[section].values()} | dict(step.after or {})
     without_budgets = {"budgets", "time_zone"}
     changed = {field for field, _, _ in step.changed_fields()}
     if step.kind is StepKind.ADDED or changed - without_budgets:
@@ -624,7 +617,7 @@ def read_hub_file(text: str, file: str = "hub.toml") -> HubDocument:
     except ValueError as error:  # of TOML, and of a number with more digits than Python reads
         raise unusable(f"invalid TOML ({error})") from None
     faults: list[UnexpectedValueError] = []
-    entries = [*_entries(tables, faults)]
+    entries = dict(_entries(tables, faults))
     document = _document(entries, frozenset(section for section in Section if section in tables))
     faults += _missing_teams(document)
     if faults:
@@ -632,9 +625,9 @@ def read_hub_file(text: str, file: str = "hub.toml") -> HubDocument:
     return document
 
 
-def read_entry(identity: EntryId, table: Mapping[str, Any], where: str) -> tuple[Entry, list[UnexpectedValueError]]:
+def read_entry(section: Section, table: Fields, where: str) -> tuple[Fields, list[UnexpectedValueError]]:
     """One entry in its one form, and what is wrong in it; `table` has its fields as they were written."""
-    known = FIELDS[identity.section]
+    known = FIELDS[section]
     values: dict[str, Any] = {}
     faults: list[UnexpectedValueError] = []
     for name, value in table.items():
@@ -649,7 +642,7 @@ def read_entry(identity: EntryId, table: Mapping[str, Any], where: str) -> tuple
         else:
             if read != known[name].default:
                 values[name] = read
-    return Entry(identity, {name: values[name] for name in known if name in values}), faults
+    return {name: values[name] for name in known if name in values}, faults
 
 
 def fault_of_name(section: Section, name: str) -> FaultError | None:
@@ -658,7 +651,7 @@ def fault_of_name(section: Section, name: str) -> FaultError | None:
     return None if expected.fits(name) else FaultError(section.value, name, expected.description)
 
 
-def _entries(tables: Mapping[str, Any], faults: list[UnexpectedValueError]) -> Iterator[Entry]:
+def _entries(tables: Mapping[str, Any], faults: list[UnexpectedValueError]) -> Iterator[tuple[EntryId, Fields]]:
     for section, table in tables.items():
         if section not in Section.__members__.values():
             faults.append(_unknown("the file", section, [one.value for one in Section], "tables"))
@@ -672,15 +665,15 @@ def _entries(tables: Mapping[str, Any], faults: list[UnexpectedValueError]) -> I
                 elif not isinstance(fields, dict):
                     faults.append(FaultError(where, fields, f"a table [{where}]"))
                 else:
-                    entry, found = read_entry(EntryId(Section(section), name), fields, where)
+                    entry, found = read_entry(Section(section), fields, where)
                     faults += found
-                    yield entry
+                    yield EntryId(Section(section), name), entry
 
 
 def _missing_teams(document: HubDocument) -> Iterator[UnexpectedValueError]:
     """Teams of people that the file has not; a table that it leaves out is not known here."""
-    teams = {entry.id.name for entry in document.of(Section.TEAMS)}
-    for entry in document.of(Section.PEOPLE) if Section.TEAMS in document.sections else ():
-        team = entry.fields.get("team")
+    teams = document.of(Section.TEAMS)
+    for name, fields in document.of(Section.PEOPLE).items() if Section.TEAMS in document.sections else ():
+        team = fields.get("team")
         if team is not None and team not in teams:
-            yield _unknown(f"{Section.PEOPLE}.{entry.id.name}.team", team, teams, Section.TEAMS)
+            yield _unknown(f"{Section.PEOPLE}.{name}.team", team, teams, Section.TEAMS)

@@ -206,7 +206,7 @@ def test_a_join_link_is_printed_once_and_its_code_gives_one_key(people: Commands
         ("set model m --upstream work", "--upstream: got 'work', expected a provider of the workers and its model"),
         ("set key k1 --budget 1USD", "there is no key 'k1'; `partstream hub key list` shows the ids of all keys"),
         ("remove team lab --yes", "remove team lab: it has people: ana, ben"),
-        ("remove person ana", "this removes person ana; --yes lets it. Nothing was changed"),
+        ("remove person ana", "this removes person ana; --yes allows it. Nothing was changed"),
         ("key add cy", "there is no person 'cy'; `partstream hub add person NAME` adds one"),
         ("key add ana --expires 2020-01-01", "got '2020-01-01', which is over, expected how long from now"),
         ("key add ana --expires soon", "got 'soon', expected how long from now, such as 12h, 90d or 8w, or a date"),
@@ -284,7 +284,7 @@ def test_applying_a_file_removes_nobody_unasked(people: Commands, tmp_path: Path
     file = tmp_path / "hub.toml"
     file.write_text('[people.ana]\nteam = "lab"\n')
     refused = people("apply", str(file), code=2)
-    assert "this removes person ben with 1 key; --remove lets it. Nothing was changed" in refused.errors
+    assert "this removes person ben with 1 key; --remove allows it. Nothing was changed" in refused.errors
     assert set(people.json("list", "people")["people"]) == {"ana", "ben"}
     planned = people.json("apply", str(file), "--dry-run")
     assert planned["applied"] is False

@@ -352,6 +352,6 @@ def test_a_default_is_what_a_field_says_that_is_left_out(section: Section):
 
 def test_prices_are_exact():
     document = read_hub_file("[models.m]\nprice = {input = 0.1, output = 0.300000001}")
-    price = next(iter(document.entries.values())).fields["price"]
+    price = next(iter(document.entries.values()))["price"]
     assert price == {"input": Decimal("0.1"), "output": Decimal("0.300000001")}
     assert isinstance(document, HubDocument)
