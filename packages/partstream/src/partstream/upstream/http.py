@@ -328,6 +328,7 @@ class HTTPAnswer:
             self.status, pairs, body = came.head.status, came.fields, came.body
         else:
             self.status, pairs, body = came.status_code, came.headers.multi_items(), came.extensions.get("body")
+        self.is_success = 200 <= self.status < 300
         self._body = body if isinstance(body, AnswerBody) else None
         for name, value in pairs:
             self.fields[name] = f"{self.fields[name]}, {value}" if name in self.fields else value
@@ -336,11 +337,6 @@ class HTTPAnswer:
     def response(self) -> httpx2.Response:
         """The answer as the HTTP client has it; made for a body that it has to unpack."""
         return self._came.response() if isinstance(self._came, PlainAnswer) else self._came
-
-    @property
-    def is_success(self) -> bool:
-        """Whether the status says so."""
-        return 200 <= self.status < 300
 
     @property
     def redactor(self) -> Redactor:

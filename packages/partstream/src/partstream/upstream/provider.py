@@ -91,6 +91,7 @@ class GatewayProvider(LanguageModelChatProvider):
         self._did_change: EventEmitter[None] = EventEmitter()
         self.on_did_change_language_model_chat_information = self._did_change.event
         kept = ledger if configuration.ledger else None
+        self._announce_change = partial(self._did_change.fire, None)  # of the list of models
         self._upstream = Upstream(configuration, self._tokens_of, self._announce_change, kept)
         self._accounting = TokenAccounting(configuration.fingerprint, kept, counters)
         self.on_did_correct_token_counts = self._accounting.on_did_correct
@@ -206,10 +207,6 @@ class GatewayProvider(LanguageModelChatProvider):
         return RequestTokens(
             self._accounting, model, question.messages, question.options, pricing, self._announce_change
         )
-
-    def _announce_change(self) -> None:
-        """Announces that the list of models changed."""
-        self._did_change.fire(None)
 
 
 class Upstream:
