@@ -1,7 +1,7 @@
 "use strict";
 
-// Buttons that copy blocks of code, pictures in the colours that a person has chosen, and a search that leaves out the
-// pages for maintainers unless a person wants them.
+// Buttons that copy blocks of code, pictures in the colours that a person has chosen, tables with room for sentences, and
+// a search that leaves out the pages for maintainers unless a person wants them.
 (() => {
   const leftOut = document.currentScript.dataset.maintainers.split(" ");
   const parameters = new URLSearchParams(window.location.search);
@@ -49,6 +49,18 @@
     }
   };
 
+  // Long addresses and sentences in tables, which the style sheet cannot tell from names and numbers.
+  const longest = 25;
+  const wordiest = 45;
+  const markCells = () => {
+    for (const cell of document.querySelectorAll("article td")) {
+      for (const code of cell.querySelectorAll("code")) {
+        if (code.textContent.length > longest) code.classList.add("long");
+      }
+      if (!cell.querySelector("code.long") && cell.textContent.length > wordiest) cell.classList.add("wordy");
+    }
+  };
+
   // A picture asks the system for its colours: it has to ask the page, whose colours a button changes.
   const followTheme = () => {
     const dark = "(prefers-color-scheme: dark)";
@@ -68,5 +80,6 @@
     limitSearch();
     addCopyButtons();
     followTheme();
+    markCells();
   });
 })();
