@@ -39,5 +39,5 @@ export class SinglePieceWriter extends AbstractMessageWriter implements MessageW
 
 function tooLarge(size: number, limit: number): string {
   const megabytes = (bytes: number): string => l10n.t`${Math.ceil(bytes / 1024 / 1024)} MB`;
-  return l10n.t`The request has ${megabytes(size)}, and at most ${megabytes(limit)} can be sent: leave out images or files.`;
+  return l10n.t`The request has ${megabytes(size)}; at most ${megabytes(limit)} can be sent: leave out images or files.`;
 }

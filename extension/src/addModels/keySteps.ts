@@ -88,7 +88,7 @@ export const file: Step = {
   async run({ answers, heading, dialog }) {
     const reply = await dialog.ask({
       ...heading(2),
-      prompt: l10n.t`The file with the key of ${serverName(answers)}, and nothing else in it`,
+      prompt: l10n.t`The file that holds the key of ${serverName(answers)} and nothing else`,
       placeholder: "~/keys/example.txt",
       value: answers.key.from === "file" ? answers.key.path : "",
       isSecret: false,

@@ -42,7 +42,7 @@ function words({ text }: HubBudget): string {
 function tooltip({ hub, person, budgets, problem }: HubStanding): string {
   const lines = [
     `**${budgets.length === 1 ? l10n.t`Budget at ${plain(new URL(hub).host)}` : l10n.t`Budgets at ${plain(new URL(hub).host)}`}**`,
-    ...(person === "" ? [] : [l10n.t`You are ${plain(person)} there.`]),
+    ...(person === "" ? [] : [l10n.t`You are ${plain(person)} on this hub.`]),
     ...budgets.map((budget) => `${plain(words(budget))}${reset(budget)}`),
     ...(problem === undefined ? [] : [l10n.t`Currently unknown; last known: ${plain(problem)}`]),
     `[${l10n.t("Open the Hub's Page")}](command:${OPEN_PAGE})`,

@@ -107,7 +107,7 @@ class ChatCaptures:
             say(f"The recording could not be written: {error.strerror or type(error).__name__}.", "red")
             return
         say(f"The recording is in {path}: it holds no keys, but the texts of people and models.", _STYLE)
-        say(f"Look into it: {program()} inspect {path}. Give it away: {program()} share {path} OUT.", _STYLE)
+        say(f"Inspect it: {program()} inspect {path}. Share it: {program()} share {path} OUT.", _STYLE)
 
     def _written(self, bundle: Bundle) -> Path:
         from partstream_devtools.bundles.archive import write_bundle  # noqa: PLC0415

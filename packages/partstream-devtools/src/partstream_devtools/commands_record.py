@@ -72,7 +72,7 @@ class RecordTextScreen:
             echo_while_read(f"Written: {path}")
         if files:
             echo_while_read(f"  It holds the texts of people and models. To share it: {program()} share FILE OUT")
-            echo_while_read(f"  To look at it: {program()} inspect FILE")
+            echo_while_read(f"  To inspect it: {program()} inspect FILE")
 
 
 class RecordJsonScreen:

@@ -511,7 +511,7 @@ def invite(person: str, url: str, expires: float, label: str, key_expires: float
         return
     if is_loopback(urlsplit(address).hostname or ""):
         click.echo("Valid on this machine only; for people on others, --url says where they reach the hub.", err=True)
-    click.echo(f"The link for {person}, good once until {time_text(expires)}; it is not shown again:", err=True)
+    click.echo(f"The link for {person}, valid once until {time_text(expires)}; it is not shown again:", err=True)
     click.echo(link)
 
 

@@ -400,7 +400,7 @@ def page(url: str, person: str | None, *, opens: bool | None) -> None:
     address = hub_url(url)
     with hub_database() as hub:
         link = one_time_link(hub, _person(hub.directory(), person), address)
-    click.echo(f"The page, good once in the next {LINK_SECONDS / 60:.0f} minutes:", err=True)
+    click.echo(f"The page, valid once in the next {LINK_SECONDS / 60:.0f} minutes:", err=True)
     click.echo(link)
     if opens or (opens is None and sys.stdout.isatty() and can_open_browser()):
         open_link(link, _PAGE_FILE)

@@ -257,7 +257,7 @@ def test_people_see_who_asked_and_what_was_repeated(tmp_path: Path):
         assert [line.split() for line in said.splitlines() if "codex" in line] == [
             [_day(1), "codex", "parrot", "2", "300", "–", "30", "–"]
         ]
-        assert "1 of these requests had been sent before" in said
+        assert "1 of these requests were retries" in said
 
     run(test())
 

@@ -414,7 +414,7 @@ def test_what_was_kept_out_or_put_in_is_logged_once(caplog: pytest.LogCaptureFix
     with caplog.at_level(logging.WARNING, "partstream.upstreams"):
         run(test())
     assert [record.getMessage() for record in caplog.records] == [
-        "messages[0].content[1]: data of the unknown type 'acme_state', kept out of the prompt; said once",
+        "messages[0].content[1]: data of the unknown type 'acme_state', left out of the prompt; said once",
         "messages[1].content[0]: a tool result without a call; said once",
         "messages[2].content[0]: a tool call without a result; said once",
     ]

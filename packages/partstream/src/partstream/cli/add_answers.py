@@ -207,7 +207,9 @@ def _is_open(base_url: str, questions: Questions) -> bool:
     refusal = PlainHttpError("--base-url", address.netloc, has_key=False, allowed_by="--allow-insecure-http")
     if not questions.has_person:
         raise refusal
-    question = f"Anyone on the way to {address.netloc} can read keys and prompts, as it is plain http. Allow it?"
+    question = (
+        f"Anyone on the network between here and {address.netloc} can read keys and prompts over plain http. Allow it?"
+    )
     if questions.yes(question, "--allow-insecure-http", default=False):
         return True
     raise refusal

@@ -215,7 +215,7 @@ def _table(totals: _Totals, columns: tuple[str, ...]) -> Table:
     if any(one.unknown and one.answers for one in numbers_with_gaps):
         captions.append("+: at least this many; some answers reported no number.")
     if everything.repeated:
-        captions.append(f"{everything.repeated:,} of these requests had been sent before, says their client.")
+        captions.append(f"{everything.repeated:,} of these requests were retries, as their client reports.")
     table.caption = "\n".join(captions)
     table.caption_justify = "left"
     return table

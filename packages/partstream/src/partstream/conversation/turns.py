@@ -309,7 +309,7 @@ def _content(part: ToolResultContent, where: str, notes: list[Note]) -> ResultCo
         return Text(well_formed(part.value)) if part.value else None
     if is_mark(part.mime_type):
         if part.mime_type not in KNOWN_MARKS:
-            notes.append(Note(f"data of the unknown type {part.mime_type[:80]!r}, kept out of the prompt", where))
+            notes.append(Note(f"data of the unknown type {part.mime_type[:80]!r}, left out of the prompt", where))
         return None
     media = read_media(part)
     said = part.about if isinstance(part, FilePart) else {}

@@ -230,9 +230,9 @@ class ServerState:
         if self.is_draining:
             said, headers = "the server is shutting down; try again", (requests.CLOSE,)
         elif self.open_answers >= self.settings.concurrent_answers:
-            said = f"{self.settings.concurrent_answers:,} answers run, the most; ask again"
+            said = f"{self.settings.concurrent_answers:,} answers are running, which is the limit; try again"
         elif self.requests > self.settings.concurrent_requests:
-            said = f"{self.settings.concurrent_requests:,} requests are open, the most; ask again"
+            said = f"{self.settings.concurrent_requests:,} requests are open, which is the limit; try again"
         else:
             return
         failure = ServedFailure(FailureKind.OVERLOADED, said, retry_after=requests.RETRY_SECONDS)

@@ -17,7 +17,7 @@ PROTOCOL: Final = Protocol(
     has_chunks=True,
     title="Google Interactions",
     spoken_at=loaded("partstream.protocols.gemini_interactions", "SPOKEN_AT"),
-    says="The Gemini API, beside its older `generateContent`",
+    says="The newer part of the Gemini API, beside `generateContent`",
     paths=("/interactions",),
     base_paths=("/v1beta", "/v1"),
 )
