@@ -118,7 +118,7 @@ test("what was written is taken back in another window, and the message says wha
   assert.deepEqual(machine.settings, { [ANONYMOUS]: undefined, [UTILITY]: "none" });
   assert.match(
     machine.said[0]?.[0] ?? "",
-    /chat\.allowAnonymousAccess.*left: chat\.byokUtilityModelDefault.*stays set up/,
+    /chat\.allowAnonymousAccess.*not restored: chat\.byokUtilityModelDefault.*stays set up/,
   );
   assert.equal(machine.contexts.get("partstream.withoutAccount"), false);
 });

@@ -167,12 +167,12 @@ const WRONG_ADDRESSES = {
   models: /^Write https:\/\/ before it/,
   "sk-not-to-be-asked-for:80": /^Write https:\/\/ before it/,
   "eyJ0eXAiOiJKV1Q.x": /^Write https:\/\/ before it/,
-  "ftp://models.example": /and not at ftp:/,
-  "https://": /no address/,
+  "ftp://models.example": /not ftp:/,
+  "https://": /not an address/,
   "https://models example": /no spaces/,
   "https://me:secret@models.example": /the next step asks for the key/,
   "https://models.example/#docs": /Leave #docs out/,
-  "https://hub.example.com/hub/join#psj_not-to-be-repeated": /link to a hub: use Partstream: Join a Hub…\.$/,
+  "https://hub.example.com/hub/join#psj_not-to-be-repeated": /link to a hub: use Partstream: Join a Hub…$/,
 };
 for (const [address, expected] of Object.entries(WRONG_ADDRESSES)) {
   test(`the address ${JSON.stringify(address)} is refused with what helps`, () => {

@@ -145,7 +145,7 @@ test("a provider file that breaks is one notification that opens it, a problem, 
   await answer(provider, "breaks");
   await answer(provider, "breaks");
   assert.deepEqual(world.errors, [
-    "Partstream: parrot.py, line 4: SyntaxError: expected ':'. The version before still answers.",
+    "Partstream: parrot.py, line 4: SyntaxError: expected ':'. The previous version still answers.",
   ]);
   assert.deepEqual(world.buttons, ["Open File", "Show Log"]);
   await settled();

@@ -35,13 +35,13 @@ test("a provider file of a group gets the key with the next list, and a wrong ke
   };
   assert.match(
     await list(),
-    /^Error: An API key is missing: choose Update API Key at the gear of this group\. Without a gear, remove it by Partstream: Edit Groups as JSON, and add it again \(The key/,
+    /^Error: An API key is missing: choose Update API Key in the gear menu of this group\. If there is no gear, remove the group with Partstream: Edit Groups as JSON and add it again \(The key/,
   );
   await until(() => world.secrets.size === 1);
   world.pasted = GATE_KEY;
   assert.match(
     await list(),
-    /^Error: The API key is refused: choose Update API Key at the gear of this group\. Without a gear, remove it by Partstream: Edit Groups as JSON, and add it again \(The key/,
+    /^Error: The API key is refused: choose Update API Key in the gear menu of this group\. If there is no gear, remove the group with Partstream: Edit Groups as JSON and add it again \(The key/,
   );
   await until(async () => (await list()) === "echo");
   assert.deepEqual(world.informed, ["gated needs an API key.", "gated rejected the API key."]);

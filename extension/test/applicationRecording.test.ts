@@ -41,7 +41,7 @@ test("a recording is armed with a sign in the status bar, and over with the answ
   await answer(provider);
   await until(() => html().includes("/data/a.partstream.zip"));
   assert.equal(shownItem("recording"), undefined);
-  assert.match(world.informed.join(), /recorded the answer of echo: failed\. Its texts are in the file; keys are not/);
+  assert.match(world.informed.join(), /recorded the answer of echo: failed\. The file holds its texts, but no keys/);
 });
 
 test("a click on the sign takes the recording back", async () => {

@@ -125,7 +125,7 @@ test("a process that cannot be started is a sentence, and the next link is follo
     join: () => (fails ? Promise.reject(new Error("no Python was found")) : Promise.resolve(JOINED)),
   });
   await joining.opened(LINK);
-  assert.match(said.at(-1) ?? "", /was not joined: no Python was found/);
+  assert.match(said.at(-1) ?? "", /not joined the hub: no Python was found/);
   fails = false;
   await joining.opened(LINK);
   assert.equal(groups.length, 1);

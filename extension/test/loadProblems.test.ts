@@ -34,7 +34,7 @@ test("a provider that breaks is notified once with its line, which is among the 
   problems.told(load({ ...PROBLEM, line: 5 }));
   assert.deepEqual(notified, [
     [
-      "Partstream: parrot.py, line 4: SyntaxError: expected ':'. The version before still answers.",
+      "Partstream: parrot.py, line 4: SyntaxError: expected ':'. The previous version still answers.",
       { file: FILE, line: 4 },
     ],
   ]);

@@ -146,7 +146,7 @@ test("a refused key takes the known list of its group away, here and for the nex
   assert.deepEqual(world.stored, { models: {} });
   await assert.rejects(
     world.ask(),
-    /^Error: An API key is missing: choose Update API Key at the gear of this group\. Without a gear, remove it by Partstream: Edit Groups as JSON, and add it again \(the server answered HTTP 401: wrong key\)$/,
+    /^Error: An API key is missing: choose Update API Key in the gear menu of this group\. If there is no gear, remove the group with Partstream: Edit Groups as JSON and add it again \(the server answered HTTP 401: wrong key\)$/,
   );
 });
 
@@ -171,7 +171,7 @@ test("what helps with a refused key stands first, and only where it helps", asyn
     await world.answer(REFUSED);
     return failed;
   };
-  assert.match(await said({ apiKey: "sk-one" }), /^Desk: The API key is refused: choose Update API Key at the gear/);
+  assert.match(await said({ apiKey: "sk-one" }), /^Desk: The API key is refused: choose Update API Key in the gear menu/);
   for (const name of ["apiKeyEnv", "apiKeyCommand", "vercelOidc", "provider"]) {
     assert.equal(await said({ [name]: "x" }), "Desk: the server answered HTTP 401: wrong key");
   }

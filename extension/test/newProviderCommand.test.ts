@@ -84,7 +84,7 @@ test("a setting that holds no list is left alone, and no file is written", async
   const running = run();
   await write("Echo", "unregistered.py");
   await running;
-  assert.match(world.errors.join(), /partstream\.providers holds no list/);
+  assert.match(world.errors.join(), /partstream\.providers is not a list/);
   assert.deepEqual([world.settings["providers"], existsSync(join(folder, "unregistered.py"))], ["echo.py", false]);
 });
 
@@ -112,6 +112,6 @@ test("without a folder, and without trust in it, nothing is asked or written, an
   world.chosen = "Manage Trust";
   await run();
   assert.equal(isOpen(), false);
-  assert.match(world.informed.join("\n"), /no folder is open\.\nPartstream runs no Python of a folder that you do not/);
+  assert.match(world.informed.join("\n"), /no folder is open\.\nPartstream does not run Python from a folder that you do not/);
   assert.deepEqual(world.opened.slice(-2), ["vscode.openFolder", "workbench.trust.manage"]);
 });

@@ -78,7 +78,7 @@ test("a conversation that is too long gets the advice for the harness, which doe
 });
 
 test("an answer of data alone is no answer, as in the chat", async (context) => {
-  await assert.rejects(open(context).ask("draws").done, /answered with data alone \(image\/png\)/);
+  await assert.rejects(open(context).ask("draws").done, /answered with data only \(image\/png\)/);
 });
 
 test(

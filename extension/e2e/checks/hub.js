@@ -43,7 +43,7 @@ export const HUB_CHECKS = [
         return !text.includes("$5.00 of $5.00") && text.includes("of $5.00 left today") && text;
       }, { describe: () => panel.hubBudget() });
       const tooltip = await panel.tooltipOfBudget(() => screenshot("hub-budget"));
-      assert.match(tooltip, /You are ada there\.[^]*left today, resets /);
+      assert.match(tooltip, /You are ada on this hub\.[^]*left today, resets /);
       assert.doesNotMatch(server.readOutputChannel(), /psk_/);
       return left.trim();
     },
