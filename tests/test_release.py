@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import subprocess
 import sys
 import tarfile
 import zipfile
@@ -45,6 +46,7 @@ from tools.release.licences import (
     licence_of,
     required_packages,
 )
+from tools.release.publishing import BY_HAND, files_of_release, missing_to_publish
 from tools.release.pythons import SUPPORTED, found_pythons, missing_pythons
 from tools.release.trials import TrialError, try_sidecar
 from tools.release.versions import faults_of_versions, version_places
@@ -474,3 +476,58 @@ def test_the_packages_of_npm_in_the_extension_may_be_given_away():
     packages = packages_of_npm(ROOT)
     assert [package.name for package in packages] == ["@vscode/l10n", "vscode-jsonrpc"]
     assert [package for package in packages if fault_of_licence(package.licence)] == []
+
+
+# ---- what is missing to publish ----
+
+
+def _publishable(root: Path, owner: str = "acme", date: str = "2026-01-01") -> Path:
+    _tree(root)
+    (root / "pyproject.toml").write_text(f'[tool.partstream]\nrepository = "https://github.com/{owner}/partstream"\n')
+    (root / "CHANGELOG.md").write_text(f"# Changelog\n\n## [1.2.0] - {date}\n")
+    for arguments in (
+        ["init", "-q"],
+        ["add", "-A"],
+        ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "All"],
+    ):
+        subprocess.run(["git", *arguments], cwd=root, check=True, timeout=60)
+    return root
+
+
+def test_a_checkout_that_has_all_lacks_nothing_but_what_is_done_by_hand(tmp_path: Path):
+    root = _publishable(tmp_path / "project")
+    subprocess.run(["git", "tag", "v1.2.0"], cwd=root, check=True, timeout=60)
+    assert list(missing_to_publish(root)) == []
+    assert all(place in " ".join(BY_HAND) for place in ("trusted publisher", "marketplace", "private reports"))
+
+
+@pytest.mark.parametrize(
+    ("changed", "missing"),
+    [
+        ({"owner": "OWNER"}, ["pyproject.toml: the address of the repository", "the tag v1.2.0"]),
+        ({"date": "unreleased"}, ["CHANGELOG.md: a newest heading [1.2.0] with a date", "the tag v1.2.0"]),
+        ({}, ["the tag v1.2.0"]),
+    ],
+    ids=["no address", "no date", "no tag"],
+)
+def test_what_is_missing_to_publish_is_named(tmp_path: Path, changed: dict[str, str], missing: list[str]):
+    found = list(missing_to_publish(_publishable(tmp_path / "project", **changed)))
+    assert len(found) == len(missing)
+    assert all(line.startswith(beginning) for line, beginning in zip(found, missing, strict=True))
+
+
+def test_a_checkout_with_changes_is_named(tmp_path: Path):
+    root = _publishable(tmp_path / "project")
+    (root / "new.txt").write_text("new")
+    assert "a checkout without changes" in list(missing_to_publish(root))[-1]
+
+
+def test_a_dry_run_ends_with_three_kinds_of_files():
+    lines = list(
+        files_of_release(["p-1.vsix", "p-1.tar.gz", "p-1-py3-none-any.whl", "q-1-py3-none-any.whl", "SHA256SUMS"])
+    )
+    assert lines == [
+        "wheels: p-1-py3-none-any.whl, q-1-py3-none-any.whl",
+        "source distributions: p-1.tar.gz",
+        "extension: p-1.vsix",
+    ]

@@ -32,6 +32,7 @@ from preset_types import preset_types
 from project_examples import project_examples
 from project_files import project_files
 from provider_template_types import provider_template_types
+from public_names import public_names
 from pythons_table import releasing_page
 from ray_page import ray_page
 from readme_figures import readme
@@ -88,6 +89,7 @@ GENERATORS: Mapping[str, Callable[[], str]] = {
     "extension/src/protocol.generated.ts": protocol_types,
     "extension/src/providerTemplates.generated.ts": provider_template_types,
     "extension/src/settings.generated.ts": settings_types,
+    "tests/public_names.txt": public_names,
     "tests/user_texts.txt": user_texts,
     "README.md": readme,  # last: its figures are those of the pages above
 }

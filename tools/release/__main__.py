@@ -37,6 +37,7 @@ from tools.release.licences import (
     fault_of_optional_licence,
     required_packages,
 )
+from tools.release.publishing import BY_HAND, files_of_release, missing_to_publish
 from tools.release.pythons import found_pythons, missing_pythons
 from tools.release.trials import command_without_network
 from tools.release.versions import faults_of_versions, version_places
@@ -92,8 +93,21 @@ def check(say: Callable[[str], object]) -> list[str]:
         part("the bill of materials and the hashes", lambda: _hashes(artifacts, say))
     if missing:
         say(f"left out, because this machine does not have it: Python {', '.join(missing)}")
+    _end(artifacts, say)
     say(f"{len(faults)} faults: this must not be released" if faults else "no faults: this can be released")
     return faults
+
+
+def _end(artifacts: list[Path], say: Callable[[str], object]) -> None:
+    """Names the three kinds of files in dist/, and what is missing before a person can publish them."""
+    say(f"dist/ has three kinds of files, beside their hashes and the bill of materials of {version_of_source(ROOT)}:")
+    for line in files_of_release(path.name for path in artifacts):
+        say(f"  {line}")
+    say("missing to publish:")
+    for line in missing_to_publish(ROOT):
+        say(f"  {line}")
+    for line in BY_HAND:
+        say(f"  by hand, once: {line}")
 
 
 def _versions(say: Callable[[str], object]) -> list[str]:

@@ -5,15 +5,23 @@ import os
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import Final
 
-__all__ = ["OUR_PYTHONS", "SUPPORTED", "found_pythons", "missing_pythons"]
+__all__ = ["OLDEST_VSCODE", "OUR_PYTHONS", "SUPPORTED", "found_pythons", "missing_pythons"]
 
-SUPPORTED: Final = ("3.11", "3.12", "3.13", "3.14")
-"""The versions of Python that a release supports."""
+_ROOT: Final = Path(__file__).resolve().parents[2]
 
-OUR_PYTHONS: Final = Path(__file__).resolve().parents[2] / ".environments" / "pythons"
+_PROJECT: Final = tomllib.loads((_ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["partstream"]
+
+SUPPORTED: Final[tuple[str, ...]] = tuple(_PROJECT["python"])
+"""The versions of Python that a release supports, as `[tool.partstream]` of `pyproject.toml` states them."""
+
+OLDEST_VSCODE: Final[str] = _PROJECT["vscode"]
+"""The oldest VS Code that the extension supports, stated there too."""
+
+OUR_PYTHONS: Final = _ROOT / ".environments" / "pythons"
 """Where `make pythons` installs those that a machine does not have."""
 
 _PROBE: Final = "import sys; print(*sys.version_info[:2], sep='.')"

@@ -67,7 +67,7 @@ ENDS: dict[str, tuple[Bundle, str, str]] = {
     "no end": (
         bundle(exchange(SOME)),
         "server",
-        "The server ended its bytes behind event 3 without the closing event of its protocol.",
+        "The server closed the stream behind event 3 without the closing event of its protocol.",
     ),
     "an old recording without an end": (
         bundle(exchange([(None, b"".join(data for _, data in SOME))])),

@@ -18,7 +18,7 @@ LIST = json.dumps({"object": "list", "data": [{"id": "small"}, {"id": "large"}]}
 
 SERVERS = {
     "all is well": (document(200, LIST), 0, "fine", "lists 2 language models", ""),
-    "the key is refused": (document(401, KEY.encode()), 1, "problem", "HTTP 401", "another key"),
+    "the key is refused": (document(401, KEY.encode()), 1, "problem", "HTTP 401", "rejected this API key"),
     "no such path": (document(404, b"{}"), 1, "problem", "HTTP 404", "/v1"),
     "something else": (
         document(200, b"<html>", "text/html"),
@@ -92,7 +92,7 @@ def test_a_key_that_only_a_further_list_asks_for_is_looked_at_too(tmp_path: Path
             doctor = await call("doctor", "--json", *options, PARTSTREAM_API_KEY=KEY, **_nowhere(tmp_path))
         assert [request.path for request in requests] == ["/v1/models", "/v3/ai/config"]
         assert doctor.code == 1
-        assert "another key" in json.loads(doctor.output)[-1]["advice"]
+        assert "rejected this API key" in json.loads(doctor.output)[-1]["advice"]
 
     run(test())
 

@@ -52,11 +52,11 @@ def _error(message: str, **fields: Any) -> bytes:
 ANSWERS: dict[str, tuple[tuple[Step, ...], tuple[str, ...]]] = {
     "the key is wrong": (
         document(401, _error(f"Incorrect API key provided: {KEY}.", code="invalid_api_key")),
-        ("HTTP 401: Incorrect API key provided: ***", "another key"),
+        ("HTTP 401: Incorrect API key provided: ***", "rejected this API key"),
     ),
     "an error in an array": (
         document(400, b'[{"error":{"code":400,"message":"API key not valid."}}]'),
-        ("HTTP 400: API key not valid", "another key"),
+        ("HTTP 400: API key not valid", "rejected this API key"),
     ),
     "no credit": (document(402, _error("You have no credit.")), ("HTTP 402: You have no credit.",)),
     "broken": (document(500, _error("The database is on fire.")), ("HTTP 500: The database is on fire.",)),
@@ -133,7 +133,7 @@ def test_every_command_says_that_no_key_was_sent_and_where_one_can_be_put(comman
         assert "You did not provide an API key" in said
         assert "no key was sent: put one into the environment variable PARTSTREAM_API_KEY" in said
         assert "which is fine" not in said
-        assert "another key" not in said
+        assert "rejected this API key" not in said
 
     run(test())
 

@@ -164,7 +164,7 @@ REFUSED = {
         '[profiles.work]\ndefaultProfile = "x"',
         "work",
         "profiles.work.defaultProfile",
-        "cannot stand in the profile work",
+        "not allowed in the profile work",
     ),
 }
 

@@ -180,7 +180,7 @@ class Advice:
 
     no_server: str  # there is no base URL
     no_key: str  # a server wants a key, and none was sent
-    another_key: str  # a server refuses the key; follows the question whether it is the right one
+    another_key: str  # a server refuses the key; follows the general advice
     perhaps_a_key: str  # a server forbids something, and no key was sent
     no_model: str  # a model is to be asked, and none is named
     other_model: str  # the named model is not listed
@@ -218,7 +218,7 @@ def explained(error: LanguageModelError, gateway: GatewayConfiguration, advice: 
 def _advice_on_key(error: UpstreamError, advice: Advice, *, has_key: bool) -> str:
     """What helps where the key may be the reason; "" where it is not."""
     if http_errors.is_about_the_key(error):
-        return f"{error.advice} {advice.another_key}".strip() if has_key else advice.no_key
+        return "; ".join(filter(None, (error.advice, advice.another_key))) if has_key else advice.no_key
     is_forbidden = isinstance(error, UpstreamHTTPError) and error.http_status == _FORBIDDEN
     return advice.perhaps_a_key if is_forbidden and not has_key and not error.advice else ""
 

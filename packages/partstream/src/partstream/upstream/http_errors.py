@@ -377,7 +377,8 @@ async def advice_on_missing_list(fetch: Fetch, configuration: GatewayConfigurati
 
 
 NO_KEY: Final = "no key was sent, and the server wants one"
-ANOTHER_KEY: Final = "the server rejected the key: is this one whole, of this server, and not expired?"
+ANOTHER_KEY: Final = "the server rejected this API key; check that it is complete, current, and for this server"
+
 _PERHAPS: Final = frozenset({400, 403})
 """Gemini answers a wrong key with 400 (docs/wires/gemini.md#errors), others with 403."""
 _SAYS_KEY: Final = re.compile(

@@ -94,7 +94,7 @@ def test_a_model_is_asked_for_a_short_answer_also_where_the_group_allows_it_long
 
 
 REFUSALS = {
-    "another key": ({"apiKey": WRONG_KEY}, "and not expired? If not, choose Update API Key at the gear"),
+    "another key": ({"apiKey": WRONG_KEY}, "for this server; if it is wrong, choose Update API Key at the gear"),
     "no key": ({}, "choose Update API Key at the gear of this group"),
 }
 
