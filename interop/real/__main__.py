@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from interop.real.trials import Trial
 
 _KNOWN_ISSUES: Final = (
-    "tools reach no prompt whose chat template names none: Partstream says so, and a template that does helps",
-    "over OpenResponses an answer that a limit cut is called completed: Partstream tells it by its tokens",
-    "a `tool_choice` that names one tool is read as `auto`: Partstream sends that tool alone, and demands a call",
+    "tools reach no prompt whose chat template names none, which Partstream says: `--chat-template-file` helps",
+    "over OpenResponses an answer that a limit cut is `completed`: Partstream tells it by its tokens",
+    "a `tool_choice` that names a tool is read as `auto`",
 )
 _LONGEST: Final = 240.0
 
@@ -62,7 +62,7 @@ def main(only: tuple[str, ...], is_written: bool) -> None:
         sys.exit(2)
     names = [trial.name for trial in TRIALS]
     if odd := [name for name in only if name not in names]:
-        raise click.UsageError(f"--only: got {', '.join(odd)}, expected some of {', '.join(names)}")
+        raise click.UsageError(f"--only: got {', '.join(odd)}, expected one of {', '.join(names)}")
     start = time.monotonic()
     seen = tried(built, only, console)
     console.print(_table(seen, time.monotonic() - start))

@@ -62,11 +62,10 @@ def kept(path: Path = RESULTS) -> list[RealServer]:
         TypeError: A row lacks something else, or has something more.
         ValueError: Something works that was not tried.
     """
-    lists = ("tried", "works", "known_issues")
     rows: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
-    return [
-        RealServer(**{name: tuple(value) if name in lists else value for name, value in row.items()}) for row in rows
-    ]
+    lists = ("tried", "works", "known_issues")
+    made: list[dict[str, Any]] = [row | {name: tuple(row[name]) for name in lists} for row in rows]
+    return [RealServer(**row) for row in made]
 
 
 def keep(rows: Iterable[RealServer], path: Path = RESULTS) -> None:

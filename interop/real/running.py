@@ -114,9 +114,7 @@ class Site:
 
 
 @contextmanager
-def serving(
-    built: Built, way: str, home: Path, port: int | None = None
-) -> Iterator[tuple[Site, subprocess.Popen[bytes]]]:
+def serving(built: Built, way: str, home: Path, port: int | None = None) -> Iterator[Site]:
     """A server that is ready.
 
     Args:

@@ -50,7 +50,7 @@ from partstream import (
 from partstream.errors import RequestNotExpressibleError, UpstreamHTTPError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from collections.abc import Callable, Coroutine, Mapping, Sequence
 
     from interop.real.running import Site
     from partstream.lm.parts import ResponsePart
@@ -86,7 +86,7 @@ class Trial:
     """
 
     name: str
-    run: Callable[[Site], Awaitable[str]]
+    run: Callable[[Site], Coroutine[Any, Any, str]]
     way: str = "plain"
 
 
@@ -180,7 +180,7 @@ async def _connect(site: Site) -> str:
 # ---- Wires ----
 
 
-def _wire(protocol: str) -> Callable[[Site], Awaitable[str]]:
+def _wire(protocol: str) -> Callable[[Site], Coroutine[Any, Any, str]]:
     async def run(site: Site) -> str:
         response = await _ask(site, "Say hello.", protocol=protocol)
         pieces, usage = len(_of(TextPart, response)), response.usage
@@ -293,7 +293,7 @@ async def _tools_left_out(site: Site) -> str:
     return "a demand for a call is refused with the reason, on three wires"
 
 
-def _tools(mode: ToolMode) -> Callable[[Site], Awaitable[str]]:
+def _tools(mode: ToolMode) -> Callable[[Site], Coroutine[Any, Any, str]]:
     async def run(site: Site) -> str:
         options = RequestOptions(tools=[_WEATHER], tool_mode=mode, model_options={"max_tokens": 80})
         for protocol in WIRES:
@@ -440,7 +440,7 @@ async def _served(site: Site) -> str:
 
 async def _with_package(name: str, client: asyncio.subprocess.Process) -> None:
     for trial in (
-        {"asks": "answer", "says": "Say hello.", "model": MODEL_ID},
+        {"asks": "answer", "says": "What is the capital of France?", "model": MODEL_ID},
         {"asks": "tools", "says": _QUESTION, "model": MODEL_ID},
     ):
         result = await result_of(json.dumps(trial).encode() + b"\n", client)
