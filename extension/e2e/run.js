@@ -29,6 +29,7 @@ import { findPackage } from "./driver/extensionPackage.js";
 import { Harness } from "./driver/harness.js";
 import { PROVIDER_KEY_CHECKS } from "./checks/providerKeys.js";
 import { PROGRAM_CHECKS, missingPrograms, preparePrograms, programEnvironment, programSettings } from "./checks/programs.js";
+import { missingReal, prepareReal, REAL_CHECKS, realGroups } from "./checks/real.js";
 import { REPORT_CHECKS } from "./checks/report.js";
 import { TOKEN_CHECKS } from "./checks/tokens.js";
 import { TROUBLE_CHECKS } from "./checks/trouble.js";
@@ -113,6 +114,12 @@ const RUNS = [
     },
     checks: PROGRAM_CHECKS,
     missing: missingPrograms(),
+  },
+  {
+    name: "real",
+    begin: { prepare: prepareReal, groups: realGroups },
+    checks: REAL_CHECKS,
+    missing: missingReal(),
   },
   { name: "first-run", begin: { isFresh: true }, checks: FIRST_RUN_CHECKS },
   { name: "everywhere", begin: { groups: everywhereGroups, settings: everywhereSettings }, checks: EVERYWHERE_CHECKS },

@@ -1,0 +1,74 @@
+/**
+ * A turn of Copilot's agent with a real model: the llama-server that `make real` has built, and SmolLM2 of 135 million
+ * parameters. A template of ours makes it call, and llama.cpp's grammar makes the call fit the tool's schema.
+ */
+import assert from "node:assert/strict";
+import { existsSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { freePort } from "../driver/codeServer.js";
+import { ROOT } from "../driver/session.js";
+import { until } from "../driver/wait.js";
+
+const { PARTSTREAM_REAL_CACHE, XDG_CACHE_HOME } = process.env;
+const CACHE = PARTSTREAM_REAL_CACHE || join(XDG_CACHE_HOME || join(homedir(), ".cache"), "partstream-real");
+const PROGRAM = join(CACHE, "llama-server-b11434");
+const MODEL = join(CACHE, "SmolLM2-135M-Instruct.Q4_1.gguf");
+const TEMPLATE = join(ROOT, "interop/real/calls.jinja");
+const ID = "smollm2";
+const NAME = "SmolLM2";
+const NOTE = "tide-table.txt";
+const WINDOW = 8192;
+const START_LIMIT = 60_000;
+const TURN_LIMIT = 240_000;
+
+/** Why the checks cannot be run, if they cannot. */
+export function missingReal() {
+  return existsSync(PROGRAM) && existsSync(MODEL) ? [] : ["no real model is built, as `make real` does"];
+}
+
+/** Starts the server, of which the group tells the address alone. */
+export async function prepareReal(session) {
+  const port = await freePort();
+  session.real = `http://127.0.0.1:${port}`;
+  const words = ["-m", MODEL, "--alias", ID, "--host", "127.0.0.1", "--port", String(port), "-t", "1", "-tb", "1"];
+  const options = ["-c", String(WINDOW), "-np", "1", "--temp", "0", "--seed", "1", "--chat-template-file", TEMPLATE];
+  session.processes.start(PROGRAM, [...words, ...options], { log: join(session.folder, "llama-server.log") });
+  await until("the model to be loaded", async () => (await fetch(`${session.real}/health`).catch(() => undefined))?.ok, {
+    limit: START_LIMIT,
+  });
+}
+
+/** The window is one that the agent takes: its own words are longer than this model's, and the template leaves them out. */
+export const realGroups = ({ real }) => [
+  {
+    name: "llama.cpp",
+    vendor: "partstream",
+    baseUrl: real,
+    protocol: "auto",
+    request: { extraBody: { max_tokens: 100 } },
+    models: [{ id: ID, name: NAME, family: "smollm2", maxInputTokens: 100_000, maxOutputTokens: 8_000, toolCalling: true }],
+  },
+];
+
+export const REAL_CHECKS = [
+  {
+    name: "real: the agent answers with a real model, which calls a tool of VS Code",
+    async run({ panel, real, server, screenshot }) {
+      const path = join(server.workspace, NOTE);
+      writeFileSync(path, "High water at noon.\n");
+      await panel.newChat();
+      await panel.pickModel(NAME);
+      await panel.send("Call get_errors: which problems are there?");
+      const text = await panel.answer(TURN_LIMIT);
+      await panel.openSteps();
+      await screenshot("real-model");
+      const shown = `${await panel.text()}\n${await panel.thinking()}`;
+      assert.ok(text.trim(), "no text");
+      assert.match(shown, /Checked|problems found/, "no tool of VS Code was called");
+      const slots = await (await fetch(`${real}/slots`)).json();
+      assert.ok(slots.every(({ is_processing: isBusy }) => !isBusy), "the server is still busy");
+      return text.replaceAll(/\s+/g, " ").slice(0, 100);
+    },
+  },
+];
