@@ -122,7 +122,7 @@ def test_each_row_has_a_name_of_its_own_and_a_server_that_can_be_started() -> No
     assert {trial.way for trial in TRIALS} <= {*WAYS}
 
 
-@pytest.mark.parametrize("name", ["openresponses", "limit of the answer", "cancellation", "tools, required"])
+@pytest.mark.parametrize("name", ["openresponses", "limit of the answer", "cancellation", "tools (required)"])
 def test_a_real_model_answers(name: str, tmp_path: Path) -> None:
     built = is_ready()
     if built is None:

@@ -109,9 +109,9 @@ def servers_page() -> str:
 
 def tried_servers_page() -> str:
     """The page that says of each server how it is known."""
-    results = json.loads(_RESULTS.read_text(encoding="utf-8"))
+    results, real = (json.loads(path.read_text(encoding="utf-8")) for path in (_RESULTS, _REAL))
     tried = (_TRIED_PAGE, _TRIED_HEAD, *tried_table("server", results))
-    return "\n".join((*tried, _SOURCES_HEAD, *_sources(results), ""))
+    return "\n".join((*tried, _SOURCES_HEAD, *_sources(results, real), ""))
 
 
 def _table(columns: tuple[str, ...], rows: Iterable[Iterable[str]]) -> Iterator[str]:
@@ -130,7 +130,8 @@ def _servers() -> Iterator[str]:
     )
 
 
-def _sources(results: Mapping[str, Any]) -> Iterator[str]:
+def _sources(results: Mapping[str, Any], real: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    run = {one["name"]: one for one in real}
     return _table(
         _SOURCE_COLUMNS,
         (
@@ -140,11 +141,10 @@ def _sources(results: Mapping[str, Any]) -> Iterator[str]:
                 title,
                 _SINCE[protocol],
                 _back(protocol, server),
-                _how_tried(protocol, spoken, tried),
-                source,
+                _how_tried(protocol, spoken, results.get(_TRIED_AS.get(server, ""), {}), run.get(server, {})),
+                _source(spoken),
             )
             for server, name, address, protocol, title, spoken in _spoken()
-            for tried, source in [(results.get(_TRIED_AS.get(server, ""), {}), _source(spoken))]
         ),
     )
 
@@ -204,7 +204,10 @@ def _back(protocol: str, server: str) -> str:
     return _BACK.get(quirks.reasoning_back, f"`{quirks.reasoning_back.value}`")
 
 
-def _how_tried(protocol: str, spoken: ServerProtocol, result: Mapping[str, Any]) -> str:
+def _how_tried(protocol: str, spoken: ServerProtocol, result: Mapping[str, Any], real: Mapping[str, Any]) -> str:
+    """By a server that was run with a real model, by one that was started, or by recorded answers."""
+    if protocol in real.get("works", ()):
+        return f"{real['version']}, {real['date']}"
     if protocol in result.get("seen", {}):
         return f"{result['package']}, {result['date']}"
     return "recorded answers" if "recording" in spoken.source else "–"

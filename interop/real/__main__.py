@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from interop.real.trials import Trial
 
 _KNOWN_ISSUES: Final = (
-    "tools reach no prompt whose chat template names none, which Partstream says: `--chat-template-file` helps",
-    "over OpenResponses an answer that a limit cut is `completed`: Partstream tells it by its tokens",
+    "tools need a chat template that names them: `--chat-template-file`",
+    "over OpenResponses a cut answer is `completed`, which Partstream mends",
     "a `tool_choice` that names a tool is read as `auto`",
 )
 _LONGEST: Final = 240.0
