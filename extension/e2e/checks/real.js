@@ -3,7 +3,7 @@
  * parameters. A template of ours makes it call, and llama.cpp's grammar makes the call fit the tool's schema.
  */
 import assert from "node:assert/strict";
-import { existsSync, writeFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { freePort } from "../driver/codeServer.js";
@@ -17,7 +17,6 @@ const MODEL = join(CACHE, "SmolLM2-135M-Instruct.Q4_1.gguf");
 const TEMPLATE = join(ROOT, "interop/real/calls.jinja");
 const ID = "smollm2";
 const NAME = "SmolLM2";
-const NOTE = "tide-table.txt";
 const WINDOW = 8192;
 const START_LIMIT = 60_000;
 const TURN_LIMIT = 240_000;
@@ -54,18 +53,15 @@ export const realGroups = ({ real }) => [
 export const REAL_CHECKS = [
   {
     name: "real: the agent answers with a real model, which calls a tool of VS Code",
-    async run({ panel, real, server, screenshot }) {
-      const path = join(server.workspace, NOTE);
-      writeFileSync(path, "High water at noon.\n");
+    async run({ panel, real, screenshot }) {
       await panel.newChat();
       await panel.pickModel(NAME);
       await panel.send("Call get_errors: which problems are there?");
       const text = await panel.answer(TURN_LIMIT);
-      await panel.openSteps();
+      await panel.page.locator("details:not([open]) > summary").last().click();
+      await panel.shows("Checked workspace, no problems found"); // what VS Code says of the call
       await screenshot("real-model");
-      const shown = `${await panel.text()}\n${await panel.thinking()}`;
-      assert.ok(text.trim(), "no text");
-      assert.match(shown, /Checked|problems found/, "no tool of VS Code was called");
+      assert.match(text, /No errors found/); // what the model makes of its result
       const slots = await (await fetch(`${real}/slots`)).json();
       assert.ok(slots.every(({ is_processing: isBusy }) => !isBusy), "the server is still busy");
       return text.replaceAll(/\s+/g, " ").slice(0, 100);
