@@ -275,19 +275,19 @@ pictures: setup ## Take the pictures of VS Code in the README and the docs anew,
 
 # ---- figures ----
 
-# Each keeps its figures in a results.json, and from there they go into a page; `streams`, `tokens` and `caching` write
-# into their page with DOCS=1.
-# - streams: reads streams beside other libraries, in eight minutes
-# - serve: `partstream serve` and hubs beside a floor and gateways of others, in a quarter of an hour;
-#   ONLY="floor partstream" ROUNDS=3 is a quick look, which leaves the page as it is
+# Each keeps its figures in a results.json, and from there they go into a page; `tokens` and `caching` write into their
+# page with DOCS=1.
+# - streams: reads streams beside other libraries, in four minutes
+# - serve: `partstream serve` and hubs beside a floor and gateways of others, in ten minutes;
+#   ONLY="floor partstream" ROUNDS=1 is a quick look, which leaves the page as it is
 # - record: `partstream record` before a server, in five minutes
-# - hub: the hub beside LiteLLM's proxy with its database, in a quarter of an hour
+# - hub: the hub beside LiteLLM's proxy with its database, in six minutes
 # - proof: the budgets of the hub on four workers and a real Postgres, which fail, in a quarter of an hour
 # - soak: clients of `partstream serve` that behave badly, in two minutes
 # - pages: the inspector's page in Chromium, in a minute; vscode: the packed extension in a real VS Code
 # - tokens: how far token estimates are from the truth; session: the totals of a session of 200 turns
 # - caching: what prompt caching saves in an agent's session
-BENCH_streams := benchmarks $(if $(DOCS),--docs docs/maintainers/performance.md)
+BENCH_streams := benchmarks $(if $(ROUNDS),--rounds $(ROUNDS))
 BENCH_serve := benchmarks.serving $(CHOSEN) $(if $(ROUNDS),--rounds $(ROUNDS))
 BENCH_record := benchmarks.recording
 BENCH_pages := benchmarks.pages
@@ -301,8 +301,8 @@ BENCHES := streams serve record hub proof soak pages vscode tokens session cachi
 $(call checked,bench,WHAT,$(BENCHES))
 
 #: WHAT=streams|serve|record|hub|proof|soak|pages|vscode|tokens|session|caching; without it, streams
-#: ONLY="floor partstream" and ROUNDS=3 make a quick look of serve
-#: DOCS=1 puts the figures of streams, tokens and caching into their page
+#: ONLY="floor partstream" and ROUNDS=1 make a quick look of serve
+#: DOCS=1 puts the figures of tokens and caching into their page
 bench: setup ## Measure beside others
 	@$(MAKE) --no-print-directory bench-$(or $(WHAT),streams)
 

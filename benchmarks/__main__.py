@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 import json
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ from benchmarks import (
     hostile,
     imports,
     machine,
+    page,
     race,
     report,
     scaling,
@@ -31,27 +33,22 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.option("--events", default=20_000, show_default=True, help="How many events a stream has.")
-@click.option("--rounds", default=21, show_default=True, help="How often each reader runs; the slow run less often.")
+@click.option("--rounds", default=9, show_default=True, help="How often each reader runs; the slow run less often.")
 @click.option("--large-event", default=2_000_000, show_default=True, help="Bytes of the one large event.")
-@click.option("--output", type=click.Path(path_type=Path), default=competitors.ROOT / "artifacts" / "bench.json")
-@click.option("--docs", type=click.Path(path_type=Path, exists=True), help="Rewrite the figures in this page.")
+@click.option("--output", type=click.Path(path_type=Path), default=page.RESULTS, show_default=True)
 @click.option("--install/--no-install", default=True, help="Install the peers that are missing.")
-def main(events: int, rounds: int, large_event: int, output: Path, docs: Path | None, install: bool) -> None:
+def main(events: int, rounds: int, large_event: int, output: Path, install: bool) -> None:
     """Measures Partstream beside others on the same bytes."""
     console = Console()
-    folder = output.parent / "bench"
-    folder.mkdir(parents=True, exist_ok=True)
     if install:
         competitors.make_ready()
-    results = _measure(console, folder, events, rounds, large_event)
+    with tempfile.TemporaryDirectory() as folder:
+        results = _measure(console, Path(folder), events, rounds, large_event)
     for name, value in results.machine.items():
         console.print(f"{name}: {value}")
     report.show(results, console)
     output.write_text(json.dumps(results.as_json(), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     console.print(f"written to {output}")
-    if docs is not None:
-        report.write_docs(results, docs)
-        console.print(f"written to {docs}")
 
 
 def _measure(console: Console, folder: Path, events: int, rounds: int, large_event: int) -> report.Results:

@@ -123,6 +123,10 @@ class Figure:
         lower, _, upper = quantiles(values, n=4, method="inclusive") if len(values) > 1 else values * 3
         return cls(median(values), lower, upper, samples)
 
+    def as_json(self) -> dict[str, float]:
+        """For the file of results."""
+        return {name: round(getattr(self, name), 3) for name in ("median", "lower", "upper")}
+
     def ratio_to(self, other: Figure) -> float:
         """The median of the ratios of those rounds that both ran: they ran side by side, so that a machine that is
         slow for a while is slow for both."""

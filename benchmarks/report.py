@@ -1,26 +1,23 @@
-"""Shows results: tables in the terminal, JSON in a file, Markdown in docs/maintainers/performance.md."""
+"""Shows the results: tables in the terminal, JSON in a file; measures nothing."""
 
 from __future__ import annotations
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from benchmarks import cancelling, captures, hostile, sidecar, tokens
 from benchmarks.competitors import FLOOR
 from benchmarks.grids import Grid, draw
+from benchmarks.page import target_row
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
 
     from rich.console import Console
 
     from benchmarks.race import Case, Figure
     from benchmarks.targets import Target
 
-__all__ = ["Grid", "Results", "grids", "show", "write_docs"]
-
-BEGIN: Final = "<!-- figures: begin (written by `make bench DOCS=1`) -->"
-END: Final = "<!-- figures: end -->"
+__all__ = ["Results", "show"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +63,11 @@ class Results:
             "settings": dict(self.settings),
             "skipped": dict(self.skipped),
             "microseconds_per_event": [
-                asdict(case) | {"readers": {name: asdict(figure) for name, figure in figures.items()}}
+                asdict(case) | {"readers": {name: figure.as_json() for name, figure in figures.items()}}
                 for case, figures in self.raced.items()
             ],
             "growth": {
-                name: {str(count): asdict(figure) for count, figure in figures.items()}
+                name: {str(count): figure.as_json() for count, figure in figures.items()}
                 for name, figures in self.grown.items()
             },
             "peak_memory_bytes": {
@@ -87,10 +84,12 @@ class Results:
         }
 
 
-def grids(results: Results) -> list[Grid]:
+def _grids(results: Results) -> list[Grid]:
     """The results as tables."""
     return [
-        Grid("Targets", ("what", "measured", "target", ""), [_target_row(target) for target in results.targets]),
+        Grid(
+            "Targets", ("what", "measured", "target", ""), [target_row(target.as_json()) for target in results.targets]
+        ),
         *_raced(results.raced),
         _grown(results.grown),
         _peaks(results.peaks),
@@ -101,13 +100,6 @@ def grids(results: Results) -> list[Grid]:
         *sidecar.grids(results.sidecar),
         _others(results),
     ]
-
-
-def _target_row(target: Target) -> tuple[str, str, str, str]:
-    sign = "≥" if target.at_least else "≤"
-    unit = f" {target.unit}" if target.unit else ""
-    measured, limit = f"{target.figure:.4g}{unit}", f"{sign} {target.limit:g}{unit}"
-    return target.what, measured, limit, "reached" if target.reached else "not reached"
 
 
 def _raced(raced: Mapping[Case, Mapping[str, Figure]]) -> Iterator[Grid]:
@@ -154,39 +146,7 @@ def _others(results: Results) -> Grid:
 
 def show(results: Results, console: Console) -> None:
     """Prints everything."""
-    for grid in reversed(grids(results)):
+    for grid in reversed(_grids(results)):
         draw(grid, console)
     for name, why in (results.skipped | results.counting.skipped).items():
         console.print(f"[yellow]{name} was not measured: {why}")
-
-
-def write_docs(results: Results, page: Path) -> None:
-    """Puts the tables between the two markers of a page.
-
-    Raises:
-        ValueError: The page has no such markers.
-    """
-    content = page.read_text(encoding="utf-8")
-    before, begin, rest = content.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise ValueError(f"{page} needs the lines {BEGIN!r} and {END!r}")
-    page.write_text(f"{before}{BEGIN}\n\n{_markdown(results)}\n{END}{after}", encoding="utf-8", newline="\n")
-
-
-def _markdown(results: Results) -> str:
-    lines = [f"- {name}: {value}" for name, value in (*results.machine.items(), *_counts(results.settings))]
-    lines += [f"- not measured: {name}, {why}" for name, why in (results.skipped | results.counting.skipped).items()]
-    for grid in grids(results):
-        lines += ["", f"### {grid.title[0].upper()}{grid.title[1:]}", "", _row(grid.head)]
-        lines.append(_row(["---", *["---:"] * (len(grid.head) - 1)]))
-        lines += [_row(row) for row in grid.rows]
-    return "\n".join(lines) + "\n"
-
-
-def _counts(settings: Mapping[str, int]) -> Iterator[tuple[str, str]]:
-    return ((name, f"{count:,}") for name, count in settings.items())
-
-
-def _row(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from attacks_page import attacks_page
+from benchmark_pages import benchmark_pages
 from client_pages import client_pages
 from clients_page import clients_page
 from command_line_page import command_line_page
@@ -24,7 +25,6 @@ from frameworks_table import agents_page
 from freshness_table import freshness_page
 from group_schema import extension_manifest, extension_texts
 from http_page import http_page
-from hub_pages import hub_performance_page, hub_proof_page
 from inspector_page import inspector_page
 from install_page import install_page
 from matrix_page import matrix_page
@@ -36,10 +36,8 @@ from public_names import public_names
 from pythons_table import releasing_page
 from ray_page import ray_page
 from readme_figures import readme
-from recording_page import recording_page
 from serve_page import serve_page
 from servers_page import servers_page, tried_servers_page
-from serving_page import serving_page
 from settings_types import settings_types
 from translation_page import table_of_fates, translation_page
 from typescript_types import protocol_types
@@ -53,6 +51,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 GENERATORS: Mapping[str, Callable[[], str]] = {
     "docs/maintainers/agent-frameworks.md": agents_page,
+    **benchmark_pages(),
     "docs/maintainers/clients.md": clients_page,
     **client_pages(),
     "docs/configuration.md": configuration_page,
@@ -63,8 +62,6 @@ GENERATORS: Mapping[str, Callable[[], str]] = {
     "docs/maintainers/demands.md": demands_page,
     "docs/maintainers/differences.md": differences_page,
     "docs/maintainers/freshness.md": freshness_page,
-    "docs/maintainers/hub-performance.md": hub_performance_page,
-    "docs/maintainers/hub-proof.md": hub_proof_page,
     "docs/maintainers/inspector-page.md": inspector_page,
     "docs/install.md": install_page,
     "extension/package.json": extension_manifest,
@@ -73,11 +70,9 @@ GENERATORS: Mapping[str, Callable[[], str]] = {
     "docs/maintainers/matrix.md": matrix_page,
     "docs/maintainers/ray-figures.md": ray_page,
     "docs/maintainers/releasing.md": releasing_page,
-    "docs/maintainers/recording-performance.md": recording_page,
     "docs/security/tests.md": attacks_page,
     "docs/servers.md": servers_page,
     "docs/maintainers/servers.md": tried_servers_page,
-    "docs/maintainers/serving-performance.md": serving_page,
     "docs/maintainers/serving-under-load.md": serve_page,
     "docs/reference/command-line.md": command_line_page,
     "docs/reference/http.md": http_page,

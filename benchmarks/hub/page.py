@@ -22,41 +22,60 @@ _INTRODUCTION: Final = """\
 <!-- Made by tools/generate.py of benchmarks/hub/results.json, which `make bench WHAT=hub` writes. -->
 # Performance of the hub
 
-`make bench WHAT=hub` measures the [hub](../hub.md) beside LiteLLM's proxy with its database, which most teams use. It
-needs Linux, takes about a quarter of an hour, and makes this page. Its exit code is 0 whatever the figures are.
-What a hub adds to `partstream serve` is on the [page of serving](serving-performance.md).
+The [hub](../hub.md) beside LiteLLM's proxy with its database: `make bench WHAT=hub`, six minutes on Linux. What a hub adds
+to `partstream serve` is on the [page of serving](serving-performance.md).
 
-| contestant | what it is |
-|---|---|
-| the model server | raw sockets; it reports 20 input tokens and one output token a word |
-| the hub | that server behind `partstream serve --hub`: one worker, Postgres, keys of people, budgets in US dollars |
-| LiteLLM's proxy | that server behind LiteLLM's proxy: one worker, Postgres, virtual keys with `max_budget` |
+## Where LiteLLM is ahead
 
-Both use databases of one Postgres on the same machine and stand at the same prices. LiteLLM reaches its database
-through Prisma's query engine. Here this is the engine's build in WebAssembly, because its native build is not in a
-package registry. Its process counts into LiteLLM's processor time and memory; what share of them it has was not
-measured.
+"""
 
-All servers run at the same time and are asked in turn over loopback, round by round. A ratio is the median of the
-ratios of the rounds.
+_EXPLANATION: Final = """
+## How it is measured
 
-- **Added to the first word**: the time from the request to the first word, less that of the model server. One
-  answer of ten words after the other.
-- **Requests a second**: 16 clients, answers of ten words, all on the cores of one
-  machine, upstream and clients too.
-- **Memory** is what is resident in all processes of a gateway: idle, and after a tenth, half and all of many answers.
-  LiteLLM gives fewer, because it takes long.
-- **Budget error**: a key has money for exactly 100 answers, and 400 are asked, 64 at once. What all answers cost is
-  known from their words. *Over* is what they cost beyond the budget. *Refused with room* is how many more answers the
-  rest would have paid, although requests were refused. *Noted* is what the gateway itself has in its books 90 seconds
-  later at most.
+Both run one worker, with a database of one Postgres on the same machine, at the same prices. The hub has keys of people
+with budgets in US dollars, LiteLLM virtual keys with `max_budget`. LiteLLM reaches its database through Prisma's query
+engine, here its build in WebAssembly, because the native one is in no registry of packages; its process counts into
+LiteLLM's. The model server reports 20 input tokens and one output token a word. All are asked in turn over loopback.
+A ratio is the median of the ratios of the rounds.
 
+- **Added to the first word**: from a request to its first word, less the same of the model server. One client, ten
+  words.
+- **16 clients**: answers of ten words, on the same processors as the model server and the clients.
+- **Memory** is what is resident in all processes: idle, and after a tenth, half and all of many answers. LiteLLM gives
+  fewer, because it takes long.
+- **A burst**: a key has money for exactly 100 answers, and 400 are asked, 64 at once. *Over* is what the answers cost
+  beyond the budget. *Refused with room* is how many more the rest would have paid, although requests were refused.
+  *Noted* is what the gateway has in its books at most 90 seconds later.
 """
 
 
 def page(results: Mapping[str, Any]) -> str:
     """The page that explains the results."""
-    return _INTRODUCTION + markdown(results["machine"], results["skipped"], grids(results))
+    tables = markdown(results["machine"], results["skipped"], grids(results))
+    return "".join((_INTRODUCTION, *_ahead(results), "\n", tables, _EXPLANATION))
+
+
+def _ahead(results: Mapping[str, Any]) -> Iterator[str]:
+    """A line of each figure in which LiteLLM is better: its own, and ours in brackets."""
+    by_name = [_compared(results, name) for name in (LITELLM, HUB) if name in results["firsts"]]
+    leads = [
+        f"- {what}: {theirs:.3g}{unit} ({ours:.3g})\n"
+        for (what, unit, theirs), (_, _, ours) in (zip(*by_name, strict=True) if len(by_name) > 1 else ())
+        if theirs < ours
+    ]
+    yield from leads or ["In no figure that was measured.\n"]
+
+
+def _compared(results: Mapping[str, Any], name: str) -> Iterator[tuple[str, str, float]]:
+    """What is compared, of which less is better."""
+    yield "added to the first word", " ms", median(_added(results, name))
+    yield "the 99th percentile of the first word", " ms", median(results["firsts"][name]["last_hundredth"])
+    yield "processor time of a request", " ms", median(results["rates"][name]["processor"])
+    yield "memory, idle", " MB", results["idle_bytes"][name] / _MEGABYTE
+    yield "memory after all answers", " MB", results["answers"][name]["bytes"][3] / _MEGABYTE
+    yield "start", " s", results["start_seconds"][name]
+    yield "answers refused although a budget had room", "", max(map(with_room, results["bursts"][name]))
+    yield "over a budget", " %", max(map(over, results["bursts"][name])) * 100
 
 
 def grids(results: Mapping[str, Any]) -> list[Grid]:

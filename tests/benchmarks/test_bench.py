@@ -10,6 +10,7 @@ import pytest
 from benchmarks.cancelling import SITUATIONS
 from benchmarks.captures import MODES
 from benchmarks.hostile import CASES, MEMORY_CASES
+from benchmarks.page import _MANY, _ahead, page
 
 ROOT = Path(__file__).resolve().parents[2]
 STREAMS = ("text", "tools", "mixed")
@@ -57,13 +58,9 @@ READERS_OF = {
 def folder(tmp_path_factory):
     """A folder in which the benchmark has run once, with tiny streams."""
     folder = tmp_path_factory.mktemp("bench")
-    page = folder / "performance.md"
-    page.write_text(
-        "before\n<!-- figures: begin (written by `make bench DOCS=1`) -->\nold\n<!-- figures: end -->\nafter\n", "utf-8"
-    )
     arguments = ["--events", "200", "--rounds", "1", "--large-event", "20000", "--no-install"]
     done = subprocess.run(
-        [sys.executable, "-m", "benchmarks", *arguments, "--output", str(folder / "bench.json"), "--docs", str(page)],
+        [sys.executable, "-m", "benchmarks", *arguments, "--output", str(folder / "bench.json")],
         cwd=ROOT,
         check=False,
         capture_output=True,
@@ -197,9 +194,20 @@ def test_the_machine_is_named(results):
     assert {"date", "processor", "python", "node"} <= set(results["machine"])
 
 
-def test_the_figures_of_a_page_are_replaced_and_nothing_else(folder):
-    page = (folder / "performance.md").read_text("utf-8")
-    assert page.startswith("before\n<!-- figures: begin")
-    assert page.endswith("<!-- figures: end -->\nafter\n")
-    assert "old" not in page
-    assert "### Targets" in page
+def test_the_page_names_who_is_faster_first_and_has_every_stream_and_target(results):
+    made = page(results)
+    first, _, rest = made.partition("## Targets")
+    assert "## Where others are ahead" in first
+    for case in results["microseconds_per_event"]:
+        assert f"\n| {case['stream']}" in rest
+    single = [one for one in results["targets"] if not any(kind in one["what"] for kind in _MANY)]
+    assert all(f"| {one['what']} |" in rest for one in single)
+
+
+def test_a_reader_of_others_that_is_faster_is_named_with_both_figures():
+    case = {"stream": "text", "framing": "data", "chunking": "16 KiB"}
+    readers = {"partstream, fast": 1.5, "partstream": 2.5, "quick": 2.0, "slow": 9.0}
+    figures = {name: {"median": figure} for name, figure in readers.items()}
+    assert [*_ahead({"microseconds_per_event": [case | {"readers": figures}]})] == [
+        "- **quick**, µs an event, and ours: text, data, 16 KiB 2.00 (partstream 2.50)\n"
+    ]
