@@ -12,25 +12,10 @@ from anthropic import NOT_GIVEN, Anthropic, Stream
 from anthropic.lib.streaming import MessageStream
 from anthropic.types import RawMessageStreamEvent
 
-from benchmarks.workers.worker import Chunks, serve
+from benchmarks.workers.worker import Chunks, Response, serve_stream
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-
-class _Response:
-    """What the stream class asks of a response."""
-
-    request = None
-
-    def __init__(self, chunks: Chunks) -> None:
-        self._chunks = chunks
-
-    def iter_bytes(self) -> Iterator[bytes]:
-        return iter(self._chunks)
-
-    def close(self) -> None:
-        """Nothing is open."""
 
 
 def main() -> None:
@@ -38,21 +23,16 @@ def main() -> None:
     client = Anthropic(api_key="unused", base_url="http://127.0.0.1:9")
 
     def stream(chunks: Chunks) -> Any:
-        response: Any = _Response(chunks)
+        response: Any = Response(chunks)
         kind: Any = RawMessageStreamEvent
         raw: Any = Stream(cast_to=kind, response=response, client=client)
         return MessageStream(raw, output_format=NOT_GIVEN) if "--helper" in sys.argv else raw
 
-    def run(chunks: Chunks) -> None:
-        for _event in stream(chunks):
-            pass
+    def pieces(event: Any) -> Iterator[tuple[str, int]]:
+        if event.type == "content_block_delta" and event.delta.type == "text_delta":
+            yield "text", len(event.delta.text)
 
-    def pieces(chunks: Chunks) -> Iterator[tuple[str, int]]:
-        for event in stream(chunks):
-            if event.type == "content_block_delta" and event.delta.type == "text_delta":
-                yield "text", len(event.delta.text)
-
-    serve(run, pieces)
+    serve_stream(stream, pieces)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import httpx2
 from google import genai
 from google.genai.types import HttpOptions
 
-from benchmarks.workers.worker import Chunks, serve
+from benchmarks.workers.worker import Chunks, serve_stream
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,16 +39,7 @@ def _stream(chunks: Chunks) -> Iterator[GenerateContentResponse]:
 
 def main() -> None:
     """Serves commands."""
-
-    def run(chunks: Chunks) -> None:
-        for _chunk in _stream(chunks):
-            pass
-
-    def pieces(chunks: Chunks) -> Iterator[tuple[str, int]]:
-        for chunk in _stream(chunks):
-            yield "text", len(chunk.text or "")
-
-    serve(run, pieces)
+    serve_stream(_stream, lambda chunk: [("text", len(chunk.text or ""))])
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ import httpx
 import litellm
 from openai import OpenAI
 
-from benchmarks.workers.worker import Chunks, serve
+from benchmarks.workers.worker import Chunks, serve_stream
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,17 +46,7 @@ def _stream(chunks: Chunks) -> Any:
 
 def main() -> None:
     """Serves commands."""
-
-    def run(chunks: Chunks) -> None:
-        for _chunk in _stream(chunks):
-            pass
-
-    def pieces(chunks: Chunks) -> Iterator[tuple[str, int]]:
-        for chunk in _stream(chunks):
-            for choice in chunk.choices:
-                yield "text", len(choice.delta.content or "")
-
-    serve(run, pieces)
+    serve_stream(_stream, lambda chunk: [("text", len(one.delta.content or "")) for one in chunk.choices])
     sys.stdout.flush()
     os._exit(0)  # at its end it would empty its queue of logs, for longer than anybody waits
 

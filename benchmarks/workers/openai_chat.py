@@ -12,8 +12,7 @@ from openai import OpenAI, Stream, omit
 from openai.lib.streaming.chat import ChatCompletionStream
 from openai.types.chat import ChatCompletionChunk
 
-from benchmarks.workers.openai_package import Response
-from benchmarks.workers.worker import Chunks, serve
+from benchmarks.workers.worker import Chunks, Response, serve_stream
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,19 +29,14 @@ def main() -> None:
             return raw
         return ChatCompletionStream(raw_stream=raw, response_format=omit, input_tools=omit)
 
-    def run(chunks: Chunks) -> None:
-        for _event in stream(chunks):
-            pass
+    def pieces(event: Any) -> Iterator[tuple[str, int]]:
+        if event_type := getattr(event, "type", None):
+            if event_type == "content.delta":
+                yield "text", len(event.delta)
+        elif event.choices:
+            yield "text", len(event.choices[0].delta.content or "")
 
-    def pieces(chunks: Chunks) -> Iterator[tuple[str, int]]:
-        for event in stream(chunks):
-            if event_type := getattr(event, "type", None):
-                if event_type == "content.delta":
-                    yield "text", len(event.delta)
-            elif event.choices:
-                yield "text", len(event.choices[0].delta.content or "")
-
-    serve(run, pieces)
+    serve_stream(stream, pieces)
 
 
 if __name__ == "__main__":

@@ -10,25 +10,10 @@ from typing import TYPE_CHECKING, Any
 from openai import OpenAI, Stream
 from openai.types.responses import ResponseStreamEvent
 
-from benchmarks.workers.worker import Chunks, serve
+from benchmarks.workers.worker import Chunks, Response, serve_stream
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-
-class Response:
-    """What the stream class asks of a response."""
-
-    request = None
-
-    def __init__(self, chunks: Chunks) -> None:
-        self._chunks = chunks
-
-    def iter_bytes(self) -> Iterator[bytes]:
-        return iter(self._chunks)
-
-    def close(self) -> None:
-        """Nothing is open."""
 
 
 def main() -> None:
@@ -40,21 +25,16 @@ def main() -> None:
         kind: Any = ResponseStreamEvent
         return Stream(cast_to=kind, response=response, client=client)
 
-    def run(chunks: Chunks) -> None:
-        for _event in stream(chunks):
-            pass
+    def pieces(event: Any) -> Iterator[tuple[str, int]]:
+        match event.type:
+            case "response.output_text.delta":
+                yield "text", len(event.delta)
+            case "response.reasoning_summary_text.delta":
+                yield "thinking", len(event.delta)
+            case "response.function_call_arguments.done":
+                yield "tool_calls", 1
 
-    def pieces(chunks: Chunks) -> Iterator[tuple[str, int]]:
-        for event in stream(chunks):
-            match event.type:
-                case "response.output_text.delta":
-                    yield "text", len(event.delta)
-                case "response.reasoning_summary_text.delta":
-                    yield "thinking", len(event.delta)
-                case "response.function_call_arguments.done":
-                    yield "tool_calls", 1
-
-    serve(run, pieces)
+    serve_stream(stream, pieces)
 
 
 if __name__ == "__main__":

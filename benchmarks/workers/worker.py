@@ -11,13 +11,14 @@ import json
 import sys
 import time
 from collections import Counter
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
-__all__ = ["Chunks", "Tally", "load", "serve"]
+__all__ = ["Chunks", "Response", "Tally", "load", "serve", "serve_stream"]
 
 Chunks = list[bytes]
 
@@ -32,6 +33,31 @@ def load(path: str, sizes: str) -> Chunks:
         chunks.append(data[start : start + size])
         start += size
     return chunks
+
+
+class Response:
+    """What the stream class of a package of OpenAI's or Anthropic's asks of a response."""
+
+    request = None
+
+    def __init__(self, chunks: Chunks) -> None:
+        self._chunks = chunks
+
+    def iter_bytes(self) -> Iterator[bytes]:
+        return iter(self._chunks)
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def serve_stream(stream: Callable[[Chunks], Iterable[Any]], pieces: Callable[[Any], Iterable[tuple[str, int]]]) -> None:
+    """The same for a reader that is gone through event by event, each with entries of a tally."""
+
+    def run(chunks: Chunks) -> None:
+        for _event in stream(chunks):
+            pass
+
+    serve(run, lambda chunks: chain.from_iterable(pieces(event) for event in stream(chunks)))
 
 
 def serve(run: Callable[[Chunks], object], pieces: Callable[[Chunks], Iterable[tuple[str, int]]]) -> None:
