@@ -280,9 +280,9 @@ pictures: setup ## Take the pictures of VS Code in the README and the docs anew,
 # - streams: reads streams beside other libraries, in four minutes
 # - serve: `partstream serve` and hubs beside a floor and gateways of others, in ten minutes;
 #   ONLY="floor partstream" ROUNDS=1 is a quick look, which leaves the page as it is
-# - record: `partstream record` before a server, in five minutes
+# - record: `partstream record` before a server, in two minutes
 # - hub: the hub beside LiteLLM's proxy with its database, in six minutes
-# - proof: the budgets of the hub on four workers and a real Postgres, which fail, in a quarter of an hour
+# - proof: the budgets of the hub on four workers and a real Postgres, which fail, in five minutes
 # - soak: clients of `partstream serve` that behave badly, in two minutes
 # - pages: the inspector's page in Chromium, in a minute; vscode: the packed extension in a real VS Code
 # - tokens: how far token estimates are from the truth; session: the totals of a session of 200 turns

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.option("--events", default=20_000, show_default=True, help="How many events a stream has.")
-@click.option("--rounds", default=9, show_default=True, help="How often each reader runs; the slow run less often.")
+@click.option("--rounds", default=7, show_default=True, help="How often each reader runs; the slow run less often.")
 @click.option("--large-event", default=2_000_000, show_default=True, help="Bytes of the one large event.")
 @click.option("--output", type=click.Path(path_type=Path), default=page.RESULTS, show_default=True)
 @click.option("--install/--no-install", default=True, help="Install the peers that are missing.")

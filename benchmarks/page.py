@@ -1,4 +1,4 @@
-"""Makes docs/maintainers/performance.md of the results; reads nothing but them, so that the page can be made anywhere."""
+"""Makes the page of `make bench` of its results; reads nothing but them, so that the page can be made anywhere."""
 
 from __future__ import annotations
 from pathlib import Path

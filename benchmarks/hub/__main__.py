@@ -19,7 +19,7 @@ from benchmarks.progress import Progress
 
 @click.command()
 @click.option("--rounds", default=3, show_default=True, help="How often each contestant is asked in turn.")
-@click.option("--firsts", default=100, show_default=True, help="How many first words are timed in a round.")
+@click.option("--firsts", default=60, show_default=True, help="How many first words are timed in a round.")
 @click.option("--answers", default=10_000, show_default=True, help="How many answers the hub gives for its memory.")
 @click.option("--peer-answers", default=500, show_default=True, help="How many LiteLLM's proxy gives.")
 @click.option("--bursts", default=2, show_default=True, help="How many budgets are run into.")

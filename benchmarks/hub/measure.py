@@ -54,7 +54,7 @@ class Sizes:
     """
 
     rounds: int = 3
-    firsts: int = 100
+    firsts: int = 60
     answers: int = 10_000
     peer_answers: int = 500
     bursts: int = 2

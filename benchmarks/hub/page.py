@@ -22,8 +22,8 @@ _INTRODUCTION: Final = """\
 <!-- Made by tools/generate.py of benchmarks/hub/results.json, which `make bench WHAT=hub` writes. -->
 # Performance of the hub
 
-The [hub](../hub.md) beside LiteLLM's proxy with its database: `make bench WHAT=hub`, six minutes on Linux. What a hub adds
-to `partstream serve` is on the [page of serving](serving-performance.md).
+The [hub](../hub.md) beside LiteLLM's proxy with its database: `make bench WHAT=hub`, six minutes on Linux. What a hub
+adds to `partstream serve` is on the [page of serving](serving-performance.md).
 
 ## Where LiteLLM is ahead
 

@@ -34,7 +34,7 @@ __all__ = ["SKEWS", "prove"]
 _RESULTS: Final = Path(__file__).with_name("results.json")
 SKEWS: Final = (0.0, 2.0, -2.0, 4.0)
 """By how many seconds the clock of each worker is wrong."""
-_SIZES: Final = Sizes(answers=1_000, away_seconds=600.0, rate=20)
+_SIZES: Final = Sizes(answers=1_000, away_seconds=120.0, rate=20)
 _FEW: Final = Sizes(answers=60, away_seconds=3.0, rate=8)
 
 

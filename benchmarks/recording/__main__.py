@@ -16,12 +16,12 @@ from benchmarks.recording.page import RESULTS, grids
 
 
 @click.command()
-@click.option("--rounds", default=20, show_default=True, help="How often each side streams.")
+@click.option("--rounds", default=10, show_default=True, help="How often each side streams.")
 @click.option("--events", default=200, show_default=True, help="Events of a stream.")
 @click.option("--pause", default=5, show_default=True, help="Milliseconds between two events.")
 @click.option("--cancels", default=40, show_default=True, help="How often a client leaves.")
 @click.option("--megabytes", default=64, show_default=True, help="Size of the answer whose throughput is measured.")
-@click.option("--answers", default=10_000, show_default=True, help="Answers that go by while the memory is looked at.")
+@click.option("--answers", default=4_000, show_default=True, help="Answers that go by while the memory is looked at.")
 @click.option("--output", type=click.Path(path_type=Path), default=RESULTS, show_default=True)
 def main(rounds: int, events: int, pause: int, cancels: int, megabytes: int, answers: int, output: Path) -> None:
     """Measures `partstream record` before a server beside that server alone."""

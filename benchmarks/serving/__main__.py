@@ -25,9 +25,9 @@ _QUIET: Final = 1.0
 
 
 @click.command()
-@click.option("--rounds", default=5, show_default=True, help="How often each contestant has its turn.")
+@click.option("--rounds", default=4, show_default=True, help="How often each contestant has its turn.")
 @click.option("--firsts", default=50, show_default=True, help="How many first words are timed in a round.")
-@click.option("--starts", default=4, show_default=True, help="How often each server is started, at most once a round.")
+@click.option("--starts", default=3, show_default=True, help="How often each server is started, at most once a round.")
 @click.option("--only", multiple=True, help=f"Who takes part, for a quick look: of {', '.join(GROUPS)}.")
 @click.option("--output", type=click.Path(path_type=Path), help=f"Default: {RESULTS.name}, for a run with everybody.")
 def main(rounds: int, firsts: int, starts: int, only: tuple[str, ...], output: Path | None) -> None:

@@ -42,7 +42,7 @@ CLIENTS: Final = 16
 
 _MANY: Final = {SHORT: 40, LONG: 10}
 """Answers that each client gets in a round."""
-_FEW: Final = {SHORT: 8, LONG: 3}
+_FEW: Final = {SHORT: 5, LONG: 2}
 """The same of servers that take long."""
 _CHECKED: Final = 70
 """Words of the answer that is read letter by letter."""

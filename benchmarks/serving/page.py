@@ -40,8 +40,8 @@ _INTRODUCTION: Final = """\
 <!-- Made by tools/generate.py of benchmarks/serving/results.json, which `make bench WHAT=serve` writes. -->
 # Performance of serving
 
-`partstream serve` and a [hub](../hub.md), beside a floor and gateways of others, in one run: `make bench WHAT=serve`, ten
-minutes on Linux with Node 20. `ONLY="floor partstream" ROUNDS=1` is a quick look, which leaves this page as it is.
+`partstream serve` and a [hub](../hub.md), beside a floor and gateways of others, in one run: `make bench WHAT=serve`,
+ten minutes on Linux with Node 20. `ONLY="floor partstream" ROUNDS=1` is a quick look, which leaves this page as it is.
 
 ## Where others are ahead
 
