@@ -146,7 +146,7 @@ def test_an_unknown_value_ends_with_the_known_ones_before_anything_is_installed(
             ["bench-serve", "ONLY=floor partstream", "ROUNDS=3"],
             'python -m benchmarks.serving --only "floor" --only "partstream" --rounds 3',
         ),
-        (["bench-tokens", "DOCS=1"], "python -m benchmarks.token_accuracy --docs docs/tokens.md"),
+        (["bench-tokens", "DOCS=1"], "python -m benchmarks.token_accuracy --docs docs/maintainers/token-estimates.md"),
         (["lock-ray"], "--extra ray --extra serve ../../../packages/partstream/pyproject.toml"),
     ],
 )
