@@ -58,7 +58,7 @@ ROOMS = (
 CORE = {"errors", "plugins", "codec", "settings", "lm", "conversation", "protocols"}
 
 # The modules of these rooms that touch the system.
-TOUCH_THE_SYSTEM = {"partstream.codec.silent_log", "partstream.codec.system"}
+TOUCH_THE_SYSTEM = {"partstream.codec.silent_log", "partstream.codec.system", "partstream.plugins"}
 
 # What the core may import from outside the package. None of it opens, waits, logs or tells the time.
 PURE = {
@@ -256,13 +256,13 @@ def test_one_module_imports_the_driver_of_postgres() -> None:
 # The size of the house, and of the walk that follows one answer through it. Each number may only fall: a change that
 # lowers a number lowers its row. A change that raises one says in its message for which capability.
 RATCHETS = {
-    "modules": 354,
-    "lines": 133_760,
+    "modules": 355,
+    "lines": 131_500,
     "lines of the wires": 30_010,
-    "functions per 1,000 lines": 62.0,
+    "functions per 1,000 lines": 62.6,
     "modules of less than 80 lines": 42,
     "modules with one importer, of their own package": 38,
-    "percent of the lines that stand before a module's first definition": 8.9,
+    "percent of the lines that stand before a module's first definition": 9.0,
     "files of read_stream of a text, Chat Completions": 12,
     "files of write_request of Anthropic Messages, from messages to body": 10,
     "files of a streamed answer of serve, from ASGI scope to provider and back": 20,

@@ -26,11 +26,11 @@ def test_one_short_module_imports_ray() -> None:
     assert len(HOST.read_text(encoding="utf-8").splitlines()) < 150
 
 
-def test_every_extra_is_locked_here_but_ray_which_is_locked_apart() -> None:
+def test_every_extra_is_locked_here_but_ray_which_is_locked_apart_and_the_model_in_the_process() -> None:
     projects = [path.read_text(encoding="utf-8") for path in (PROJECT / "packages").glob("*/pyproject.toml")]
     tables = [tomllib.loads(text)["project"].get("optional-dependencies", {}) for text in projects]
     makefile = (PROJECT / "Makefile").read_text(encoding="utf-8")
     found = re.search(r"^LOCKED_EXTRAS := (.+)$", makefile, re.MULTILINE)
     assert found is not None
-    assert {*found[1].split(), "ray"} == {extra for table in tables for extra in table}
+    assert {*found[1].split(), "ray", "local"} == {extra for table in tables for extra in table}
     assert not re.search(r"^ray==", (PROJECT / "requirements.lock").read_text(encoding="utf-8"), re.MULTILINE)
