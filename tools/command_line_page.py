@@ -3,15 +3,16 @@
 from __future__ import annotations
 import inspect
 import re
+from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 import click
-from command_options import options_as_code, options_table
+from command_options import OPTIONS_HEAD, options_as_code, options_table
 
 from partstream.cli import COMMANDS, main
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 __all__ = ["command_line_page"]
 
@@ -24,6 +25,13 @@ Every command with all its options, as `partstream COMMAND --help` says it. [The
 explains what belongs together, with exit codes and output. An option is stronger than its
 environment variable; what is said of a setting holds as in [its table](../configuration.md#settings).
 """
+_SHARED_HEAD: Final = """\
+## Options of several commands
+
+They mean the same in every command that names them.
+"""
+_SEVERAL: Final = 2
+"""Commands with the same row, from which on it is written once."""
 _KEPT_LINES: Final = "\b"
 """What click puts before lines that stay as they are."""
 _MADE_HERE: Final = "<!-- run by: tools/command_line_page.py -->"
@@ -32,12 +40,41 @@ _MADE_HERE: Final = "<!-- run by: tools/command_line_page.py -->"
 def command_line_page() -> str:
     """The page in Markdown."""
     context = click.Context(main, info_name="partstream")
-    commands = [line for name in main.list_commands(context) for line in _command(_inner(main, name, context))]
-    page = "\n".join((_HEAD, *_contents(main, context), *commands))
+    rows = Counter(row for _, row in _rows(context))
+    often = [row for row, count in reversed(rows.most_common()) if count >= _SEVERAL]
+    shared = {
+        row: name for name, row in {_name_of(row): row for row in often}.items()
+    }  # of one name, the most frequent
+    inner = [_inner(main, name, context) for name in main.list_commands(context)]
+    commands = [line for one in inner for line in _command(one, shared)]
+    page = "\n".join((_HEAD, *_contents(main, context), "", _SHARED_HEAD, OPTIONS_HEAD, *sorted(shared), *commands))
     return re.sub(r"\n{3,}", "\n\n", page).rstrip() + "\n"
 
 
-def _command(context: click.Context) -> Iterator[str]:
+def _rows(context: click.Context) -> Iterator[tuple[str, str]]:
+    """Each option of each command below a context, as its row of a table, with the command before it."""
+    command = context.command
+    if isinstance(command, click.Group):
+        for name in command.list_commands(context):
+            yield from _rows(_inner(command, name, context))
+    yield from ((context.command_path, row) for row in options_table(command, context) if row != OPTIONS_HEAD)
+
+
+def _name_of(row: str) -> str:
+    return row.partition(" | ")[0].removeprefix("| ").partition(",")[0]
+
+
+def _options(context: click.Context, shared: Mapping[str, str]) -> Iterator[str]:
+    """The table of the options that only this command has, and the names of those that it shares with others."""
+    rows = [row for row in options_table(context.command, context) if row != OPTIONS_HEAD]
+    own = [row for row in rows if row not in shared]
+    if own:
+        yield from (OPTIONS_HEAD, *own)
+    if names := [shared[row] for row in rows if row in shared]:
+        yield f"\n{'Also' if own else 'Options'}, [as elsewhere](#options-of-several-commands): {', '.join(names)}."
+
+
+def _command(context: click.Context, shared: Mapping[str, str]) -> Iterator[str]:
     """A command, and those within it."""
     command, path = context.command, context.command_path
     yield f"\n{'#' * len(path.split())} {path}\n"
@@ -46,13 +83,13 @@ def _command(context: click.Context) -> Iterator[str]:
     if "." not in home:
         yield f"In the package `{home}` ([installing](../install.md#the-packages)).\n"
     yield from _paragraphs(command.help)
-    yield from options_table(command, context)
+    yield from _options(context, shared)
     yield ""
     yield from _paragraphs(command.epilog)
     if isinstance(command, click.Group):
         yield from _contents(command, context)
         for name in command.list_commands(context):
-            yield from _command(_inner(command, name, context))
+            yield from _command(_inner(command, name, context), shared)
 
 
 def _inner(group: click.Group, name: str, context: click.Context) -> click.Context:

@@ -9,9 +9,9 @@ import click
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["bounds", "options_as_code", "options_table"]
+__all__ = ["OPTIONS_HEAD", "bounds", "options_as_code", "options_table"]
 
-_HEAD: Final = "| option | value | environment variable | what it does |\n|---|---|---|---|"
+OPTIONS_HEAD: Final = "| option | value | environment variable | what it does |\n|---|---|---|---|"
 
 _CODE: Final = re.compile(r"(`[^`]*`)")
 _OPTION: Final = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
@@ -27,7 +27,7 @@ def options_table(command: click.Command, context: click.Context) -> Iterator[st
     """The lines of the table; nothing for a command without options but `--help`."""
     options = [one for one in command.params if isinstance(one, click.Option) and not one.hidden]
     if options:
-        yield _HEAD
+        yield OPTIONS_HEAD
     for option in options:
         names = ", ".join(f"`{one}`" for one in (*option.opts, *option.secondary_opts))
         yield f"| {names} | {_value(option, context)} | {_variable(option)} | {_says(option, context)} |"

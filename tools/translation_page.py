@@ -19,7 +19,7 @@ from partstream.protocols.protocol import PROTOCOLS
 from unsupported import UNSUPPORTED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from unsupported import Unsupported
 
@@ -86,8 +86,7 @@ def translation_page() -> str:
         "(`packages/partstream/tests/protocols/test_round_trips.py`).",
         "",
     ]
-    for name, protocol in written.items():
-        lines += _named(name, UNSUPPORTED[protocol.name])
+    lines += _unsupported({name: UNSUPPORTED[protocol.name] for name, protocol in written.items()})
     return "\n".join(lines)
 
 
@@ -131,9 +130,19 @@ def _pattern(fates: Sequence[Fate | None]) -> str:
     return "; ".join(f"{word}: {' '.join(places[word])}" for word in _ORDER if word in places)
 
 
-def _named(name: str, unsupported: Unsupported) -> list[str]:
-    lines = [f"### {name}", "", "| what | which | of |", "|---|---|---|"]
-    lines += [f"| {one.name} | {one.says} | answers |" for one in unsupported.response]
-    lines += [f"| {one.name} | {one.says} | answers in one document |" for one in unsupported.document]
-    lines += [f"| {one.name} | {one.says} | requests |" for one in unsupported.request]
-    return [*lines, ""]
+def _unsupported(names: Mapping[str, Unsupported]) -> Iterator[str]:
+    """One table: what several protocols have no place for has one row, which names them."""
+    where: defaultdict[tuple[str, str, str], list[str]] = defaultdict(list)
+    for name, unsupported in names.items():
+        for of, features in (
+            ("answers", unsupported.response),
+            ("answers in one document", unsupported.document),
+            ("requests", unsupported.request),
+        ):
+            for one in features:
+                where[one.name, one.says, of].append(name)
+    yield row(("what", "which", "of", "protocols"))
+    yield row(("---",) * 4)
+    for (what, says, of), protocols in sorted(where.items(), key=lambda item: (-len(item[1]), item[0])):
+        yield row((what, says, of, "all" if len(protocols) == len(names) else ", ".join(protocols)))
+    yield ""
