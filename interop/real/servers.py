@@ -146,6 +146,7 @@ class Server:
         variables: Of its environment.
         issues: What a user meets where a trial does not work, by the name of the trial or the end of it.
         notes: What a user meets although everything works.
+        not_tried: The trials that mean nothing here, each with what a user meets instead.
     """
 
     name: str
@@ -163,6 +164,7 @@ class Server:
     variables: Mapping[str, str] | None = None
     issues: Mapping[str, str] | None = None
     notes: tuple[str, ...] = ()
+    not_tried: Mapping[str, str] | None = None
 
 
 def _write(path: Path, value: object) -> str:
@@ -282,6 +284,7 @@ SERVERS: Final = (
         calls=False,
         model="",
         variables=_OFFLINE,
+        notes=("a model in a folder has the path of the folder as its id",),
     ),
     Server(
         "llm-katan",
@@ -295,6 +298,9 @@ SERVERS: Final = (
         key=_KEY,
         ready_path="/health",
         variables=_OFFLINE,
+        not_tried={
+            "cancel": "it computes a whole answer before it sends its first word, and goes on when nobody listens"
+        },
     ),
 )
 """In the order in which they run. Not here: llama-cpp-python's server (it compiles llama.cpp for ten minutes, and is
@@ -462,7 +468,8 @@ async def _row(server: Server, built: Built, console: Console) -> RealServer | N
     logs.mkdir(parents=True, exist_ok=True)
     tried: list[str] = []
     works: list[str] = []
-    issues = list(server.notes)
+    left_out = server.not_tried or {}
+    issues = [*server.notes, *left_out.values()]
     try:
         await asyncio.to_thread(server.install)
         with (
@@ -475,6 +482,7 @@ async def _row(server: Server, built: Built, console: Console) -> RealServer | N
                 (f"{name} ({_WIRES[wire]})", trial, replace(target, wire=wire))
                 for wire in server.wires
                 for name, trial in _IN_EACH_WIRE.items()
+                if name not in left_out
             ]
             for name, trial, place in todo:
                 tried.append(name)

@@ -11,6 +11,9 @@ from transformers import AutoModelForCausalLM, AutoTokenizer  # type: ignore[imp
 if __name__ == "__main__":
     source, target = Path(sys.argv[1]), Path(sys.argv[2])
     unfinished = target.with_name(f"{target.name}.unfinished")
-    for part in (AutoTokenizer, AutoModelForCausalLM):
-        part.from_pretrained(source.parent, gguf_file=source.name).save_pretrained(unfinished)
+    AutoTokenizer.from_pretrained(source.parent, gguf_file=source.name).save_pretrained(unfinished)
+    model = AutoModelForCausalLM.from_pretrained(source.parent, gguf_file=source.name)
+    model.hf_quantizer = None  # its weights are plain numbers by now; transformers would refuse to write them
+    model.config.__dict__.pop("quantization_config", None)
+    model.save_pretrained(unfinished)
     unfinished.rename(target)
