@@ -18,7 +18,7 @@ _INTRODUCTION: Final = """\
 
 `make bench WHAT=proof` runs four workers of a [hub](../hub.md), each a `partstream serve --hub`, over a Postgres that
 it starts itself. Their clocks are 0, 2, -2 and 4 seconds wrong. It takes five minutes, and its exit code
-is 1 if anything that this page says does not hold. [Budgets of a hub](../hub-budgets.md) says why it holds.
+is 1 if anything that this page says does not hold. [Budgets of a hub](hub-budgets.md) says why it holds.
 
 - **A worker is killed** (`SIGKILL`) in every phase of the answers of clients that ask at once: before it reserves,
   while it does, while it answers for a second and a half, and while it settles; then another is started. There is money

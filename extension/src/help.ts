@@ -34,7 +34,11 @@ const models = (): readonly Help[] => [
     description: l10n.t("chat with these models signed out"),
     value: to("partstream.useWithoutAccount"),
   },
-  { label: l10n.t("Show Token Usage"), description: l10n.t("tokens and costs of answers"), value: to("partstream.showUsage") },
+  {
+    label: l10n.t("Show Token Usage"),
+    description: l10n.t("tokens and costs of answers"),
+    value: to("partstream.showUsage"),
+  },
 ];
 
 const problems = (): readonly Help[] => [

@@ -55,9 +55,7 @@ function viewOf(last: DidAnswerParams, isStopped: boolean): UsageView {
   const tooltip = statusTooltip(last);
   return {
     text: isStopped ? l10n.t`${text} · then stopped` : text,
-    tooltip: isStopped
-      ? `${tooltip}\n\n${l10n.t("An answer was stopped: its usage is unknown.")}`
-      : tooltip,
+    tooltip: isStopped ? `${tooltip}\n\n${l10n.t("An answer was stopped: its usage is unknown.")}` : tooltip,
     fullness: fullness(last.answer),
   };
 }

@@ -52,7 +52,16 @@ test("another server is asked for by its address, and plain http to another mach
   const world = new World();
   const lan = "http://192.168.1.7:1234/v1";
   await world.run(
-    script("Another server…", lan, "Change the address", lan, "Allow HTTP for this server", "", ["Big", "small"], "Lab"),
+    script(
+      "Another server…",
+      lan,
+      "Change the address",
+      lan,
+      "Allow HTTP for this server",
+      "",
+      ["Big", "small"],
+      "Lab",
+    ),
   );
   assert.deepEqual(world.added[0]?.configuration, { baseUrl: lan, allowInsecureHttp: true });
 });

@@ -171,7 +171,10 @@ test("what helps with a refused key stands first, and only where it helps", asyn
     await world.answer(REFUSED);
     return failed;
   };
-  assert.match(await said({ apiKey: "sk-one" }), /^Desk: The API key is refused: choose Update API Key in the gear menu/);
+  assert.match(
+    await said({ apiKey: "sk-one" }),
+    /^Desk: The API key is refused: choose Update API Key in the gear menu/,
+  );
   for (const name of ["apiKeyEnv", "apiKeyCommand", "vercelOidc", "provider"]) {
     assert.equal(await said({ [name]: "x" }), "Desk: the server answered HTTP 401: wrong key");
   }

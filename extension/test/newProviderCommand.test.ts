@@ -112,6 +112,9 @@ test("without a folder, and without trust in it, nothing is asked or written, an
   world.chosen = "Manage Trust";
   await run();
   assert.equal(isOpen(), false);
-  assert.match(world.informed.join("\n"), /no folder is open\.\nPartstream does not run Python from a folder that you do not/);
+  assert.match(
+    world.informed.join("\n"),
+    /no folder is open\.\nPartstream does not run Python from a folder that you do not/,
+  );
   assert.deepEqual(world.opened.slice(-2), ["vscode.openFolder", "workbench.trust.manage"]);
 });

@@ -64,7 +64,10 @@ test("a Python below 3.11 is passed over with its version as the reason, 3.11 an
     const { python: found, attempts } = await find({ python3: probed("/p", version) });
     assert.equal(found !== undefined, fits, version);
     if (!fits)
-      assert.match(attempts[0]?.reason ?? "", version ? new RegExp(version) : /does not answer like a Python interpreter/);
+      assert.match(
+        attempts[0]?.reason ?? "",
+        version ? new RegExp(version) : /does not answer like a Python interpreter/,
+      );
   }
 });
 

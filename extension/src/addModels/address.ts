@@ -6,8 +6,7 @@ export function wrongAddress(text: string): string | undefined {
   const address = withScheme(text);
   if (!/^[a-z][a-z0-9+.-]*:\/\/\S*$/i.test(address)) return unlikeAnAddress(address);
   const url = URL.canParse(address) ? new URL(address) : undefined;
-  if (!url || url.hostname === "")
-    return l10n.t("This is not an address. Enter one like https://api.example.com/v1.");
+  if (!url || url.hostname === "") return l10n.t("This is not an address. Enter one like https://api.example.com/v1.");
   if (!["http:", "https:"].includes(url.protocol)) {
     return l10n.t`Use http:// or https://, not ${url.protocol}//.`;
   }

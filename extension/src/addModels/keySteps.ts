@@ -94,7 +94,9 @@ export const file: Step = {
       isSecret: false,
       buttons: [],
       refuse: (text) =>
-        /^(~?[/\\]|[A-Za-z]:[/\\])/.test(text.trim()) ? undefined : l10n.t("Write the full path, starting with / or ~/."),
+        /^(~?[/\\]|[A-Za-z]:[/\\])/.test(text.trim())
+          ? undefined
+          : l10n.t("Write the full path, starting with / or ~/."),
     });
     return then(reply, (path) => afterSource(answers, { from: "file", path: (path as string).trim() }));
   },

@@ -66,8 +66,7 @@ function linkTo(address: string, code: string): JoinLink | Refusal {
       l10n.t`The link names ${url.host} without encryption: a hub on another machine begins with https://.`,
     );
   }
-  if (!CODE.test(code))
-    return refused(l10n.t("The link has no valid join code: copy the whole link."));
+  if (!CODE.test(code)) return refused(l10n.t("The link has no valid join code: copy the whole link."));
   return { hub: url.origin + url.pathname.replace(/\/+$/, "").replace(BELOW, ""), code };
 }
 

@@ -88,8 +88,7 @@ export class NewProviderFile {
   async #create({ folder, template, path }: Asked): Promise<void> {
     const { providers, keepProviders, write, openFile, firstLoad } = this.parts;
     const kept = withProvider(providers(), path);
-    if (!kept)
-      throw new Error(l10n.t("The setting partstream.providers is not a list: correct it, then try again."));
+    if (!kept) throw new Error(l10n.t("The setting partstream.providers is not a list: correct it, then try again."));
     const file = await write(folder, path, sourceOf(template, path));
     await openFile(file);
     await this.#tell(template, path, await firstLoad(file, () => keepProviders(kept)));

@@ -95,7 +95,7 @@ def test_a_file_that_cannot_be_loaded_is_named_in_llama_cpps_own_words_and_other
 ):
     def refuse(_settings: object) -> object:
         os.write(2, b"0.00.005.128 I srv load_model: loading model\n")
-        os.write(2, b"a line of somebody else\n")
+        os.write(2, b"a line of another program\n")
         os.write(2, b"0.15.645.443 E gguf_init_from_file: failed to read magic\n")
         raise RuntimeError("Failed to init server, please check the input params.")
 
@@ -109,7 +109,7 @@ def test_a_file_that_cannot_be_loaded_is_named_in_llama_cpps_own_words_and_other
                 await model.count_tokens("Hello")
 
     run(test())
-    assert capfd.readouterr().err == "a line of somebody else\n"
+    assert capfd.readouterr().err == "a line of another program\n"
 
 
 # ---- With a real model ----
