@@ -27,6 +27,7 @@ OF_OTHERS = {
     "--api-key": "vllm and llama-server",
     "--before": "python -m benchmarks",
     "--bundled": "codex",
+    "--chat-template-file": "llama-server",
     "--cross-validate": "tools/fit_estimator.py",
     "--install-extension": "code",
     "--interface": "granian",
