@@ -25,7 +25,6 @@ OF_OTHERS = {
     "--acp": "Gemini CLI",
     "--add-host": "docker",
     "--api-key": "vllm and llama-server",
-    "--before": "python -m benchmarks",
     "--bundled": "codex",
     "--chat-template-file": "llama-server",
     "--cross-validate": "tools/fit_estimator.py",
@@ -53,6 +52,9 @@ def _commands(context: click.Context) -> Iterator[click.Context]:
 
 
 COMMANDS = {context.command_path: context.command for context in _commands(click.Context(main, info_name="partstream"))}
+SHARED_TABLE = REFERENCE.partition("## Options of several commands")[2].partition("\n#")[0]
+SHARED = re.findall(r"^\| (`-[^|]+) \|", SHARED_TABLE, re.MULTILINE)
+"""The first cells of the table of options that several commands take."""
 OPTIONS = {
     name
     for command in COMMANDS.values()
@@ -66,7 +68,10 @@ OPTIONS = {
 def test_a_command_stands_in_the_reference_with_every_option(path: str) -> None:
     command = COMMANDS[path]
     section = re.split(r"^#+ ", REFERENCE.partition(f"# {path}\n\n")[2], maxsplit=1, flags=re.MULTILINE)[0]
-    shown = set(re.findall(r"`(-[\w-]+)`", "".join(re.findall(r"^\| (`-[^|]+) \|", section, re.MULTILINE))))
+    rows = re.findall(r"^\| (`-[^|]+) \|", section, re.MULTILINE)
+    elsewhere = re.findall(r"^(?:Also|Options), \[as elsewhere\]\(#[a-z-]+\): (.*)\.$", section, re.MULTILINE)
+    rows += [cell for name in re.findall(r"`-[\w-]+`", "".join(elsewhere)) for cell in SHARED if cell.startswith(name)]
+    shown = set(re.findall(r"`(-[\w-]+)`", " ".join(rows)))
     options = [one for one in command.params if isinstance(one, click.Option) and not one.hidden]
     assert shown == {name for one in options for name in (*one.opts, *one.secondary_opts)}
     assert command.help
