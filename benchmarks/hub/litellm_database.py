@@ -12,7 +12,7 @@ import httpx2
 import psycopg
 
 from benchmarks.hub.gateways import LITELLM, Gateway, noted
-from benchmarks.serving.processes import ROOT, started
+from benchmarks.serving.processes import started
 from interop.servers.environments import NodeEnvironment, NotInstalledError, PythonEnvironment
 from interop.servers.processes import free_port
 
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 __all__ = ["VERSION", "litellm_gateway"]
 
 _HERE: Final = Path(__file__).resolve().parent / "litellm"
-_PYTHON: Final = PythonEnvironment("litellm", ROOT / "benchmarks" / "litellm_proxy" / "requirements.lock")
+# The newest whose tables PyPI has: newer ones want `litellm-proxy-extras` that are not there, and note nothing spent.
+_PYTHON: Final = PythonEnvironment("litellm-database", _HERE / "requirements.lock")
 VERSION: Final = _PYTHON.pins["litellm"]
 _NODE: Final = NodeEnvironment(_HERE)
 _ENGINE: Final = str(_HERE / "query_engine.js")

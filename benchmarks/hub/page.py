@@ -33,10 +33,10 @@ _EXPLANATION: Final = """
 ## How it is measured
 
 Both run one worker, with a database of one Postgres on the same machine, at the same prices. The hub has keys of people
-with budgets in US dollars, LiteLLM virtual keys with `max_budget`. LiteLLM reaches its database through Prisma's query
-engine, here its build in WebAssembly, because the native one is in no registry of packages; its process counts into
-LiteLLM's. The model server reports 20 input tokens and one output token a word. All are asked in turn over loopback.
-A ratio is the median of the ratios of the rounds.
+with budgets in US dollars, LiteLLM virtual keys with `max_budget`. LiteLLM is the newest whose tables PyPI has. It
+reaches its database through Prisma's query engine, here its build in WebAssembly, because the native one is in no
+registry of packages; its process counts into LiteLLM's. The model server reports 20 input tokens and one output token a
+word. All are asked in turn over loopback. A ratio is the median of the ratios of the rounds.
 
 - **Added to the first word**: from a request to its first word, less the same of the model server. One client, ten
   words.
