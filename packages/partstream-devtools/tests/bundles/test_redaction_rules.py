@@ -131,6 +131,19 @@ def test_a_rule_finds_its_key(rule: str) -> None:
     assert hidden.startswith("It said ")
 
 
+@one_test_for(
+    "name", ["private_key_id", "privateKeyId", "AWS_ACCESS_KEY_ID", "access-key-id", "secret_id", "VAULT_SECRET_ID"]
+)
+@one_test_for("form", ['"%s": "%s"', "%s=%s", "%s: %s", '\\"%s\\":\\"%s\\"'])
+def test_an_id_that_opens_something_is_a_secret_by_its_name(name: str, form: str) -> None:
+    assert _LOWER not in _hidden(form % (name, _LOWER))
+
+
+@one_test_for("name", ["token_id", "key_id", "session_id", "response_id"])
+def test_an_id_that_opens_nothing_stays(name: str) -> None:
+    assert _LOWER[:8] in _hidden(f'"{name}": "{_LOWER[:8]}"')
+
+
 SHAPED = [rule for rule in KEYS if rule not in SAID]
 
 

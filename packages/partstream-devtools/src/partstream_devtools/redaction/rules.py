@@ -168,7 +168,7 @@ _IDS: Final = re.compile(r"(?:^|_)ids?$|^(?:system_)?fingerprint$|^conversation$
 _SECRETS: Final = re.compile(
     r"(?:^|_)(?:pass(?:word|wd|phrase|code)|pwd|secret|api_?key|authorization|access_token|refresh_token|id_token"
     r"|auth_token|bearer|client_secret|secret_key|private_key|access_key|credentials?|cookies?|set_cookie|authorization_token"
-    r"|connection_string)$"
+    r"|connection_string|(?:private|access)_key_id|secret_id)$"
 )
 _FREE: Final = frozenset({"input", "args", "arguments", "snapshot", "raw_event", "$value", "tool_input"})
 """Objects whose fields a tool or a program has named: none of the names above means anything in them."""
