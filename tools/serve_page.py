@@ -24,7 +24,9 @@ def serve_page() -> str:
 
 def _loads() -> Iterator[str]:
     results = json.loads(_RESULTS.read_text(encoding="utf-8"))
-    yield f"Run on {results['date']}: {results['machine']}."
+    most = results.get("most_memory")
+    within = "" if most is None else f"; the system would have ended the process at {most >> 20} MiB"
+    yield f"Run on {results['date']}: {results['machine']}{within}."
     yield ""
     yield "| clients | what was seen |"
     yield "|---|---|"

@@ -7,28 +7,36 @@ import os
 import secrets
 import sys
 import tempfile
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.soak.client import Address, facts
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Iterator
 
-__all__ = ["MODEL", "Served", "serving"]
+__all__ = ["MODEL", "MOST_MEMORY", "Served", "serving"]
 
 MODEL = Path(__file__).with_name("model.py")
+MOST_MEMORY = 512 << 20
+"""What a pod has that `--print-kubernetes` prints."""
+_GROUPS = Path("/sys/fs/cgroup")
 _SECONDS = 30.0
 _STEADY_LOOKS = 5
 
 
 class Served:
-    """The process and its address."""
+    """The process and its address.
 
-    def __init__(self, process: asyncio.subprocess.Process, address: Address) -> None:
+    Attributes:
+        is_limited: Whether the system ends it where it takes more than :data:`MOST_MEMORY`, as in a pod.
+    """
+
+    def __init__(self, process: asyncio.subprocess.Process, address: Address, *, is_limited: bool) -> None:
         self.process = process
         self.address = address
+        self.is_limited = is_limited
 
     async def end(self, number: int, seconds: float = _SECONDS) -> int:
         """Sends a signal and waits for the exit code."""
@@ -61,13 +69,38 @@ async def _running(token: str, data: str, options: tuple[str, ...]) -> AsyncIter
         drained = asyncio.create_task(_drained(process.stdout))  # a full pipe would stop the server
         address = Address(int(started["url"].rpartition(":")[2]), token)
         await _warmed_up(address)
-        yield Served(process, address)
+        with _limited(process.pid) as is_limited:
+            yield Served(process, address, is_limited=is_limited)
     finally:
         if process.returncode is None:
             process.kill()
             await process.wait()
         if drained is not None:
             await drained
+
+
+@contextmanager
+def _limited(process_id: int) -> Iterator[bool]:
+    """Puts a process into a group of its own with the memory of the pod; whether the system lets us. Without swap, and
+    with what it has already."""
+    name, is_second = f"partstream-soak-{process_id}", (_GROUPS / "cgroup.controllers").exists()
+    group = (_GROUPS if is_second else _GROUPS / "memory") / name
+    try:
+        group.mkdir()
+        (group / ("memory.max" if is_second else "memory.limit_in_bytes")).write_text(str(MOST_MEMORY))
+        (group / "cgroup.procs").write_text(str(process_id))
+    except OSError:
+        with suppress(OSError):
+            group.rmdir()
+        yield False
+        return
+    try:
+        yield True
+    finally:
+        with suppress(OSError):  # the process may not have ended yet
+            (group.parent / "cgroup.procs").write_text(str(process_id))
+        with suppress(OSError):
+            group.rmdir()
 
 
 async def _warmed_up(address: Address) -> None:

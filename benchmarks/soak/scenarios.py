@@ -15,6 +15,7 @@ from benchmarks.soak.hostile import (
     send_body,
     send_messages,
 )
+from benchmarks.soak.process import MOST_MEMORY
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -171,8 +172,6 @@ async def _send_too_much(address: Address, clients: int) -> Findings:
     return found
 
 
-MOST_MEMORY = 512 << 20
-"""What a pod has that `--print-kubernetes` prints."""
 _LONGEST_WAIT = 2.0
 """Seconds after which a probe of that pod gives up."""
 
