@@ -413,7 +413,7 @@ def _upgraded(server):
 
 
 @pytest.mark.parametrize(("frames", "codes"), BROKEN_FRAMES.values(), ids=BROKEN_FRAMES)
-def test_a_broken_frame_closes_its_socket_alone(server, frames, codes):
+def test_a_broken_frame_closes_its_socket_alone(server, frames, codes, caplog):
     with _upgraded(server) as own:
         own.sendall(frames)
         said = b""
@@ -422,6 +422,7 @@ def test_a_broken_frame_closes_its_socket_alone(server, frames, codes):
     assert said[:1] == b"\x88", "a close, and nothing before it"
     assert int.from_bytes(said[2:4], "big") in codes
     assert _is_well(server)
+    assert not [record for record in caplog.records if record.exc_info], "the log has no place for what strangers send"
 
 
 def test_empty_fragments_take_no_memory(server):

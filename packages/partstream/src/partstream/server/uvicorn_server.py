@@ -182,6 +182,19 @@ def _socket_class() -> type[asyncio.Protocol]:
             super().handle_cont(event)
             event.data = b""
 
+        def send_receive_event_to_app(self) -> None:
+            """Gives a message on; one that is no UTF-8 closes the socket, without a line of what a stranger sent."""
+            if self.curr_msg_data_type == "text":
+                try:
+                    self.frames = [data := b"".join(self.frames)]
+                    data.decode()
+                except UnicodeDecodeError:
+                    self.frames = []
+                    self.conn.send_close(1007)  # RFC 6455 section 8.1
+                    self.handle_parser_exception()
+                    return
+            super().send_receive_event_to_app()
+
         def handle_ping(self) -> None:
             if self.writable.is_set():
                 super().handle_ping()
