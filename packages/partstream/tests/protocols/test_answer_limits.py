@@ -36,9 +36,10 @@ def finish_of(wire: str, *parts: ToolCallPart, size: int = 40) -> Finish:
     ("limit", "most", "parts"),
     [
         ("MOST_ARGUMENT_BYTES", 4_000, [ToolCallPart("c", "f", {"text": "x" * 9_000})]),
+        ("MOST_ARGUMENT_VALUES", 100, [ToolCallPart("c", "f", {"list": [{}] * 300})]),
         ("MOST_CALLS", 8, [ToolCallPart(f"c{number}", "f", {"number": number}) for number in range(20)]),
     ],
-    ids=["arguments without end", "calls without end"],
+    ids=["arguments without end", "values without end", "calls without end"],
 )
 def test_an_answer_that_takes_too_much_ends_with_an_error_that_names_the_limit(
     monkeypatch: pytest.MonkeyPatch, wire: str, limit: str, most: int, parts: list[ToolCallPart]

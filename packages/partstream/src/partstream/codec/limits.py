@@ -42,9 +42,9 @@ TURN_SECONDS: Final = 0.005
 """How long one answer is read, or one request counted, before others have their turn."""
 
 
-def is_long(value: Any) -> bool:
-    """Whether a JSON value has more characters than fit into :data:`LARGE_BYTES`; looks no further than those."""
-    left, values = LARGE_BYTES, [value]
+def is_long(value: Any, most: int = LARGE_BYTES) -> bool:
+    """Whether a JSON value has more characters than fit into so many bytes; looks no further than those."""
+    left, values = most, [value]
     while values and left >= 0:
         one = values.pop()
         left -= len(one) if isinstance(one, str) else _BYTES_OF_VALUE
@@ -70,8 +70,13 @@ WAITING_OF_ALL: Final = 6
 
 MOST_ANSWER_BYTES: Final = 128 * 1024 * 1024
 """The most bytes of one answer of an upstream: a million tokens, each in an event of its own, have fewer."""
-MOST_ARGUMENT_BYTES: Final = 16 * 1024 * 1024
-"""The most bytes of the arguments of one call."""
+MOST_ANSWER_TEXT: Final = 1024 * 1024
+"""The most characters of text and thinking of one answer: a quarter of a million tokens, twice what the longest answers
+have. Wires repeat all of it in their last events, which are written at once."""
+MOST_ARGUMENT_BYTES: Final = 1024 * 1024
+"""The most bytes of the arguments of one call: they are read and written at once too."""
+MOST_ARGUMENT_VALUES: Final = 25_000
+"""The most values in them: each is looked at on its way to the client."""
 ARGUMENT_PIECE: Final = 16
 """What each piece of arguments counts at least: one letter takes as much memory as ten."""
 MOST_CALLS: Final = 4_096

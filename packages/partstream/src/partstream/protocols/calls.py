@@ -28,7 +28,7 @@ from itertools import groupby, islice, pairwise
 from typing import Any, Final, NamedTuple
 
 from partstream.codec.json_codec import JSONDecodeError, is_json, loads, nests_too_deeply
-from partstream.codec.limits import ARGUMENT_PIECE, MOST_ARGUMENT_BYTES, MOST_CALLS
+from partstream.codec.limits import ARGUMENT_PIECE, MOST_ARGUMENT_BYTES, MOST_ARGUMENT_VALUES, MOST_CALLS, measure
 from partstream.conversation.turns import canonical_json
 from partstream.errors import AnswerTooLargeError, ToolArgumentsError
 from partstream.lm.outputs import StreamOutput, Unmapped
@@ -429,6 +429,8 @@ class Calls:
         content = canonical_json(value)
         if len(content) > MOST_ARGUMENT_BYTES:
             raise too_long()
+        if len(content) > MOST_ARGUMENT_VALUES and measure(content, MOST_ARGUMENT_VALUES).values > MOST_ARGUMENT_VALUES:
+            raise AnswerTooLargeError("values in the arguments of one call", MOST_ARGUMENT_VALUES)
         check_number(self.count + 1)
         if call_id is not None:
             digest, whole = _digest(call_id, name, content), _Half(call_id, name, said)

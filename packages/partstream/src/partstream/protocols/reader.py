@@ -34,7 +34,7 @@ from partstream.codec.json_codec import (
     may_nest_deeply,
     nests_too_deeply,
 )
-from partstream.codec.limits import MOST_ANSWER_VALUES, measure
+from partstream.codec.limits import LARGE_BYTES, MOST_ANSWER_VALUES, loads_in_pieces, measure
 from partstream.codec.sse import SHORT_EVENT, ServerSentEvent
 from partstream.conversation.thinking import open_response
 from partstream.errors import (
@@ -217,10 +217,11 @@ class StreamReader:
             raise AdapterUsageError("this protocol has no document in place of a stream")
         self.started = True
         try:
-            document = None if _is_too_much(data) else loads(data)
+            decode = loads if len(data) <= LARGE_BYTES else loads_in_pieces
+            document = None if _is_too_much(data) else decode(data)
         except AnswerTooLargeError as error:
             return self._unreadable(error)
-        except JSONDecodeError:
+        except ValueError:
             document = _lenient(data)
             if document is None and _EVENT.search(data):  # a stream under the name of a document
                 return self.feed(data)
@@ -370,7 +371,8 @@ class StreamReader:
         if self._head is not None and len(self._begun) < MOST_BEGUN and not self._stream.finished:
             self._begun.append((name, data[:LOOKED_AT]))
         try:
-            event = None if len(data) > SHORT_EVENT and _is_too_much(data) else self._decode(data)
+            decode = self._decode if len(data) <= LARGE_BYTES else loads_in_pieces
+            event = None if len(data) > SHORT_EVENT and _is_too_much(data) else decode(data)
         except DECODE_ERRORS:
             if self._is_no_event(data, outputs):
                 return not self._closed

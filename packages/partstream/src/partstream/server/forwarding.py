@@ -30,6 +30,7 @@ from urllib.parse import parse_qsl, quote, urlencode
 
 from partstream.codec.checks import dataclass, narrow, replace
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads
+from partstream.codec.limits import LARGE_BYTES
 from partstream.codec.text import bare_media_type
 from partstream.errors import LanguageModelError, PartstreamError
 from partstream.lm.cancellation import CancellationToken
@@ -415,6 +416,8 @@ class ForwardedReply(ReplyWriter):
     # -- The end of an answer that stops early --
 
     def _keep(self, data: bytes) -> None:
+        if len(data) > LARGE_BYTES:
+            return  # an early end repeats nothing as long
         self._unread.append(data)
         self._unread_size += len(data)
         if self._writes.adopts_the_first and b"{" in data:

@@ -15,13 +15,13 @@ from decimal import Decimal
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, runtime_checkable
 
-from partstream.codec.checks import as_count, dataclass
-from partstream.codec.limits import TURN_SECONDS
+from partstream.codec.checks import as_count, dataclass, replace
+from partstream.codec.limits import TURN_SECONDS, is_long
 from partstream.errors import LanguageModelError, UnknownModelError, UnsupportedParameterError
 from partstream.lm.cancellation import CancellationToken
 from partstream.lm.messages import ChatMessage, RequestOptions, Tool
 from partstream.lm.outputs import HostedTool, InboundRequest
-from partstream.lm.parts import Usage
+from partstream.lm.parts import MessagePart, TextPart, Usage
 from partstream.lm.provider import LanguageModelChatInformation, LanguageModelChatProvider
 from partstream.protocols.serve import ServedModel
 from partstream.tokens import MessageCounter
@@ -311,10 +311,13 @@ async def _tokens_around(model: CataloguedModel, tools: Sequence[Tool]) -> int:
     if not tools:
         return _tokens_of_nothing(family)
     count = partial(_counter_of(family).count_request, (), tools)
-    return (count() if len(tools) <= _MANY_TOOLS else await asyncio.to_thread(count)).tokens
+    are_few = len(tools) <= _MANY_TOOLS and not is_long([tool.input_schema for tool in tools], _LONG)
+    return (count() if are_few else await asyncio.to_thread(count)).tokens
 
 
 _MANY_TOOLS: Final = 256
+_LONG: Final = 64 * 1024
+"""Characters that are counted in one turn."""
 
 
 @lru_cache(maxsize=64)
@@ -328,10 +331,11 @@ def _tokens_of_nothing(family: str) -> int:
 
 
 async def _count_all(model: CataloguedModel, items: Iterable[ChatMessage], token: CancellationToken) -> list[int]:
-    counts: list[int] = []
     now = asyncio.get_running_loop().time
     ends, turn = now() + COUNT_SECONDS, now()
-    for item in items:
+
+    async def count(item: ChatMessage) -> int:
+        nonlocal turn
         if now() - turn > TURN_SECONDS:  # a provider that counts by itself never waits
             await asyncio.sleep(0)
             turn = now()
@@ -343,5 +347,30 @@ async def _count_all(model: CataloguedModel, items: Iterable[ChatMessage], token
                 raise
             _logger.warning("the provider %s failed to count: %s", model.provider_name, type(error).__name__)
             said = None
-        counts.append(_counter_of(model.information.family).count_message(item).tokens if said is None else said)
+        return _counter_of(model.information.family).count_message(item).tokens if said is None else said
+
+    counts: list[int] = []
+    for item in items:
+        pieces = _pieces_of(item)
+        around = 0 if len(pieces) == 1 else await count(replace(item, content=()))  # it is counted once
+        counts.append(around + sum([await count(piece) - around for piece in pieces]))
     return counts
+
+
+def _pieces_of(item: ChatMessage) -> list[ChatMessage]:
+    """A message of many parts as several, which take a turn each."""
+    if len(item.content) <= 1:
+        return [item]
+    pieces: list[list[MessagePart]] = [[]]
+    left = _LONG
+    for part in item.content:
+        left -= _PART + (len(part.value) if isinstance(part, TextPart) else 0)
+        if left < 0 and pieces[-1]:
+            pieces.append([])
+            left = _LONG
+        pieces[-1].append(part)
+    return [item] if len(pieces) == 1 else [replace(item, content=tuple(piece)) for piece in pieces]
+
+
+_PART: Final = 256
+"""What a part counts beside its text."""

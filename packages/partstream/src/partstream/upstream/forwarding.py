@@ -17,6 +17,7 @@ Nothing reaches the client before the first part of the answer, so that another 
 """
 
 from __future__ import annotations
+import asyncio
 import re
 from base64 import b64decode, b64encode
 from collections.abc import AsyncIterator, Callable, Container, Iterable, Mapping, Sequence
@@ -24,7 +25,7 @@ from enum import Enum
 from functools import cache
 from operator import attrgetter
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, cast, runtime_checkable
 
 from partstream.codec.checks import dataclass, field, fields, replace
 from partstream.codec.json_codec import JSONDecodeError, dumps, dumps_text, loads
@@ -453,6 +454,16 @@ class LookingReader:
             self._pass_on(whole, is_error=is_error)
         return outputs
 
+    def put_off(self) -> PutOff:
+        """From now on, what the client gets is kept, until :meth:`PutOff.go_on`: another thread reads."""
+        later = PutOff(self, self._passage)
+        self._passage = cast("Passage", later)
+        return later
+
+    def pass_to(self, passage: Passage) -> None:
+        """Gives what follows to a passage."""
+        self._passage = passage
+
     def feed_document(self, data: bytes) -> list[StreamOutput]:
         """Passes a whole document on, and reads it."""
         self._is_document = True
@@ -500,6 +511,27 @@ class LookingReader:
         if self._passes:
             redactor = self._redactor if is_error else None
             self._passage.data(data if redactor is None else redactor.redact_bytes(data))
+
+
+class PutOff:
+    """Takes what a reader does with its passage while another thread reads, and does it afterwards."""
+
+    def __init__(self, reader: LookingReader, passage: Passage) -> None:
+        self._reader = reader
+        self._passage = passage
+        self._calls: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = []
+        self.has_begun = passage.has_begun
+
+    def __getattr__(self, name: str) -> Callable[..., None]:
+        """A method of the passage."""
+        return lambda *arguments, **named: self._calls.append((name, arguments, named))
+
+    async def go_on(self) -> None:
+        """Does all of it; bytes go on in pieces, each with a turn of the event loop."""
+        self._reader.pass_to(self._passage)
+        for name, arguments, named in self._calls:
+            getattr(self._passage, name)(*arguments, **named)
+            await asyncio.sleep(0)
 
 
 @cache

@@ -26,9 +26,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 import httpx2
 
-from partstream.codec.checks import dataclass, field
+from partstream.codec.checks import dataclass, field, replace
 from partstream.codec.json_codec import dumps, find_non_json
-from partstream.codec.limits import LARGE_BYTES, MOST_ANSWER_BYTES, TURN_SECONDS
+from partstream.codec.limits import LARGE_BYTES, MOST_ANSWER_BYTES, MOST_ANSWER_TEXT, PIECE, TURN_SECONDS
 from partstream.codec.redaction import Redactor
 from partstream.codec.sse import DEFAULT_MAX_EVENT_SIZE
 from partstream.codec.text import bare_media_type
@@ -42,7 +42,7 @@ from partstream.errors import (
     UpstreamHTTPError,
     UpstreamTimeoutError,
 )
-from partstream.lm.outputs import Finish, PausingStream, StreamOptions, StreamOutput, Unmapped
+from partstream.lm.outputs import Finish, Outcome, PausingStream, StreamOptions, StreamOutput, Unmapped
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.reader import ReadStep, StreamReader, Tap
 from partstream.upstream.context import RECEIVED, TRACE, current_capture, in_thread, is_traced
@@ -73,6 +73,10 @@ _logger = logging.getLogger("partstream.upstreams")
 _REST_SECONDS: Final = 0.1
 _SLICE: Final = 8 * 1024
 """The most bytes that are read in one turn: a thousand events that say nothing take ten milliseconds."""
+
+
+_MANY_OUTPUTS: Final = 64
+"""More outputs of one read are given on in several turns."""
 
 
 class Transport:
@@ -187,12 +191,14 @@ class Transport:
                     trace.redactor = answer.redactor
                 if await self._is_document(answer, exchange, reader):
                     outputs = redacted_outputs(await read_document(answer, exchange, reader, waits), answer)
-                    if (waiting := take(outputs)) is not None:
+                    if len(outputs) > _MANY_OUTPUTS or _said(outputs) > PIECE:
+                        await _take_all(take, outputs)
+                    elif (waiting := take(outputs)) is not None:
                         await waiting
                     return
                 await self._read(answer, exchange, reader, waits, take)
 
-    async def _read(  # noqa: C901 - in order
+    async def _read(  # noqa: C901, PLR0912, PLR0915 - in order
         self, answer: HTTPAnswer, exchange: UpstreamRequest, reader: AnswerReader, waits: LimitedWaits, take: Take
     ) -> None:
         """Reads a stream to its end, or to a pause."""
@@ -200,7 +206,7 @@ class Transport:
         deadlines = waits.deadlines
         take, tells_all = _telling(reader, take), exchange.passage is not None or RECEIVED.get() is not None
         outputs: list[StreamOutput] = []
-        received, busy, rest = 0, 0.0, b""
+        come, busy, rest = _Come(), 0.0, b""
         while not exchange.is_over(reader):
             failure: UpstreamError | None = None
             try:
@@ -211,24 +217,35 @@ class Transport:
             except httpx2.RequestError as error:
                 failure = answer.broke(error, established=reader.started)
             # Here, so that the client's error, which may quote a key, is no context of it.
-            begun = now()
+            begun, is_large = now(), False
             if failure is None and piece:
                 # However little its events say, each takes its time.
                 piece, rest = piece[:_SLICE], piece[_SLICE:]
-                received += len(piece)
-                failure = _too_large(received)
+                come.received += len(piece)
+                failure = _too_large(come.received)
             if failure is not None:
                 outputs = _broken(reader, failure)
             elif piece:
-                outputs = reader.feed(piece)
+                if is_large := come.unread > LARGE_BYTES and (b"\n" in piece or b"\r" in piece):
+                    outputs = await _read_apart(reader, answer, reader.feed, piece)
+                    begun = now()
+                else:
+                    outputs = reader.feed(piece)
+                if (failure := come.read(len(piece), outputs, reader.held)) is not None:
+                    outputs = _stopped(reader, outputs, failure)
                 busy += (arrived := now()) - begun
                 deadlines.arrived(arrived, events=reader.started, ending=reader.failing or reader.ending)
                 if busy > TURN_SECONDS:
                     busy = 0.0
                     await asyncio.sleep(0)
+            elif is_large := come.unread > LARGE_BYTES:
+                outputs = await _read_apart(reader, answer, _ended, reader, answer.url)
             else:
                 outputs = _ended(reader, answer.url)
-            if (outputs or tells_all) and (waiting := take(redacted_outputs(outputs, answer))) is not None:
+            if is_large or len(outputs) > _MANY_OUTPUTS:
+                await _take_all(take, outputs if is_large else redacted_outputs(outputs, answer))
+                deadlines.resumed(now())
+            elif (outputs or tells_all) and (waiting := take(redacted_outputs(outputs, answer))) is not None:
                 await waiting
                 deadlines.resumed(now())
         last = outputs[-1] if outputs else None
@@ -289,8 +306,92 @@ def _telling(reader: AnswerReader, take: Take) -> Take:
     return tell
 
 
+class _Come:
+    """What has come of an answer.
+
+    Attributes:
+        received: Its bytes.
+        unread: Those of the event that has not ended: what a large one says is read in a thread.
+    """
+
+    __slots__ = ("_held", "_said", "received", "unread")
+
+    def __init__(self) -> None:
+        self.received = self.unread = self._held = self._said = 0
+
+    def read(self, size: int, outputs: list[StreamOutput], held: int) -> AnswerTooLargeError | None:
+        """Notes so many bytes that were read, their outputs, and what gave no part so far; an error for an answer that
+        is too long."""
+        if outputs or held != self._held:
+            self.unread, self._held = 0, held
+        else:
+            self.unread += size
+        if self.received <= LARGE_BYTES:  # nearly always
+            return None
+        self._said += _said(outputs)
+        return _too_long(self._said)
+
+
 def _too_large(size: int) -> AnswerTooLargeError | None:
     return AnswerTooLargeError("bytes of one answer", MOST_ANSWER_BYTES) if size > MOST_ANSWER_BYTES else None
+
+
+def _too_long(said: int) -> AnswerTooLargeError | None:
+    return AnswerTooLargeError("characters of one answer", MOST_ANSWER_TEXT) if said > MOST_ANSWER_TEXT else None
+
+
+def _said(outputs: list[StreamOutput]) -> int:
+    """The characters of texts."""
+    return sum(len(one.value) for one in outputs if isinstance(one, TextPart | ThinkingPart))
+
+
+async def _read_apart(
+    reader: AnswerReader, answer: HTTPAnswer, work: Callable[..., list[StreamOutput]], *arguments: Any
+) -> list[StreamOutput]:
+    """The redacted outputs of a large event or document, read in a thread; what the client gets of its bytes goes on
+    afterwards, in the turns of this task."""
+    later = reader.put_off() if isinstance(reader, LookingReader) else None
+    outputs = await asyncio.to_thread(lambda: redacted_outputs(work(*arguments), answer))
+    if later is not None:
+        await later.go_on()
+    return outputs
+
+
+async def _take_all(take: Take, outputs: list[StreamOutput]) -> None:
+    """Gives many or long outputs on, texts in pieces; others have their turn meanwhile."""
+    now = asyncio.get_running_loop().time
+    turn = now()
+    for output in outputs:
+        for one in _in_pieces(output):
+            if (waiting := take([one])) is not None:
+                await waiting
+            if now() - turn > TURN_SECONDS:
+                await asyncio.sleep(0)
+                turn = now()
+
+
+def _in_pieces(output: StreamOutput) -> Iterator[StreamOutput]:
+    """A text in pieces, any other output as it is."""
+    if not isinstance(output, TextPart | ThinkingPart) or len(output.value) <= PIECE:
+        yield output
+        return
+    for place in range(0, len(output.value), PIECE):
+        piece = output.value[place : place + PIECE]
+        if isinstance(output, TextPart):
+            yield replace(output, value=piece)
+        else:  # the metadata belongs to the last part of an item
+            is_last = place + PIECE >= len(output.value)
+            yield ThinkingPart(piece, output.id, output.metadata if is_last else None)
+
+
+def _stopped(reader: AnswerReader, outputs: list[StreamOutput], error: UpstreamError) -> list[StreamOutput]:
+    """Ends an answer that is too long without what made it so, of which the host is told how much it is."""
+    if (take_held := RECEIVED.get()) is not None:
+        take_held(_said(outputs))
+    last = outputs[-1]
+    if isinstance(last, Finish):  # all of it came at once
+        return [replace(last, outcome=Outcome.FAILED, reason=None, error=error)]
+    return _broken(reader, error)
 
 
 def _broken(reader: AnswerReader, error: UpstreamError) -> list[StreamOutput]:
@@ -561,7 +662,10 @@ async def _read_document(
 ) -> tuple[list[StreamOutput], UpstreamError | None]:
     """The outputs of a document; an error in their place if the document is only an error."""
     body = await _whole_body(answer, waits)
-    outputs = reader.feed_document(body)
+    is_large = len(body) > LARGE_BYTES
+    outputs = await _read_apart(reader, answer, reader.feed_document, body) if is_large else reader.feed_document(body)
+    if is_large and (failure := _too_long(_said(outputs))) is not None:
+        raise failure
     if reader.paused is not None and exchange.is_over(reader):
         return outputs, None
     outputs += reader.end()

@@ -11,6 +11,7 @@ import re
 from abc import abstractmethod
 from base64 import b64encode
 from collections.abc import Container, Mapping, Sequence
+from itertools import islice
 from typing import Any, ClassVar, Final, NamedTuple, TypeAlias
 
 from partstream.codec.json_codec import dumps
@@ -322,7 +323,12 @@ def beside(said: Metadata) -> Chunk:
 def warnings(asked: InboundRequest) -> list[Chunk]:
     """The parts of a request that have no place; the provider never sees them."""
     missed = (place for place in asked.unmapped if place != "headers")  # which version 5 sends in every body
-    return [{"type": "other", "message": f"{place}: has no place and was left out"} for place in missed]
+    said = islice(missed, _MOST_WARNINGS)
+    return [{"type": "other", "message": f"{place}: has no place and was left out"} for place in said]
+
+
+_MOST_WARNINGS: Final = 100
+"""The most places that are named; a body may have as many as it has values."""
 
 
 def written_usage(usage: Usage) -> Chunk:

@@ -353,7 +353,8 @@ def new_response(asked: InboundRequest, response_id: str, reply: Reply) -> dict[
     """A whole response without status, output and end; of a large request, it repeats no long field in each event."""
     body, created_at = asked.body, reply.created_at
     if reply.is_of_large:
-        body = {name: value for name, value in body.items() if not limits.is_long(value)}
+        repeated = (*_ECHOES, *_ECHOED_IN_OTHER_FORM)
+        body = {name: body[name] for name in repeated if name in body and not limits.is_long(body[name])}
     return {
         "id": response_id,
         "object": "response",
