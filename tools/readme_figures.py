@@ -58,3 +58,5 @@ def _table() -> Iterator[str]:
         if measured is None:
             raise ValueError(f"docs/maintainers/{page}.md: got no row {row!r} among its targets, expected one")
         yield f"| {what} | {measured[1]} | [{link}](docs/maintainers/{page}.md#targets) |"
+    yield ""
+    yield "Where others are ahead, each page says first."
