@@ -237,7 +237,7 @@ MISPLACED = [(SettingSource.COMMAND_LINE, {"apiKey": "sk-planted"}), (SettingSou
 
 @pytest.mark.parametrize(("place", "settings"), MISPLACED)
 def test_a_setting_that_cannot_stand_in_a_place_is_refused_there(place: SettingSource, settings: dict[str, Any]):
-    with pytest.raises(ConfigurationError, match="cannot stand in") as raised:
+    with pytest.raises(ConfigurationError, match="is not allowed in") as raised:
         resolve([layer(place, **settings)])
     assert str(SettingSource.GROUP) in raised.value.expected
     assert "sk-planted" not in str(raised.value)

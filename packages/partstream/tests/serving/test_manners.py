@@ -445,8 +445,8 @@ def test_draining_ends_what_is_left_with_the_last_event_of_its_wire(wire: Wire, 
     [
         ("/v1/responses", {"input": "Hi"}, [b"event: response.incomplete\n", b'"reason":"server_stopped"', b"[DONE]"]),
         ("/v1/messages", {"messages": [{"role": "user", "content": "Hi"}]}, [b"event: error\n", b"overloaded_error"]),
-        (CHAT, {"messages": [{"role": "user", "content": "Hi"}]}, [b'data: {"error":{', b"being stopped", b"[DONE]"]),
-        ("/api/chat", {"messages": [{"role": "user", "content": "Hi"}]}, [b'{"error":', b"being stopped"]),
+        (CHAT, {"messages": [{"role": "user", "content": "Hi"}]}, [b'data: {"error":{', b"shutting down", b"[DONE]"]),
+        ("/api/chat", {"messages": [{"role": "user", "content": "Hi"}]}, [b'{"error":', b"shutting down"]),
     ],
 )
 def test_a_stopped_stream_says_in_the_words_of_its_wire_that_it_is_not_whole(path, asked, last):
