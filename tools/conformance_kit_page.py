@@ -264,9 +264,20 @@ def _requirement(requirement_id: str) -> str:
     return (
         f"### {requirement_id}\n\n{requirement.level.value}, {section}. {requirement.text}\n\n"
         f"- In VS Code, when broken: {hint.seen}\n"
-        f"- Provoked by: {_listed(where)}\n"
+        f"- Provoked by: {_some(where)}\n"
         f"- Usually: {'; '.join(hint.causes)}\n\n"
     )
+
+
+_MOST_NAMED: Final = 4
+"""Scenarios that a promise names; more of them are most of the table above."""
+
+
+def _some(slugs: Iterable[str]) -> str:
+    names = list(slugs)
+    if len(names) <= _MOST_NAMED:
+        return _listed(names)
+    return f"{_listed(names[: _MOST_NAMED - 1])} and {len(names) - _MOST_NAMED + 1} more"
 
 
 def _listed(slugs: Iterable[str]) -> str:

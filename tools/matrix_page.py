@@ -25,7 +25,8 @@ _HEAD: Final = """\
 Servers break their own protocols, and each breaks them in the way of another. The table counts the shapes of each kind
 of fault that are tried on each wire, as a stream and as a document. Each shape has one right answer and is read whole,
 byte by byte and in pieces of any size. What is mended or left out is counted and named: a trace, `partstream replay`
-and the inspector show it. An empty cell is a wire that cannot have the kind, or one that is not tried.
+and the inspector show it. An empty cell is a wire that cannot have the kind, or one that is not tried. An issue in
+parentheses is where a shape was seen.
 
 """
 
@@ -43,9 +44,15 @@ def matrix_page() -> str:
 
 
 def _section(kind: str, rows: Sequence[Row]) -> str:
-    shapes: dict[str, list[str]] = {}
+    """The shapes of a kind: those that the same wires have share one list, and an issue follows its shape."""
+    places: dict[str, set[str]] = {}
+    sources: dict[str, set[str]] = {}
     for row in rows:
-        where = f"{row.wire}{' (document)' if row.form == 'document' else ''}"
-        shapes.setdefault(row.shape, []).append(where + (f", seen in {row.source}" if row.source else ""))
-    listed = "".join(f"- {shape}: {'; '.join(sorted(places))}\n" for shape, places in shapes.items())
+        places.setdefault(row.shape, set()).add(f"{row.wire}{' (document)' if row.form == 'document' else ''}")
+        sources.setdefault(row.shape, set()).update([row.source] if row.source else ())
+    shapes: dict[frozenset[str], list[str]] = {}
+    for shape, where in places.items():
+        seen = f" ({', '.join(sorted(sources[shape]))})" if sources[shape] else ""
+        shapes.setdefault(frozenset(where), []).append(f"{shape}{seen}")
+    listed = "".join(f"- {'; '.join(names)}: {', '.join(sorted(where))}\n" for where, names in shapes.items())
     return f"## {kind.rstrip('.')}\n\n{listed}"
