@@ -319,6 +319,7 @@ bench-%: setup
 # Each is installed at its pinned version, and runs on loopback; what it showed goes into a results.json, and from there
 # into a page.
 # - servers: Partstream asks model servers, which are started and ended again
+# - gateways: servers and gateways of package registries with a real model, beside what `make real` builds
 # - served: official clients ask `partstream serve`; clients: they ask the replay upstream
 # - acp: a client of the Agent Client Protocol starts `partstream acp`, and two agents of it are models of ours
 # - agents: coding agents ask `partstream serve`, on loopback alone where the system lets it
@@ -340,14 +341,15 @@ TRY_frameworks := interop.frameworks
 TRY_ray := interop.ray_serve
 TRY_freshness := interop.freshness $(if $(ACCEPT),--accept)
 TRY_acp := interop.acp
-TRIES := servers served clients agents acp conformance parsers frameworks ray freshness openresponses
+TRY_gateways := interop.real.servers
+TRIES := servers gateways served clients agents acp conformance parsers frameworks ray freshness openresponses
 $(call checked,interop,TRY,$(TRIES))
 $(if $(filter interop,$(MAKECMDGOALS)),$(if $(TRY),,$(error say what to try: TRY= and one or more of $(TRIES))))
 SUITE ?=
 BUN ?= bun
 
-#: TRY=servers|served|clients|agents|acp|conformance|parsers|frameworks|ray|freshness|openresponses, one or more
-#: ONLY="fakellm" chooses rows of its table; ACCEPT=1 is for freshness, SUITE=DIR for openresponses
+#: TRY=servers|gateways|served|clients|agents|acp|conformance|parsers|frameworks|ray|freshness|openresponses
+#: one or more of them; ONLY="fakellm" chooses rows of its table; ACCEPT=1 is for freshness, SUITE=DIR for openresponses
 interop: setup ## Try programs of other people
 	@$(MAKE) --no-print-directory $(TRY:%=try-%)
 

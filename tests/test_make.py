@@ -123,8 +123,8 @@ def test_the_help_names_every_value_of_a_parameter_and_each_has_a_rule(
     [
         (["test", "PART=nothing"], "PART=nothing is unknown: say one of python extension"),
         (["bench", "WHAT=nothing"], "WHAT=nothing is unknown: say one of streams serve"),
-        (["interop", "TRY=servers nothing"], "TRY=nothing is unknown: say one of servers served"),
-        (["interop"], "say what to try: TRY= and one or more of servers served"),
+        (["interop", "TRY=servers nothing"], "TRY=nothing is unknown: say one of servers gateways served"),
+        (["interop"], "say what to try: TRY= and one or more of servers gateways served"),
         (["lock", "WHAT=nothing"], "WHAT=nothing is unknown: say one of conformance"),
         (["pictures", "WHAT=nothing"], "WHAT=nothing is unknown: say one of pages"),
     ],

