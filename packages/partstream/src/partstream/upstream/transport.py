@@ -226,12 +226,17 @@ class Transport:
             if failure is not None:
                 outputs = _broken(reader, failure)
             elif piece:
-                if is_large := come.unread > LARGE_BYTES and (b"\n" in piece or b"\r" in piece):
+                is_large = come.unread > LARGE_BYTES and (b"\n" in piece or b"\r" in piece)
+                if is_large and now() > deadlines.next:  # what follows is here already, so that no wait ends
+                    failure = deadlines.error()
+                    answer.late(failure, is_whole=reader.ending)
+                    outputs = _broken(reader, failure)
+                elif is_large:
                     outputs = await _read_apart(reader, answer, reader.feed, piece)
                     begun = now()
                 else:
                     outputs = reader.feed(piece)
-                if (failure := come.read(len(piece), outputs, reader.held)) is not None:
+                if failure is None and (failure := come.read(len(piece), outputs, reader.held)) is not None:
                     outputs = _stopped(reader, outputs, failure)
                 busy += (arrived := now()) - begun
                 deadlines.arrived(arrived, events=reader.started, ending=reader.failing or reader.ending)
