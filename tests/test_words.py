@@ -17,11 +17,11 @@ PROJECT: Final = Path(__file__).resolve().parents[1]
 AVOIDED: Final[dict[str, tuple[int, str]]] = {
     r"stands (in|under|behind|beside|before|there|where)": (4, "is in, precedes, follows"),
     r"(behind|before) (it|them) stands?": (0, "follows, precedes"),
-    r"(is|are) told(?! apart)": (4, "receives, is notified of; or name who sends what"),
+    r"(is|are) told(?! apart)": (5, "receives, is notified of; or name who sends what"),
     r"goes by": (0, "passes"),
     r"of no use": (0, "invalid, unusable"),
     r"at the most": (0, "at most"),
-    r"(?<![\"'/.-])(nobody|somebody)(?![\"'/.:])": (21, "no caller, no client, a user; or the passive voice"),
+    r"(?<![\"'/.-])(nobody|somebody)(?![\"'/.:])": (11, "no caller, no client, a user; or the passive voice"),
     r"whoever": (7, "the caller, a client, a user"),
     r"is found out": (0, "is detected, is determined"),
     r"in the place of": (0, "instead of"),

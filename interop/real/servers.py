@@ -47,7 +47,7 @@ _MODEL_ID: Final = "smollm2"
 _LONGEST_COMMAND: Final = 180
 _LONGEST_ANSWER: Final = 240.0
 _FREED_WITHIN: Final = 5.0
-"""Seconds; gateways notice that nobody listens when they next write."""
+"""Seconds; gateways notice a client that left when they next write."""
 _CHAT: Final = "chat-completions"
 _WIRES: Final = {_CHAT: "Chat Completions", "openresponses": "Responses", "anthropic-messages": "Messages"}
 
@@ -299,7 +299,7 @@ SERVERS: Final = (
         ready_path="/health",
         variables=_OFFLINE,
         not_tried={
-            "cancel": "it computes a whole answer before it sends its first word, and goes on when nobody listens"
+            "cancel": "it computes a whole answer before it sends its first word, and goes on when its client has left"
         },
     ),
 )

@@ -1,5 +1,5 @@
 """TensorZero's gateway, which its package runs inside a process of Python: starts it as the file of its settings says,
-and prints where it listens. Nobody can choose the port."""
+and prints where it listens. The port cannot be chosen."""
 
 import sys
 import threading

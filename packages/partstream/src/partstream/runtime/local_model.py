@@ -242,7 +242,7 @@ def _start(file: Path, information: LanguageModelChatInformation) -> _Running:
             failure = error
     if failure is not None:
         raise LocalModelError(information.name, (errors or [str(failure)])[0][:300]) from failure
-    # Its errors come with the answers. Where its library lets nobody call this (Windows), a few lines of each stay.
+    # Its errors come with the answers. Where its library does not allow this call (Windows), a few lines of each stay.
     with suppress(OSError, AttributeError):
         ctypes.CDLL(engine.xllamacpp.__file__)["_Z30common_log_set_verbosity_tholdi"](0)
     counters = Counters(())

@@ -64,7 +64,7 @@ class DirectTransport(httpx2.AsyncBaseTransport):
     """Connections to servers, without a proxy; lives in one event loop.
 
     Attributes:
-        certificates: The trusted ones; None trusts nobody, and takes no memory until somebody asks for TLS.
+        certificates: The trusted ones; None trusts no authority, and takes no memory until TLS is used.
     """
 
     def __init__(self, certificates: ssl.SSLContext | None) -> None:
