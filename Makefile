@@ -349,7 +349,7 @@ SUITE ?=
 BUN ?= bun
 
 #: TRY=servers|gateways|served|clients|agents|acp|conformance|parsers|frameworks|ray|freshness|openresponses
-#: one or more of them; ONLY="fakellm" chooses rows of its table; ACCEPT=1 is for freshness, SUITE=DIR for openresponses
+#: one or more; ONLY="fakellm" chooses rows of its table; ACCEPT=1 is for freshness, SUITE=DIR for openresponses
 interop: setup ## Try programs of other people
 	@$(MAKE) --no-print-directory $(TRY:%=try-%)
 

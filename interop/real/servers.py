@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import signal
 import sys
 import time
 from contextlib import ExitStack, aclosing, contextmanager
@@ -511,6 +512,7 @@ async def _row(server: Server, built: Built, console: Console) -> RealServer | N
 @click.option("--write/--no-write", "is_written", default=True, help="Whether the rows are written.")
 def main(only: tuple[str, ...], is_written: bool) -> None:
     """Tries Partstream against real servers of package registries, each with a real model."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that every server is ended first
     console = Console()
     built = ready(console.print)
     chosen = [one for one in SERVERS if not only or one.name in only]
