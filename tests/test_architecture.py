@@ -257,8 +257,8 @@ def test_one_module_imports_the_driver_of_postgres() -> None:
 # lowers a number lowers its row. A change that raises one says in its message for which capability.
 RATCHETS = {
     "modules": 355,
-    "lines": 131_500,
-    "lines of the wires": 30_010,
+    "lines": 131_560,
+    "lines of the wires": 30_020,
     "functions per 1,000 lines": 62.6,
     "modules of less than 80 lines": 42,
     "modules with one importer, of their own package": 38,

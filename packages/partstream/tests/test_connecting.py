@@ -1,9 +1,6 @@
 """The short door to a model server: an address in, a model that answers out; over real HTTP."""
 
-import asyncio
-import re
 from base64 import b64encode
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -49,7 +46,6 @@ from partstream_devtools.testing.upstream import ReplayUpstream
 from rows import one_test_for
 from upstreams.upstreams import run, server_of
 
-README = Path(__file__).resolve().parents[3] / "README.md"
 HELLO = "Hello from Partstream! Grüße, 你好, 👋: this answer came over real HTTP, one word at a time."
 KEY = "sk-planted-0123456789"
 WEATHER = Tool("get_weather", "Tells the weather.", {"type": "object", "properties": {"city": {"type": "string"}}})
@@ -548,21 +544,6 @@ def test_an_error_inside_of_the_block_goes_on_and_everything_is_closed():
                 await ask_and_break(upstream.base_url)
 
     run(test())
-
-
-def test_the_readme_shows_what_works(capsys: pytest.CaptureFixture[str]):
-    (block,) = [
-        code for code in re.findall(r"```python\n(.*?)```", README.read_text(), re.DOTALL) if "localhost" in code
-    ]
-    code = block.replace("http://localhost:1234/v1", "{URL}")
-    assert "{URL}" in code
-
-    async def test() -> None:
-        async with ReplayUpstream() as upstream:
-            await asyncio.to_thread(exec, code.replace("{URL}", upstream.base_url), {})
-
-    run(test())
-    assert HELLO in capsys.readouterr().out
 
 
 # ---- one question in one line ----

@@ -169,7 +169,7 @@ def test_a_known_host_is_not_asked_and_a_dead_server_is_a_guess():
         assert KEY not in dead.output + dead.errors
         lost = await call("config", "show", "--base-url", "http://127.0.0.1:9/v1", PARTSTREAM_API_KEY_FILE="/nowhere")
         assert lost.code == 0
-        assert "What the server speaks is not known: no key from" in lost.output
+        assert "protocol is unknown: no key from" in lost.output
 
     run(test())
 

@@ -52,7 +52,7 @@ FOUND = {
     "a list that fails": (_own("1 / 0"), "models", "problem", "{file}, line 5: ZeroDivisionError", "fix this line"),
     "no models": (_own("return []"), "models", "warning", "lists none", ""),
     "a wrong list": (_own("return [1]"), "models", "problem", "the models of file", ""),
-    "no tools": (_own().replace("tool_calling=True", ""), "information", "warning", "calls no tools", "tool_calling"),
+    "no tools": (_own().replace("tool_calling=True", ""), "information", "warning", "no tool calling", "tool_calling"),
     "a small prompt": (_own().replace("9000", "900"), "information", "warning", "below 4,000 tokens", "max_input"),
     "an odd field": (
         _own().replace("extra={}", 'extra={"isUserSelectabel": 1}'),
@@ -62,10 +62,10 @@ FOUND = {
         "isUserSelectable, perhaps?",
     ),
     "no JSON": (_own().replace("extra={}", 'extra={"pricing": {1}}'), "information", "problem", "a set", "JSON values"),
-    "a count that fails": (_own(counts="1 / 0"), "token counts", "problem", "{file}, line 9: ZeroDivision", "mend"),
+    "a count that fails": (_own(counts="1 / 0"), "token counts", "problem", "{file}, line 9: ZeroDivision", "fix"),
     "no count": (_own(counts="return None"), "token counts", "problem", "gave None, expected a whole number", ""),
     "nothing counted": (_own(counts="return 0"), "token counts", "warning", "counts 0", "count_tokens="),
-    "a bug": (_own(answers="1 / 0"), "answer", "problem", "ZeroDivisionError: division by zero ({file}:7)", "mend"),
+    "a bug": (_own(answers="1 / 0"), "answer", "problem", "ZeroDivisionError: division by zero ({file}:7)", "fix"),
     "no text": (_own(answers="return"), "answer", "problem", "m answered without text", "an error in its place"),
     "a broken rule": (
         _own(answers="[progress.report(ToolCallPart('a', 'b', {})) for _ in 'ab']; progress.report(TextPart('yes'))"),

@@ -80,7 +80,7 @@ def test_a_finish_that_failed_without_an_error_is_a_failure(wire: Wire):
 
     reply = asyncio.run(answered(wire, answer))
     assert reply.status == 500
-    assert "gave no reason" in reply.body.decode()
+    assert "without an error message" in reply.body.decode()
 
 
 @every_wire

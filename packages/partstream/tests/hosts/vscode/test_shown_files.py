@@ -92,7 +92,7 @@ def test_a_picture_that_cannot_be_kept_is_told_in_words(write, cache):
     with running(_own(write)) as sidecar:
         data, text = _answer(sidecar, "draw")
         assert data["type"] == "data"
-        assert text["value"].startswith(f"*A file (image/png, {len(PNG)} bytes) could not be kept: ")
+        assert text["value"].startswith(f"*A file (image/png, {len(PNG)} bytes) could not be saved: ")
         sidecar.until_logged("was not kept")
 
 
