@@ -192,7 +192,7 @@ def turns_of_the_loop(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
 
 
 def in_short_turns(monkeypatch: pytest.MonkeyPatch, work: Callable[[], Call]) -> Call:
-    """What the work gives, whose longest turn is no longer than one may be: other work of the machine makes a turn longer
+    """What the work gives, whose longest turn is no longer than one may be: other work of the machine makes one longer
     and never shorter, so that the best of three times counts."""
     longest = []
     for _ in range(3):
