@@ -80,18 +80,18 @@ $(call checked,test,PART,$(PARTS))
 test: ## Run the fast tests, in about five minutes: Python, the extension, a dozen checks in a real VS Code
 	@if [ -n "$(PART)" ]; then exec $(MAKE) --no-print-directory test-$(PART); fi; \
 	start=$$(date +%s); $(MAKE) --no-print-directory python-installed && \
-	$(MAKE) --no-print-directory --jobs=2 test-python test-editor LANE=fast IS_INSTALLED=1 && \
+	$(MAKE) --no-print-directory --jobs=2 test-python test-editor LANE=fast WORKERS="$(MANY_WORKERS)" IS_INSTALLED=1 && \
 	echo "all parts: $$(( $$(date +%s) - start )) s"
 
-# A slow test waits for its processes for a third of its time: there are half as many workers again as processors.
-SLOW_WORKERS = $(if $(filter auto,$(WORKERS)),$$(( ($$(getconf _NPROCESSORS_ONLN) * 3 + 1) / 2 )),$(WORKERS))
+# A test waits for its servers and processes for a third of its time: there are half as many workers again as processors.
+MANY_WORKERS = $(if $(filter auto,$(WORKERS)),$$(( ($$(getconf _NPROCESSORS_ONLN) * 3 + 1) / 2 )),$(WORKERS))
 
 # One after the other: each part keeps both processors busy by itself. Beside each other they took 705 s, alone 226 s and
 # some 400 s, and what one took from the other let waits of both run out.
 test-slow: ## Run the tests that `test` leaves out: slow ones of Python, all checks in a real VS Code
 	@start=$$(date +%s); $(MAKE) --no-print-directory tests-installed && \
 	$(MAKE) --no-print-directory e2e IS_INSTALLED=1 && \
-	$(MAKE) --no-print-directory test-python LANE=slow WORKERS="$(SLOW_WORKERS)" IS_INSTALLED=1 && \
+	$(MAKE) --no-print-directory test-python LANE=slow WORKERS="$(MANY_WORKERS)" IS_INSTALLED=1 && \
 	echo "all parts: $$(( $$(date +%s) - start )) s"
 
 check: ## Run lint, types and all tests, in about twenty minutes: what a change must pass

@@ -97,6 +97,18 @@ _SLOW: Mapping[str, tuple[str, ...]] = {
         "packages/partstream/tests/pages/test_usage_in_browser.py",
         "packages/partstream/tests/pages/test_vscode_themes.py",
     ),
+    "measures how memory, work and turns of the event loop grow with what comes": (
+        "packages/partstream/tests/protocols/chat_completions/test_growth.py",
+        "packages/partstream/tests/protocols/test_growth.py",
+        "packages/partstream/tests/protocols/test_kept_memory.py",
+        "packages/partstream/tests/serving/test_limits.py",
+        "packages/partstream/tests/upstreams/test_answer_bounds.py",
+        "packages/partstream-devtools/tests/bundles/test_hostile_bundles.py::test_values_in_values_without_an_end_are_redacted_in_little_memory",
+    ),
+    "runs the steps of the action in processes": ("tests/test_check_action.py",),
+    "asks with a key from every source, over every wire": (
+        "packages/partstream/tests/configuration/test_planted_key.py::test_a_key_that_the_server_repeats_is_not_shown",
+    ),
     "starts a process for each policy": (
         "packages/partstream-hub/tests/hub/test_policy.py::test_a_hub_does_not_start_without_the_policy_that_it_should_have",
     ),
