@@ -107,7 +107,19 @@ _SLOW: Mapping[str, tuple[str, ...]] = {
     ),
     "runs the steps of the action in processes": ("tests/test_check_action.py",),
     "asks with a key from every source, over every wire": (
+        "packages/partstream/tests/configuration/test_loading.py::test_the_key_of_every_source_reaches_the_server",
         "packages/partstream/tests/configuration/test_planted_key.py::test_a_key_that_the_server_repeats_is_not_shown",
+    ),
+    "asks a vendor with its official client, beside the server and through it": (
+        "packages/partstream/tests/serving/test_official_clients_on_their_own_wire.py",
+    ),
+    "has providers and files that do their worst": (
+        "packages/partstream/tests/hosts/vscode/test_hostile_providers.py",
+        "packages/partstream/tests/tokens/test_hostile_ledger.py::test_whatever_is_kept_the_rows_behind_it_are_written",
+    ),
+    "shows that the kit's checks find what they are for": (
+        "packages/partstream-devtools/tests/conformance/test_fuzzing.py",
+        "packages/partstream-devtools/tests/conformance/test_mutants.py",
     ),
     "starts a process for each policy": (
         "packages/partstream-hub/tests/hub/test_policy.py::test_a_hub_does_not_start_without_the_policy_that_it_should_have",

@@ -88,7 +88,7 @@ export const CONNECTION_CHECKS = [
       const { text } = await found(webviews, REFUSED);
       await screenshot("connection-5-refused");
       assert.match(text, /1 problem and 1 warning found/);
-      assert.match(text, /✗[^]*server[^]*HTTP 401[^]*What helps: the server rejected the key.*Update API Key at the gear/);
+      assert.match(text, /✗[^]*server[^]*HTTP 401[^]*What helps: the server rejected this API key.*Update API Key at the gear/);
       for (const key of [KEY, WRONG_KEY]) assert.ok(!text.includes(key), "a key is on the page");
       assert.ok(!server.readOutputChannel().includes(WRONG_KEY), "a key is in the log");
       await panel.closeEditors();
