@@ -29,7 +29,7 @@ def _minor(version: str) -> tuple[int, ...]:
 
 def test_no_public_name_goes_without_a_version_of_warning(names: Any) -> None:
     listed = set(names.NAMES.read_text(encoding="utf-8").splitlines())
-    assert listed - names.names_now() - set(GONE) == set(), "see docs/maintainers/releasing.md#names-that-stay"
+    assert listed - names.current_names() - set(GONE) == set(), "see docs/maintainers/releasing.md#names-that-stay"
 
 
 def test_a_name_that_went_was_deprecated_in_an_earlier_minor_version() -> None:
@@ -49,4 +49,4 @@ def test_the_generator_adds_names_and_loses_none(names: Any, tmp_path: Path, mon
     names.NAMES.write_text("option partstream chat --of-before\n")
     made = names.public_names().splitlines()
     assert "option partstream chat --of-before" in made
-    assert set(made) > names.names_now()
+    assert set(made) > names.current_names()

@@ -18,7 +18,7 @@ from partstream.cli import main
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-__all__ = ["NAMES", "names_now", "public_names"]
+__all__ = ["NAMES", "current_names", "public_names"]
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 NAMES: Final = ROOT / "tests" / "public_names.txt"
@@ -27,10 +27,10 @@ NAMES: Final = ROOT / "tests" / "public_names.txt"
 def public_names() -> str:
     """Returns the list: the names of before, and those of now."""
     before = NAMES.read_text(encoding="utf-8").splitlines() if NAMES.exists() else []
-    return "\n".join(sorted({*filter(None, before), *names_now()})) + "\n"
+    return "\n".join(sorted({*filter(None, before), *current_names()})) + "\n"
 
 
-def names_now() -> set[str]:
+def current_names() -> set[str]:
     """Returns every name that a user can write now, each with its kind before it."""
     context = click.Context(main, info_name="partstream")
     return {*_python(), *_commands(main, context), *_variables(), *_extension()}

@@ -130,7 +130,7 @@ export const ADD_MODELS_CHECKS = [
         await wizard.shows("The address of the server");
         await wizard.write(address);
         if (key !== undefined) {
-          await wizard.shows(/VS Code keeps it|wants an API key/);
+          await wizard.shows(/VS Code keeps it|needs an API key/);
           if ((await wizard.text()).includes("needs an API key")) await wizard.choose("Enter a key");
           await wizard.shows("VS Code keeps it");
           await wizard.write(key);
