@@ -47,7 +47,7 @@ export const PROVIDER_TEMPLATES: readonly ProviderTemplate[] = [
   },
   {
     title: () => l10n.t("Model server"),
-    says: () => l10n.t("A function that asks a model server and can change requests and answers."),
+    says: () => l10n.t("A function that asks a model server and can edit requests and answers."),
     fileStem: "my_server",
     requirements: [],
     source: "\"\"\"$title: a language model for VS Code.\n\nAsk it with `partstream chat --provider $module.py`.\n\"\"\"\n\nfrom collections.abc import AsyncIterator, Sequence\nfrom os import environ\n\nfrom partstream import ChatMessage, Finish, RequestOptions, ResponsePart, chat_model, connect\n\n# The base URL of your server; `partstream upstream` is one to try. Its protocol is detected.\nDEFAULT_SERVER = \"http://localhost:11434/v1\"\n\n\n@chat_model(name=\"$title\", id=\"$module\")\nasync def provider(messages: Sequence[ChatMessage], options: RequestOptions) -> AsyncIterator[ResponsePart | Finish]:\n    \"\"\"Called once for each message, with the whole conversation; hands on what the server answers.\"\"\"\n    async with connect(environ.get(\"MODEL_SERVER\", DEFAULT_SERVER), api_key=environ.get(\"MODEL_SERVER_KEY\")) as model:\n        response = model.stream(messages, options)\n        async for part in response:\n            yield part\n        if response.finish is not None:\n            yield response.finish\n",

@@ -82,7 +82,7 @@ _ALL: Final = (
         "server",
         "Model server",
         "my_server",
-        "A function that asks a model server and can change requests and answers.",
+        "A function that asks a model server and can edit requests and answers.",
         "Set `MODEL_SERVER` to the base URL of your server, or change the default in `{module}.py`.",
         test="server/test.py.txt",
     ),
