@@ -131,7 +131,7 @@ def test_the_package_holds_the_libraries_that_the_sidecar_imports_and_no_others(
 
 
 def test_the_package_is_no_larger_than_it_has_to_be() -> None:
-    """ACP agents and bounds of answers took 50 kB, pages of first steps 6 kB: docs/maintainers/releasing.md has the sizes."""
+    """ACP agents and bounds took 50 kB, pages of first steps 6 kB: docs/maintainers/releasing.md has the sizes."""
     assert _built().stat().st_size < 2_300_000
 
 
