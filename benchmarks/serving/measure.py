@@ -48,7 +48,7 @@ _CHECKED: Final = 70
 """Words of the answer that is read letter by letter."""
 
 PACE: Final = 20
-"""Milliseconds from word to word where gaps are measured, as on the public board (onthebench.ai)."""
+"""Milliseconds from word to word where gaps are measured, as on the public board of gateways."""
 PACED_WORDS: Final = 64
 STALL: Final = 10 * PACE
 """Milliseconds: a stream with a longer gap has stalled."""
