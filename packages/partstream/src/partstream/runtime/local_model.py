@@ -279,7 +279,8 @@ def _kept_errors() -> Iterator[list[str]]:
             os.close(before)
             kept.seek(0)
             for line in kept:
-                if its_own := _ITS_LINE.fullmatch(line):
-                    errors[len(errors) :] = [its_own[2].decode(errors="replace")] * (its_own[1] == b"E")
-                else:
+                its_own = _ITS_LINE.fullmatch(line)
+                if its_own is None:
                     os.write(2, line)
+                elif its_own[1] == b"E":
+                    errors.append(its_own[2].decode(errors="replace"))
