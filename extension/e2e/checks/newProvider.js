@@ -76,14 +76,14 @@ export const NEW_PROVIDER_CHECKS = [
       // The preview of Markdown has no title of its own: a page is known by its heading.
       const contents = await webviews.frameWith("h1", "Partstream");
       await screenshot("help-documentation");
-      await contents.locator("a", { hasText: "VS Code" }).first().click();
-      const page = await webviews.frameWith("h2", "A server");
-      const picture = page.locator('img[src*="add-models-server"]');
+      await contents.locator("a", { hasText: "Quick start: a model server in VS Code" }).first().click();
+      const page = await webviews.frameWith("h1", "Quick start: a model server");
+      const picture = page.locator('img[src*="add-models-server"]').first();
       await picture.scrollIntoViewIfNeeded();
       await until("the carried picture", () => picture.evaluate(({ naturalWidth }) => naturalWidth > 0));
       await screenshot("help-documentation-page");
-      await page.locator('a[data-href="contract.md"]').first().click();
-      await webviews.frameWith("h1", "contract");
+      await page.locator('a[data-href="vscode.md"]').first().click();
+      await webviews.frameWith("h1", "Partstream in VS Code");
       await panel.closeEditors();
     },
   },
