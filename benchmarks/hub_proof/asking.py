@@ -11,7 +11,7 @@ import httpx2
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Reply", "ask", "ask_all"]
+__all__ = ["Reply", "ask", "ask_all", "body_of"]
 
 _LONGEST: Final = 120.0
 
@@ -48,18 +48,18 @@ async def ask_all(ports: Sequence[int], keys: Sequence[str], *, words: int, requ
         return list(await asyncio.gather(*asked))
 
 
+def body_of(words: int) -> dict[str, object]:
+    """The request of Chat Completions for an answer of so many words."""
+    messages = [{"role": "user", "content": str(words)}]
+    return {"model": "words", "stream": True, "max_tokens": words, "messages": messages}
+
+
 async def ask(client: httpx2.AsyncClient, port: int, key: str, words: int) -> Reply:
     """Asks for one answer."""
-    body = {
-        "model": "words",
-        "stream": True,
-        "max_tokens": words,
-        "messages": [{"role": "user", "content": str(words)}],
-    }
     url, headers = f"http://127.0.0.1:{port}/v1/chat/completions", {"authorization": f"Bearer {key}"}
     status, answer_id, came, is_whole = 0, "", 0, False
     try:
-        async with client.stream("POST", url, json=body, headers=headers) as response:
+        async with client.stream("POST", url, json=body_of(words), headers=headers) as response:
             status, answer_id = response.status_code, response.headers.get("x-request-id", "")
             if status != 200:
                 return Reply(port, status, answer_id, said=(await response.aread()).decode())

@@ -7,11 +7,12 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from benchmarks.hub_proof.asking import Reply, ask_all
+from benchmarks.hub_proof.asking import Reply, ask_all, body_of
 from benchmarks.hub_proof.books import await_rows, faults_of_rows
 from benchmarks.hub_proof.words import INPUT
-from partstream.lm.messages import ChatMessage, RequestOptions
-from partstream.lm.outputs import InboundRequest
+from partstream.protocols.protocol import PROTOCOLS
+from partstream.protocols.serve import WireRequest
+from partstream.runtime.translation import read_question
 from partstream_hub.pricing import wide_bound
 
 if TYPE_CHECKING:
@@ -191,6 +192,7 @@ def _compared(site: Site, replies: Sequence[Reply]) -> Found:
 
 
 def _need() -> int:
-    """What a request reserves at least, by the hub's own bound of its input."""
-    asked = InboundRequest("words", (ChatMessage.user(str(_WORDS)),), RequestOptions(), stream=True)
+    """What a request reserves, by the hub's own bound of its input: of the request as it is read, because the bytes of
+    its options count."""
+    asked = read_question(PROTOCOLS["chat-completions"], WireRequest("/chat/completions", body_of(_WORDS)))
     return wide_bound("proof", asked) * INPUT_PRICE + _WORDS * OUTPUT_PRICE
