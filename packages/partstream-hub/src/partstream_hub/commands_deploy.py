@@ -3,21 +3,18 @@
 On Ray, each replica builds the same application anew from the plan of the options, and reads keys where it runs: no key
 is given to Ray. A provider that names resources has a deployment of its own; the others run beside the application.
 
-For Kubernetes the same options become a Deployment, a Service and a PodDisruptionBudget, as documents of YAML:
-`kubernetes.yaml` with what the options say in it. Keys are references to a Secret, which is not printed.
+For Kubernetes the same options become a Deployment, a Service and a PodDisruptionBudget: `kubernetes.yaml` with what
+the options say in it. Keys are references to a Secret, which is not printed. Values are written as JSON.
 """
 
 from __future__ import annotations
 import asyncio
 import json
 import os
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from decimal import Decimal
 from pathlib import Path, PurePosixPath
 from string import Template
-from textwrap import indent
 from typing import Any, Final
 
 import click
@@ -35,41 +32,11 @@ from partstream.server.demo_provider import DemoProvider
 from partstream.server.listening import DEFAULT_PORT, stopped_by_signals
 from partstream.server.requests import Receive, Scope, Send
 
-# ---- YAML ----
 
-_PLAIN: Final = re.compile(r"[A-Za-z_/][A-Za-z0-9_./-]*")
-"""Texts that need no quotes: with a letter or a slash first, they are no numbers."""
-_WORDS: Final = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
-"""What some readers take for something else than text."""
-
-
-def yaml_text(value: Mapping[str, Any] | Sequence[Any]) -> str:
-    """Mappings and lists, a line for each entry, and texts in quotes where they need them."""
-    return "".join(f"{line}\n" for line in _lines(value))
-
-
-def _lines(value: Any) -> Iterator[str]:
-    entries = value.items() if isinstance(value, Mapping) else ((None, one) for one in value)
-    for name, one in entries:
-        head = "-" if name is None else f"{_scalar(name)}:"
-        if not one or not isinstance(one, Mapping | list | tuple):
-            yield f"{head} {_scalar(one)}"
-        elif name is None:
-            first, *rest = _lines(one)
-            yield f"- {first}"
-            yield from (f"  {line}" for line in rest)
-        else:
-            yield head
-            yield from (f"  {line}" for line in _lines(one))
-
-
-def _scalar(value: Any) -> str:
-    if isinstance(value, str) and _PLAIN.fullmatch(value) and value.lower() not in _WORDS:
-        return value
-    if isinstance(value, float):
-        return format(Decimal(repr(value)), "f")  # readers of YAML 1.1 take `1e-05` for a text
-    written = json.dumps(value, ensure_ascii=False)
-    return "".join(one if one.isprintable() else f"\\U{ord(one):08x}" for one in written)
+def yaml_text(value: Any, indent: int | None = None) -> str:
+    """A value as JSON that every reader of YAML takes, so without the pairs of surrogates that JSON escapes into."""
+    written = json.dumps(value, ensure_ascii=False, indent=indent)
+    return "".join(one if one.isprintable() or one == "\n" else f"\\U{ord(one):08x}" for one in written)
 
 
 # ---- Ray ----
@@ -125,7 +92,8 @@ def serve_config(plan: ServePlan) -> str:
         "import_path": f"{__name__}:{ray_application.__name__}",
         "args": replace(plan, sources=tuple(_absolute(one) for one in plan.sources)).as_values(),
     }
-    return yaml_text({"http_options": {"host": plan.host, "port": plan.port}, "applications": [application]})
+    http = {"host": plan.host, "port": plan.port}
+    return yaml_text({"http_options": http, "applications": [application]}, indent=2) + "\n"
 
 
 def ray_application(values: Mapping[str, Any]) -> Any:
@@ -193,7 +161,6 @@ class RayApplication:
 
 # ---- Kubernetes ----
 
-_IMAGE: Final = f"partstream:{__version__}"
 PRE_STOP_SECONDS: Final = 5
 """How long a pod still takes requests after it was told to end: until balancers have heard of it."""
 ADDED_SECONDS: Final = 15
@@ -202,7 +169,6 @@ _CODE: Final = PurePosixPath("/app")
 _SECRET: Final = "partstream"  # noqa: S105 - the name of an object that holds keys
 _DATABASE_KEY: Final = "hub-database"
 _TOKEN_KEY: Final = "token"  # noqa: S105 - the name of an entry
-_SIGNING_KEY: Final = "signing-key"
 _KEYS: Final = PurePosixPath("/run/secrets/partstream")
 
 
@@ -219,50 +185,35 @@ def kubernetes_text(plan: ServePlan, replicas: int) -> str:
         raise click.UsageError("--no-token: got it with --print-kubernetes, where other machines reach the server")
     if plan.options.get("store_file"):
         raise click.UsageError("--store-file: got a file, which is of one pod: another one would not find its answers")
-    is_hub, reference = _is_hub(plan), {"secretKeyRef": {"name": _SECRET, "key": _DATABASE_KEY}}
+    is_hub = bool(plan.options.get("hub"))
     if is_hub and (shown := plan.options.get("policy")):
         said = f"got {shown} with --print-kubernetes; build it into the image and add it there"
         raise click.UsageError(f"--policy: {said}")
-    entries: Mapping[str, Sequence[Any]] = {
-        "arguments": [*_arguments(plan)],
-        "environment": [{"name": "PARTSTREAM_HUB_DATABASE", "valueFrom": reference}] if is_hub else [],
-        "mounts": [] if is_hub else [{"name": "keys", "mountPath": str(_KEYS), "readOnly": True}],
-    }
+    reference = {"secretKeyRef": {"name": _SECRET, "key": _DATABASE_KEY}}
+    database = {"name": "PARTSTREAM_HUB_DATABASE", "valueFrom": reference}
+    keys = {"name": "keys", "mountPath": str(_KEYS), "readOnly": True}
     values = {
-        "comment": _comment(plan),
+        "version": __version__,
+        "secret": _DATABASE_KEY if is_hub else _TOKEN_KEY,
+        "of_files": f"# The files of providers are expected in {_CODE} of the image.\n" if plan.sources else "",
+        "of_profiles": "# Profiles are in the file that PARTSTREAM_CONFIG names: add both.\n" if plan.profiles else "",
         "replicas": replicas if replicas > 1 else 2,
         "grace_seconds": int(plan.settings_number("drain_seconds")) + PRE_STOP_SECONDS + ADDED_SECONDS,
         "pre_stop_seconds": PRE_STOP_SECONDS,
-        "image": _scalar(_IMAGE),
         "port": DEFAULT_PORT,
-        **{name: indent(yaml_text(some), " " * 12) for name, some in entries.items()},
+        "arguments": yaml_text([*_arguments(plan, is_hub=is_hub)]),
+        "environment": f"            - {yaml_text(database)}\n" if is_hub else "",
+        "mounts": "" if is_hub else f"            - {yaml_text(keys)}\n",
     }
     template = Path(__file__).with_name("kubernetes.yaml").read_text(encoding="utf-8")
     return Template(template).substitute(values)
-
-
-def _is_hub(plan: ServePlan) -> bool:
-    return bool(plan.options.get("hub"))
-
-
-def _comment(plan: ServePlan) -> str:
-    key = f"--from-file={_DATABASE_KEY}=FILE" if _is_hub(plan) else f"--from-file={_TOKEN_KEY}=FILE"
-    lines = [
-        f"partstream {__version__}. Run these once before it, with a key in each FILE:",
-        f"  kubectl create secret generic {_SECRET} {key} --from-file={_SIGNING_KEY}=FILE",
-        f"The image is of tools/deploy/Dockerfile: build it, push it, and name it in place of {_IMAGE}.",
-        *([f"The files of providers are expected in {_CODE} of the image."] if plan.sources else []),
-        *(["Profiles are in the file that PARTSTREAM_CONFIG names: add both."] if plan.profiles else []),
-        "Keys of model servers are variables of the same kind: `env`, with `secretKeyRef`.",
-    ]
-    return "".join(f"# {line}\n" for line in lines)
 
 
 _OF_ONE_MACHINE: Final = frozenset({"hub", "no_store", "store_file", "store_days"})
 """Options that are written in another way, or that mean nothing to pods."""
 
 
-def _arguments(plan: ServePlan) -> Iterator[str]:
+def _arguments(plan: ServePlan, *, is_hub: bool) -> Iterator[str]:
     """The same options, on the port and the address of a pod, and with what it has of keys and files."""
     yield "serve"
     for source in plan.sources:
@@ -279,7 +230,7 @@ def _arguments(plan: ServePlan) -> Iterator[str]:
         yield from ("--metrics", plan.metrics)
     if plan.otlp is not None:
         yield from ("--otlp", plan.otlp)
-    yield from ("--hub",) if _is_hub(plan) else ("--token-file", str(_KEYS / _TOKEN_KEY))
+    yield from ("--hub",) if is_hub else ("--token-file", str(_KEYS / _TOKEN_KEY))
     for name, value in plan.options.items():
         if name not in _OF_ONE_MACHINE and is_given(value):
             yield from (option_of(name), f"{value:g}" if isinstance(value, float) else str(value))
