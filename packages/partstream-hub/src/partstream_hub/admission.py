@@ -34,7 +34,7 @@ from partstream.tokens.files import FileBound
 from partstream.upstream.context import in_thread
 from partstream_hub import pricing
 from partstream_hub.amounts import BudgetError, BudgetSpentError, BudgetsUnreachableError, Need, amount_text
-from partstream_hub.directory import UNLIMITED, AuditLevel, BudgetUnit, Owner, OwnerKind, Period, may_use
+from partstream_hub.directory import UNLIMITED, AuditLevel, BudgetUnit, Owner, OwnerKind, may_use
 from partstream_hub.routing import ROUTES, is_behind_a_route
 from partstream_hub.store.rows import COUNTS
 from partstream_hub.store.values import AnswerContent, LedgerRow
@@ -362,7 +362,6 @@ def _take(bucket: _Bucket | None, amount: float) -> None:
 # ---- Refusals ----
 
 _MOST_ADMINS: Final = 3
-_EACH: Final = {Period.DAY: " a day", Period.WEEK: " a week", Period.MONTH: " a month", Period.TOTAL: " in all"}
 
 
 def _spent(error: BudgetSpentError, contact: str, files: FileBound) -> ServedFailure:
@@ -376,7 +375,7 @@ def _spent(error: BudgetSpentError, contact: str, files: FileBound) -> ServedFai
     of_files = f", because its files can take {files.tokens:,} tokens ({files.why})" if files.tokens else ""
     said = (
         f"the budget of {rule.owner} does not cover this request: {amount_text(unit, error.spent)} spent{reserved} of "
-        f"{amount_text(unit, error.limit)}{_EACH[rule.period]}, {amount_text(unit, left)} left, and it needs at "
+        f"{amount_text(unit, error.limit)} {rule.period.each}, {amount_text(unit, left)} left, and it needs at "
         f"least {amount_text(unit, error.least)}{of_files}; {resets}; for more, ask {contact}"
     )
     document = budget_document(rule, error.limit, error.spent, error.reserved, error.resets_at)
@@ -400,7 +399,7 @@ def budget_document(rule: BudgetRule, limit: int, spent: int, reserved: int, res
         "reserved": reserved,
         "remaining": remaining,
         "resets_at": reset,
-        "text": f"{amount_text(rule.unit, remaining)} of {amount_text(rule.unit, limit)}{_EACH[rule.period]} left",
+        "text": f"{amount_text(rule.unit, remaining)} of {amount_text(rule.unit, limit)} {rule.period.each} left",
     }
 
 

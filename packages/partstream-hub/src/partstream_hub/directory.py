@@ -116,6 +116,11 @@ class Period(StrEnum):
     TOTAL = "total"
     """For ever: there is one window."""
 
+    @property
+    def each(self) -> str:
+        """`a day`; of the whole time `in all`."""
+        return "in all" if self is Period.TOTAL else f"a {self}"
+
 
 @dataclass(frozen=True, slots=True)
 @dataclass(frozen=True, slots=True)

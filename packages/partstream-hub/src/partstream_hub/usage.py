@@ -13,10 +13,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from enum import StrEnum
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from partstream.codec.checks import dataclass
-from partstream.errors import UnexpectedValueError
 from partstream_hub.amounts import amount_text, span_at
 from partstream_hub.directory import BudgetRule, BudgetUnit, Directory, Owner, OwnerKind, Period
 from partstream_hub.pricing import UNBELIEVABLE
@@ -27,9 +27,6 @@ if TYPE_CHECKING:
     from partstream_hub.store.values import DirectoryRecord
 
 # ---- Reports ----
-
-MOST_DAYS: Final = 3660
-"""The most days of one report."""
 
 
 class GroupBy(StrEnum):
@@ -61,6 +58,11 @@ class Sums(NamedTuple):
     def minus(self, other: Sums) -> Sums:
         """The sums of these answers without others of them."""
         return Sums(*(mine - its for mine, its in zip(self, other, strict=True)))
+
+    @property
+    def size(self) -> tuple[int, ...]:
+        """What orders groups, the largest first: cost, tokens, answers."""
+        return -self.nanodollars, -(self.input_tokens + self.output_tokens), -self.answers
 
 
 NOTHING: Final = Sums()
@@ -113,13 +115,7 @@ class UsageReport:
 
 
 def days_until(now: float, count: int, zone: tzinfo | None, name: str) -> Days:
-    """The last days up to and with today, in a time zone, which for None is that of this machine.
-
-    Raises:
-        UnexpectedValueError: There are too few days, or too many.
-    """
-    if not 1 <= count <= MOST_DAYS:
-        raise UnexpectedValueError("days", str(count), f"1 to {MOST_DAYS}")
+    """The last days up to and with today, at least one, in a time zone, which for None is that of this machine."""
     today = datetime.fromtimestamp(now, UTC).astimezone(zone).date()
     names = tuple(today - timedelta(days=count - 1 - number) for number in range(count))
     midnights = (datetime.combine(day, time.min, tzinfo=zone) for day in (*names, today + timedelta(days=1)))
@@ -188,30 +184,20 @@ def read_usage(
     """
     columns = tuple(dict.fromkeys(by))
     row = "(CAST(? AS BIGINT), CAST(? AS DOUBLE PRECISION), CAST(? AS DOUBLE PRECISION))"
-    # Nothing in the statement comes from outside.
-    statement = (
-        f"WITH days(place, begins, ends) AS (VALUES {', '.join([row] * len(days.names))}), "
-        f"cube AS MATERIALIZED ({_cube(columns, person)}) {' UNION ALL '.join(_parts(columns, most, stacked))}"
-    )
-    parameters: list[object] = []
-    for number in range(len(days.names)):
-        parameters += [number, float(days.bounds[number]), float(days.bounds[number + 1])]
-    if person is not None:
-        parameters.append(person)
-    return _report(days, columns, person, store.read(statement, parameters))
-
-
-def _cube(columns: Sequence[GroupBy], person: str | None) -> str:
-    """The sums by day and by all columns."""
     names = list(dict.fromkeys(name for by in columns for name in NAMES[by]))
     named = "".join(f", COALESCE({name}, '') AS {name}" for name in names)
     grouped = "".join(f", COALESCE({name}, '')" for name in names)
     sums = ", ".join(f"CAST({one} AS BIGINT) AS s{place}" for place, one in enumerate(_COUNTED))
-    of_person = "" if person is None else " WHERE person = ?"
-    return (
-        f"SELECT place{named}, {sums}, MAX(time) AS last FROM days "  # noqa: S608 - names of ours alone
-        f"JOIN hub_ledger ON time >= begins AND time < ends{of_person} GROUP BY place{grouped}"
+    of_person, persons = ("", ()) if person is None else (" WHERE person = ?", (person,))
+    # Nothing in the statement comes from outside. The cube has the sums by day and by all columns.
+    statement = (
+        f"WITH days(place, begins, ends) AS (VALUES {', '.join([row] * len(days.names))}), "  # noqa: S608
+        f"cube AS MATERIALIZED (SELECT place{named}, {sums}, MAX(time) AS last FROM days "
+        f"JOIN hub_ledger ON time >= begins AND time < ends{of_person} GROUP BY place{grouped}) "
+        f"{' UNION ALL '.join(_parts(columns, most, stacked))}"
     )
+    bounds = [(number, *map(float, pair)) for number, pair in enumerate(pairwise(days.bounds))]
+    return _report(days, columns, person, store.read(statement, [*chain(*bounds), *persons]))
 
 
 def _parts(columns: Sequence[GroupBy], most: int | None, stacked: int) -> Iterator[str]:
@@ -222,7 +208,7 @@ def _parts(columns: Sequence[GroupBy], most: int | None, stacked: int) -> Iterat
         grouped = f"GROUP BY {', '.join(names)}"
         ordered = f"{grouped} ORDER BY {_LARGEST}, {', '.join(names)}"
         limited = grouped if most is None else f"{ordered} LIMIT {int(most)}"
-        yield f"SELECT * FROM ({_selected(by.value, 'NULL', names, limited)}) AS shown"  # noqa: S608
+        yield f"SELECT * FROM ({_selected(by.value, 'CAST(NULL AS BIGINT)', names, limited)}) AS shown"  # noqa: S608
         yield (
             f"SELECT '{by.value} groups', NULL, '', '', '', COUNT(*){', 0' * (len(_COUNTED) - 1)}, NULL "  # noqa: S608
             f"FROM (SELECT 1 AS one FROM cube {grouped}) AS groups"
@@ -236,15 +222,14 @@ def _parts(columns: Sequence[GroupBy], most: int | None, stacked: int) -> Iterat
 def _selected(kind: str, day: str, names: Sequence[str], rest: str) -> str:
     sums = ", ".join(f"CAST(SUM(s{place}) AS BIGINT)" for place in range(len(_COUNTED)))
     shown = ", ".join([*names, *["''"] * (_MOST_NAMES - len(names))])
-    number = "CAST(NULL AS BIGINT)" if day == "NULL" else day
-    return f"SELECT '{kind}', {number}, {shown}, {sums}, MAX(last) FROM cube {rest}"  # noqa: S608 - as above
+    return f"SELECT '{kind}', {day}, {shown}, {sums}, MAX(last) FROM cube {rest}"  # noqa: S608 - as above
 
 
 def _report(days: Days, columns: Sequence[GroupBy], person: str | None, rows: Iterable[Sequence[Any]]) -> UsageReport:
     of_days = [NOTHING] * len(days.names)
-    groups: dict[str, list[UsageGroup]] = {by.value: [] for by in columns}
+    groups: dict[str, list[UsageGroup]] = {by: [] for by in columns}
     counts: dict[str, int] = {}
-    stacks: dict[str, dict[str, list[Sums]]] = {by.value: {} for by in columns}
+    stacks: dict[str, dict[str, list[Sums]]] = {by: {} for by in columns}
     for kind, day, name, *rest in rows:
         of_what, _, part = kind.partition(" ")
         within, sums, last = rest[: _MOST_NAMES - 1], Sums(*map(int, rest[_MOST_NAMES - 1 : -1])), rest[-1]
@@ -255,22 +240,15 @@ def _report(days: Days, columns: Sequence[GroupBy], person: str | None, rows: It
         elif part == "days":
             stacks[of_what].setdefault(name, [NOTHING] * len(days.names))[day] = sums
         else:
-            belongs = tuple(within[: len(NAMES[GroupBy(kind)]) - 1])
-            groups[kind].append(UsageGroup(name, sums, last, belongs))
-    total = added(*of_days)
-    made = {}
+            groups[kind].append(UsageGroup(name, sums, last, tuple(within[: len(NAMES[GroupBy(kind)]) - 1])))
+    total, made = added(*of_days), {}
     for by in columns:
-        shown, stack = sorted(groups[by.value], key=_order), stacks[by.value]
+        # As the statement orders them: that both engines order text by its code points is not assured.
+        shown = sorted(groups[by], key=lambda one: (*one.sums.size, one.name, one.within))
         others = total.minus(added(*(one.sums for one in shown)))
-        stacked = tuple((one.name, tuple(stack[one.name])) for one in shown if one.name in stack)
-        made[by] = Groups(by, tuple(shown), others, counts[by.value] - len(shown), stacked)
+        of_shown = tuple((one.name, tuple(stacks[by][one.name])) for one in shown if one.name in stacks[by])
+        made[by] = Groups(by, tuple(shown), others, counts[by] - len(shown), of_shown)
     return UsageReport(days, total, tuple(of_days), made, person)
-
-
-def _order(group: UsageGroup) -> tuple[int, int, int, str, tuple[str, ...]]:
-    """As the statement orders them: text by its code points in both engines is not assured, so that it is done here."""
-    sums = group.sums
-    return -sums.nanodollars, -(sums.input_tokens + sums.output_tokens), -sums.answers, group.name, group.within
 
 
 # ---- What the page shows ----
@@ -301,13 +279,13 @@ class BudgetState:
 
 @dataclass(frozen=True, slots=True)
 class WorkerState:
-    """A process of the hub: when it came and was seen last, and in how many budgets it holds a part."""
+    """A process of the hub: when it came and was seen last, and how many answers with a budget it runs."""
 
     name: str
     started_at: float | None
     seen_at: float | None
     is_live: bool
-    budgets: int
+    answers: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -375,11 +353,7 @@ def reader_of(directory: Directory, person: str) -> Reader | None:
 def overview(
     store: HubStore, directory: Directory, reader: Reader, days: int, zone: tzinfo | None, zone_name: str
 ) -> HubView:
-    """What the page shows now: usage of the last days, today among them, in a time zone (None: of this machine).
-
-    Raises:
-        UnexpectedValueError: There are too few days, or too many.
-    """
+    """What the page shows now: usage of the last days, today among them, in a time zone (None: of this machine)."""
     now = store.time()
     shown = days_until(now, days, zone, zone_name)
     if not reader.is_admin:

@@ -125,9 +125,9 @@ def admin_view(**changes: object) -> HubView:
         people=7,
         teams=2,
         workers=(
-            WorkerState("worker-a1", NOW - 86_400 * 3, NOW - 1, is_live=True, budgets=8),
-            WorkerState("worker-b2", NOW - 3_700, NOW - 1, is_live=True, budgets=5),
-            WorkerState("worker-c3", NOW - 86_400 * 3, NOW - 7_300, is_live=False, budgets=0),
+            WorkerState("worker-a1", NOW - 86_400 * 3, NOW - 1, is_live=True, answers=8),
+            WorkerState("worker-b2", NOW - 3_700, NOW - 1, is_live=True, answers=5),
+            WorkerState("worker-c3", NOW - 86_400 * 3, NOW - 7_300, is_live=False, answers=0),
         ),
         database=DatabaseState(3, 42, NOW - 86_400 * 200),
         changes=(

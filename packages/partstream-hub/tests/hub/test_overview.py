@@ -110,7 +110,7 @@ def test_an_admin_sees_everything(store: HubStore):
         view = seen(store, person)
         assert (view.people, view.teams, view.usage.total.answers) == (2, 1, 2)
         assert [one.name for one in view.usage.groups[GroupBy.PERSON].shown] == ["ana", "ben"]
-        assert {(one.name, one.is_live, one.budgets) for one in view.workers} == {("w1", True, 2), ("w2", True, 0)}
+        assert {(one.name, one.is_live, one.answers) for one in view.workers} == {("w1", True, 2), ("w2", True, 0)}
         assert view.database is not None
         assert (view.database.broken, view.database.ledger_since) == ((), NOW - 60)
         assert view.changes[0].by == "root"

@@ -166,7 +166,7 @@ def _named(name: str) -> HubView:
     groups = {by: _renamed(one, name) for by, one in usage.groups.items()}
     usage = replace(usage, groups=groups)
     budgets = tuple(budget(kind, name, label=name, team=name, spent=DOLLAR) for kind in (PERSON, KEY))
-    worker = WorkerState(name, NOW, NOW, is_live=True, budgets=1)
+    worker = WorkerState(name, NOW, NOW, is_live=True, answers=1)
     return admin_view(usage=usage, budgets=budgets, workers=(worker,), changes=(ChangeRow(NOW, name, name, (name,)),))
 
 

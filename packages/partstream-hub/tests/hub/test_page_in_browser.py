@@ -36,7 +36,7 @@ def _hostile_view() -> HubView:
     groups = {by: replace(people, by=by) for by in (GroupBy.TEAM, GroupBy.PERSON, GroupBy.MODEL, GroupBy.CLIENT)}
     owner = OwnerKind.PERSON
     budgets = tuple(budget(owner, name, label=name, team=name, spent=10**9, reserved=10**9) for name in NAMES)
-    workers = tuple(WorkerState(name, 0.0, 0.0, is_live=True, budgets=1) for name in NAMES)
+    workers = tuple(WorkerState(name, 0.0, 0.0, is_live=True, answers=1) for name in NAMES)
     changes = tuple(ChangeRow(0.0, name, name, (name,)) for name in NAMES)
     return admin_view(usage=replace(usage, groups=groups), budgets=budgets, workers=workers, changes=changes)
 

@@ -8,12 +8,10 @@ from itertools import count
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hub.stores import settle
-from partstream.errors import UnexpectedValueError
 from partstream_hub.store.values import LedgerRow
 from partstream_hub.usage import NOTHING, GroupBy, Sums, added, days_until, read_usage
 
@@ -163,9 +161,3 @@ def test_a_day_begins_with_its_first_moment_where_midnight_does_not_exist():
     days = days_until(datetime(2026, 9, 6, 12, tzinfo=zone).timestamp(), 2, zone, "America/Santiago")
     lengths = [(ends - begins) // 3600 for begins, ends in zip(days.bounds, days.bounds[1:], strict=False)]
     assert lengths == [24, 23]
-
-
-@pytest.mark.parametrize("number", [0, -1, 3_661])
-def test_as_many_days_as_nobody_wants_are_refused(number: int):
-    with pytest.raises(UnexpectedValueError, match=r"days: got .* expected 1 to 3660"):
-        days_until(0.0, number, UTC, "UTC")
