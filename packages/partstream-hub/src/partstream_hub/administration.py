@@ -14,7 +14,7 @@ from partstream.codec.checks import dataclass, replace
 from partstream_hub import configuration
 from partstream_hub.amounts import amount_text
 from partstream_hub.authentication import is_valid, new_code, new_key
-from partstream_hub.directory import UNLIMITED, BudgetUnit, Directory, Key, Owner, OwnerKind, Put, RateLimits, RevokeKey
+from partstream_hub.directory import UNLIMITED, BudgetUnit, Directory, Key, Owner, OwnerKind, Put, RateLimits
 from partstream_hub.store.rows import SQL
 from partstream_hub.store.values import JoinCode
 
@@ -110,8 +110,11 @@ class Administration:
             self._change(changes, directory)
 
     def revoke(self, key_ids: Sequence[str]) -> None:
-        """Revokes keys for ever."""
-        self.store.change([RevokeKey(one) for one in key_ids], self.by)
+        """Revokes keys for ever, from now on."""
+        keys, now = self.directory().keys, self.store.time()
+        self.store.change(
+            [Put(replace(keys[one], revoked_at=now)) for one in key_ids if keys[one].revoked_at is None], self.by
+        )
 
     def invite(
         self,

@@ -9,11 +9,12 @@ be shown before it is carried out.
 from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
 from enum import StrEnum
 from fnmatch import fnmatchcase
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 from zoneinfo import ZoneInfo
+
+from msgspec import convert, to_builtins
 
 from partstream.codec.checks import Expectation, check, check_fields, dataclass, field, optional, replace
 from partstream.codec.json_codec import loads
@@ -332,23 +333,21 @@ class Remove:
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class RevokeKey:
-    """Revokes a key for ever, at a time or, for None, at the time of the database; workers hear of it and refuse it."""
+DirectoryChange: TypeAlias = Put | Remove
 
-    key_id: str
-    at: float | None = None
-
-
-DirectoryChange: TypeAlias = Put | Remove | RevokeKey
-
-_KINDS: Final[Mapping[type, EntryKind]] = {
-    Team: EntryKind.TEAM,
-    Person: EntryKind.PERSON,
-    Key: EntryKind.KEY,
-    BudgetRule: EntryKind.BUDGET,
-    ModelRoute: EntryKind.MODEL,
+_PLACES: Final[Mapping[EntryKind, str]] = {
+    EntryKind.TEAM: "teams",
+    EntryKind.PERSON: "people",
+    EntryKind.KEY: "keys",
+    EntryKind.MODEL: "routes",
 }
+"""The field of the directory that has the entries of a kind, by name; those of budgets are by their owner."""
+
+
+def kind_of(entry: Entry) -> EntryKind:
+    """What an entry is."""
+    kinds = {Team: EntryKind.TEAM, Person: EntryKind.PERSON, Key: EntryKind.KEY, BudgetRule: EntryKind.BUDGET}
+    return kinds.get(type(entry), EntryKind.MODEL)
 
 
 def name_of(entry: Entry) -> str:
@@ -363,22 +362,8 @@ def changed_directory(directory: Directory, changes: Sequence[DirectoryChange], 
         DirectoryConflictError: A change names something that is not there, or that must not change.
     """
     for change in changes:
-        if isinstance(change, Put):
-            directory = _put(directory, change, time)
-        elif isinstance(change, Remove):
-            directory = _removed(directory, change)
-        else:
-            directory = _revoked(directory, change, time)
+        directory = _put(directory, change.entry, time) if isinstance(change, Put) else _removed(directory, change)
     return replace(directory, version=directory.version + 1)
-
-
-_PLACES: Final[Mapping[EntryKind, str]] = {
-    EntryKind.TEAM: "teams",
-    EntryKind.PERSON: "people",
-    EntryKind.KEY: "keys",
-    EntryKind.MODEL: "routes",
-}
-"""The field of the directory that has the entries of a kind, by name; those of budgets are by their owner."""
 
 
 def _without(values: Mapping[Name, Value], names: Iterable[Name]) -> dict[Name, Value]:
@@ -386,25 +371,16 @@ def _without(values: Mapping[Name, Value], names: Iterable[Name]) -> dict[Name, 
     return {name: value for name, value in values.items() if name not in gone}
 
 
-def _refuse(change: DirectoryChange, reason: str) -> DirectoryConflictError:
-    """The error for a change, which it calls such as `put person ana`."""
-    if isinstance(change, Put):
-        return DirectoryConflictError(f"put {_KINDS[type(change.entry)]} {name_of(change.entry)}", reason)
-    said = f"remove {change.kind} {change.name}" if isinstance(change, Remove) else f"revoke key {change.key_id}"
-    return DirectoryConflictError(said, reason)
-
-
-def _put(directory: Directory, change: Put, time: float) -> Directory:
-    entry = change.entry
+def _put(directory: Directory, entry: Entry, time: float) -> Directory:
     if (reason := _conflict(directory, entry)) is not None:
-        raise _refuse(change, reason)
+        raise DirectoryConflictError(f"put {kind_of(entry)} {name_of(entry)}", reason)
     if isinstance(entry, BudgetRule):
         others = (one for one in directory.budgets.get(entry.owner, ()) if one.id != entry.id)
         rules = tuple(sorted((*others, entry), key=lambda one: one.id))
         return replace(directory, budgets={**directory.budgets, entry.owner: rules})
     if isinstance(entry, Key) and entry.id not in directory.keys:
         entry = replace(entry, created_at=time)
-    place = _PLACES[_KINDS[type(entry)]]
+    place = _PLACES[kind_of(entry)]
     changed: dict[str, Any] = {place: {**getattr(directory, place), name_of(entry): entry}}
     return replace(directory, **changed)
 
@@ -429,84 +405,60 @@ def _conflict(directory: Directory, entry: Entry) -> str | None:
 
 
 def _removed(directory: Directory, change: Remove) -> Directory:
+    def refused(reason: str) -> DirectoryConflictError:
+        return DirectoryConflictError(f"remove {kind} {name}", reason)
+
     kind, name = change.kind, change.name
     if kind is EntryKind.BUDGET:
         rule = next((one for one in directory.rules() if one.id == name), None)
         if rule is None:
-            raise _refuse(change, "it is not there")
+            raise refused("it is not there")
         rest = tuple(one for one in directory.budgets[rule.owner] if one.id != name)
         others = _without(directory.budgets, [rule.owner])
         return replace(directory, budgets={**others, rule.owner: rest} if rest else others)
     place = _PLACES[kind]
     if name not in getattr(directory, place):
-        raise _refuse(change, "it is not there")
-    people = sorted(one.name for one in directory.people.values() if kind is EntryKind.TEAM and one.team == name)
-    if people:
-        raise _refuse(change, f"it has people: {', '.join(people[:5])}")
+        raise refused("it is not there")
+    if kind is EntryKind.TEAM and (people := sorted(one.name for one in directory.people.values() if one.team == name)):
+        raise refused(f"it has people: {', '.join(people[:5])}")
     keys = [one.id for one in directory.keys.values() if kind is EntryKind.PERSON and one.person == name]
-    owners = [] if kind is EntryKind.MODEL else [Owner(OwnerKind(kind.value), name)]
-    owners += (Owner(OwnerKind.KEY, key) for key in keys)
-    directory = replace(directory, keys=_without(directory.keys, keys), budgets=_without(directory.budgets, owners))
-    changed: dict[str, Any] = {place: _without(getattr(directory, place), [name])}
-    return replace(directory, **changed)
-
-
-def _revoked(directory: Directory, change: RevokeKey, time: float) -> Directory:
-    key = directory.keys.get(change.key_id)
-    if key is None:
-        raise _refuse(change, "there is no such key")
-    if key.revoked_at is not None:
-        return directory
-    revoked = replace(key, revoked_at=time if change.at is None else change.at)
-    return replace(directory, keys={**directory.keys, key.id: revoked})
+    owners = {(kind, name), *((OwnerKind.KEY, key) for key in keys)}
+    budgets = {owner: rules for owner, rules in directory.budgets.items() if owner not in owners}
+    directory = replace(directory, keys=_without(directory.keys, keys), budgets=budgets)
+    return replace(directory, **{place: _without(getattr(directory, place), [name])})
 
 
 # ---- Entries as JSON ----
 
-_SETTINGS: Final[Mapping[str, Any]] = {
-    "models": tuple,
-    "rates": lambda rates: RateLimits(**rates),
-    "policy": lambda policy: Policy(AuditLevel(policy["audit"]), policy["content_days"]),
-    "upstreams": lambda upstreams: tuple(Route(*one) for one in upstreams),
-    "fallbacks": tuple,
-    "affinity": bool,
-    "price": lambda price: ModelPrice(**price),
-}
-"""The fields that the database keeps in one text of an entry, and how their values are read."""
-
-_SHOWN: Final[Mapping[type, tuple[str, ...]]] = {
+COLUMNS: Final[Mapping[type, tuple[str, ...]]] = {
     Team: ("name", "is_disabled"),
     Person: ("name", "team", "is_admin", "is_disabled"),
-    Key: ("id", "person", "label", "created_at", "expires_at", "revoked_at"),
+    Key: ("id", "digest", "person", "label", "created_at", "expires_at", "revoked_at"),
     ModelRoute: ("name",),
 }
-"""The other fields that a record of a change shows: of a key no digest."""
+"""The fields of an entry that are columns of the database; the others are in one text of JSON."""
 
 
 def settings_json(entry: Team | Person | Key | ModelRoute) -> dict[str, Any]:
-    """The fields of an entry that are kept in one text; a list of models and rates only where there are some."""
-    if isinstance(entry, ModelRoute):
-        price = None if entry.price is None else asdict(entry.price)
-        upstreams = [list(one) for one in entry.upstreams]
-        return {"upstreams": upstreams, "fallbacks": list(entry.fallbacks), "affinity": entry.affinity, "price": price}
-    rates = {name: value for name, value in asdict(entry.rates).items() if value is not None}
-    found: dict[str, Any] = {} if entry.models is None else {"models": list(entry.models)}
-    policy = {"policy": asdict(entry.policy)} if isinstance(entry, Team) else {}
-    return found | ({"rates": rates} if rates else {}) | policy
+    """The fields of an entry that are no columns; a list of models and rates only where there are some."""
+    found = {name: one for name, one in to_builtins(entry).items() if name not in COLUMNS[type(entry)]}
+    if not isinstance(entry, ModelRoute):
+        found["rates"] = {name: value for name, value in found["rates"].items() if value is not None}
+        found = {name: one for name, one in found.items() if one not in (None, {})}
+    return found
 
 
-def settings_of(text: str) -> dict[str, Any]:
-    """The fields in a text."""
-    said = loads(text)
-    found = said if isinstance(said, Mapping) else {}
-    return {name: read(found[name]) for name, read in _SETTINGS.items() if found.get(name) is not None}
+def made_entry(kind: type[Value], columns: Iterable[object], settings: str) -> Value:
+    """An entry of its columns, of which SQLite writes a truth as a number, and of its other fields; those that this
+    version does not know are left out."""
+    return convert({**loads(settings), **dict(zip(COLUMNS[kind], columns, strict=True))}, kind, strict=False)
 
 
 def entry_json(entry: Entry) -> dict[str, Any]:
-    """All of an entry that a record shows."""
+    """All of an entry that a record shows: of a key no digest."""
     if isinstance(entry, BudgetRule):
-        return {**asdict(entry), "owner": str(entry.owner)}
-    return {name: getattr(entry, name) for name in _SHOWN[type(entry)]} | settings_json(entry)
+        return {**to_builtins(entry), "owner": str(entry.owner)}
+    return {name: getattr(entry, name) for name in COLUMNS[type(entry)] if name != "digest"} | settings_json(entry)
 
 
 def may_use(directory: Directory, key: Key, model_id: str) -> bool:

@@ -10,14 +10,14 @@ import asyncio
 import logging
 import secrets
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from partstream.codec.checks import LAST_TIME, MOST_TOKENS, as_amount, as_count
-from partstream.codec.json_codec import JSONDecodeError, dumps, loads
+from msgspec import MsgspecError, convert, json
+
+from partstream.codec.json_codec import dumps
 from partstream.tokens import records
-from partstream.tokens.families import CountSource
 from partstream_hub.hub import Background
 from partstream_hub.store.rows import SERIES
 from partstream_hub.store.values import LearnedBatch, LearnedRow, StoreError, StoreUnreachableError
@@ -32,123 +32,54 @@ FactKey: TypeAlias = tuple[str | bytes | int, ...]
 """What a fact is about: a later fact with the same key takes its place."""
 
 
-class _Form(NamedTuple):
-    """How facts of a kind are written."""
-
-    kind: str
-    identity: Callable[[Any], tuple[str | bytes, ...]]  # what it is about, beside its owner: a later one replaces it
-    owner: Callable[[Any], str]
-    values: Callable[[Any], Sequence[object]]
-    read: Callable[..., records.Fact]  # of its owner and those values; a ValueError for what cannot be
-
-
-def _number(value: object, most: float) -> float:
-    if (number := as_amount(value, most)) is None:
-        raise ValueError("no amount")
-    return number
-
-
-def _whole(value: object) -> int:
-    if (number := as_count(value)) is None:
-        raise ValueError("no count")
-    return number
-
-
-def _read_count(
-    owner: str,
-    digest: str,
-    version: str,
-    counted: object,
-    source: str,
-    reported: object,
-    is_alone: object,
-    size: object,
-) -> records.Fact:
-    numbers = _number(counted, MOST_TOKENS), CountSource(source), _number(reported, MOST_TOKENS)
-    row = records.CountRow(version, *numbers, bool(is_alone), as_count(size, 2**53))
-    return records.CountFact(owner, bytes.fromhex(digest), row)
-
-
-def _read_total(owner: str, digest: str, tools: str, tools_tokens: object, reported: object) -> records.Fact:
-    row = records.TotalRow(bytes.fromhex(tools), _number(tools_tokens, MOST_TOKENS), _whole(reported))
-    return records.TotalFact(owner, bytes.fromhex(digest), row)
-
-
-def _read_sample(owner: str, ratio: object, weight: object) -> records.Fact:
-    known = _number(ratio, records.HIGHEST_FACTOR), _number(weight, MOST_TOKENS)
-    return records.SampleFact(owner, records.Sample(*known))
-
-
-def _read_limit(owner: str, model: str, tokens: object, learned: object) -> records.Fact:
-    row = None if tokens is None else records.LimitRow(_whole(tokens), _number(learned, LAST_TIME))
-    return records.LimitFact(owner, model, row)
-
-
-_FORMS: Final[Mapping[type, _Form]] = {
-    records.CountFact: _Form(
-        "count",
-        lambda fact: (fact.digest,),
-        lambda fact: fact.scope,
-        lambda fact: [
-            *(fact.digest.hex(), fact.row.version, fact.row.counted, fact.row.source.value),
-            *(fact.row.reported, fact.row.is_alone, fact.row.size),
-        ],
-        _read_count,
-    ),
-    records.TotalFact: _Form(
-        "total",
-        lambda fact: (fact.digest, fact.row.tools),
-        lambda fact: fact.scope,
-        lambda fact: [fact.digest.hex(), fact.row.tools.hex(), fact.row.tools_tokens, fact.row.reported],
-        _read_total,
-    ),
-    records.SampleFact: _Form(
-        SERIES,
-        lambda _: (),
-        lambda fact: fact.family,
-        lambda fact: [fact.sample.ratio, fact.sample.weight],
-        _read_sample,
-    ),
-    records.LimitFact: _Form(
-        "limit",
-        lambda fact: (fact.model,),
-        lambda fact: fact.upstream,
-        lambda fact: [fact.model, *((None, None) if fact.row is None else (fact.row.tokens, fact.row.learned))],
-        _read_limit,
-    ),
-    records.RefusalFact: _Form(
-        "refusal",
-        lambda fact: (fact.model, fact.field),
-        lambda fact: fact.upstream,
-        lambda fact: [fact.model, fact.field, fact.learned],
-        lambda owner, model, field, learned: records.RefusalFact(owner, model, field, _number(learned, LAST_TIME)),
-    ),
+_KINDS: Final[Mapping[str, type[Any]]] = {
+    "count": records.CountFact,
+    "total": records.TotalFact,
+    SERIES: records.SampleFact,
+    "limit": records.LimitFact,
+    "refusal": records.RefusalFact,
 }
-_BY_KIND: Final = {form.kind: form for form in _FORMS.values()}
+_MOST: Final = 2.0**53
+"""The most of any number: beyond it a JSON number is not exact."""
 
 
 def key_of(fact: records.Fact, place: int) -> FactKey:
     """What a fact is about; of a sample, its place among all samples of this worker, greater for a later one."""
-    form = _FORMS[type(fact)]
-    return (form.kind, form.owner(fact), *(form.identity(fact) or (place,)))
+    kind = next(kind for kind, made in _KINDS.items() if isinstance(fact, made))
+    if isinstance(fact, records.SampleFact):
+        return (kind, fact.family, place)
+    tools = (fact.row.tools,) if isinstance(fact, records.TotalFact) else ()
+    return (kind, *fact[:-1], *tools)  # the last is what is said of it
 
 
 def row_of(fact: records.Fact, key: FactKey, worker: str) -> LearnedRow:
     """A fact as a row."""
-    form = _FORMS[type(fact)]
-    if form.kind == SERIES:
+    if isinstance(fact, records.SampleFact):
         text = f"{key[-1]!s:0>12}-{worker}"
     else:
         text = sha256(dumps([part.hex() if isinstance(part, bytes) else part for part in key])).hexdigest()[:32]
-    return LearnedRow(text, form.kind, form.owner(fact), dumps(list(form.values(fact))).decode())
+    return LearnedRow(text, str(key[0]), fact[0], json.encode(fact[1:]).decode())
 
 
 def fact_of(row: LearnedRow) -> records.Fact | None:
     """The fact of a row; None for one that this version does not know, or that holds what cannot be."""
     try:
-        return _BY_KIND[row.kind].read(row.owner, *loads(row.value))
-    except (JSONDecodeError, KeyError, TypeError, ValueError):
+        said = [row.owner, *json.decode(row.value)]
+        fact: records.Fact = convert(said, _KINDS[row.kind])
+    except (KeyError, TypeError, MsgspecError):
         return None
+    is_possible = all(0 <= one <= _MOST for one in _numbers(said))
+    if isinstance(fact, records.SampleFact):
+        is_possible = is_possible and fact.sample.ratio <= records.HIGHEST_FACTOR
+    return fact if is_possible else None
+
+
+def _numbers(value: Any) -> Iterator[float]:
+    if isinstance(value, float | int):
+        yield value
+    elif isinstance(value, list | dict):
+        for one in value.values() if isinstance(value, dict) else value:
+            yield from _numbers(one)
 
 
 # ---- The exchange ----

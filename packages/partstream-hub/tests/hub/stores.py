@@ -7,7 +7,7 @@ with tables. One server of Postgres serves all workers of a run, and ends with t
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import psycopg
@@ -15,7 +15,7 @@ import pytest
 
 from interop.servers.postgres import NoPostgresError, PostgresServer, shared_server
 from partstream_hub.amounts import Need
-from partstream_hub.directory import BudgetRule
+from partstream_hub.directory import BudgetRule, Key, Put
 from partstream_hub.store.opening import opened_engine
 from partstream_hub.store.rows import Batch, Granted, Reserve, Settle
 from partstream_hub.store.store import HubStore
@@ -111,6 +111,11 @@ def hub_database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Hub
 def hub_store(hub_database: HubDatabase) -> HubStore:
     """A store with tables, of each kind."""
     return hub_database.migrated()
+
+
+def revoked(key: Key, at: float = 1.9e9) -> Put:
+    """The change that revokes a key."""
+    return Put(replace(key, revoked_at=at))
 
 
 def row(answer_id: str, *charges: Charge) -> LedgerRow:

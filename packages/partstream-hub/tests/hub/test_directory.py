@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from hub.stores import HubDatabase, reserve, settle
+from hub.stores import HubDatabase, reserve, revoked, settle
 from partstream.codec.checks import InvalidArgumentError
 from partstream_hub.directory import (
     AuditLevel,
@@ -23,7 +23,6 @@ from partstream_hub.directory import (
     Put,
     RateLimits,
     Remove,
-    RevokeKey,
     Route,
     Team,
 )
@@ -69,7 +68,7 @@ def test_a_directory_is_read_again_only_when_its_version_has_changed(hub_databas
     store.change(ALL, "ana")
     assert other.directory(1) is None
     assert other.heartbeat("w1").version == 1
-    store.change([RevokeKey("k1")], "ana")
+    store.change([revoked(KEY)], "ana")
     assert other.heartbeat("w1").version == 2
     directory = other.directory(1)
     assert directory is not None
@@ -80,8 +79,7 @@ CONFLICTS: list[tuple[list[DirectoryChange], str]] = [
     ([Put(replace(ANA, team="nobody"))], "put person ana: there is no team nobody"),
     ([Put(replace(KEY, id="k2", person="bob"))], "put key k2: there is no person bob"),
     ([Put(replace(KEY, digest=b"x" * 32))], "put key k1: a key with this id is there"),
-    ([RevokeKey("k1"), Put(KEY)], "put key k1: it was revoked, which is for ever"),
-    ([RevokeKey("k2")], "revoke key k2: there is no such key"),
+    ([revoked(KEY), Put(KEY)], "put key k1: it was revoked, which is for ever"),
     ([Remove(EntryKind.TEAM, "core")], "remove team core: it has people: ana"),
     ([Remove(EntryKind.MODEL, "gpt-9")], "remove model gpt-9: it is not there"),
     ([Remove(EntryKind.BUDGET, "team/core/money/day")], "remove budget team/core/money/day: it is not there"),
@@ -128,7 +126,7 @@ def test_a_person_leaves_with_keys_and_budgets_and_what_was_spent_stays(hub_stor
 
 def test_who_changed_what_is_noted_without_a_digest(hub_store: HubStore) -> None:
     hub_store.change(ALL, "ana")
-    hub_store.change([Put(replace(TEAM, models=None)), RevokeKey("k1", at=1.9e9)], "bob")
+    hub_store.change([Put(replace(TEAM, models=None)), revoked(KEY)], "bob")
     newest = hub_store.records(2)
     assert [(one.version, one.by, one.action) for one in newest] == [
         (2, "bob", "revoke key k1"),

@@ -13,6 +13,7 @@ from hub.stores import HubDatabase
 from partstream.lm.parts import Usage
 from partstream.server.settings import ServingSettings
 from partstream.server.stored_answers import SQLiteAnswers
+from partstream_hub.administration import Administration
 from partstream_hub.authentication import new_code
 from partstream_hub.directory import (
     DOLLAR,
@@ -26,7 +27,6 @@ from partstream_hub.directory import (
     Policy,
     Put,
     RateLimits,
-    RevokeKey,
 )
 from partstream_hub.store.store import HubStore
 from partstream_hub.store.values import JoinCode
@@ -114,7 +114,7 @@ def test_a_key_is_refused_within_two_heartbeats_of_its_revocation_on_a_socket_to
         async with hub(hub_database, changes, Seller(), tmp_path) as app:
             socket = await Socket(app, "/v1/responses", ana.bearer).opened()
             assert (await socket.turn(model="m", input="Hi"))[-1]["type"] == "response.completed"
-            hub_database.store().change([RevokeKey(ana.key.id)], "test")
+            Administration(hub_database.store(), "test").revoke([ana.key.id])
             began = asyncio.get_running_loop().time()
             await _until(lambda: said(app, ana.bearer), 401)
             took = asyncio.get_running_loop().time() - began

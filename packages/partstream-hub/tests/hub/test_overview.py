@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from hub.stores import reserve, settle
+from hub.stores import reserve, revoked, settle
 from partstream_hub.directory import (
     DOLLAR,
     BudgetRule,
@@ -20,7 +20,6 @@ from partstream_hub.directory import (
     Period,
     Person,
     Put,
-    RevokeKey,
     Team,
 )
 from partstream_hub.store.values import Charge, JoinCode, LedgerRow
@@ -142,7 +141,7 @@ def test_a_worker_without_a_heartbeat_is_shown_as_silent(hub_database: HubDataba
 
 
 def test_a_change_says_what_became_of_each_field_and_shows_no_digest(store: HubStore):
-    store.change([Put(money(ANA, 6)), RevokeKey("k-ben")], "ben")
+    store.change([Put(money(ANA, 6)), revoked(store.directory().keys["k-ben"])], "ben")
     changes = {one.what: one for one in seen(store, None).changes[:2]}
     (of_budget,) = [one for name, one in changes.items() if "budget" in name]
     assert of_budget.fields == ("limit: 5.00 USD → 6.00 USD",)
@@ -152,10 +151,10 @@ def test_a_change_says_what_became_of_each_field_and_shows_no_digest(store: HubS
 
 def test_values_of_changes_are_amounts_and_times_as_people_read_them(store: HubStore):
     store.change([Put(ModelRoute("fast", price=ModelPrice(DOLLAR // 4, 2 * DOLLAR)))], "ben")
-    store.change([RevokeKey("k-ben")], "ben")
-    revoked, made = seen(store, None).changes[:2]
+    store.change([revoked(store.directory().keys["k-ben"])], "ben")
+    of_key, made = seen(store, None).changes[:2]
     assert "price: input 0.25 USD, output 2.00 USD a million tokens" in made.fields
-    (at,) = [one for one in revoked.fields if one.startswith("revoked_at")]
+    (at,) = [one for one in of_key.fields if one.startswith("revoked_at")]
     assert re.fullmatch(r"revoked_at: none → \d{4}-\d\d-\d\d \d\d:\d\d UTC", at)
 
 

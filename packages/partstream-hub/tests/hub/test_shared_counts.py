@@ -160,14 +160,17 @@ def test_while_the_database_is_away_facts_wait_in_bounded_memory(
     "row",
     [
         LearnedRow("k1", "count", "scope", "[]"),
-        LearnedRow("k1", "count", "scope", '["zz", "1", 5, "counted", 5, true, null]'),
-        LearnedRow("k1", "count", "scope", '["00", "1", 1e999, "counted", 5, true, null]'),
-        LearnedRow("k1", "total", "scope", '["00", "00", -1, 5]'),
-        LearnedRow("k1", "limit", "upstream", '["m", 1e30, 5]'),
+        LearnedRow("k1", "count", "scope", '["AAAA", {"version": "1", "counted": 1e999, "source": "counted"}]'),
+        LearnedRow("k1", "count", "scope", '["AAAA", {"version": "1", "counted": 5, "source": "a wish"}]'),
+        LearnedRow("k1", "count", "scope", '["00", "1", 5, "counted", 5, true, null]'),  # of an older version
+        LearnedRow("k1", "total", "scope", '["AAAA", {"tools": "AA==", "tools_tokens": -1, "reported": 5}]'),
+        LearnedRow("k1", "limit", "upstream", '["m", {"tokens": 10000000000000000000, "learned": 5}]'),
+        LearnedRow("k1", "limit", "upstream", '["m", {"tokens": 5}]'),
         LearnedRow("k1", "refusal", "upstream", "{}"),
         LearnedRow("k1", "of a newer version", "upstream", "[1]"),
         LearnedRow("k1", "sample", "gpt", "[NaN"),
-        LearnedRow("k1", "sample", "gpt", "[-1, 500]"),
+        LearnedRow("k1", "sample", "gpt", '[{"ratio": -1, "weight": 500}]'),
+        LearnedRow("k1", "sample", "gpt", '[{"ratio": 4, "weight": 500}]'),
     ],
 )
 def test_what_cannot_be_is_left_out(hub_database: HubDatabase, row: LearnedRow) -> None:

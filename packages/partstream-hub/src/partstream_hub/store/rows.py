@@ -126,19 +126,17 @@ class _Table(NamedTuple):
         work.run(f"DELETE FROM {self.table} WHERE {self.columns[0]} = ?", (name,))  # noqa: S608
 
 
-def _table(kind: str, made: Callable[..., Any], table: str, *names: str, order: str = "name") -> _Table:
+def _table(kind: str, made: type[Any], table: str, order: str = "name") -> _Table:
     """A table whose columns are fields of the entries; one more has the rest of them, as JSON."""
-
-    def row(entry: Any) -> Sequence[object]:
-        return [*(getattr(entry, name) for name in names), dumps(directory.settings_json(entry)).decode()]
-
-    def entry(*values: Any) -> Any:
-        *columns, text = values
-        # SQLite has neither true nor false.
-        given = {name: bool(one) if name.startswith("is_") else one for name, one in zip(names, columns, strict=True)}
-        return made(**given, **directory.settings_of(text))
-
-    return _Table(kind, table, (*names, "settings"), row, entry, order)
+    names = directory.COLUMNS[made]
+    return _Table(
+        kind,
+        table,
+        (*names, "settings"),
+        lambda entry: [*(getattr(entry, name) for name in names), dumps(directory.settings_json(entry)).decode()],
+        lambda *values: directory.made_entry(made, values[:-1], values[-1]),
+        order,
+    )
 
 
 def _rule(_id: str, kind: str, owner: str, unit: str, period: str, limit: int, time_zone: str) -> directory.BudgetRule:
@@ -146,11 +144,10 @@ def _rule(_id: str, kind: str, owner: str, unit: str, period: str, limit: int, t
     return directory.BudgetRule(whose, directory.BudgetUnit(unit), directory.Period(period), limit, time_zone)
 
 
-_KEY: Final = ("id", "digest", "person", "label", "created_at", "expires_at", "revoked_at")
 _TABLES: Final = {
-    "teams": _table("team", directory.Team, "hub_teams", "name", "is_disabled"),
-    "people": _table("person", directory.Person, "hub_people", "name", "team", "is_admin", "is_disabled"),
-    "keys": _table("key", directory.Key, "hub_keys", *_KEY, order="created_at, id"),
+    "teams": _table("team", directory.Team, "hub_teams"),
+    "people": _table("person", directory.Person, "hub_people"),
+    "keys": _table("key", directory.Key, "hub_keys", "created_at, id"),
     "budgets": _Table(
         "budget",
         "hub_budgets",
@@ -159,7 +156,7 @@ _TABLES: Final = {
         _rule,
         "id",
     ),
-    "routes": _table("model", directory.ModelRoute, "hub_models", "name"),
+    "routes": _table("model", directory.ModelRoute, "hub_models"),
 }
 """The tables, by the field of the directory that has their entries; none refers to one that follows."""
 

@@ -26,10 +26,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 from partstream.codec.checks import dataclass
 from partstream.conversation.turns import add_fields, canonical_json
 from partstream.lm import parts as values
+from partstream.tokens.families import CountSource
 
 if TYPE_CHECKING:
     from partstream.lm.messages import ChatMessage, Tool
-    from partstream.tokens.families import CountSource
 
 
 @dataclass(frozen=True, slots=True)
