@@ -15,9 +15,9 @@ import time
 from pathlib import Path
 
 from interop.servers.postgres import PostgresServer
-from partstream_hub.amounts import Need
+from partstream.tokens.amounts import BudgetUnit, Period
 from partstream_hub.budgets import HubWorker
-from partstream_hub.directory import BudgetRule, BudgetUnit, Owner, OwnerKind, Period
+from partstream_hub.directory import BudgetRule, Need, Owner, OwnerKind
 from partstream_hub.store.opening import opened_store
 from partstream_hub.store.values import LedgerRow
 

@@ -59,7 +59,7 @@ REASONS = {
     ("start_unix_server", "partstream_devtools.capturing.capture_socket"): "opened only where `HAS_SOCKETS`",
     ("open_unix_connection", "partstream_devtools.capturing.capture_socket"): "no path is found without `HAS_SOCKETS`",
     ("geteuid", "partstream_devtools.capturing.capture_socket"): "asked of a connection to a Unix socket alone",
-    ("chmod", "partstream_hub.budgets"): "Windows changes nothing of a folder; the user's own folder protects it",
+    ("chmod", "partstream.codec.system"): "Windows changes nothing of a folder; the user's own folder protects it",
     (
         "chmod",
         "partstream.runtime.answer_files",

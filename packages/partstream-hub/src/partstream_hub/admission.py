@@ -30,11 +30,12 @@ from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.server.requests import RequestFailedError
 from partstream.server.settings import Admitted, AnswerRequest, EndedAnswer, Entry, Reported
 from partstream.tokens import Counters, MessageCounter
+from partstream.tokens.amounts import BudgetUnit, amount_text
 from partstream.tokens.files import FileBound
 from partstream.upstream.context import in_thread
 from partstream_hub import pricing
-from partstream_hub.amounts import BudgetError, BudgetSpentError, BudgetsUnreachableError, Need, amount_text
-from partstream_hub.directory import UNLIMITED, AuditLevel, BudgetUnit, Owner, OwnerKind, may_use
+from partstream_hub.budgets import BudgetError, BudgetSpentError, BudgetsUnreachableError
+from partstream_hub.directory import UNLIMITED, AuditLevel, Need, Owner, OwnerKind, may_use
 from partstream_hub.routing import ROUTES, is_behind_a_route
 from partstream_hub.store.rows import COUNTS
 from partstream_hub.store.values import AnswerContent, LedgerRow

@@ -34,26 +34,26 @@ docs/maintainers/hub-budgets.md has the argument; the statements are in `store/s
 from __future__ import annotations
 import asyncio
 import logging
-import os
 import random
 import re
 import secrets
 import socket
-import sys
 import time
-import weakref
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 
 from partstream.codec.checks import dataclass, replace
-from partstream.codec.system import make_private_folder
+from partstream.codec.system import LifeLocks
+from partstream.errors import CallerError, PartstreamError
 from partstream.lm.cancellation import Disposable, EventEmitter
-from partstream_hub.amounts import BudgetSpentError, BudgetsUnreachableError, Need, ReservationEndedError
+from partstream.tokens.amounts import amount_text
+from partstream_hub.directory import Need
 from partstream_hub.store import values
 from partstream_hub.store.rows import Batch, BatchResult, Drop, Extend, Granted, Refused, Reserve, Settle
 from partstream_hub.store.values import Charge
@@ -90,6 +90,49 @@ class WorkerSettings:
     waiting_rows: int = 100_000  # ended answers that wait in memory for a database that is away; then none is begun
     waiting_bytes: int = 256 * 1024 * 1024  # of kept requests and answers with them, likewise
     stop_seconds: float = 5.0  # the most that the start waits for the database, and the end for the last settlements
+
+
+# ---- Errors ----
+
+
+class BudgetError(PartstreamError):
+    """An answer was not admitted; no provider was asked."""
+
+
+class BudgetSpentError(BudgetError):
+    """What is left of a budget does not cover the answer: asking again helps after `resets_at`.
+
+    That is by the database's clock; the limit may have been changed since the rule was read.
+    """
+
+    def __init__(
+        self, rule: BudgetRule, limit: int, spent: int, reserved: int, resets_at: float | None, least: int
+    ) -> None:
+        took, held, most = (amount_text(rule.unit, one) for one in (spent, reserved, limit))
+        super().__init__(f"the budget of {rule.owner} is used up: {took} spent and {held} reserved of {most}")
+        self.rule = rule
+        self.limit = limit
+        self.spent = spent
+        self.reserved = reserved
+        self.resets_at = resets_at
+        self.least = least
+
+
+class BudgetsUnreachableError(BudgetError):
+    """Whether a budget covers the answer cannot be found out now."""
+
+    def __init__(self, reason: str, retry_after: float) -> None:
+        super().__init__(f"budgets cannot be checked now: {reason}; try again in {retry_after:g} s")
+        self.reason = reason
+        self.retry_after = retry_after
+
+
+class ReservationEndedError(CallerError):
+    """A reservation was used after it was settled or dropped."""
+
+    def __init__(self, answer_id: str) -> None:
+        super().__init__(f"the reservation of answer {answer_id} has already been settled or dropped")
+        self.answer_id = answer_id
 
 
 # ---- What is reserved for one answer ----
@@ -214,7 +257,8 @@ class HubWorker:
         """How many workers are alive, this one among them."""
         self._store = store
         self._settings = settings or WorkerSettings()
-        self._locks = _Locks(folder, self.name)
+        self._folder = folder
+        self._locks = LifeLocks(folder, self.name)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="partstream-hub")
         self._changed: EventEmitter[Directory] = EventEmitter()
         self._reserves: list[_Reserving] = []
@@ -257,7 +301,7 @@ class HubWorker:
         await self.begin()
 
     async def _start(self) -> None:
-        await asyncio.to_thread(self._locks.begin)
+        await asyncio.to_thread(self._take_lock)
         try:
             with suppress(values.StoreUnreachableError, TimeoutError):
                 async with asyncio.timeout(self._settings.stop_seconds):
@@ -525,13 +569,24 @@ class HubWorker:
         step, self._beat_at = pulse.time - self._beat_at, pulse.time
         if self._connected_since is None or not 0 <= step <= _CONNECTED * self._settings.heartbeat_seconds:
             self._connected_since = pulse.time
-        self._locks.expire_dead(store)
+        self._locks.bury(partial(self._charge_gone, store))
         if pulse.time - self._connected_since >= silent:
             for name, seen_at in pulse.silent.items():
                 if count := store.expire(name, seen_at):
                     _logger.warning("the worker %s is silent: %d answers were charged in full", name, count)
         known = None if self.directory is None else self.directory.version
         return pulse, None if pulse.version == known else store.directory(known)
+
+    def _take_lock(self) -> None:
+        """Takes the lock by which others see that it lives; without one, its silence alone tells that it is gone."""
+        try:
+            self._locks.begin()
+        except OSError as error:
+            _logger.warning("the folder of locks %s cannot be used: %s", self._folder, error.strerror or error)
+
+    def _charge_gone(self, store: HubStore, name: str) -> None:
+        count = store.expire(name)
+        _logger.warning("the worker %s is gone: %d answers were charged in full", name, count)
 
 
 def _say_failure(starting: asyncio.Task[None]) -> None:
@@ -542,116 +597,3 @@ def _say_failure(starting: asyncio.Task[None]) -> None:
 def _content_bytes(ended: Settle | Drop) -> int:
     content = ended.content if isinstance(ended, Settle) else None
     return 0 if content is None else len(content.request) + len(content.response)
-
-
-# ---- The workers of a machine ----
-
-_LOCK: Final = ".lock"
-
-
-class _Locks:
-    """A file for each worker of this machine, whose lock lasts as long as its process, whatever kills it.
-
-    So a file whose lock is free belongs to no worker that lives. Where there can be no such file, a worker that dies is
-    found by its silence alone.
-    """
-
-    def __init__(self, folder: Path, name: str) -> None:
-        self._folder = folder
-        self._name = name
-        self._own: FileLock | None = None
-
-    def begin(self) -> None:
-        """Takes the worker's own lock."""
-        try:
-            make_private_folder(self._folder)
-            if self._folder.is_symlink():
-                raise NotADirectoryError(0, "it is a link")
-            self._folder.chmod(0o700)
-            self._own = FileLock(self._folder / f"{self._name}{_LOCK}")
-        except OSError as error:
-            _logger.warning("the folder of locks %s cannot be used: %s", self._folder, error.strerror or error)
-
-    def end(self, *, is_settled: bool) -> None:
-        """Lets go of it; of a worker that has not settled everything, the file stays for others to find."""
-        own, self._own = self._own, None
-        if own is not None:
-            (own.remove if is_settled else own.release)()
-
-    def expire_dead(self, store: HubStore) -> None:
-        """Charges what dead workers of this machine have reserved."""
-        if self._own is None:
-            return
-        for path in sorted(self._folder.glob(f"*{_LOCK}")):
-            if path.stem == self._name:
-                continue
-            try:
-                lock = FileLock(path)
-            except OSError:  # it lives
-                continue
-            try:
-                count = store.expire(path.stem)
-            except BaseException:
-                lock.release()
-                raise
-            lock.remove()
-            _logger.warning("the worker %s is gone: %d answers were charged in full", path.stem, count)
-
-
-class FileLock:
-    """A lock on a file of its own, which is made if there is none.
-
-    Raises:
-        BlockingIOError: Another process has the lock, or has just removed the file.
-        OSError: The file cannot be opened.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._handle: int | None = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
-        try:
-            _lock(self._handle)
-            _check_still_there(self._handle, path)
-        except BaseException:
-            self.release()
-            raise
-        if hasattr(os, "register_at_fork"):
-            of_parent = weakref.WeakMethod(self.release)
-            os.register_at_fork(after_in_child=lambda: (release := of_parent()) is not None and release())
-
-    def release(self) -> None:
-        """Lets go of the lock; the file stays."""
-        handle, self._handle = self._handle, None
-        if handle is not None:
-            os.close(handle)
-
-    def remove(self) -> None:
-        """Removes the file and lets go of the lock."""
-        with suppress(OSError):  # Windows removes no open file
-            self._path.unlink()
-        self.release()
-        with suppress(OSError):
-            self._path.unlink(missing_ok=True)
-
-
-def _check_still_there(handle: int, path: Path) -> None:
-    with suppress(FileNotFoundError):
-        if os.path.samestat(os.fstat(handle), path.stat()):
-            return
-    raise BlockingIOError(0, "another process has removed the lock")
-
-
-if sys.platform == "win32":
-    import msvcrt
-
-    def _lock(handle: int) -> None:
-        try:
-            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
-        except PermissionError as error:
-            raise BlockingIOError(0, "another process has the lock") from error
-
-else:
-    import fcntl
-
-    def _lock(handle: int) -> None:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -20,10 +20,10 @@ from partstream.codec.json_codec import dumps, loads
 from partstream.codec.system import CACHE
 from partstream.config.editing import written_value
 from partstream.server.pages.document import Hashes
-from partstream_hub.amounts import BudgetAmount, amount_text, budget_text
+from partstream.tokens.amounts import BudgetAmount, BudgetUnit, amount_text, budget_text
 from partstream_hub.commands_database import hub_database, hub_url, show_table, shown_argument, time_text, url_option
 from partstream_hub.configuration import Fields, Section, document_of
-from partstream_hub.directory import ZONE, BudgetUnit, Directory, OwnerKind, known_zone
+from partstream_hub.directory import ZONE, Directory, OwnerKind, known_zone
 from partstream_hub.page.document import file_html, percent
 from partstream_hub.page.routes import LINK_SECONDS, one_time_link
 from partstream_hub.usage import MOST_GROUPS, NAMES, OWNER, GroupBy, Sums, days_until, overview, read_usage, reader_of

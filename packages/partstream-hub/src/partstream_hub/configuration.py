@@ -25,11 +25,10 @@ from partstream.codec.settings_files import loads_toml
 from partstream.config.editing import written_name, written_value
 from partstream.errors import CallerError, UnexpectedValueError
 from partstream.settings.kinds import HIDDEN, KEY_IN_A_NAME, closest_name, shortened
-from partstream_hub.amounts import BudgetAmount, budget_text, nanodollars, parsed_budget
+from partstream.tokens.amounts import MOST_AMOUNT, BudgetAmount, budget_text, nanodollars, parsed_budget
 from partstream_hub.directory import (
     LABEL,
     MODEL_NAME,
-    MOST_AMOUNT,
     NAME,
     RATE_NAMES,
     ZONE,

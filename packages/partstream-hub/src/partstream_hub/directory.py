@@ -18,18 +18,13 @@ from msgspec import convert, to_builtins
 
 from partstream.codec.checks import Expectation, check, check_fields, dataclass, field, optional, replace
 from partstream.codec.json_codec import loads
+from partstream.tokens.amounts import MOST_AMOUNT, BudgetUnit, Period, Span, span_at
 from partstream_hub.store.values import DirectoryConflictError
 
 # ---- Values of fields ----
 
 Name = TypeVar("Name")
 Value = TypeVar("Value")
-
-DOLLAR: Final = 10**9
-"""One US dollar, in nanodollars."""
-
-MOST_AMOUNT: Final = 10**18
-"""The most of a budget: a thousand million dollars, or a million million million tokens. Nine of them fit a BIGINT."""
 
 
 def _whole(least: int) -> Expectation:
@@ -98,32 +93,6 @@ class Owner(NamedTuple):
         return f"{self.kind} {self.name}"
 
 
-class BudgetUnit(StrEnum):
-    """What a budget counts."""
-
-    MONEY = "money"
-    """In nanodollars."""
-    TOKENS = "tokens"
-    """Input and output together."""
-
-
-class Period(StrEnum):
-    """How long the window of a budget lasts; the next begins empty."""
-
-    DAY = "day"
-    WEEK = "week"
-    """From Monday."""
-    MONTH = "month"
-    TOTAL = "total"
-    """For ever: there is one window."""
-
-    @property
-    def each(self) -> str:
-        """`a day`; of the whole time `in all`."""
-        return "in all" if self is Period.TOTAL else f"a {self}"
-
-
-@dataclass(frozen=True, slots=True)
 @dataclass(frozen=True, slots=True)
 class BudgetRule:
     """How much an owner may use in each period. An owner has one rule for a unit and a period."""
@@ -142,6 +111,18 @@ class BudgetRule:
     def id(self) -> str:
         """What the database calls it, such as `person/ana/money/day`: a rule that comes back finds its windows."""
         return f"{self.owner.kind}/{self.owner.name}/{self.unit}/{self.period}"
+
+    def span_at(self, time: float) -> Span:
+        """The window in which a time lies."""
+        return span_at(self.period, ZoneInfo(self.time_zone), time)
+
+
+class Need(NamedTuple):
+    """What an answer needs of one budget, in nanodollars or in tokens."""
+
+    rule: BudgetRule
+    amount: int  # an upper bound of what it will take
+    least: int  # with which it can be begun; from there on it gets a shorter limit
 
 
 RATE_NAMES: Final = ("requests_per_minute", "tokens_per_minute", "concurrent_answers")

@@ -35,10 +35,10 @@ from partstream.lm.parts import (
 from partstream.runtime.progress import thinking_text
 from partstream.server.settings import EndedAnswer, HeldText, StopAnswer
 from partstream.tokens import MessageCounter
+from partstream.tokens.amounts import MOST_AMOUNT, BudgetUnit, nanodollars
 from partstream.tokens.families import CountSource
 from partstream.tokens.files import FileBound, file_bound, most_input
-from partstream_hub.amounts import Need, nanodollars
-from partstream_hub.directory import MOST_AMOUNT, BudgetRule, BudgetUnit, Directory, ModelPrice
+from partstream_hub.directory import BudgetRule, Directory, ModelPrice, Need
 
 if TYPE_CHECKING:
     from partstream.lm.parts import MessagePart, ResponsePart

@@ -17,8 +17,8 @@ from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from partstream.codec.checks import dataclass
-from partstream_hub.amounts import amount_text, span_at
-from partstream_hub.directory import BudgetRule, BudgetUnit, Directory, Owner, OwnerKind, Period
+from partstream.tokens.amounts import BudgetUnit, Period, amount_text
+from partstream_hub.directory import BudgetRule, Directory, Owner, OwnerKind
 from partstream_hub.pricing import UNBELIEVABLE
 from partstream_hub.store.rows import SQL
 
@@ -390,7 +390,7 @@ def _budgets(store: HubStore, directory: Directory, rules: Iterable[BudgetRule],
 
 def _budget(directory: Directory, rule: BudgetRule, window: Any, now: float) -> BudgetState:
     """A budget in its present window; one that was not opened yet holds nothing."""
-    ends_at, spent, reserved, highest = window or (span_at(rule, now).ends_at, 0, 0, 0)
+    ends_at, spent, reserved, highest = window or (rule.span_at(now).ends_at, 0, 0, 0)
     kind, name = rule.owner
     key = directory.keys.get(name) if kind is OwnerKind.KEY else None
     owner = name if key is None else key.person

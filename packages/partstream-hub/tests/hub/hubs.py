@@ -9,21 +9,11 @@ from typing import TYPE_CHECKING, Any
 from partstream.lm.outputs import Finish, Outcome
 from partstream.lm.parts import TextPart, Usage
 from partstream.lm.provider import LanguageModelChatInformation, LanguageModelChatProvider
+from partstream.tokens.amounts import BudgetUnit, Period
 from partstream_hub.app import hub_app
 from partstream_hub.authentication import NewKey, new_key
 from partstream_hub.budgets import WorkerSettings
-from partstream_hub.directory import (
-    BudgetRule,
-    BudgetUnit,
-    DirectoryChange,
-    Key,
-    Owner,
-    OwnerKind,
-    Period,
-    Person,
-    Put,
-    Team,
-)
+from partstream_hub.directory import BudgetRule, DirectoryChange, Key, Owner, OwnerKind, Person, Put, Team
 from partstream_hub.hub import HubSettings
 from serving.asgi import WAIT
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from partstream_hub.directory import BudgetUnit, OwnerKind, Period
+from partstream.tokens.amounts import BudgetUnit, Period
+from partstream_hub.directory import OwnerKind
 from partstream_hub.usage import (
     NOTHING,
     BudgetState,

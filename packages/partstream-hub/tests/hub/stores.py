@@ -14,8 +14,7 @@ import psycopg
 import pytest
 
 from interop.servers.postgres import NoPostgresError, PostgresServer, shared_server
-from partstream_hub.amounts import Need
-from partstream_hub.directory import BudgetRule, Key, Put
+from partstream_hub.directory import BudgetRule, Key, Need, Put
 from partstream_hub.store.opening import opened_engine
 from partstream_hub.store.rows import Batch, Granted, Reserve, Settle
 from partstream_hub.store.store import HubStore

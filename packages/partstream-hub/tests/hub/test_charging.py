@@ -11,8 +11,9 @@ from partstream.lm.messages import RequestOptions
 from partstream.lm.outputs import InboundRequest, Outcome
 from partstream.lm.parts import TextPart, ThinkingPart, ToolCallPart, Usage
 from partstream.server.settings import AnswerObservation, EndedAnswer
+from partstream.tokens.amounts import DOLLAR
 from partstream.tokens.records import UsageRow
-from partstream_hub.directory import DOLLAR, ModelPrice
+from partstream_hub.directory import ModelPrice
 from partstream_hub.pricing import ChargedPrice, RequestBound, cost_of_usage, taken_by
 from rows import one_test_for
 

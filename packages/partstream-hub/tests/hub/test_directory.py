@@ -6,10 +6,10 @@ import pytest
 
 from hub.stores import HubDatabase, reserve, revoked, settle
 from partstream.codec.checks import InvalidArgumentError
+from partstream.tokens.amounts import BudgetUnit, Period
 from partstream_hub.directory import (
     AuditLevel,
     BudgetRule,
-    BudgetUnit,
     DirectoryChange,
     EntryKind,
     Key,
@@ -17,7 +17,6 @@ from partstream_hub.directory import (
     ModelRoute,
     Owner,
     OwnerKind,
-    Period,
     Person,
     Policy,
     Put,

@@ -11,8 +11,9 @@ from partstream.lm.outputs import Finish, Outcome, StreamOptions
 from partstream.lm.parts import TextPart, UnifiedFinishReason
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.runtime.translation import read_answer
+from partstream.tokens.amounts import BudgetUnit
 from partstream_devtools.testing.faults import Send, Stall, document
-from partstream_hub.directory import BudgetUnit, ModelRoute, Put, Route
+from partstream_hub.directory import ModelRoute, Put, Route
 from serving.asgi import Call, ask, call
 from serving.asgi_socket import Socket
 from serving.vendors import CHAT, GEMINI, KEY, LIMITS, MESSAGES, MODEL, RESPONSES, VENDORS, Vendor, vendor_of

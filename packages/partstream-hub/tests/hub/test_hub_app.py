@@ -13,17 +13,15 @@ from hub.stores import HubDatabase
 from partstream.lm.parts import Usage
 from partstream.server.settings import ServingSettings
 from partstream.server.stored_answers import SQLiteAnswers
+from partstream.tokens.amounts import DOLLAR, BudgetUnit, Period
 from partstream_hub.administration import Administration
 from partstream_hub.authentication import new_code
 from partstream_hub.directory import (
-    DOLLAR,
     AuditLevel,
-    BudgetUnit,
     Key,
     ModelPrice,
     ModelRoute,
     OwnerKind,
-    Period,
     Policy,
     Put,
     RateLimits,

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hub.hubs import QUICK, Seller, budget, person
+from partstream.tokens.amounts import DOLLAR, BudgetUnit, Period
 from partstream_hub.app import hub_app
-from partstream_hub.directory import DOLLAR, BudgetUnit, Period
 from partstream_hub.hub import HubSettings
 from serving.served import served
 from serving.test_official_clients_and_failures import ASKING

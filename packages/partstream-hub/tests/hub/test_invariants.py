@@ -9,8 +9,8 @@ import pytest
 
 from hub.overshoots import note_overshoots, overshoots
 from hub.stores import HubDatabase, reserve, row, settle
-from partstream_hub.amounts import Need
-from partstream_hub.directory import BudgetRule, BudgetUnit, Owner, OwnerKind, Period, Put, Team
+from partstream.tokens.amounts import BudgetUnit, Period
+from partstream_hub.directory import BudgetRule, Need, Owner, OwnerKind, Put, Team
 from partstream_hub.store.rows import Batch, Drop, Extend, Granted, Reserve, Settle
 from partstream_hub.store.store import HubStore
 from partstream_hub.store.values import Charge

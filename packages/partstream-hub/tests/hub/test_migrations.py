@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from hub.stores import HubDatabase, reserve, row, settle
-from partstream_hub.directory import BudgetRule, BudgetUnit, Owner, OwnerKind, Period
+from partstream.tokens.amounts import BudgetUnit, Period
+from partstream_hub.directory import BudgetRule, Owner, OwnerKind
 from partstream_hub.store.store import VERSIONS, migrated
 from partstream_hub.store.values import Charge, HubStoreUnusableError
 

@@ -8,16 +8,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hub.stores import reserve, revoked, settle
+from partstream.tokens.amounts import DOLLAR, BudgetUnit, Period
 from partstream_hub.directory import (
-    DOLLAR,
     BudgetRule,
-    BudgetUnit,
     Key,
     ModelPrice,
     ModelRoute,
     Owner,
     OwnerKind,
-    Period,
     Person,
     Put,
     Team,

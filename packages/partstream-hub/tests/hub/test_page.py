@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hub.page_views import BUDGETS, DOLLAR, KEY, NOW, PERSON, admin_view, budget, person_view, report
 from pages.read_html import Document, read_html
 from partstream.server.pages.document import Hashes, Nonces
-from partstream_hub.directory import BudgetUnit
+from partstream.tokens.amounts import BudgetUnit
 from partstream_hub.page.document import ago, amount, content_html, file_html, frame_html, money, percent, until
 from partstream_hub.page.routes import join_html
 from partstream_hub.usage import NOTHING, ChangeRow, Sums, UsageReport, WorkerState, added, days_until

@@ -10,7 +10,7 @@ from pages.read_html import read_html
 from partstream.server.application import ServingApp
 from partstream.server.clients import Caller
 from partstream.server.settings import ServingSettings
-from partstream_hub.directory import DOLLAR
+from partstream.tokens.amounts import DOLLAR
 from partstream_hub.page.routes import CONTENT, HubPage
 from partstream_hub.store.opening import opened_store
 from serving.asgi import ask, call

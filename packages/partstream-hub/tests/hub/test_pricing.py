@@ -17,17 +17,15 @@ from partstream.runtime.translation import write_question
 from partstream.server.models import CataloguedModel
 from partstream.server.settings import HeldText
 from partstream.tokens import Counters, MessageCounter
+from partstream.tokens.amounts import DOLLAR, BudgetUnit, Period
 from partstream_hub.directory import (
-    DOLLAR,
     BudgetRule,
-    BudgetUnit,
     Directory,
     Key,
     ModelPrice,
     ModelRoute,
     Owner,
     OwnerKind,
-    Period,
     Person,
     Team,
     may_use,

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from hub.stores import HubDatabase, reserve, row, settle
-from partstream_hub.amounts import Need
-from partstream_hub.directory import BudgetRule, BudgetUnit, Owner, OwnerKind, Period
+from partstream.tokens.amounts import BudgetUnit, Period
+from partstream_hub.directory import BudgetRule, Need, Owner, OwnerKind
 from partstream_hub.store.rows import Batch, Drop, Extend, Granted, Refused, Reserve, Settle
 from partstream_hub.store.store import HubStore
 from partstream_hub.store.values import Charge, Transaction, Window

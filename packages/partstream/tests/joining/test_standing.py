@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from partstream.errors import UpstreamProtocolError
-from partstream.upstream.hub import BudgetUnit, HubBudget, left_text, read_standing
+from partstream.tokens.amounts import BudgetUnit
+from partstream.upstream.hub import HubBudget, left_text, read_standing
 from rows import one_test_for
 
 DOLLAR = 10**9

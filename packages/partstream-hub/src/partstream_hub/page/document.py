@@ -15,8 +15,9 @@ from zoneinfo import ZoneInfo
 
 from partstream.server.pages.document import PATTERNS, Column, Piece, bars, document, figure, resource, table, text
 from partstream.server.pages.usage import exact, share, tokens
+from partstream.tokens.amounts import BudgetUnit
 from partstream_hub import usage
-from partstream_hub.directory import BudgetUnit, OwnerKind
+from partstream_hub.directory import OwnerKind
 
 if TYPE_CHECKING:
     from partstream.server.pages.document import ContentPolicy

@@ -28,8 +28,9 @@ from partstream.codec.checks import (
     replace,
 )
 from partstream.codec.json_codec import dumps, loads
+from partstream.tokens.amounts import MOST_AMOUNT, BudgetUnit, Period
 from partstream_hub import directory
-from partstream_hub.amounts import Need, span_at
+from partstream_hub.directory import Need
 from partstream_hub.store.values import (
     Change,
     Charge,
@@ -80,7 +81,7 @@ def open_windows(work: Transaction, rules: Sequence[directory.BudgetRule]) -> di
     for rule in missing:
         # The row is locked: a limit that is changed meanwhile finds the window, or is found here.
         limits = work.locked(SQL["limit of a budget"], (rule.id,))
-        span = span_at(rule, now)
+        span = rule.span_at(now)
         limit = limits[0][0] if limits else rule.limit
         work.run(SQL["open a window"], (rule.id, span.starts_at, span.ends_at, limit, limit))
     return found | (_open_now(work, missing, now) if missing else {})
@@ -141,7 +142,7 @@ def _table(kind: str, made: type[Any], table: str, order: str = "name") -> _Tabl
 
 def _rule(_id: str, kind: str, owner: str, unit: str, period: str, limit: int, time_zone: str) -> directory.BudgetRule:
     whose = directory.Owner(directory.OwnerKind(kind), owner)
-    return directory.BudgetRule(whose, directory.BudgetUnit(unit), directory.Period(period), limit, time_zone)
+    return directory.BudgetRule(whose, BudgetUnit(unit), Period(period), limit, time_zone)
 
 
 _TABLES: Final = {
@@ -267,7 +268,7 @@ _LEDGER: Final[Mapping[str, Callable[[Any], object]]] = {
     "time": lambda time: as_amount(time, LAST_TIME) or 0.0,
     **dict.fromkeys((*_LOST_FIELDS[2:], "outcome", "error"), lambda text: None if text is None else name_text(text)),
     **dict.fromkeys(COUNTS, lambda count: as_count(count, MOST_TOKENS)),
-    "nanodollars": lambda amount: as_count(amount, directory.MOST_AMOUNT),
+    "nanodollars": lambda amount: as_count(amount, MOST_AMOUNT),
     "is_estimated": bool,
     "status": int,
     **dict.fromkeys(("seconds", "first_part_after"), lambda seconds: as_amount(seconds, MOST_SECONDS)),
@@ -512,7 +513,7 @@ def _reserved(
 
 def _reservation(reserve: Reserve, worker: str, granted: Granted) -> tuple[Any, ...]:
     """A row of the reservations, with what the ledger needs if the answer is lost."""
-    money = next((need.rule.id for need in reserve.needs if need.rule.unit is directory.BudgetUnit.MONEY), None)
+    money = next((need.rule.id for need in reserve.needs if need.rule.unit is BudgetUnit.MONEY), None)
     amounts = {window: granted.amounts[rule] for rule, window in granted.windows.items()}
     lost = dumps([getattr(reserve.row, name) for name in _LOST_FIELDS]).decode()
     number = None if money is None else granted.windows[money]
@@ -566,7 +567,7 @@ def _charges(row: LedgerRow) -> Counter[int]:
     """What a row is charged, by window. One that no budget can hold must not keep others out of the ledger."""
     charges: Counter[int] = Counter()
     for charge in row.charges:
-        charges[charge.window] += min(max(charge.amount, 0), directory.MOST_AMOUNT)
+        charges[charge.window] += min(max(charge.amount, 0), MOST_AMOUNT)
     return charges
 
 

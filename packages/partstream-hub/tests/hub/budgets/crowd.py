@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 
-from partstream_hub.amounts import BudgetError, BudgetSpentError, Need
-from partstream_hub.budgets import HubWorker, Reservation, WorkerSettings
-from partstream_hub.directory import BudgetRule, BudgetUnit, Owner, OwnerKind, Period
+from partstream.tokens.amounts import BudgetUnit, Period
+from partstream_hub.budgets import BudgetError, BudgetSpentError, HubWorker, Reservation, WorkerSettings
+from partstream_hub.directory import BudgetRule, Need, Owner, OwnerKind
 from partstream_hub.store.rows import Settle
 from partstream_hub.store.store import HubStore
 from partstream_hub.store.values import LedgerRow

@@ -7,8 +7,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from partstream.errors import UnexpectedValueError
-from partstream_hub.amounts import BudgetAmount, amount_text, budget_text, nanodollars, parsed_budget
-from partstream_hub.directory import DOLLAR, MOST_AMOUNT, BudgetUnit, Period
+from partstream.tokens.amounts import (
+    DOLLAR,
+    MOST_AMOUNT,
+    BudgetAmount,
+    BudgetUnit,
+    Period,
+    amount_text,
+    budget_text,
+    nanodollars,
+    parsed_budget,
+)
 from rows import one_test_for
 
 MONEY, TOKENS = BudgetUnit.MONEY, BudgetUnit.TOKENS

@@ -14,7 +14,8 @@ from hub.budgets.test_workers import charges_in_ledger
 from hub.overshoots import note_overshoots, overshoots
 from hub.stores import HubDatabase
 from interop.servers.postgres import PostgresServer
-from partstream_hub.amounts import BudgetsUnreachableError, Need
+from partstream_hub.budgets import BudgetsUnreachableError
+from partstream_hub.directory import Need
 from partstream_hub.store.store import HubStore
 
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from partstream.tokens.amounts import BudgetUnit, Period
 from partstream_hub.configuration import (
     FIELDS,
     HubDocument,
@@ -24,14 +25,12 @@ from partstream_hub.configuration import (
 from partstream_hub.directory import (
     AuditLevel,
     BudgetRule,
-    BudgetUnit,
     Directory,
     Key,
     ModelPrice,
     ModelRoute,
     Owner,
     OwnerKind,
-    Period,
     Person,
     Policy,
     RateLimits,

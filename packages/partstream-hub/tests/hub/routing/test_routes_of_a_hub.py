@@ -8,7 +8,8 @@ import pytest
 
 from hub.hubs import Seller, budget, hub, person, rows_of
 from partstream.server.settings import UPSTREAM_HEADER
-from partstream_hub.directory import DOLLAR, ModelRoute, Put, Route
+from partstream.tokens.amounts import DOLLAR
+from partstream_hub.directory import ModelRoute, Put, Route
 from serving.asgi import WAIT, ask, call
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Where the user's system wants files to be, how they are replaced, how SQLite keeps them; and shared memory.
+"""Where the user's system wants files to be, how they are replaced, how SQLite keeps them, who lives; shared memory.
 
 The only module of this room that touches the system. It creates and opens no folder by itself.
 """
@@ -9,6 +9,7 @@ import os
 import stat
 import sys
 import time
+import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager, suppress
@@ -178,6 +179,121 @@ def use_write_ahead_log(connection: sqlite3.Connection, seconds: float) -> None:
             time.sleep(_PAUSE)
         else:
             return
+
+
+# ---- Who of a machine is alive ----
+
+_LOCK: Final = ".lock"
+
+
+class LifeLocks:
+    """A file for each process of this machine that shares something, whose lock lasts as long as the process, whatever
+    kills it; so a file whose lock is free belongs to no process that lives.
+
+    Args:
+        folder: Has the files of all of them, for the user alone.
+        name: The own name, which no other has.
+    """
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self._folder = folder
+        self._name = name
+        self._own: FileLock | None = None
+
+    def begin(self) -> None:
+        """Takes the own lock.
+
+        Raises:
+            OSError: There can be no such file.
+        """
+        make_private_folder(self._folder)
+        if self._folder.is_symlink():
+            raise NotADirectoryError(0, "it is a link")
+        self._folder.chmod(0o700)
+        self._own = FileLock(self._folder / f"{self._name}{_LOCK}")
+
+    def end(self, *, is_settled: bool) -> None:
+        """Lets go of it; where not everything is settled, the file stays for others to find."""
+        own, self._own = self._own, None
+        if own is not None:
+            (own.remove if is_settled else own.release)()
+
+    def bury(self, settle: Callable[[str], object]) -> None:
+        """Settles for each process that is gone, by its name, and removes its file; one that fails is found again."""
+        if self._own is None:
+            return
+        for path in sorted(self._folder.glob(f"*{_LOCK}")):
+            if path.stem == self._name:
+                continue
+            try:
+                lock = FileLock(path)
+            except OSError:  # it lives
+                continue
+            try:
+                settle(path.stem)
+            except BaseException:
+                lock.release()
+                raise
+            lock.remove()
+
+
+class FileLock:
+    """A lock on a file of its own, which is made if there is none.
+
+    Raises:
+        BlockingIOError: Another process has the lock, or has just removed the file.
+        OSError: The file cannot be opened.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._handle: int | None = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
+        try:
+            _lock(self._handle)
+            _check_still_there(self._handle, path)
+        except BaseException:
+            self.release()
+            raise
+        if hasattr(os, "register_at_fork"):
+            of_parent = weakref.WeakMethod(self.release)
+            os.register_at_fork(after_in_child=lambda: (release := of_parent()) is not None and release())
+
+    def release(self) -> None:
+        """Lets go of the lock; the file stays."""
+        handle, self._handle = self._handle, None
+        if handle is not None:
+            os.close(handle)
+
+    def remove(self) -> None:
+        """Removes the file and lets go of the lock."""
+        with suppress(OSError):  # Windows removes no open file
+            self._path.unlink()
+        self.release()
+        with suppress(OSError):
+            self._path.unlink(missing_ok=True)
+
+
+def _check_still_there(handle: int, path: Path) -> None:
+    with suppress(FileNotFoundError):
+        if os.path.samestat(os.fstat(handle), path.stat()):
+            return
+    raise BlockingIOError(0, "another process has removed the lock")
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _lock(handle: int) -> None:
+        try:
+            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+        except PermissionError as error:
+            raise BlockingIOError(0, "another process has the lock") from error
+
+else:
+    import fcntl
+
+    def _lock(handle: int) -> None:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 # ---- Memory that several owners share ----

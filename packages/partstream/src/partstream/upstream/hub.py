@@ -17,7 +17,6 @@ import re
 from collections.abc import Callable, Mapping
 from contextlib import aclosing, suppress
 from datetime import UTC, datetime
-from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, TypeGuard
 from urllib.parse import parse_qsl, quote, urlsplit, urlunsplit
 
@@ -27,6 +26,7 @@ from partstream.codec.redaction import Redactor
 from partstream.errors import UpstreamError, UpstreamProtocolError
 from partstream.settings.kinds import ConfigurationError, is_http_url
 from partstream.settings.row import hidden_url
+from partstream.tokens.amounts import BudgetUnit
 from partstream.upstream.endpoint import Secret, is_hub_key, is_loopback, with_scheme
 from partstream.upstream.http import DocumentFetcher, UpstreamHTTP
 from partstream.upstream.http_errors import content_type_error, http_error, redacted_error
@@ -43,14 +43,6 @@ _MOST_MODELS: Final = 5000
 _MOST_TEXT: Final = 200
 _MOST_AMOUNT: Final = 2**62
 """Of nanodollars or tokens: what the BIGINT of a database holds."""
-
-
-class BudgetUnit(StrEnum):
-    """What a budget limits."""
-
-    MONEY = "money"
-    """In nanodollars: a thousand millionth of a US dollar."""
-    TOKENS = "tokens"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,20 +1,46 @@
-"""Amounts of money and tokens as people write and read them, the windows of budgets, and why an answer has no budget.
+"""Amounts of money and tokens as people write and read them, and the windows of budgets.
 
 Money is counted in whole nanodollars (10^9 of them are one US dollar), tokens are counted one by one; no float comes
 near either. A budget is written as `5 USD/day`, `2M tokens/week` or `250.50 USD/month`. Its windows begin and end in
-the calendar of the rule's time zone, which is computed here without a clock.
+the calendar of a time zone, which is computed here without a clock.
 """
 
 from __future__ import annotations
 import math
 import re
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, timedelta, tzinfo
 from decimal import ROUND_HALF_EVEN, Decimal, InvalidOperation, Overflow
+from enum import StrEnum
 from typing import Final, NamedTuple
-from zoneinfo import ZoneInfo
 
-from partstream.errors import CallerError, PartstreamError, UnexpectedValueError
-from partstream_hub.directory import DOLLAR, MOST_AMOUNT, BudgetRule, BudgetUnit, Period
+from partstream.errors import UnexpectedValueError
+
+
+class BudgetUnit(StrEnum):
+    """What a budget counts."""
+
+    MONEY = "money"
+    """In nanodollars."""
+    TOKENS = "tokens"
+    """Input and output together."""
+
+
+class Period(StrEnum):
+    """How long the window of a budget lasts; the next begins empty."""
+
+    DAY = "day"
+    WEEK = "week"
+    """From Monday."""
+    MONTH = "month"
+    TOTAL = "total"
+    """For ever: there is one window."""
+
+
+DOLLAR: Final = 10**9
+"""One US dollar, in nanodollars."""
+
+MOST_AMOUNT: Final = 10**18
+"""The most of a budget: a thousand million dollars, or a million million million tokens. Nine of them fit a BIGINT."""
 
 # ---- Amounts ----
 
@@ -26,7 +52,6 @@ _BUDGET: Final = re.compile(
 )
 _FACTORS: Final = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "b": 10**9}
 _SUFFIXES: Final = ((10**9, "G"), (10**6, "M"), (10**3, "k"))
-_PERIODS: Final = {"day": Period.DAY, "week": Period.WEEK, "month": Period.MONTH, "total": Period.TOTAL}
 _UNITS: Final = {"usd": (BudgetUnit.MONEY, DOLLAR), "token": (BudgetUnit.TOKENS, 1), "tokens": (BudgetUnit.TOKENS, 1)}
 
 
@@ -45,7 +70,8 @@ def parsed_budget(text: str) -> BudgetAmount:
         UnexpectedValueError: It is none, is finer than a nanodollar or a token, or exceeds `MOST_AMOUNT`.
     """
     found = _BUDGET.fullmatch(text)
-    period = None if found is None else _PERIODS.get((found["period"] or "total").lower())
+    word = "" if found is None else (found["period"] or "total").lower()
+    period = Period(word) if word in list(Period) else None
     has_one_unit = found is not None and (found["dollar"] is None) != (found["unit"] is None)
     if found is None or period is None or not has_one_unit:
         raise UnexpectedValueError("budget", text, _FORM)
@@ -112,79 +138,24 @@ class Span(NamedTuple):
     ends_at: float | None  # when the next begins; None for one without an end
 
 
-def span_at(rule: BudgetRule, time: float) -> Span:
-    """The window of a rule in which a time lies.
+def span_at(period: Period, zone: tzinfo | None, time: float) -> Span:
+    """The window of a period in which a time lies, in the calendar of a time zone; None is that of this machine.
 
     A day has 23 or 25 hours where the clocks change, and begins with its first moment where midnight does not exist.
     """
-    if rule.period is Period.TOTAL:
+    if period is Period.TOTAL:
         return Span(0.0, None)
-    zone = ZoneInfo(rule.time_zone)
     # Rounded to microseconds, the last moment of a day would be the first of the next.
     first = datetime.fromtimestamp(math.floor(time), zone).date()
     following = first + timedelta(days=1)
-    if rule.period is Period.WEEK:
+    if period is Period.WEEK:
         first -= timedelta(days=first.weekday())
         following = first + timedelta(days=7)
-    elif rule.period is Period.MONTH:
+    elif period is Period.MONTH:
         first = first.replace(day=1)
         following = (first + timedelta(days=32)).replace(day=1)
     return Span(_midnight(first, zone), _midnight(following, zone))
 
 
-def _midnight(day: date, zone: ZoneInfo) -> float:
+def _midnight(day: date, zone: tzinfo | None) -> float:
     return datetime(day.year, day.month, day.day, tzinfo=zone).timestamp()
-
-
-# ---- Errors ----
-
-
-class BudgetError(PartstreamError):
-    """An answer was not admitted; no provider was asked."""
-
-
-class BudgetSpentError(BudgetError):
-    """What is left of a budget does not cover the answer: asking again helps after `resets_at`.
-
-    That is by the database's clock; the limit may have been changed since the rule was read.
-    """
-
-    def __init__(
-        self, rule: BudgetRule, limit: int, spent: int, reserved: int, resets_at: float | None, least: int
-    ) -> None:
-        took, held, most = (amount_text(rule.unit, one) for one in (spent, reserved, limit))
-        super().__init__(f"the budget of {rule.owner} is used up: {took} spent and {held} reserved of {most}")
-        self.rule = rule
-        self.limit = limit
-        self.spent = spent
-        self.reserved = reserved
-        self.resets_at = resets_at
-        self.least = least
-
-
-class BudgetsUnreachableError(BudgetError):
-    """Whether a budget covers the answer cannot be found out now."""
-
-    def __init__(self, reason: str, retry_after: float) -> None:
-        super().__init__(f"budgets cannot be checked now: {reason}; try again in {retry_after:g} s")
-        self.reason = reason
-        self.retry_after = retry_after
-
-
-class ReservationEndedError(CallerError):
-    """A reservation was used after it was settled or dropped."""
-
-    def __init__(self, answer_id: str) -> None:
-        super().__init__(f"the reservation of answer {answer_id} has already been settled or dropped")
-        self.answer_id = answer_id
-
-
-# ---- Needs ----
-
-
-class Need(NamedTuple):
-    """What an answer needs of one budget, in nanodollars or in tokens."""
-
-    rule: BudgetRule
-    amount: int  # an upper bound of what it will take
-    least: int  # with which it can be begun; from there on it gets a shorter limit
