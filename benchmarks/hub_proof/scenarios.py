@@ -13,7 +13,7 @@ from benchmarks.hub_proof.words import INPUT
 from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.serve import WireRequest
 from partstream.runtime.translation import read_question
-from partstream_hub.pricing import wide_bound
+from partstream.tokens.bounds import wide_bound
 
 if TYPE_CHECKING:
     import random

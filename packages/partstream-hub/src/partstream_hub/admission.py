@@ -29,7 +29,7 @@ from partstream.lm.parts import part_json
 from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.server.requests import RequestFailedError
 from partstream.server.settings import Admitted, AnswerRequest, EndedAnswer, Entry, Reported
-from partstream.tokens import Counters, MessageCounter
+from partstream.tokens import Counters, MessageCounter, bounds
 from partstream.tokens.amounts import BudgetUnit, amount_text
 from partstream.tokens.files import FileBound
 from partstream.upstream.context import in_thread
@@ -175,7 +175,7 @@ class HubAdmission:
         closer = None
         if not (request.asked.unmapped or request.asked.dropped):  # a tokenizer sees only what was read
             family = request.model.information.family
-            closer = await in_thread(request.size, pricing.close_bound, family, request.asked, self._counters)
+            closer = await in_thread(request.size, bounds.close_bound, family, request.asked, self._counters)
         if closer is not None:
             bound = bound._replace(input_tokens=closer)
         return await worker.reserve(begun, bound.needs(rules)), bound
@@ -183,14 +183,14 @@ class HubAdmission:
     @staticmethod
     async def _bound(request: AnswerRequest, price: pricing.ChargedPrice | None) -> pricing.RequestBound:
         asked, information = request.asked, request.model.information
-        wanted, most = pricing.asked_output(asked), information.max_output_tokens
+        wanted, most = bounds.asked_output(asked), information.max_output_tokens
         output = (most if wanted is None else min(wanted, most)) * request.answers
-        size = pricing.data_size(asked)
+        size = bounds.data_size(asked)
         if size > _LARGE:
-            files = await asyncio.to_thread(pricing.bound_of_files, information.family, asked)
+            files = await asyncio.to_thread(bounds.bound_of_files, information.family, asked)
         else:
-            files = pricing.bound_of_files(information.family, asked)
-        given = await in_thread(request.size, pricing.wide_bound, information.family, asked, files)
+            files = bounds.bound_of_files(information.family, asked)
+        given = await in_thread(request.size, bounds.wide_bound, information.family, asked, files)
         if asked.unmapped or asked.dropped:  # it may go on as it came, with what was not read
             given = max(given, request.size - size + files.tokens)
         return pricing.RequestBound(given, output, None if price is None else price.highest, files)
@@ -220,7 +220,7 @@ def _within(
     if not rules:
         return request.asked, None
     output = pricing.output_within(bound, reservation, rules)
-    asked, wanted = request.asked, pricing.asked_output(request.asked)
+    asked, wanted = request.asked, bounds.asked_output(request.asked)
     if output < bound.output_tokens:
         pricing.shrunk(bound, reservation, rules, output)
         asked = pricing.with_output_limit(asked, max(1, output // request.answers))

@@ -38,7 +38,8 @@ from partstream.lm.messages import ChatMessage, Role
 from partstream.lm.parts import part_json, part_of_json
 from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.server.requests import RequestFailedError
-from partstream_hub.pricing import asked_output, with_output_limit
+from partstream.tokens.bounds import asked_output
+from partstream_hub.pricing import with_output_limit
 
 if TYPE_CHECKING:
     from partstream.server.clients import Caller

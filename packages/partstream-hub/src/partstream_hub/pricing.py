@@ -4,46 +4,38 @@ The price of the hub's own route counts first, then the upstream's own bill wher
 the provider lists. An answer that was cut was paid for as far as it came, which no report says: it is charged by an
 estimate of what was sent and seen, and marked as one.
 
-Before an answer begins, its bound says what it can take at most. A token of text has at least one byte in every
-vocabulary that falls back on bytes, so the bytes of a request bound its input without a tokenizer; where a tokenizer of
-the model's own vocabulary is installed, its count with a margin is a closer bound. What files take at most is in
-:mod:`partstream.tokens.files`. The output is bounded by the limit that is sent, and an :class:`AnswerMeter` counts
+Before an answer begins, :mod:`partstream.tokens.bounds` says what it can take at most. An :class:`AnswerMeter` counts
 answers of upstreams that may keep no limit.
 """
 
 from __future__ import annotations
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import astuple, replace
 from decimal import ROUND_CEILING, Decimal
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from partstream.codec.checks import MOST_DOLLARS, as_amount, as_count
 from partstream.codec.json_codec import dumps
-from partstream.conversation.media import MediaKind, read_media
 from partstream.lm.outputs import InboundRequest, Outcome
 from partstream.lm.parts import (
     DataPart,
     TextPart,
     ThinkingPart,
     ToolCallPart,
-    ToolResultPart,
     Usage,
-    is_mark,
-    row_of_class,
 )
 from partstream.runtime.progress import thinking_text
 from partstream.server.settings import EndedAnswer, HeldText, StopAnswer
 from partstream.tokens import MessageCounter
 from partstream.tokens.amounts import MOST_AMOUNT, BudgetUnit, nanodollars
-from partstream.tokens.families import CountSource
-from partstream.tokens.files import FileBound, file_bound, most_input
+from partstream.tokens.bounds import OUTPUT_NAMES
+from partstream.tokens.files import FileBound, most_input
 from partstream_hub.directory import BudgetRule, Directory, ModelPrice, Need
 
 if TYPE_CHECKING:
     from partstream.lm.parts import MessagePart, ResponsePart
     from partstream.server.models import CataloguedModel
-    from partstream.tokens.counting import Counters
     from partstream.tokens.records import UsageRow
     from partstream_hub.budgets import Reservation
 
@@ -425,126 +417,23 @@ class AnswerMeter:
         return _CHARACTERS * (self._tokens - self._step if self._tokens > self._step else self._tokens)
 
 
-# ---- The bound of the input ----
-
-_REQUEST: Final = 64
-_MESSAGE: Final = 16
-_TOOLS: Final = 1024
-_TOOL: Final = 64
-"""Tokens that servers add around a request, a message, all tools (a prompt of their own) and each tool."""
-_CALL: Final = 32
-_FILE: Final = 64
-"""Tokens around a file, beside its name."""
-_MARGIN: Final = 1.05
-"""What a server adds to the text that a tokenizer counts, beside the tokens above."""
-
-
-def wide_bound(family: str, asked: InboundRequest, files: FileBound | None = None) -> int:
-    """The most tokens of a request by its bytes, which takes microseconds, and of its files, where these are known."""
-    total = _REQUEST + _around(asked) + (files or bound_of_files(family, asked)).tokens
-    for message in asked.messages:
-        total += sum(row_of_class(_BOUNDS, part)(part) for part in message.content)
-    for tool in asked.options.tools:
-        schema = {} if tool.input_schema is None else tool.input_schema
-        total += _length(tool.name) + _length(tool.description) + len(dumps(schema))
-    return total + _of_format(asked)
-
-
-def bound_of_files(family: str, asked: InboundRequest) -> FileBound:
-    """The most tokens of all files of a request, and why the dearest takes as many. Reads large files whole."""
-    bounds = [FileBound(0, "")]
-    for part in _files_of(asked):
-        media = read_media(part)
-        if media.kind is not MediaKind.TEXT:
-            bounds.append(file_bound(family, media.media_type, None if media.url else part.data))
-    return FileBound(min(sum(one.tokens for one in bounds), most_input(family)), max(bounds).why)
-
-
-def data_size(asked: InboundRequest) -> int:
-    """The bytes that the files of a request take in its body: four characters of base64 for three bytes."""
-    return sum(len(part.data) // 3 * 4 for part in _files_of(asked))
-
-
-def _files_of(asked: InboundRequest) -> Iterator[DataPart]:
-    parts = [part for message in asked.messages for part in message.content]
-    while parts:
-        part = parts.pop()
-        if isinstance(part, ToolResultPart):
-            parts += part.content
-        elif isinstance(part, DataPart) and not is_mark(part.mime_type):  # marks of the host are never sent
-            yield part
-
-
-def close_bound(family: str, asked: InboundRequest, counters: Counters) -> int | None:
-    """The most tokens of a request by a tokenizer of its model; None where there is none, or something is estimated."""
-    counter = MessageCounter(family, counters)
-    if counter.source is CountSource.ESTIMATED:
-        return None
-    counted = [counter.count_message(one) for one in asked.messages]
-    if any(one.source is CountSource.ESTIMATED for one in counted):
-        return None
-    tools = counter.count_tools(asked.options.tools).tokens
-    text = sum(one.tokens for one in counted) + tools
-    return min(math.ceil(text * _MARGIN) + _REQUEST + _around(asked) + _of_format(asked), wide_bound(family, asked))
-
-
-def _around(asked: InboundRequest) -> int:
-    tools = asked.options.tools
-    return _MESSAGE * len(asked.messages) + (_TOOLS + _TOOL * len(tools) if tools else 0)
-
-
-def _of_format(asked: InboundRequest) -> int:
-    """The bytes of the options: some, such as the schema of the answer, become a part of the prompt."""
-    return _length(dumps(dict(asked.options.model_options)))
-
-
-def _length(text: str | bytes) -> int:
-    if isinstance(text, bytes) or text.isascii():
-        return len(text)
-    return len(text.encode(errors="surrogatepass"))
-
-
-_BOUNDS: Final[dict[type[MessagePart], Callable[..., int]]] = {
-    TextPart: lambda part: _length(part.value),
-    ThinkingPart: lambda part: (
-        sum(map(_length, [part.value] if isinstance(part.value, str) else part.value)) + len(dumps(part.metadata or {}))
-    ),
-    ToolCallPart: lambda part: _CALL + _length(part.call_id) + _length(part.name) + len(dumps(part.input)),
-    ToolResultPart: lambda part: (
-        _CALL + _length(part.call_id) + sum(row_of_class(_BOUNDS, one)(one) for one in part.content)
-    ),
-    DataPart: lambda part: _FILE + _length(read_media(part).text) + len(read_media(part).url),
-}
-"""How the tokens of a part are bounded, by its class; those of files by :func:`bound_of_files`."""
-
-
 # ---- The limit of the output ----
 
-_NAMES: Final = frozenset(
-    {"max_output_tokens", "max_completion_tokens", "max_tokens", "maxOutputTokens", "maxTokens", "num_predict"}
-)
-"""What the wires call the most tokens of an answer."""
 _NOT_EVERYWHERE: Final = frozenset({"num_predict"})
-"""Those of them that only the writer of their own wire understands."""
+"""The names of the limit that only the writer of their own wire understands."""
 _NAME: Final = "max_output_tokens"
 """The name that every wire's writer takes, whichever wire the request came from; a test tries all pairs."""
-
-
-def asked_output(asked: InboundRequest) -> int | None:
-    """The most tokens of the answer that a request asks for; of several, the smallest. None if it does not say."""
-    said = (as_count(value) for name, value in asked.options.model_options.items() if name in _NAMES)
-    return min((one for one in said if one), default=None)
 
 
 def is_plain_limit(asked: InboundRequest) -> bool:
     """Whether a request says its limit once, as a whole number, and by a name that every wire's writer understands:
     otherwise an upstream may be sent another limit than :func:`asked_output` reads, or none."""
-    said = {name: value for name, value in asked.options.model_options.items() if name in _NAMES}
+    said = {name: value for name, value in asked.options.model_options.items() if name in OUTPUT_NAMES}
     return len(said) == 1 and all(type(value) is int and name not in _NOT_EVERYWHERE for name, value in said.items())
 
 
 def with_output_limit(asked: InboundRequest, tokens: int) -> InboundRequest:
     """The same request with this limit in place of every other."""
     options = asked.options
-    kept = {name: value for name, value in options.model_options.items() if name not in _NAMES}
+    kept = {name: value for name, value in options.model_options.items() if name not in OUTPUT_NAMES}
     return replace(asked, options=replace(options, model_options={**kept, _NAME: tokens}))

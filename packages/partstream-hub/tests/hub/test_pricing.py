@@ -18,6 +18,7 @@ from partstream.server.models import CataloguedModel
 from partstream.server.settings import HeldText
 from partstream.tokens import Counters, MessageCounter
 from partstream.tokens.amounts import DOLLAR, BudgetUnit, Period
+from partstream.tokens.bounds import asked_output, close_bound, wide_bound
 from partstream_hub.directory import (
     BudgetRule,
     Directory,
@@ -35,14 +36,11 @@ from partstream_hub.pricing import (
     LEAST_OUTPUT,
     AnswerMeter,
     RequestBound,
-    asked_output,
     charged_price,
-    close_bound,
     cost_of_usage,
     highest_cost,
     output_within,
     shrunk,
-    wide_bound,
     with_output_limit,
 )
 from partstream_hub.routing import routed_information
