@@ -35,6 +35,11 @@ class Period(StrEnum):
     TOTAL = "total"
     """For ever: there is one window."""
 
+    @property
+    def each(self) -> str:
+        """`a day`; of the whole time `in all`."""
+        return "in all" if self is Period.TOTAL else f"a {self}"
+
 
 DOLLAR: Final = 10**9
 """One US dollar, in nanodollars."""
