@@ -59,6 +59,7 @@ _COUNT: Final = "The tokens of a request that is not sent: the provider counts"
 _CONFIGURATION: Final = "The models, in the form in which packages of the gateway ask for them"
 _SAYS: Final[Mapping[str, str]] = {
     "POST /responses": f"{_ANSWER}. There is [a WebSocket](../maintainers/responses-server.md#websocket) too",
+    "POST /completions": "A text between a prompt and a suffix, see [completions](../completions.md)",
     "POST /responses/compact": "A summary in place of [a conversation](../maintainers/responses-server.md#compaction)",
     "POST /responses/input_tokens": _COUNT,
     "GET /responses/{id}": "A response that is kept; with `stream=true`, its events once more",

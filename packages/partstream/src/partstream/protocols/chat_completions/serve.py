@@ -17,9 +17,13 @@ own if the client demands it (`stream_options`); otherwise such a chunk would br
 of every chunk, so usage is beside the finish reason, as DeepSeek, Mistral and Moonshot send it
 (docs/wires/chat-completions.md#usage). A document joins all chunks into one message.
 
-Sources: `openai` 3.54.0, `types/chat/`: `completion_create_params.py`, `chat_completion_*_param.py` (the older
-`function` message included), `chat_completion_chunk.py`, `chat_completion.py`, `types/completion_usage.py`, and
-`lib/streaming/_deltas.py`; additions of real clients are named where they are read.
+**Completions.** `/completions` is the older endpoint beside it, and that of editors: a prompt, a suffix, and the text
+between them. Its options have the names that they have here, and its answer is the same in other fields.
+
+Sources: `openai` 3.54.0, `types/completion_create_params.py`, `types/completion.py`, and in `types/chat/`
+`completion_create_params.py`, `chat_completion_*_param.py` (the older `function` message included),
+`chat_completion_chunk.py`, `chat_completion.py`, `types/completion_usage.py`, and `lib/streaming/_deltas.py`; additions
+of real clients are named where they are read.
 """
 
 from __future__ import annotations
@@ -29,14 +33,15 @@ from hashlib import sha256
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
-from partstream.codec.checks import places
+from partstream.codec.checks import places, replace
 from partstream.conversation.citations import annotation_of, read_citation
 from partstream.conversation.media import MediaKind, address_part, data_url, is_address, read_media
 from partstream.conversation.provider_state import FIELD, ITEMS, usable_items
 from partstream.conversation.provider_state import MESSAGE_FIELD as ITEM_TYPE
 from partstream.conversation.tool_forms import FUNCTION, TEXT, call_of
 from partstream.errors import InvalidRequestError, UnsupportedParameterError
-from partstream.lm.messages import ChatMessage, Role, ToolMode
+from partstream.lm.completions import COMPLETION, CompletionRequest
+from partstream.lm.messages import ChatMessage, RequestOptions, Role, ToolMode
 from partstream.lm.outputs import Facts, Finish, InboundRequest, Outcome, Repeated, Reply, StreamOutput, ToolForm
 from partstream.lm.parts import (
     DataPart,
@@ -62,7 +67,15 @@ from partstream.protocols.chat_completions.provider_state import (
 from partstream.protocols.failures import common_reply, said_in_stream
 from partstream.protocols.model_documents import MODEL_DOCUMENTS
 from partstream.protocols.options import NO_EFFORT
-from partstream.protocols.serve import ForwardingRules, RequestReader, ResponseWriter, WireEvent, WireRequest, pieces_of
+from partstream.protocols.serve import (
+    ForwardingRules,
+    FurtherEndpoint,
+    RequestReader,
+    ResponseWriter,
+    WireEvent,
+    WireRequest,
+    pieces_of,
+)
 
 if TYPE_CHECKING:
     from partstream.lm.parts import FinishReason, MessagePart, ToolResultContent, Usage
@@ -450,7 +463,7 @@ class ChatCompletionsWriter(ResponseWriter):
         self._images = 0
         self._annotations = 0
 
-    def repeated(self, part: TextPart | ThinkingPart) -> Repeated:
+    def repeated(self, part: TextPart | ThinkingPart) -> Repeated | None:
         """See :class:`partstream.lm.outputs.FastPathWriter`."""
         if isinstance(part, ThinkingPart):
             return Repeated(lambda text, _number: self._chunk({"reasoning_content": text}))
@@ -731,3 +744,94 @@ class _Message:
                 for call, said in zip(self._calls, self._texts_of_calls, strict=True)
             ]
         return written
+
+
+# ---- Completions ----
+
+
+class _CompletionReader(RequestReader):
+    """Reads requests of `/completions`."""
+
+    def read(self, request: WireRequest) -> InboundRequest:
+        """The request of a client: its prompt and suffix are the two sides of a cursor."""
+        body = request.body
+        read_request.checked(body, "stream", bool, "true or false")
+        read_request.checked(body, "stream_options", dict, "an object")
+        for name in ("n", "best_of"):
+            if (number := body.get(name)) not in (None, 1):
+                got = str(number) if isinstance(number, int) else read_request.described(number)
+                raise UnsupportedParameterError(name, got, "1: an answer is one choice")
+        prompt = body.get("prompt")
+        if isinstance(prompt, list) and len(prompt) == 1:
+            prompt = prompt[0]
+        if not isinstance(prompt, str):
+            if isinstance(prompt, list):
+                raise UnsupportedParameterError("prompt", f"a list of {len(prompt):,}", "one text: it has no tokens")
+            raise InvalidRequestError("prompt", read_request.described(prompt), "a string")
+        asked = CompletionRequest(prompt, read_request.optional_text(body, "suffix"))
+        given = {name: value for name, value in body.items() if name not in _OF_A_COMPLETION and value is not None}
+        return InboundRequest(
+            model=read_request.optional_text(body, "model"),
+            messages=asked.messages,
+            options=RequestOptions(model_options={**given, COMPLETION: asked.fields}),
+            stream=body.get("stream") is True,
+            unmapped=read_request.not_default(body, {"logprobs": None}),
+            body=body,
+            asks_to_think=False,
+        )
+
+
+_OF_A_COMPLETION: Final = frozenset(
+    {"model", "prompt", "suffix", "stream", "stream_options", "n", "best_of", "echo", "logprobs"}
+)
+
+
+class _CompletionWriter(ChatCompletionsWriter):
+    """One response of `/completions`: the chunks of a chat with another head, and text alone."""
+
+    says = frozenset({"finish_reason.filter"}) | set(Facts.COUNTS)
+    drops_thinking_state = False  # no later request can bring it back
+
+    def __init__(self, asked: InboundRequest, reply: Reply) -> None:
+        super().__init__(asked, reply)
+        self._head |= {"id": f"cmpl-{self._head['id'].removeprefix('chatcmpl-')}", "object": "text_completion"}
+
+    @staticmethod
+    def document(events: Sequence[Mapping[str, Any]]) -> tuple[int, dict[str, Any]]:
+        """The document for a client that wants no stream: HTTP status and JSON, made of all events."""
+        last = dict(events[-1])
+        if "error" in last:
+            return 500, {"error": last["error"]}
+        choices = [choice for event in events for choice in event["choices"]]
+        text, word = "".join(choice["text"] for choice in choices), choices[-1]["finish_reason"]
+        return 200, {**last, "choices": [{"index": 0, "text": text, "logprobs": None, "finish_reason": word}]}
+
+    def repeated(self, part: TextPart | ThinkingPart) -> Repeated | None:
+        """See :class:`partstream.lm.outputs.FastPathWriter`."""
+        return None if isinstance(part, ThinkingPart) else super().repeated(part)
+
+    def _chunk(self, delta: Mapping[str, Any], word: str | None = None) -> dict[str, Any]:
+        usage = {"usage": None} if self._own_usage else {}
+        text = next(iter(delta.values()), "")
+        choice = {"index": 0, "text": text, "logprobs": None, "finish_reason": word}
+        return {**self._head, "choices": [choice], **usage}
+
+    def _begin(self, _output: StreamOutput) -> Sequence[WireEvent]:
+        prompt = self._asked.body.get("prompt")
+        said = prompt[0] if isinstance(prompt, list) else prompt
+        return (self._chunk({"content": said}),) if self._asked.body.get("echo") is True else ()
+
+    def _thinking(self, _part: ThinkingPart) -> Sequence[WireEvent]:
+        return ()
+
+    def _call(self, _part: ToolCallPart) -> Sequence[WireEvent]:
+        return ()
+
+    def _data(self, _part: DataPart) -> Sequence[WireEvent]:
+        return ()
+
+    def _finish(self, finish: Finish) -> Sequence[WireEvent]:
+        return super()._finish(replace(finish, logprobs=()))
+
+
+ChatCompletionsWriter.further = (FurtherEndpoint("/completions", _CompletionReader(), _CompletionWriter),)
