@@ -16,6 +16,7 @@ from upstreams.upstreams import configuration, respond, run
 LISTED = {"object": "list", "data": [{"id": "m", "object": "model", "owned_by": "llamacpp", "meta": {"n_ctx": 256}}]}
 ITEM = {"type": "message", "id": "i", "role": "assistant", "content": [{"type": "output_text", "text": "1 2"}]}
 CALL = {"type": "function_call", "id": "f", "call_id": "c", "name": "weather", "arguments": "{}"}
+HALF = {"type": "function_call", "id": "h", "call_id": "d", "name": "weather", "arguments": '{"place":"'}
 CUT = (Outcome.INCOMPLETE, "length")
 WHOLE = (Outcome.COMPLETED, "stop")
 
@@ -32,6 +33,8 @@ ENDS: dict[str, tuple[int | None, tuple[int, int], dict[str, Any], tuple[Outcome
         (Outcome.INCOMPLETE, "content-filter"),
     ),
     "with a call": (8, (31, 8), {"output": [CALL]}, (Outcome.COMPLETED, "tool-calls")),
+    "in a call": (8, (31, 8), {"output": [ITEM, HALF]}, CUT),
+    "in a second call": (8, (31, 8), {"output": [CALL, HALF]}, CUT),
 }
 
 

@@ -498,7 +498,8 @@ class EndsAt(NamedTuple):
             return reason
         whole = usage.output_tokens + (usage.input_tokens or 0)
         pairs = (usage.output_tokens, self.output), (whole, self.window)
-        is_cut = reason.unified is UnifiedFinishReason.STOP and any(most and came >= most for came, most in pairs)
+        is_open = reason.unified is UnifiedFinishReason.STOP or isinstance(finish.error, errors.ToolArgumentsError)
+        is_cut = is_open and any(most and came >= most for came, most in pairs)
         return replace(reason, unified=UnifiedFinishReason.LENGTH) if is_cut else reason
 
 
@@ -553,7 +554,9 @@ class AttemptReport:
     def end(self, finish: Finish) -> None:
         """Takes the end of the answer."""
         if (reason := self._ends_at.reason(finish)) is not finish.reason:
-            finish = replace(finish, outcome=Outcome.INCOMPLETE, reason=reason)
+            if isinstance(finish.error, errors.ToolArgumentsError):  # as wires say it that name the limit
+                self._unmapped.update(f"tool call {name} (incomplete)" for _, name, _ in finish.error.calls)
+            finish = replace(finish, outcome=Outcome.INCOMPLETE, reason=reason, error=None)
         if self._is_empty and finish.error is None:
             reason, usage = finish.reason, finish.usage
             emptiness = errors.EmptyAnswerError(
