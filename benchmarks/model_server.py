@@ -1,11 +1,11 @@
-"""The model server behind gateways: on raw sockets, so that it costs the machine as little as can be.
+"""The model server of gateways: on raw sockets, so that it costs the machine as little as can be.
 
     python -m benchmarks.model_server PORT
 
 It speaks Chat Completions and Anthropic Messages, one event a turn of its event loop, and lists one model named
 `words`. The last message says how many words an answer has, and after a slash how many milliseconds it takes from one
 word to the next. The first of them is the time at which it was said. An answer of N words costs `INPUT` tokens and N
-tokens, so whoever reads answers knows what was spent.
+tokens, so the reader of an answer knows what was spent.
 """
 
 from __future__ import annotations

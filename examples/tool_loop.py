@@ -29,7 +29,7 @@ DEGREES = {"Oslo": 4, "Rome": 19}
 
 @chat_model(name="Weather parrot")
 async def parrot(messages: Sequence[ChatMessage], options: RequestOptions) -> AsyncIterator[str | ToolCallPart]:
-    """Calls `get_weather` for every city it knows, then repeats what it was told."""
+    """Calls `get_weather` for every city it knows, then repeats the results."""
     results = [part for part in messages[-1].content if isinstance(part, ToolResultPart)]
     if not results:
         yield "Let me ask."

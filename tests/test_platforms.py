@@ -251,7 +251,7 @@ def test_memory_is_given_back_by_itself_where_the_c_library_is_another(monkeypat
     from partstream.codec.system import give_memory_back
 
     def no_library(_name: object) -> None:
-        raise TypeError("expected a name")  # what Windows says of no name
+        raise TypeError("expected a name")  # the error of Windows without a name
 
     monkeypatch.setitem(sys.modules, "ctypes", types.SimpleNamespace(CDLL=no_library))
     give_memory_back()

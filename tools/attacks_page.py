@@ -44,7 +44,7 @@ class Attack:
         area: What is attacked.
         tried: What is tried.
         result: What happens.
-        tests: Behind a folder of tests: `path::name` of a test without `test_`, or `path::name[row]`; or
+        tests: Below a folder of tests: `path::name` of a test without `test_`, or `path::name[row]`; or
             `tried by hand on DATE` where there is none.
     """
 

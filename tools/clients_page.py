@@ -24,7 +24,7 @@ _HEAD: Final = """\
 What is served has to arrive in the programs that people use. So programs of others, each at a pinned version, ask a
 server on this machine as they ask elsewhere, and what they show is compared with what was said.
 
-✓ is what went as it has to. A number is what a client is known to do otherwise, which stands below the table. – was not
+✓ is what went as it has to. A number is what a client is known to do otherwise, which is below the table. – was not
 tried, because the client or the way of asking has no such thing.
 """
 
@@ -38,11 +38,11 @@ tries. What they show is judged together with the line that the server prints fo
 - **text**, **thinking**, **usage**: they are those of the model.
 - **two tool rounds**: the client runs its loop, the package's own where it has one. The model calls a tool, with its
   result a second one, and says what both gave: three requests.
-- **cancel**: the client leaves behind the first words; the model is cancelled, and the server says so.
+- **cancel**: the client leaves after the first words; the model is cancelled, and the server says so.
 - **spent budget**: the client raises, and has sent exactly one request.
 - **unknown model**: the client raises, and has sent one request.
 - **busy at first**: the first request fails with 503; the client asks again by itself, or raises.
-- **breaks while it answers**: the model fails behind its first words; the client does not take them for the answer.
+- **breaks while it answers**: the model fails after its first words; the client does not take them for the answer.
 """
 
 _SERVED_ERRORS: Final = """\

@@ -23,7 +23,7 @@ _HEAD: Final = """\
 
 Every command with all its options, as `partstream COMMAND --help` says it. [The command line](../command-line.md)
 explains what belongs together, with exit codes and output. An option is stronger than its
-environment variable; what is said of a setting holds as in [its table](../configuration.md#settings).
+environment variable; the rules of a setting are those of [its table](../configuration.md#settings).
 """
 _SHARED_HEAD: Final = """\
 ## Options of several commands
@@ -108,7 +108,7 @@ def _contents(group: click.Group, context: click.Context) -> Iterator[str]:
 
 
 def _paragraphs(text: str | None) -> Iterator[str]:
-    """The paragraphs of a help, each with an empty line behind it."""
+    """The paragraphs of a help, each with an empty line after it."""
     for paragraph in filter(None, inspect.cleandoc(text or "").split("\n\n")):
         if paragraph.startswith(_KEPT_LINES):
             lines = inspect.cleandoc(paragraph.removeprefix(_KEPT_LINES)).splitlines()

@@ -52,7 +52,7 @@ environment names another URL.
 
 `partstream.toml` is never read from the present folder: a folder that you do not trust could send your key anywhere.
 
-An unknown setting and a value that cannot be used are refused with their place and what could stand there, also where
+An unknown setting and an invalid value are refused with their place and what is expected there, also where
 a stronger place wins. In a VS Code group an unknown setting is a warning instead: see [vscode.md](vscode.md).
 
 ## Examples of the file
@@ -135,9 +135,9 @@ A profile is one upstream among several of your file: a table `[profiles.NAME]` 
 `partstream add` writes one, `partstream profiles` lists them, and `partstream profiles remove NAME` removes one. The
 profile in force is the one that `--profile` names, else `PARTSTREAM_PROFILE`, else `defaultProfile`; `partstream config
 show` says which it is. A base URL of a narrower place means another upstream, and no profile is in force then:
-`--base-url` and a VS Code group stand before the two latter, and `PARTSTREAM_BASE_URL` before `defaultProfile`.
+`--base-url` and a VS Code group precede the two latter, and `PARTSTREAM_BASE_URL` precedes `defaultProfile`.
 
-A profile stands above the environment. A key that was exported for one server goes to none of the profiles, unless the
+A profile ranks above the environment. A key that was exported for one server goes to none of the profiles, unless the
 profile names its variable (`apiKeyEnv`). What is wrong in a profile that is not in force is noted, and hinders nothing.
 
 ## Settings
@@ -167,7 +167,7 @@ VS Code keeps it for a day. It is detected again when a request fails because it
 not tell, as it refuses the key or does not answer, is asked in what is likely; the next request finds out anew.
 
 A `protocol` that is set is never doubted, and nothing is asked to find it out. If the server has not its endpoint, the
-error says what the server speaks instead. Settings of requests that only one protocol knows may stand beside `auto`:
+error says what the server speaks instead. Settings of requests that only one protocol knows may be set beside `auto`:
 those of the protocol that is found are used.
 
 ## Where the key comes from
@@ -248,7 +248,7 @@ _BOUNDS: Final = {"minimum": "from", "exclusiveMinimum": "above", "maximum": "to
 _OTHER_VARIABLES: Final = """
 ## Further environment variables
 
-They are no settings of an upstream. Those of one command's options, such as `PARTSTREAM_SERVE_PORT`, stand in the
+They are no settings of an upstream. Those of one command's options, such as `PARTSTREAM_SERVE_PORT`, are in the
 [reference of the command line](reference/command-line.md).
 
 """
@@ -287,8 +287,8 @@ def configuration_page() -> str:
 
 
 def _elsewhere() -> Iterator[str]:
-    """The settings that cannot stand in every place of :data:`_USUAL_PLACES`, or in others too."""
-    yield "\nA setting may stand in a VS Code group, a profile, the environment and the file. Elsewhere:\n\n"
+    """The settings that cannot be in every place of :data:`_USUAL_PLACES`, or in others too."""
+    yield "\nA setting may be in a VS Code group, a profile, the environment and the file. Elsewhere:\n\n"
     for row in SETTINGS.values():
         if row.places - {SettingSource.COMMAND_LINE} != _USUAL_PLACES:
             places = [

@@ -65,7 +65,7 @@ failed.
 | a function that reads streams, of this or of another package | `my_parser.py:parse --parser --protocol NAME` | \
 [bytes](#a-parser) |
 
-In the **sandwich** the kit is the model server behind the target and the consumer before it, so every scenario happens
+In the **sandwich** the kit is the model server of the target and also its consumer, so every scenario happens
 exactly, faults included, and both sides are compared. It takes one function:
 
 <!-- given: LanguageModelChatProvider, MyProvider -->
@@ -74,7 +74,7 @@ def make(upstream: str) -> LanguageModelChatProvider:
     return MyProvider(base_url=upstream)
 ```
 
-The function is named behind the file, `my_provider.py:make`, unless it is called `provider`. VS Code, `chat` and
+The function is named after the file, `my_provider.py:make`, unless it is called `provider`. VS Code, `chat` and
 `serve` call no such function: for them the file holds a provider beside it.
 
 `--protocol` says which protocol the target asks its upstream in. A command gets the base URL in the environment

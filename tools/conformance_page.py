@@ -21,7 +21,7 @@ _TARGETS: Final = """## Providers and servers
 `make interop TRY=conformance` installs each at its pinned version and tests it, in about three minutes. A package is
 tested as the provider that a developer writes around it (`interop/conformance/providers`), with the kit as its model
 server: everything can be provoked then, errors and broken connections too. A mock server is asked at its base URL and
-told by the prompt what to do, so that less can be judged. What the code around a package has to do is done: it reports
+instructed by the prompt, so that less can be judged. The code around a package does its own work: it reports
 usage, wraps errors, and raises one where nothing visible came.
 """
 

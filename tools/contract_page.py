@@ -68,7 +68,7 @@ A citation is a JSON object, the same for every protocol; fields that the upstre
 | `title` | What the source is called. |
 | `filename` | The name of a source that is a file. |
 | `mediaType` | The media type of a source that is a document. |
-| `startIndex` | Where the words begin that the source stands for, in characters of the text from 0. |
+| `startIndex` | Where the words begin that the source supports, in characters of the text from 0. |
 | `endIndex` | Where these words end. |
 | `citedText` | The words of the source that are cited. |
 

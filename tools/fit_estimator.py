@@ -58,7 +58,7 @@ SWEEPS = 300
 PAIRS = CLASSES * CLASSES
 START = PAIRS
 COMMON = PAIRS + 1
-"""The places of the features behind those of the pairs."""
+"""The places of the features, after those of the pairs."""
 
 ANYTHING = {COMMON: -2.0, START: -1.0}
 """The least of what may be below 0."""

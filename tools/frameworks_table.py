@@ -21,7 +21,7 @@ _NO_ROW: Final = {"verdict": "not tried"}
 
 
 def agents_page() -> str:
-    """The page as it stands, with its table made anew."""
+    """The page as it is, with its table made anew."""
     return with_blocks(_PAGE, {"frameworks": _lines()})
 
 

@@ -22,7 +22,7 @@ _PAGE: Final = Path(__file__).resolve().parent.parent / "docs" / "maintainers" /
 
 
 def freshness_page() -> str:
-    """The page as it stands, with its tables made anew."""
+    """The page as it is, with its tables made anew."""
     return with_blocks(_PAGE, {"freshness": _lines()})
 
 

@@ -87,7 +87,7 @@ _SAYS: Final[Mapping[str, str]] = {
     "GET /models": _LIST,
     "GET /models/{model}": _MODEL,
 }
-"""What stands at a path, by its method and what is below the base path of its wire."""
+"""What is at a path, by its method and what is below the base path of its wire."""
 _OWN: Final = (
     ("GET", FRONT, "", "For a browser a page, with the models if there is a key; for a program `Ollama is running`"),
     ("GET", HEALTH, "", "200 while the process lives"),
@@ -106,16 +106,16 @@ _WHEN: Final[Mapping[FailureKind, str]] = {
     "`--strict` each that reaches no model",
     FailureKind.UNAUTHENTICATED: "No token, or a wrong one",
     FailureKind.FORBIDDEN: "The caller is known and may not do this, or a policy of the hub refuses it",
-    FailureKind.NOT_FOUND: "Nothing stands at the path, or the caller has no such response",
+    FailureKind.NOT_FOUND: "Nothing is at the path, or the caller has no such response",
     FailureKind.METHOD_NOT_ALLOWED: "The path takes other methods: `allow` names them",
     FailureKind.MODEL_NOT_FOUND: "There is no such model for this caller",
     FailureKind.TOO_LARGE: "The body has more bytes than `--body-bytes`",
     FailureKind.CONTEXT_LENGTH: "The conversation has more tokens than the model takes",
-    FailureKind.RATE_LIMITED: "Too many requests or tokens in a minute, here or at the server behind",
-    FailureKind.SPENT_BUDGET: "The budget is spent, or the account behind has no credit",
+    FailureKind.RATE_LIMITED: "Too many requests or tokens in a minute, here or at the model's server",
+    FailureKind.SPENT_BUDGET: "The budget is spent, or the account at the model's server has no credit",
     FailureKind.OVERLOADED: "Too many answers run, or the server is being stopped",
-    FailureKind.TIMEOUT: "The server behind took too long",
-    FailureKind.UPSTREAM: "The server behind failed",
+    FailureKind.TIMEOUT: "The model's server took too long",
+    FailureKind.UPSTREAM: "The model's server failed",
     FailureKind.INTERNAL: "A fault of the provider or of Partstream; the log names it",
 }
 _FAILURES: Final = """

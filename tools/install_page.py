@@ -20,7 +20,7 @@ _RESULTS: Final = _ROOT / "tools" / "doors" / "results.json"
 
 
 def install_page() -> str:
-    """The page as it stands, with its table made anew."""
+    """The page as it is, with its table made anew."""
     return with_blocks(_PAGE, {"doors": _lines()})
 
 

@@ -14,7 +14,7 @@ _BLOCK: Final = "<!-- made: {name} -->\n{text}\n<!-- end: {name} -->"
 
 
 def with_blocks(path: Path, blocks: Mapping[str, Iterable[str]]) -> str:
-    """A page as it stands, with some of its blocks made anew.
+    """A page as it is, with some of its blocks made anew.
 
     Args:
         path: The page.

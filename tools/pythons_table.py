@@ -19,7 +19,7 @@ _RESULTS: Final = _ROOT / "tools" / "pythons" / "results.json"
 
 
 def releasing_page() -> str:
-    """The page as it stands, with its table of Pythons made anew."""
+    """The page as it is, with its table of Pythons made anew."""
     return with_blocks(_PAGE, {"pythons": _lines()})
 
 

@@ -29,7 +29,7 @@ _FIGURES: Final = (
 
 
 def ray_page() -> str:
-    """The page as it stands, with its tables made anew."""
+    """The page as it is, with its tables made anew."""
     results = json.loads(_RESULTS.read_text(encoding="utf-8"))
     return with_blocks(_PAGE, {"figures": _figures(results), "checks": _checks(results)})
 

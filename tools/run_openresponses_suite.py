@@ -50,7 +50,7 @@ def main() -> int:
 
 @contextmanager
 def served(folder: Path, token: str) -> Iterator[str]:
-    """The URL of a server of its own, which is stopped behind the block."""
+    """The URL of a server of its own, which is stopped after the block."""
     environment = {**os.environ, "PARTSTREAM_DATA": str(folder), "PARTSTREAM_SERVE_TOKEN": token}
     command = [sys.executable, "-m", "partstream", "serve", "--demo", "--json", "--port", "0", "--log", "off"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:

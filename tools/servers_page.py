@@ -87,7 +87,7 @@ _SOURCES_HEAD: Final = """\
 ## How it is known
 
 A field in the column *thinking goes back* is the one in which later requests carry what a model has thought, *as it
-came* stands for the field in which it was received, and – for servers that have no place for it. *Since* is the version
+came* names the field in which it was received, and – for servers that have no place for it. *Since* is the version
 of Partstream. *Tried* says how we know: by a server that was started here, by recorded answers of the server, or only
 by reading what the last column names.
 """
@@ -97,7 +97,7 @@ _TRIED_HEAD: Final = """\
 
 `make interop TRY=servers` starts servers of other projects on this machine, and asks each of them the same
 things: first with nothing but its address, then with its protocol named. ✓ is what worked. A number is a fault of that
-server, which stands below the table. – is what cannot be tried there. *In between* puts our own model server behind a
+server, which is below the table. – is what cannot be tried there. *In between* puts our own model server upstream of a
 proxy: what it says directly and through the proxy has to be the same.
 """
 

@@ -7,7 +7,7 @@ ONE_AT_A_TIME = threading.Lock()
 
 
 def generate(prompt: str, stop: threading.Event) -> Iterator[str]:
-    """Stands for a model: blocks while it works, and runs in a thread."""
+    """Plays a model: blocks while it works, and runs in a thread."""
     with ONE_AT_A_TIME:
         for word in prompt.split():
             if stop.is_set():

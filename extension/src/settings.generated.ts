@@ -4,7 +4,7 @@
 /** What of a value is secret, see partstream/settings/row.py. */
 export type Secrecy = "nothing" | "whole" | "headers" | "body" | "url" | "arguments";
 
-/** How settings stand within the value of another. */
+/** How settings are written within the value of another. */
 export type Nesting = "object" | "by name" | "list";
 
 /** What of a setting is secret; of an object or a list, what of the settings within. */
@@ -12,7 +12,7 @@ export type SecretRow =
   | { readonly secrecy: Secrecy }
   | {
       readonly nesting: Nesting;
-      /** Whether a string may stand instead of an object, as a model's id does. */
+      /** Whether a string may replace an object, as a model's id does. */
       readonly isShort: boolean;
       readonly rows: Readonly<Record<string, SecretRow>>;
     };
@@ -26,11 +26,11 @@ export const SHORTEST_KEY = 8;
 /** What is no key there. */
 export const PLAIN_WORD = /^(?:[a-z]{1,12})$/;
 
-/** What a key that stands instead of a name looks like. */
+/** What a key in place of a name looks like. */
 export const KEY_IN_A_NAME =
   /(?<![A-Za-z0-9])(?=[A-Za-z]{0,40}[0-9])[A-Za-z0-9]{12,}|^(?:sk|pk|rk|gsk|xai|vck|psk|psj)[-_]/;
 
-/** What stands between the words of a text; a word with a digit may be a key too. */
+/** What separates the words of a text; a word with a digit may be a key too. */
 export const SEPARATORS = /[\s"'?&=:@/,;]+/;
 
 /** The settings for which the empty string is a value. */

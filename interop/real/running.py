@@ -167,7 +167,7 @@ def command(*arguments: str) -> list[str]:
 
 
 def environment_in(home: Path, more: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The environment of a command: no settings of whoever runs this."""
+    """The environment of a command: no settings of the user who runs this."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PARTSTREAM_")}
     places = {"HOME": home, "XDG_CONFIG_HOME": home, "XDG_DATA_HOME": home, "XDG_CACHE_HOME": home}
     ours = {"PARTSTREAM_DATA": home, "PARTSTREAM_CACHE": home, **places}

@@ -484,11 +484,11 @@ async def _hub(site: Site) -> str:
                     said = await chat.ask("Hi", max_tokens=8)
                 except LanguageModelError as error:
                     said = str(error)
-            _expect(f"whether {name} is told of a budget", "does not cover this request" in said, name == "ben")
+            _expect(f"whether {name} sees the limit of a budget", "does not cover this request" in said, name == "ben")
         _contains("the usage", await partstream(site, "hub", "usage"), "ana")
     finally:
         await served.end()
-    return "one answers, one is told that the budget is used up; the usage has the tokens"
+    return "one answers, one reports that the budget is used up; the usage has the tokens"
 
 
 TRIALS: Final = (

@@ -1,6 +1,6 @@
 """The fenced blocks of a page, each with the comments that say how it is checked.
 
-A comment stands on the line before the fence, where readers do not see it:
+A comment is on the line before the fence, where readers do not see it:
 
 - `<!-- example: FILE -->`: the block is that file, which a test runs.
 - `<!-- file: NAME -->`: the block is a file of a package that a test puts together from the page.
@@ -42,8 +42,8 @@ class Block:
     Attributes:
         page: The path of the page, below the project.
         line: The number of the line of its opening fence.
-        language: The word behind the fence; empty where there is none.
-        code: What stands between the fences, without the indentation of the fence.
+        language: The word after the fence; empty without one.
+        code: The text between the fences, without the indentation of the fence.
         marks: The comments before it, by their first words.
         before: The block of the page before it.
         follows: Whether only empty lines lie between the block before it and this one.

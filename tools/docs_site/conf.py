@@ -12,7 +12,7 @@ HERE = Path(__file__).resolve().parent
 PROJECT = HERE.parents[1]
 sys.path.insert(0, str(HERE))
 
-from partstream import __version__  # noqa: E402 - the line above is for the extensions, which stand in this folder
+from partstream import __version__  # noqa: E402 - the line above is for the extensions, which are in this folder
 
 project = "Partstream"
 author = "the authors of Partstream"

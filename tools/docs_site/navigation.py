@@ -1,7 +1,7 @@
 """The navigation of the site, from the lists of links that a reader of the Markdown sees.
 
 Sphinx wants its tree of pages as directives, which a Git forge would show as blocks of code. So the headings and lists
-of the home page are turned into them while Sphinx reads, and a page that stands for a folder is given the folder's
+of the home page are turned into them while Sphinx reads, and a page that represents a folder is given the folder's
 pages.
 """
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from sphinx.application import Sphinx
 
-# The page that stands for a folder, and the folder.
+# The page that represents a folder, and the folder.
 FOLDERS = {
     "docs/decisions/README": ".",
     "docs/maintainers/README": ".",
@@ -53,7 +53,7 @@ def in_order_of_links(names: Iterable[str], text: str) -> list[str]:
 
 
 def add_navigation(app: Sphinx, docname: str, content: list[str]) -> None:
-    """Adds the tree of pages to the home page, and to a page that stands for a folder."""
+    """Adds the tree of pages to the home page, and to a page that represents a folder."""
     if docname == app.config.root_doc:
         content[0] += "".join(toctree(entries, caption=heading) for heading, entries in sections(content[0]))
     elif (folder := FOLDERS.get(docname)) is not None:

@@ -1,4 +1,4 @@
-"""Pictures that stand in a page as HTML, because they differ between light and dark, keep their place in the site."""
+"""Pictures that a page has as HTML, because they differ between light and dark, keep their place in the site."""
 
 from __future__ import annotations
 import shutil

@@ -1,4 +1,4 @@
-"""The command behind `make test PART=newcomer`: goes through each door of the README in an empty home, as the pages say
+"""The command of `make test PART=newcomer`: goes through each door of the README in an empty home, as the pages say
 it.
 
 It ends with code 1 when a step failed, or when what was seen at the end is not what the door promises.

@@ -1,4 +1,4 @@
-"""The doors of the README: which blocks of the pages lead through each, and what is seen behind it."""
+"""The doors of the README: which blocks of the pages lead through each, and what is seen at its end."""
 
 from __future__ import annotations
 import shlex

@@ -1,4 +1,4 @@
-"""The command behind `make test PART=pythons`: runs the tests on each Python of this machine, with the oldest packages
+"""The command of `make test PART=pythons`: runs the tests on each Python of this machine, with the oldest packages
 that are allowed and the newest that there are, and writes what they showed.
 
 It ends with code 1 when a test failed.

@@ -1,4 +1,4 @@
-"""The command behind `make pythons`: installs the supported Pythons that this machine does not have.
+"""The command of `make pythons`: installs the supported Pythons that this machine does not have.
 
 They go into a folder of this project; the system stays as it is. Those that cannot be had are named.
 """

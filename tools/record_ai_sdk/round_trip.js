@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /**
- * Does what it is told with the published AI SDK and says what came of it: jobs as one JSON list on standard input,
+ * Carries out jobs with the published AI SDK and prints the results: jobs as one JSON list on standard input,
  * results as one JSON list on standard output. The kinds of jobs are the rows of KINDS.
  */
 import { text } from "node:stream/consumers";
@@ -10,7 +10,7 @@ const warnings = [];
 globalThis.AI_SDK_LOG_WARNINGS = (said) => warnings.push(...(said.warnings ?? said));
 console.warn = (...words) => warnings.push(words.join(" "));
 
-/** What an error says of itself, as far as JSON goes; of a retry, what the last attempt met. */
+/** The fields of an error that JSON can hold; for a retry, those of the last attempt. */
 function facts(error) {
   if (!(error instanceof Error)) return { name: typeof error, message: JSON.stringify(error) };
   const { name, message, type, statusCode, generationId, lastError } = error;

@@ -22,7 +22,7 @@ export function run(version, scenario) {
   return { result, abort: () => abort.abort() };
 }
 
-/** What streamText takes for tests of its own: ids that count, and a clock that stands. */
+/** What streamText takes for tests of its own: ids that count, and a stopped clock. */
 function deterministic() {
   const ids = () => {
     let count = 0;
@@ -71,7 +71,7 @@ function stalling(parts, signal) {
   });
 }
 
-/** Tools that the client executes, or the SDK, or the SDK once somebody approves. */
+/** Tools that the client executes, or the SDK, or the SDK after an approval. */
 function tools({ ai, toolInput }, who) {
   const schema = ai.jsonSchema({ type: "object", properties: { path: { type: "string" } } });
   const execute = async ({ path }) => {

@@ -4,7 +4,7 @@
  * `expected` is written by hand. `text` and `thinking` are what is said, `calls` what the client has to execute,
  * `finish` the SDK's word (null where the stream does not get to one), `usage` [input, output], `error` a part of the
  * message, `files` media types, `links` what is cited. `since` is a major of the SDK. What is otherwise in one of them
- * stands in `expectedIn`, what is otherwise where the parts of the model come as they are in `expectedOfGateway`.
+ * is in `expectedIn`, what is otherwise where the parts of the model come as they are in `expectedOfGateway`.
  */
 import { call, finish, inputDelta, inputEnd, inputStart, reasoning, streamedCall, text, uncounted } from "./parts.js";
 
@@ -105,7 +105,7 @@ export const SCENARIOS = [
     tools: true,
     steps: [[...streamedCall("call_1", "read_file", ['{"path":', ' "/no']), finish("tool-calls")]],
     expected: { ...nothing, finish: "tool-calls" },
-    // Below the SDK nobody has found the mistake yet.
+    // Below the SDK the mistake has not been noticed yet.
     expectedOfGateway: { finish: "error", error: "read_file" },
   },
   {
@@ -113,7 +113,7 @@ export const SCENARIOS = [
     tools: true,
     steps: [[call("call_1", "delete_everything", '{"really":true}'), finish("tool-calls")]],
     expected: { ...nothing, finish: "tool-calls" },
-    // Below the SDK nobody knows the tools.
+    // Below the SDK the tools are unknown.
     expectedOfGateway: { calls: [{ id: "call_1", name: "delete_everything", input: { really: true } }] },
   },
   {

@@ -2,7 +2,7 @@
 
 const base64 = (bytes) => Buffer.from(bytes).toString("base64");
 
-/** @returns {unknown} A value that JSON can hold; an object with one name that begins with $ stands for another kind. */
+/** @returns {unknown} A value that JSON can hold; an object with one name that begins with $ represents another kind. */
 export function tagged(value) {
   if (typeof value === "number" && !Number.isFinite(value)) return { $number: String(value) };
   if (typeof value !== "object" || value === null) return value;

@@ -1,4 +1,4 @@
-"""The command behind `make release-check`: builds a release twice, and looks into it as a stranger would.
+"""The command of `make release-check`: builds a release twice, and looks into it as a stranger would.
 
 It ends with code 1 when something must not be released; dist/ then has the artifacts all the same, to look into.
 """

@@ -10,7 +10,7 @@ from partstream import ChatMessage, RequestOptions, chat_model, user_request
 
 
 def answer(request: str) -> str:
-    """Any callable can stand here: it knows nothing of VS Code, and it may block."""
+    """Put any callable here: it knows nothing of VS Code, and it may block."""
     return f"You said: {request}"
 
 

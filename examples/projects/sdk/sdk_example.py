@@ -9,7 +9,7 @@ from partstream import ChatMessage, RequestOptions, chat_model, text_of, user_re
 
 
 class Client:
-    """Stands for the client of your SDK, and answers without a network: import yours in its place."""
+    """Plays the client of your SDK, and answers without a network: import yours instead."""
 
     async def stream(self, conversation: Sequence[Mapping[str, str]]) -> AsyncIterator[str]:
         """The pieces of the answer as they arrive."""

@@ -139,7 +139,7 @@ class StepUsages:
         self._waiting: Usage | None = None
 
     def say(self, usage: Usage | None) -> None:
-        """Takes the tokens of the response that has just ended; None where its model told none."""
+        """Takes the tokens of the response that has just ended; None where its model reported none."""
         self._waiting = usage
         if usage is not None:
             self._said.append(usage)

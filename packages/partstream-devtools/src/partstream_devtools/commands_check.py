@@ -35,7 +35,7 @@ _CHUNK_SIZE: Final = 65536  # bytes at a time, so that only the recording itself
 
 
 class RuleVerdict(StrEnum):
-    """What is said of one rule."""
+    """The line about one rule."""
 
     KEPT = "kept"
     BROKEN = "broken"

@@ -347,11 +347,11 @@ class ReportScreen:
         for entry in report.stale:
             self._print(Text(f"Stale entry of the baseline: {visible(entry)}", "bold red"))
         self._print(Text(""))
-        # How more checks are judged, for a provider that was told by the prompt.
+        # How more checks are judged, for a provider that was instructed by the prompt.
         left = sum(one.verdict is reports.Verdict.NOT_JUDGED and "make(upstream)" in one.got for one in report.checks)
         if left and report.target.kind == "provider" and Provocation.DIRECTED.value in report.ways:
             more = (
-                f"{left} more checks need the kit as the model server behind the provider: put `def make(upstream)`, "
+                f"{left} more checks need the kit as the provider's model server: put `def make(upstream)`, "
                 "which returns a provider that asks this base URL, into the file, and test FILE:make."
             )
             self._print(Text(more, "dim"))

@@ -41,7 +41,7 @@ def protocol_option(function: Callable[..., Any]) -> Callable[..., Any]:
     return click.option(
         "--protocol",
         type=click.Choice(sorted(PROTOCOLS)),
-        help="Protocol of the recording. Default: told from its events.",
+        help="Protocol of the recording. Default: detected from its events.",
     )(function)
 
 

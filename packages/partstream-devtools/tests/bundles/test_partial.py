@@ -92,7 +92,7 @@ def _record(data: bytes, sign: bytes = b"J") -> bytes:
         (_record(b'{"kind": "picture"}'), "one of recording, exchange"),
         (_record(b'{"kind": "head", "number": 7}'), "the exchange 7"),
         (_record(b"\0" * 3, b"C"), "3 bytes"),
-        (_record(b"\0\0\0\1" + b"\0" * 11 + b"\1ab", b"C"), "1 bytes behind the read"),
+        (_record(b"\0\0\0\1" + b"\0" * 11 + b"\1ab", b"C"), "1 bytes after the read"),
         (_record(b"\0\0\0\1" + b"\0" * 11 + b"\1a", b"C"), "the exchange 1"),
         (_record(b"", b"X"), "the sign b'X'"),
     ],

@@ -61,8 +61,8 @@ FAILED = bundle(
         (WHOLE, 0, "No fault: The answer is whole."),
         (_broken(), 1, "The provider's fault: The bytes of the server keep the contract; what the host got breaks"),
         (FAILED, 3, "The server's fault: The server failed (HTTP 503)"),
-        (CUT, 3, "The network's fault: The connection broke behind event 20"),
-        (TRUNCATED, 4, "No fault: The recording ends behind event 20"),
+        (CUT, 3, "The network's fault: The connection broke after event 20"),
+        (TRUNCATED, 4, "No fault: The recording ends after event 20"),
     ],
     ids=["whole", "broken", "failed", "cut", "truncated"],
 )
@@ -214,7 +214,7 @@ def test_the_last_answer_is_that_of_a_running_program_else_the_newest_recording(
     none = _run("--last", "--text")
     assert (none.exit_code, "`partstream chat --record` keeps one" in none.output) == (2, True)
     RecordingFolder(tmp_path / "recordings").write(write_bundle(CUT), "small")
-    assert "The connection broke behind event 20" in _run("--last", "--text").output
+    assert "The connection broke after event 20" in _run("--last", "--text").output
 
 
 @one_test_for(

@@ -69,7 +69,7 @@ def test_what_needs_a_provider_is_not_judged_and_says_why():
     report = conform(read_stream, CHAT, ("/model-list", "/cancel-in-text", "/error-before-parts", "/text"))
     got = {check.id: check.got for check in report.checks if check.verdict is Verdict.NOT_JUDGED}
     assert got["models.listed/model-list"] == "a parser lists no models and counts no tokens"
-    assert got["cancellation.resolves/cancel-in-text"] == "a parser is not told of cancellation"
+    assert got["cancellation.resolves/cancel-in-text"] == "a parser does not see cancellation"
     assert got["failure.rejects/error-before-parts"] == "bytes alone do not show it: status"
     assert got["request.text-arrives/text"] == "a parser sends no request"
 

@@ -43,11 +43,11 @@ def _call(arguments: str) -> list[bytes]:
 
 ENDS: dict[str, tuple[Bundle, str, str]] = {
     "whole": (bundle(exchange(WHOLE)), "nobody", "The answer is whole."),
-    "left": (bundle(exchange(SOME, how=HowEnded.CANCELLED)), "client", "The client stopped the answer behind event 3."),
+    "left": (bundle(exchange(SOME, how=HowEnded.CANCELLED)), "client", "The client stopped the answer after event 3."),
     "lost": (
         bundle(exchange(SOME, how=HowEnded.CUT, error=LOST)),
         "network",
-        "The connection broke behind event 3, before the body was whole.",
+        "The connection broke after event 3, before the body was whole.",
     ),
     "never there": (
         bundle(exchange([], end=9, how=HowEnded.NO_RESPONSE, error=LOST, has_head=False)),
@@ -62,17 +62,17 @@ ENDS: dict[str, tuple[Bundle, str, str]] = {
     "silent": (
         bundle(exchange(SOME, how=HowEnded.CUT, error=SILENT)),
         "server",
-        "The server was silent for too long behind event 3: the server sent nothing for 60 s",
+        "The server was silent for too long after event 3: the server sent nothing for 60 s",
     ),
     "no end": (
         bundle(exchange(SOME)),
         "server",
-        "The server closed the stream behind event 3 without the closing event of its protocol.",
+        "The server closed the stream after event 3 without the closing event of its protocol.",
     ),
     "an old recording without an end": (
         bundle(exchange([(None, b"".join(data for _, data in SOME))])),
         "nobody",
-        "The recording ends behind event 3, before the answer does.",
+        "The recording ends after event 3, before the answer does.",
     ),
     "key": (_refused(401), "client", "The server refused the key (HTTP 401): the server answered HTTP 401: No."),
     "limit": (_refused(429), "client", "The account is at its limit (HTTP 429)"),

@@ -1,6 +1,6 @@
 """The names that modules had up to 0.15: an import by such a name warns, and gets what it asks for from the new module.
 
-`partstream` puts the finder behind those of Python, so it is asked for nothing that exists. The rows go with 0.17.
+`partstream` appends the finder to those of Python, so it is asked for nothing that exists. The rows go with 0.17.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def renamed(module_name: str, name: str) -> Any:
 
 
 def _made_of_functions(name: str, base: type[Any], *values: Any, **fields: Any) -> Any:
-    """The class, or the object without state, that stands for functions and values as 0.15 took them."""
+    """The class, or the object without state, that replaces functions and values as 0.15 took them."""
     fields = dict(zip(_POSITIONS[name], values, strict=False)) | fields
     fields = {name: value for name, value in fields.items() if value is not None}
     flags = {_FLAGS[name]: True for name in fields if name in _FLAGS}

@@ -331,7 +331,7 @@ class UpstreamHTTPError(UpstreamError):
 
     Args:
         said: What the response holds where no message of the provider was found in it; None for an empty response.
-        code: The kind of failure; None for the one that the status stands for.
+        code: The kind of failure; None for the one that the status names.
 
     Attributes:
         provider_message: The provider's own error message, or None.

@@ -741,7 +741,7 @@ async def _end(process: asyncio.subprocess.Process) -> None:
             await process.wait()
     with suppress(ProcessLookupError):
         if os.name == "posix":
-            os.killpg(process.pid, signal.SIGKILL)  # also what it has started and left behind
+            os.killpg(process.pid, signal.SIGKILL)  # also the processes that it started and left
         elif process.returncode is None:
             process.kill()
     await process.wait()

@@ -188,7 +188,7 @@ class RunGuard(AsyncCallbackHandler):
 
 
 _NOT_ASKING: Final = ("langchain_core", "partstream_agents")
-"""Packages whose code stands between a request to a model and the code that makes it."""
+"""Packages whose code lies between a request to a model and the code that makes it."""
 
 
 class AskedBy(AsyncCallbackHandler):

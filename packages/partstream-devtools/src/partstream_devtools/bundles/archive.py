@@ -177,7 +177,7 @@ def _rows(directory: bytes) -> Iterator[_Entry]:
         name_at = place + _CENTRAL.size
         place = name_at + name_size + extra + comment
         if place > len(directory):
-            raise documents.BrokenArchiveError("the directory", "an entry that goes on behind its end", "a whole entry")
+            raise documents.BrokenArchiveError("the directory", "an entry that passes its end", "a whole entry")
         name = _name(directory[name_at : name_at + name_size])
         if _MOST_IN_32_BITS in (packed, size, at):
             raise documents.UnsupportedArchiveError(name, "an entry of the form Zip64", "one below 4 GB")

@@ -311,7 +311,7 @@ class _Entry:
         return tuple(exchanges.Chunk(at, piece) for at, piece in zip([*times, last], pieces, strict=True) if piece)
 
     def _times_of(self, messages: list[documents.JSONFields]) -> list[int | None]:
-        """When each message came, from the beginning of the request; none where they cannot be told."""
+        """When each message came, from the beginning of the request; none if they are unknown."""
         if self.started is not None:
             for unit in (SECOND, MILLISECOND):  # Chrome has seconds; others write what Date.now() says
                 times = [as_amount(one.raw("time"), _LONGEST * 10) for one in messages]

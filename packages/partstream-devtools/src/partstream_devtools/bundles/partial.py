@@ -187,7 +187,7 @@ class _Read:
         (number,) = _NUMBER.unpack_from(record)
         chunk, end = documents.read_chunk(record, where, _NUMBER.size)
         if end != len(record):
-            raise documents.BundleContentError(where, f"{len(record) - end} bytes behind the read", "one read")
+            raise documents.BundleContentError(where, f"{len(record) - end} bytes after the read", "one read")
         self._growing(number, where).chunks.append(chunk)
 
     @property

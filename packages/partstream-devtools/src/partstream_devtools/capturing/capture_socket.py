@@ -226,7 +226,7 @@ NO_SOCKETS: Final = (
 )
 """What a command says where there are none."""
 
-_UNREADABLE: Final = "what a program said of its answers cannot be read: %s"
+_UNREADABLE: Final = "the report of a program about its answers cannot be read: %s"
 _ANSWER_SECONDS: Final = 20.0
 _LARGEST_HEAD: Final = 1024 * 1024
 _LARGEST_BUNDLE: Final = 256 * 1024 * 1024

@@ -217,7 +217,7 @@ _FAULTS: Final = frozenset({"split", "cut", "truncate"})
 
 _NOT_JUDGED: Final[Mapping[str, str]] = {
     "request.": "a parser sends no request",
-    "cancellation.": "a parser is not told of cancellation",
+    "cancellation.": "a parser does not see cancellation",
     "failure.language-model-error": "a parser may raise any error",
     "failure.logged": "a parser may leave logging to its caller",
     "stream.visible-part": "a parser need not say that an answer shows nothing",
@@ -230,7 +230,7 @@ def unfit_for_parsers(row: Scenario | Probe) -> str:
     if isinstance(row, Probe):
         return "" if row.is_of_parsers else "a parser lists no models and counts no tokens"
     if any("cancel" in action.name for action in row.actions):
-        return "a parser is not told of cancellation"
+        return "a parser does not see cancellation"
     faults = {choice.name for answer in row.script.answers for choice in parse_choices(answer.fault)}
     if faults - _FAULTS:
         return f"bytes alone do not show it: {', '.join(sorted(faults - _FAULTS))}"

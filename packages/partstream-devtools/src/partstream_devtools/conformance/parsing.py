@@ -319,7 +319,7 @@ def differences(wanted: ShapeOutcome, told: ParserReport) -> list[str]:
     """What a parser got wrong of a shape, a sentence each; thinking and tokens only where it tells any."""
     found = []
     if (told.failed is not None) != wanted.is_failed:
-        said = "the stream failed, and the parser says nothing of it" if wanted.is_failed else told.failed
+        said = "the stream failed, and the parser reports no error" if wanted.is_failed else told.failed
         return [f"the parser failed: {said}" if not wanted.is_failed else str(said)]
     if told.text != wanted.text:
         found.append(f"the text is {told.text!r}, expected {wanted.text!r}")
@@ -375,7 +375,7 @@ ASPECTS: Final[Mapping[str, Callable[[Mapping[str, Any], Mapping[str, Any]], boo
     "tokens": _tokens,
     "errors": _error,
 }
-"""By name, whether an aspect is right, given the expected outcome and what was told; None where it is not judged."""
+"""By name, whether an aspect is right, given the expected outcome and the report; None where it is not judged."""
 
 
 def judged(expected: Mapping[str, Any], told: Mapping[str, Any], unread: Collection[str] = ()) -> dict[str, bool]:

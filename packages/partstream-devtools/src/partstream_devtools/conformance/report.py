@@ -376,7 +376,7 @@ class Tally:
 
     @property
     def word(self) -> str:
-        """What the tally says about the contract."""
+        """The tally's line about the contract."""
         return "kept" if self.is_kept else "broken" if self.judged else "not judged"
 
 

@@ -291,7 +291,7 @@ def _unprovoked(tested: Tested, row: rules.Scenario, transcripts: Sequence[Trans
     if tested.way is driver.Provocation.DIRECTED or has_declared:
         return next(filter(None, (row.provoked(transcript.answers) for transcript in transcripts)), "")
     if tested.way is driver.Provocation.SANDWICH and not transcripts[0].upstream and row.asks_upstream:
-        return "the target asked the model server behind it nothing"
+        return "the target sent no request to its model server"
     return ""
 
 

@@ -6,7 +6,7 @@ its models and its token counts. A target that plays no script is asked by a dir
 says whether its answer shows what the scenario is about.
 
 The conversations are the rows of `scenarios.json`, with the names of the fields of :class:`Scenario`; what is as usual
-is left out. `answers` is the script as transcripts hold it, where a block `words` stands for a text of so many words;
+is left out. `answers` is the script as transcripts hold it, where a block `words` is a text of so many words;
 `tools` names tools of the file, `checks` requirements or groups of them; `history` and `images` ask for those of this
 module; `provoked` is what the answers must have and how much of it, such as `calls 2`.
 
@@ -328,7 +328,7 @@ async def _whole_calls(parser: parsing.Parser, protocol: Protocol) -> Mapping[st
         calls = [(name, arguments) for _, name, arguments in told.calls]
         half = [call for call in calls if call not in wanted]
         if half:
-            found.append(Breach(f"broken off behind {data[max(place - 20, 0) : place]!r}, the call {half[0]} came"))
+            found.append(Breach(f"broken off after {data[max(place - 20, 0) : place]!r}, the call {half[0]} came"))
     return {WHOLE_CALLS: found}
 
 

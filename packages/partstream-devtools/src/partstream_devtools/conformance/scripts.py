@@ -253,7 +253,7 @@ def _read_block(value: Mapping[str, Any]) -> Block:
 # ---- Actions ----
 
 ACTIONS: Final = {
-    "send": "Sends the conversation, with the text behind the word as a new message of the user; does not wait.",
+    "send": "Sends the conversation, with the text after the word as a new message of the user; does not wait.",
     "send_cancelled": "The same, with a token that is already cancelled.",
     "cancel_after": "Cancels the running answer once it has so many parts, or has ended before.",
     "cancel_quiet": "Cancels the running answer once nothing has come of it for so many milliseconds.",

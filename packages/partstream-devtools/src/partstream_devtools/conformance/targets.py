@@ -1,7 +1,7 @@
 """What can be tested: a parser, a provider in Python, a model server at a base URL; each becomes a provider.
 
 A provider is an object, a file, a module, or a function that makes one of the base URL of the kit's model server (a
-sandwich) or of the kit's script. A server at a base URL is asked by our own client and told by the prompt what to do;
+sandwich) or of the kit's script. A server at a base URL is asked by our own client and instructed by the prompt;
 answers may cost money, so that their number is bounded. :func:`open_target` runs a target, finds the model to ask, and
 combines what the target declares with what the information about its model says.
 """

@@ -91,7 +91,7 @@ def raised(error: BaseException | RecordedError) -> BaseException:
 
 
 def usage_shown(finish: Finish | None, parts: Iterable[reading.CompletedPart]) -> shapes.UsageView | None:
-    """The tokens that the server reported; else those that a host was told."""
+    """The tokens that the server reported; else those that a host received."""
     if finish is not None and finish.usage is not None:
         counts = ((label, getattr(finish.usage, name)) for label, name, _ in _ROWS)
         return {"rows": [(label, count) for label, count in counts if count is not None], "source": "server"}
@@ -226,7 +226,7 @@ _BLAME_ROWS: Final[tuple[_Row, ...]] = (
     (
         lambda facts: facts.left_out > 0 and bool(facts.error or facts.broken or facts.outcome == "truncated"),
         "nobody",
-        "The recording leaves out {facts.left_out:,} bytes of the answer: what is behind them says nothing for sure.",
+        "The recording leaves out {facts.left_out:,} bytes of the answer, so the bytes after them prove nothing.",
     ),
     (
         _is("UpstreamFailureError", "UpstreamAbortedError", "EmptyAnswerError"),
@@ -273,7 +273,7 @@ def blame(facts: EndFacts) -> shapes.BlameView:
     who, sentence = next((who, sentence) for fits, who, sentence in _BLAME_ROWS if fits(facts))
     said = sentence.format(
         facts=facts,
-        at="" if facts.event is None else f" behind event {facts.event}",
+        at="" if facts.event is None else f" after event {facts.event}",
         said=f": {facts.message}" if facts.message else ".",
         broken=", ".join(facts.broken),
         by_provider=", ".join(facts.broken_by_provider),
@@ -415,7 +415,7 @@ class _Subject:
 
     @property
     def _is_unread(self) -> bool:
-        """Whether nothing is known of the answer: its protocol is not, and no host has told its parts."""
+        """True if the response cannot be decoded: its protocol is unknown, and no host reported its parts."""
         return isinstance(self.read.error, RecordingError) and not self._is_reported
 
     @property
@@ -440,7 +440,7 @@ class _Subject:
         return UNKNOWN if self._is_unread else Outcome.FAILED.value
 
     def _error(self) -> BaseException | RecordedError | None:
-        """What went wrong: below the protocol, else in it, else as the host was told."""
+        """What went wrong: below the protocol, else in it, else as the host received it."""
         recorded = None if self.exchange is None else self.exchange.end.error
         return recorded or self._found_error or (None if self.answer is None else self.answer.error)
 
@@ -690,7 +690,7 @@ class _Subject:
         notes = []
         if left is not None and left.reads:
             notes.append(
-                f"The recording leaves out {left.reads:,} reads with {left.bytes:,} bytes behind read {left.after}."
+                f"The recording leaves out {left.reads:,} reads with {left.bytes:,} bytes after read {left.after}."
             )
         if left is not None and left.request_bytes:
             notes.append(f"The recording leaves out the last {left.request_bytes:,} bytes of the request.")

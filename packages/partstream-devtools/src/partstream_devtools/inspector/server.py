@@ -6,7 +6,7 @@
     GET  bytes    a range of an answer's bytes, `?answer=ID` with a `Range`: what is too large for the view
     POST stop     ends the server
 
-All paths are relative in the page, so that it works at any port and behind any prefix of an editor that forwards it.
+All paths are relative in the page, so that it works at any port and below any prefix of an editor that forwards it.
 
 **The gate** decides who may ask, before anything is read. The server listens on loopback, and still any web page can
 send requests there: other local servers had holes of this kind (docs/wires/practice.md#requests-to-a-local-server). So

@@ -96,7 +96,7 @@ class BackgroundFile:
         while self.is_behind:
             self._room.clear()
             self._is_waited_for = True
-            if self.is_behind:  # the thread may have looked before it was told
+            if self.is_behind:  # the thread may have looked before the change
                 await self._room.wait()
 
     async def close(self) -> None:

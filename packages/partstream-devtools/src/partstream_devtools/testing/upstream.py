@@ -104,7 +104,7 @@ async def _report(outputs: Outputs, progress: Progress, token: CancellationToken
     """Gives an answer.
 
     Raises:
-        EmptyAnswerError: Nothing that a person sees was in it. Some scenarios are so on purpose: the application shall
+        EmptyAnswerError: It held nothing that a person sees. Some scenarios are so on purpose: the application has to
             not warn of a provider that has forgotten its answer.
     """
     draining = progress if isinstance(progress, DrainingProgress) else None

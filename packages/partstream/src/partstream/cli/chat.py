@@ -377,7 +377,7 @@ class OwnProvider:
 
 
 ChatPartner: TypeAlias = Server | OwnProvider
-"""A provider to chat with, and what the chat says about it."""
+"""A provider to chat with, and its line in the chat."""
 
 
 # ---- Chat ----

@@ -459,7 +459,7 @@ MESSAGES: Final = "messages"
 _PROVIDER: Final = "partstream"
 _USUAL_WINDOW: Final = 128_000
 _USUAL_OUTPUT: Final = 16_384
-"""Tokens, for clients that have to be told a number where no server tells one."""
+"""Tokens, for clients that need a number where no server reports one."""
 
 _CODEX: Final = ClientSettingsFile(".codex", ("config.toml",), "CODEX_HOME")
 _CLAUDE: Final = ClientSettingsFile(".claude", ("settings.json",), "CLAUDE_CONFIG_DIR")

@@ -68,7 +68,7 @@ def project_files(name: ProjectName, template: Template, *, python: str | None =
     Args:
         name: The project's names.
         template: What it is made from.
-        python: The interpreter that VS Code shall run the provider with; None leaves that to VS Code.
+        python: The interpreter that runs the provider in VS Code; None leaves that to VS Code.
     """
     settings = {"partstream.providers": [f"{name.module}.py"]} | ({"partstream.python": python} if python else {})
     names = {

@@ -218,7 +218,7 @@ def reloaded(
 
     Args:
         source: As for :func:`load`.
-        on_load: Told of every load after the first: the error, or None for a new version.
+        on_load: Called after every load but the first: the error, or None for a new version.
         ledger: As for :func:`load`.
 
     Raises:

@@ -512,7 +512,7 @@ class ServePlan:
         """The providers.
 
         Args:
-            on_load: Told of each file that was loaded again.
+            on_load: Called with each file that was loaded again.
             elsewhere: Providers by name that run elsewhere and are served beside those of the plan.
 
         Raises:
@@ -666,7 +666,7 @@ class TextScreen:
             click.echo(f"{source} cannot be loaded, the previous version answers: {fault_of(error)}", err=True)
 
     def draining(self, answers: int, seconds: float) -> None:
-        """The server was told to stop while answers are open."""
+        """The server is stopping while answers are open."""
         what = "1 answer" if answers == 1 else f"{answers} answers"
         click.echo(f"Waiting up to {seconds:g} s for {what}; Ctrl-C again ends at once.", err=True)
 

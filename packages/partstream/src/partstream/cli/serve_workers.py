@@ -70,7 +70,7 @@ class Restarts:
 _HEARING_SECONDS: Final = 5.0
 """How long the reports of a worker that has ended are read: a program that it started may hold the pipe open."""
 _ENDED_BY_STOP: Final = frozenset({0, -signal.SIGTERM, -signal.SIGINT})
-"""The exit codes of a worker that was told to stop, at any moment of its life."""
+"""The exit codes of a worker that received a signal to stop, at any moment of its life."""
 
 
 def can_share_sockets() -> bool:

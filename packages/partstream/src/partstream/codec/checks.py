@@ -32,7 +32,7 @@ T = TypeVar("T")
 
 
 class _Factory:
-    """Stands for an argument that was not given, where a factory makes its value."""
+    """Marks an argument that was not given, where a factory makes its value."""
 
     def __repr__(self) -> str:
         return "<factory>"

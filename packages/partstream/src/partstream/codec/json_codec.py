@@ -97,7 +97,7 @@ def _as_dict(value: object) -> dict[Any, Any]:
 
 
 # Made once: `json.dumps` makes an encoder for every call, which takes longer than writing a small value.
-# Peers refuse a whole text for one NaN in it, which Python writes if it is not told otherwise.
+# Peers refuse a whole text for one NaN in it, which Python writes by default.
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=_as_dict, allow_nan=False).encode
 _encode_in_ascii = json.JSONEncoder(separators=(",", ":"), default=_as_dict, allow_nan=False).encode
 

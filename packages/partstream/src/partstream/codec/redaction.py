@@ -121,7 +121,7 @@ class DecodedText(NamedTuple):
     inner: DecodedText | None = None
 
     def before(self, start: int, end: int) -> tuple[int, int]:
-        """Where what stands at a span stood before anything was decoded."""
+        """The place of a span before anything was decoded."""
         span = self._span_before(_Span(start, end))
         return (span.start, span.end) if self.inner is None else self.inner.before(*span)
 

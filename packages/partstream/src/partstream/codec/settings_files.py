@@ -17,7 +17,7 @@ class UnusableTextError(Exception):
 
     Attributes:
         got: What the file has there.
-        expected: What could stand there.
+        expected: What is valid there.
     """
 
     def __init__(self, got: str, expected: str) -> None:

@@ -406,7 +406,7 @@ class BareJSONDecoder(SSEDecoder):
             self._size = 0
 
     def _find_value(self, line: bytes, place: int) -> int | None:
-        """The place where the next value of a line begins; the end of the line where a list goes on behind it, and None
+        """The place where the next value of a line begins; the end of the line where the list continues, and None
         where the rest is for the standard."""
         if (opened := None if self._is_listed else _OPENS_LIST.match(line, place)) is not None:
             self._is_listed, place = True, opened.end()

@@ -77,7 +77,7 @@ def replace_file(path: Path, data: bytes, ready: Callable[[Path], object] = lamb
 
     Args:
         path: The file; its folder is there.
-        data: What it shall hold.
+        data: Its new content.
         ready: Is given the new file before it takes the place of the old one, which stays if this raises.
 
     Raises:

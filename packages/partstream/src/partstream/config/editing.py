@@ -99,7 +99,7 @@ def edit_file(path: Path, old: bytes, text: str) -> None:
     Args:
         path: The file; it is made with its folder, readable by its owner alone, if it is not there.
         old: What it held when the change was prepared; empty for a file that was not there.
-        text: What it shall hold.
+        text: Its new content.
 
     Raises:
         FileChangedError: It holds something else by now.

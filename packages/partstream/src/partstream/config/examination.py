@@ -312,7 +312,7 @@ async def examine(
         configuration: The configuration.
         asks: Whether the default model is asked for a short answer, which may cost something.
         advice: What helps at the place of the person.
-        on_key: Told every key before it is used, so that logs and reports can leave it out.
+        on_key: Gets every key before it is used, so that logs and reports can leave it out.
     """
     advice = replace(advice, not_asked="") if asks else advice
     findings = [_file(configuration)]

@@ -182,9 +182,9 @@ class RenewingKey:
 
     Args:
         source: How errors call its place.
-        fetch: Gets the key from there; told the key that was refused, or None.
+        fetch: Gets the key from there, given the key that was refused, or None.
         margin: How many seconds before its end a key is renewed.
-        on_key: Told every new key before it is used, so that logs can leave it out.
+        on_key: Gets every new key before it is used, so that logs can leave it out.
         clock: Seconds since 1970.
     """
 
@@ -494,7 +494,7 @@ class Configuration:
         """The configuration of the upstream; no key is read yet.
 
         Args:
-            on_key: Told every key before it is used, so that logs can leave it out.
+            on_key: Gets every key before it is used, so that logs can leave it out.
 
         Raises:
             ConfigurationError: There is no base URL, or two settings contradict each other.

@@ -311,7 +311,7 @@ class _Rendering(ABC):
 
     @property
     def paused(self) -> Mapping[str, Any] | None:
-        """What the upstream has said of a paused answer, or None."""
+        """The upstream's record of a paused answer, or None."""
         return None if self._pausing_stream is None else self._pausing_stream.paused
 
     def go_on(self) -> None:

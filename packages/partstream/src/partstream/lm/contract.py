@@ -711,7 +711,7 @@ RULE_HINTS: Final[Mapping[str, Hint]] = MappingProxyType(
         "stream.ends-once": Hint(
             "A failed answer looks complete, or a complete one shows an error.",
             (
-                "an error is caught and only logged behind `progress.finish(...)`",
+                "an error is caught and only logged after `progress.finish(...)`",
                 "an error path reports the end and then runs on into the normal end",
             ),
         ),

@@ -446,7 +446,7 @@ _MINIMAX_STATUSES: Final[Mapping[int, int]] = MappingProxyType(
     {1000: 500, 1001: 504, 1002: 429, 1004: 401, 1008: 402, 1024: 500, 1033: 500, 1039: 429, 1041: 429}
     | {2013: 400, 2045: 429, 2049: 401, 2056: 402}
 )
-"""The HTTP status that each of MiniMax's codes stands for, which come with the status 200 (platform.minimax.io,
+"""The HTTP status of each of MiniMax's codes, which come with the status 200 (platform.minimax.io,
 api-reference/errorcode). Others have Zhipu's numbers with another meaning, so the numbers themselves are no codes."""
 
 

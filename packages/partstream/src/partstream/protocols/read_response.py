@@ -221,7 +221,7 @@ class ResponseReader(ABC):
 
     @classmethod
     def events_of(cls, document: WireEvent) -> Sequence[WireEvent]:
-        """The events that a document stands for which a server sends in place of a stream."""
+        """The events of a document that a server sends instead of a stream."""
         return (document,)
 
     @classmethod
@@ -247,7 +247,7 @@ class ResponseReader(ABC):
 
     @property
     def failing(self) -> bool:
-        """Whether an error came, and what is said of it may follow, such as the usage."""
+        """Whether an error came that details may follow, such as the usage."""
         return self._state is LifecycleState.FAILING
 
     def feed(self, event: Mapping[str, Any]) -> list[StreamOutput]:

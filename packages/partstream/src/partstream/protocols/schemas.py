@@ -292,7 +292,7 @@ def _with_properties(schema: Schema) -> Schema:
 
 
 def moonshot_schema(schema: Mapping[str, Any]) -> Schema:
-    """The schema of an object without `$schema`, with references that stand alone, a type at each property, types in
+    """The schema of an object without `$schema`, with references without neighbours, a type at each property, types in
     the branches of `anyOf`, and tuples as `prefixItems`."""
     return _normal(inlined(schema) if _has_bound_references(schema) else schema) | {"type": "object"}
 

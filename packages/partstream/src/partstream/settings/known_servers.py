@@ -351,7 +351,7 @@ def server_setting(name: str, servers: Iterable[str], unknown: str, example: str
     return Setting(
         name,
         text(check, enum=[*titles], enumDescriptions=[*titles.values()]),
-        f"The server type whose rules requests follow, such as `{example}` behind a gateway of your own",
+        f"The server type whose rules requests follow, such as `{example}` for a gateway in front of it",
         otherwise="derived from the base URL",
     )
 

@@ -47,7 +47,7 @@ EVERYWHERE: Final = frozenset(
         SettingSource.FILE,
     }
 )
-"""Where most settings can stand."""
+"""The places of most settings."""
 
 
 class Secrecy(StrEnum):
@@ -66,7 +66,7 @@ class Secrecy(StrEnum):
 
 
 class Nesting(StrEnum):
-    """How rows stand within the value of another."""
+    """How rows are written within the value of another."""
 
     OBJECT = "object"
     """They are the fields of an object."""
@@ -125,7 +125,7 @@ class Dialog:
 
 
 OnUnknown: TypeAlias = "Callable[[kinds.ConfigurationError], None]"
-"""Told of a setting that cannot be used where it stands; raises it, or goes on without it."""
+"""Called with a setting that is invalid in its place; raises it, or continues without it."""
 
 
 def refuse(error: kinds.ConfigurationError) -> None:

@@ -8,7 +8,7 @@ exact until the upstream has read the file; the upstream's report then replaces 
 At most: :data:`_BOUNDS` is the one table of it. A bound counts what a file can hold, whatever its labels say: the pages
 by the tree of a document with its own `/Count` beside it, the text that its pages show, the seconds of sound by the
 lowest rate of its container, the frames of an image. Where a file hides that (it is encrypted, packed in a way that is
-not read here, or behind an address), the bound is what the provider takes at most, and no file exceeds the largest
+not read here, or at an address), the bound is what the provider takes at most, and no file exceeds the largest
 context window. A bound reads a whole file: large ones belong into a thread.
 """
 
@@ -350,7 +350,7 @@ def file_bound(family: str, media_type: str, data: bytes | None) -> FileBound:
     Args:
         family: The family of the model.
         media_type: What its first bytes say it is, else its label.
-        data: Its bytes; None for those behind an address.
+        data: Its bytes; None for a file at an address.
     """
     whole = most_input(family)
     bound = next(found for beginning, found in _BOUNDS if media_type.startswith(beginning))
@@ -514,7 +514,7 @@ class _Document:
 
     def __init__(self, data: bytes | None) -> None:
         if data is None:
-            raise _HiddenError("behind an address")
+            raise _HiddenError("at an address")
         if b"/Encrypt" in data:
             raise _HiddenError("encrypted")
         _check_names(data)

@@ -181,7 +181,7 @@ _TRIMMED_EVERY: Final = 256
 _BROKEN: Final = frozenset(
     {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CONSTRAINT}
 )
-"""SQLite's error codes for a file with other content than ours. SQLITE_ERROR stands for a missing table or column,
+"""SQLite's error codes for a file with other content than ours. SQLITE_ERROR means a missing table or column,
 SQLITE_CONSTRAINT for a rule or a trigger, of which our tables have none that our rows could break."""
 
 _UNWRITABLE: Final = (

@@ -1,4 +1,4 @@
-"""Thinking in tags is told from text, for any cut of the stream (docs/wires/chat-completions.md#think-tags)."""
+"""Thinking in tags is separated from text, for any cut of the stream (docs/wires/chat-completions.md#think-tags)."""
 
 import pytest
 

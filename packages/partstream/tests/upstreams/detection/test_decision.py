@@ -157,7 +157,7 @@ def test_where_the_host_does_not_tell_the_server_is_asked(url: str):
             asked("http://h:1/v1", THERE, THERE, owned_by("library")),
             "chat-completions",
             "/v1/chat/completions answers an empty request (HTTP 400); OpenResponses is not complete at Ollama "
-            "(text behind a call is dropped, and messages before calls are not closed)",
+            "(text after a call is dropped, and messages before calls are not closed)",
             id="both, and the list is that of a server where the better one is not complete",
         ),
         pytest.param(
@@ -165,7 +165,7 @@ def test_where_the_host_does_not_tell_the_server_is_asked(url: str):
             asked("http://127.0.0.1:11434/v1", THERE, THERE, {"data": []}),
             "chat-completions",
             "/v1/chat/completions answers an empty request (HTTP 400); OpenResponses is not complete at Ollama, whose "
-            "usual port this is (text behind a call is dropped, and messages before calls are not closed)",
+            "usual port this is (text after a call is dropped, and messages before calls are not closed)",
             id="both, and the port is that of such a server",
         ),
         pytest.param(

@@ -1,4 +1,4 @@
-/** What changes is told to people who do not see it: one polite live region, and the sentence of a selected event. */
+/** Announces changes to people who do not see them: one polite live region, and the sentence of a selected event. */
 {
   const region = inspect.element("p", { class: "unseen", role: "status", "aria-live": "polite" });
 

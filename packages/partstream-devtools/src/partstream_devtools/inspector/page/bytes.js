@@ -134,7 +134,7 @@
     return time === null || time === undefined ? "" : `+${inspect.time(time)}`;
   }
 
-  /** The bytes of an event, with some before and behind it; further ones at the press of a button.
+  /** The bytes of an event, with some before and after it; further ones at the press of a button.
    * @param {EventView} event @returns {HTMLElement} */
   inspect.bytesView = (event) => {
     const width = window.matchMedia("(max-width: 40rem)").matches ? 8 : 16;

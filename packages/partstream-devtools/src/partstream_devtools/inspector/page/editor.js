@@ -1,4 +1,4 @@
-/** What the page asks VS Code for, where it stands in a webview of it; the extension has a table of what it answers. */
+/** The requests of the page to VS Code, in a webview of it; the extension has a table of what it answers. */
 {
   const host = /** @type {{ acquireVsCodeApi?: () => { postMessage(message: unknown): void } }} */ (globalThis);
   const editor = host.acquireVsCodeApi?.();

@@ -86,7 +86,7 @@
     return chip(kind, inspect.signOf(kind), () => state.filters.kinds.includes(kind), flip);
   }
 
-  /** The number of events of each kind and mark, in the order in which they stand. */
+  /** The number of events of each kind and mark, in their order. */
   function counts() {
     /** @type {Map<string, number>} */
     const many = new Map();

@@ -114,7 +114,7 @@
     return element("nav", { "aria-label": "Answers", class: "answers" }, ...buttons);
   }
 
-  /** Puts pieces in place of what a pane holds, and gives the focus to the one that stands for that which had it.
+  /** Puts pieces in place of what a pane holds, and gives the focus to the successor of the one that had it.
    * @param {HTMLElement} pane @param {(Node | null)[]} pieces */
   inspect.refill = (pane, pieces) => {
     const had = pane.contains(document.activeElement) ? document.activeElement?.textContent : null;

@@ -12,7 +12,7 @@
   grid.append(element("div", { role: "rowgroup", class: "list-top" }, head), rows);
   const none = element("p", { class: "quiet", hidden: true }, "No event passes the filters.");
 
-  /** The rows that stand there, by their places in `state.shown`.
+  /** The rows on the page, by their places in `state.shown`.
    * @type {Map<number, { made: HTMLElement, event: EventView }>} */
   let drawn = new Map();
 

@@ -13,7 +13,7 @@
   const live = { view: null, number: 0, isPaused: false, tries: 0 };
   const line = element("p", { class: "live" });
 
-  /** Says how the page stands with its server, above all else. @param {string} sentence @param {...Node} more */
+  /** Shows the state of the connection to the server, above all else. @param {string} sentence @param {...Node} more */
   function tell(sentence, ...more) {
     if (!line.isConnected) inspect.main().prepend(line);
     line.replaceChildren(element("span", { role: "status" }, sentence), ...more);
@@ -22,7 +22,7 @@
   const button = (/** @type {string} */ label, /** @type {() => void} */ click) =>
     element("button", { type: "button", click }, label);
 
-  /** Asks the server with its token, which stands in the fragment of the URL: no browser sends that by itself.
+  /** Asks the server with its token, which is in the fragment of the URL: no browser sends that by itself.
    * @param {string} path @param {RequestInit & { headers?: Record<string, string> }} [options] */
   async function ask(path, options = {}) {
     const headers = { ...options.headers, "Partstream-Token": location.hash.slice(1) };

@@ -1,9 +1,9 @@
-/** The result: the parts as VS Code joins them, and which events they came from; what nobody understood is counted. */
+/** The result: the parts as VS Code joins them, and which events they came from; what was not understood is counted. */
 {
   const { element, state, number } = inspect;
   const MOST_CHARACTERS = 20000;
 
-  /** The blocks that stand there, in their order. @type {{ made: HTMLElement, one: ResultView, shape: string }[]} */
+  /** The blocks on the page, in their order. @type {{ made: HTMLElement, one: ResultView, shape: string }[]} */
   let drawn = [];
 
   /** The parts that one block of the result was joined from: the first and the last. @param {number} place */
@@ -80,7 +80,7 @@
     }
   }
 
-  /** The types that nobody understood, each a way to its first event. */
+  /** The types that were not understood, each a way to its first event. */
   function unmapped() {
     const rows = state.answer?.unmapped ?? [];
     if (rows.length === 0) return null;

@@ -1,6 +1,6 @@
 "use strict";
 /**
- * What all scripts of the page share; it comes first, and every other script stands in a block of its own behind it.
+ * What all scripts of the page share; it comes first, and every other script follows in a block of its own.
  *
  * The state is one object. A script changes it through `show`, `choose`, `select` and `filter` alone, and hears of it
  * through `on`. What a stream says gets into the page through `element` alone, which makes text of it and nothing else.
@@ -86,7 +86,7 @@ const inspect = (() => {
   /** @type {Key[]} */
   const keys = [];
 
-  /** Makes a key that is also a button in the toolbar of its group, and stands in the help. @param {Key} key */
+  /** Makes a key that is also a button in the toolbar of its group, and is in the help. @param {Key} key */
   function register(key) {
     keys.push(key);
     emit("key", key);
@@ -215,7 +215,7 @@ const inspect = (() => {
     return made;
   }
 
-  /** The part of the page that the scripts fill, which takes the place of what stands there without them. */
+  /** The part of the page that the scripts fill, which replaces the text that is there without them. */
   function main() {
     const known = document.getElementById("inspector");
     if (known) return known;

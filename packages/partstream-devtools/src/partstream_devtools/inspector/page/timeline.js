@@ -1,7 +1,7 @@
 /**
  * The timeline: the lanes of the chosen answer on one axis, and those that ran at the same time below each other.
  *
- * It is a picture of the list of events, which says the same to keyboards and screen readers; what it shows stands in it
+ * It is a picture of the list of events, which says the same to keyboards and screen readers; what it shows is in it
  * as text, too. Without a clock the axis is the order of the events, and the page says so.
  */
 {
@@ -24,7 +24,7 @@
   /** @type {{ whole: [number, number], x: (at: number) => number, bands: Band[], width: number } | null} */
   let drawn = null;
 
-  // ---- where things stand on the axis ----
+  // ---- places on the axis ----
 
   /** @param {AnswerView} answer */
   const hasClock = (answer) => answer.events.some((event) => event.at !== null);
@@ -60,7 +60,7 @@
     return found.sort((one, other) => order.indexOf(one) - order.indexOf(other));
   }
 
-  /** The place in the events of the first that fulfils a condition which holds for all behind it, or of the last one.
+  /** The place in the events of the first that fulfils a condition which holds for all after it, or of the last one.
    * @param {EventView[]} events @param {(event: EventView) => boolean} isReached */
   function firstOf(events, isReached) {
     let [low, high] = [0, Math.max(0, events.length - 1)];

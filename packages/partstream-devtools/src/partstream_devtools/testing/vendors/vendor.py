@@ -270,7 +270,7 @@ def check_calls(messages: Iterable[ChatMessage], *, stored: bool = False) -> Non
             elif isinstance(part, ToolCallPart):
                 waiting[part.call_id] = where
     for call_id, where in waiting.items():
-        raise InvalidRequestError(where, f"the call {call_id!r} without a result", "a result behind it")
+        raise InvalidRequestError(where, f"the call {call_id!r} without a result", "a result after it")
 
 
 _SIGNED: Final = (("anthropic", "signature", "text"), ("google", "thoughtSignature", "toolCallId"))

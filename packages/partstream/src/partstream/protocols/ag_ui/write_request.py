@@ -81,7 +81,7 @@ OWN_SETTINGS: Final = OwnSettings(
         Setting(
             "agentPath",
             text_of(_PATH.fullmatch, "a path such as `/agents/{model}`, or nothing"),
-            "The agent's path below the base URL, such as `/agents/{model}`; `{model}` stands for the model's id",
+            "The agent's path below the base URL, such as `/agents/{model}`; `{model}` is replaced by the model's id",
             otherwise="the base URL is the agent's own, and `forwardedProps` names the model",
         ),
         Setting(

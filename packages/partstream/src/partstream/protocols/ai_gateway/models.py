@@ -110,7 +110,7 @@ def read_context_management(value: Any, where: str) -> ContextManagement:
     if twice is not None:
         raise ConfigurationError(f"{where}.edits", f"{twice} twice", "each edit once")
     if CLEAR_THINKING in kinds[1:]:
-        raise ConfigurationError(f"{where}.edits", f"{CLEAR_THINKING} behind another edit", f"{CLEAR_THINKING} first")
+        raise ConfigurationError(f"{where}.edits", f"{CLEAR_THINKING} after another edit", f"{CLEAR_THINKING} first")
     return ContextManagement(True, edits)
 
 
@@ -263,7 +263,7 @@ OWN_SETTINGS: Final = OwnSettings(
         Setting(
             "providerOptions",
             Kind(ValueForm.OBJECT, _provider_options, {"type": "object", "additionalProperties": {"type": "object"}}),
-            "Options for the providers behind the gateway, by the provider's name",
+            "Options for the gateway's providers, by the provider's name",
             secrecy=Secrecy.BODY,
         ),
         Setting(

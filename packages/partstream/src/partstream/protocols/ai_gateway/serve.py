@@ -715,7 +715,7 @@ _WHOLE: Final = frozenset({"source", "file", "tool-call", "tool-result", "tool-a
 
 
 def _content(chunks: Sequence[Chunk]) -> list[Chunk]:
-    """The content parts in order: a text where it began, with what its chunks said of it.
+    """The content parts in order: a text where it began, with the fields of its chunks.
 
     A document has no place for the id of a thought, which separates thoughts that follow each other: it is metadata of
     the provider `partstream`.

@@ -256,7 +256,7 @@ class AISDKReader(EventReader):
         except UpstreamProtocolError as earlier:  # of a chunk that waited
             outputs += self.fail(earlier)
             return
-        # The error for a broken call, unless the SDK has told the model about it
+        # The error for a broken call, unless the SDK has reported it to the model
         error = self._error or (None if self.runs_tools or not self._usable else self._calls.broken)
         outcome = Outcome.FAILED if error is not None else self._stated_outcome
         if error is None and outcome is Outcome.FAILED:

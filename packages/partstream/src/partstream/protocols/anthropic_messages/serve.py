@@ -924,7 +924,7 @@ class MessagesResponseWriter(ResponseWriter):
         delta: dict[str, Any] = {"stop_reason": word, "stop_sequence": matched if word == _MATCHED else None}
         if self._blocks.container is not None:
             delta["container"] = dict(self._blocks.container)
-        # A stream has told it at its beginning, where nothing of the upstream's was known.
+        # A stream has sent it at its beginning, before the upstream's was known.
         tier = {} if self._asked.stream else self._tier(finish)
         return {"type": "message_delta", "delta": delta, "usage": usage_at_end(finish.usage) | tier}
 

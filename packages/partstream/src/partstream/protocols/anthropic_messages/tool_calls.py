@@ -48,7 +48,7 @@ class Block(RecentText):
         wire: Its first state, as it came.
         pieces: What came since the last :meth:`fold`; code that appends to it calls :meth:`fold` at times.
         citations: The citations that came for it, as they came.
-        fields: What deltas said of it beside its text: the signature, the summary of a compaction.
+        fields: What its deltas held beside the text: the signature, the summary of a compaction.
         raw: Once it is closed, the entry of `content` that the server would take back; None where it holds nothing,
             which no server takes.
     """

@@ -28,7 +28,7 @@ SPOKEN_AT: Final = (
         "gemini",
         "https://generativelanguage.googleapis.com/v1beta",
         is_complete=False,
-        reason="the tokens of a request are not counted before it is sent, and what is filtered is not told",
+        reason="the tokens of a request are not counted before it is sent, and filtered answers are not reported",
         source="docs/wires/gemini.md#interactions; ai.google.dev/gemini-api/docs/interactions",
     ),
 )

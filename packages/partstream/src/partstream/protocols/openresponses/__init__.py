@@ -38,7 +38,7 @@ _IN_PART: Final = (
      "the endpoint is a beta, and may end without its closing event",
      "openrouter.ai, Responses API (beta); docs/wires/openresponses.md#openrouter"),
     ("ollama", "http://localhost:11434/v1", 2,
-     "text behind a call is dropped, and messages before calls are not closed",
+     "text after a call is dropped, and messages before calls are not closed",
      "docs/wires/openresponses.md#ollama"),
     ("llama.cpp", "http://localhost:8080/v1", 1,
      "the server translates it, without indices and ids of items",
