@@ -43,6 +43,7 @@ from partstream.errors import (
     UpstreamTimeoutError,
 )
 from partstream.lm.cancellation import CancellationToken, CancellationTokenSource, Disposable, Event, EventEmitter
+from partstream.lm.completions import CompletionRequest, CompletionSnippet
 from partstream.lm.messages import ChatMessage, RequestOptions, Role, Tool, ToolMode
 from partstream.lm.parts import (
     Audience,
@@ -124,9 +125,12 @@ if TYPE_CHECKING:
     )
     from partstream.runtime.simple import (
         AnswerFunction,
+        CompletionFunction,
+        CompletionProvider,
         FunctionProvider,
         UnknownKeywordError,
         chat_model,
+        completion_model,
         text_of,
         user_request,
     )
@@ -172,6 +176,10 @@ __all__ = [
     "ClientEvents",
     "ClientParts",
     "CodePlace",
+    "CompletionFunction",
+    "CompletionProvider",
+    "CompletionRequest",
+    "CompletionSnippet",
     "ConfigurationError",
     "ConnectSettings",
     "Connection",
@@ -299,6 +307,7 @@ __all__ = [
     "ask",
     "ask_sync",
     "chat_model",
+    "completion_model",
     "connect",
     "from_events",
     "in_thread",
@@ -328,7 +337,10 @@ _HOMES = {
     "partstream.runtime.progress": "CheckedProgress",
     "partstream.runtime.read_stream": "read_stream",
     "partstream.runtime.requests": "ConsumerLimits LanguageModelChatResponse ProviderErrorListener ViolationListener",
-    "partstream.runtime.simple": "AnswerFunction FunctionProvider UnknownKeywordError chat_model text_of user_request",
+    "partstream.runtime.simple": (
+        "AnswerFunction CompletionFunction CompletionProvider FunctionProvider UnknownKeywordError chat_model "
+        "completion_model text_of user_request"
+    ),
     "partstream.runtime.stream_adapter": "Chunk Chunks StreamAdapter StreamUsage",
     "partstream.runtime.tool_loop": (
         "LoopFinished PartReceived RoundStarted ToolCallStarted ToolCallable ToolFunction ToolLoopEvent "

@@ -10,6 +10,7 @@
 
 The result is a :class:`~partstream.lm.provider.LanguageModelChatProvider` like any other. Mistakes are refused when the
 decorator is applied, with the file and the line of the function; a wrong keyword with the one that is probably meant.
+:func:`completion_model` is the same for a function that completes text at a cursor.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from partstream.codec import checks
 from partstream.codec.json_codec import locate_non_json
 from partstream.lm import provider
 from partstream.lm.cancellation import CancellationToken
+from partstream.lm.completions import COMPLETES_TEXT, CompletionRequest
 from partstream.lm.messages import ChatMessage, RequestOptions, Role
 from partstream.lm.outputs import Finish
 from partstream.lm.parts import DataPart, ResponsePart, TextPart, ThinkingPart, ToolCallPart, text_part
@@ -145,15 +147,17 @@ def checked_fields(
     return whole
 
 
-def check_answer_function(answer: object) -> None:
-    """Checks that the decorated object is an async generator function of the messages and the options.
+def check_answer_function(
+    answer: object, decorator: str = _DECORATOR, parameters: tuple[str, ...] = ("messages", "options")
+) -> None:
+    """Checks that the decorated object is an async generator function of these parameters.
 
     Raises:
         InvalidArgumentError: It is not.
     """
     if not callable(answer):
         raise checks.InvalidArgumentError(
-            _DECORATOR, checks.described(answer), 'keywords, such as @chat_model(name="Parrot")'
+            decorator, checks.described(answer), f'keywords, such as @{decorator}(name="Parrot")'
         )
     name = getattr(answer, "__name__", type(answer).__name__)
     code = getattr(inspect.unwrap(answer), "__code__", None)
@@ -169,16 +173,17 @@ def check_answer_function(answer: object) -> None:
             kind = "a function without `async`"
         else:
             kind = "a function with neither `async` nor `yield`"
-        raise checks.InvalidArgumentError(_DECORATOR, f"{placed}, {kind}", _GENERATOR)
+        raise checks.InvalidArgumentError(decorator, f"{placed}, {kind}", _GENERATOR)
     signature = inspect.signature(answer)
     try:
-        signature.bind(None, None)
+        signature.bind(*parameters)
     except TypeError:
-        expected = f"two parameters: async def {name}(messages, options)"
-        raise checks.InvalidArgumentError(_DECORATOR, f"{placed} with {signature}", expected) from None
+        count = "one parameter" if len(parameters) == 1 else "two parameters"
+        expected = f"{count}: async def {name}({', '.join(parameters)})"
+        raise checks.InvalidArgumentError(decorator, f"{placed} with {signature}", expected) from None
     if [*signature.parameters][:2] == ["options", "messages"]:
         expected = f"the messages first: async def {name}(messages, options)"
-        raise checks.InvalidArgumentError(_DECORATOR, f"{placed} with {signature}", expected)
+        raise checks.InvalidArgumentError(decorator, f"{placed} with {signature}", expected)
 
 
 _GENERATOR: Final = (
@@ -434,6 +439,122 @@ def chat_model(
         return FunctionProvider(function, information, count_tokens)
 
     return decorate if answer is None else decorate(answer)
+
+
+# ---- Completions ----
+
+_COMPLETION_DECORATOR: Final = "completion_model"
+_OF_COMPLETIONS: Final = frozenset(_KEYWORDS) - {"image_input", "tool_calling"}
+
+CompletionFunction: TypeAlias = Callable[[CompletionRequest], AsyncIterator[str]]
+"""An async generator function that yields the text that belongs at the cursor, in pieces as they come."""
+
+
+class CompletionProvider(FunctionProvider):
+    """Offers one model, for which a function completes text; made by :func:`completion_model`.
+
+    Its model is in no model picker. A request without a cursor has its last user message for a prefix.
+
+    Attributes:
+        information: The model's information.
+
+    Example:
+        >>> import asyncio
+        >>> from partstream import CompletionRequest, completion_model
+        >>> @completion_model
+        ... async def pairs(request):
+        ...     yield ")" if request.prefix.endswith("(") else ""
+        >>> async def main():
+        ...     return [piece async for piece in pairs.complete(CompletionRequest("print("))]
+        >>> asyncio.run(main())
+        [')']
+    """
+
+    def __init__(
+        self,
+        complete: CompletionFunction,
+        information: provider.LanguageModelChatInformation,
+        count_tokens: Callable[[str | ChatMessage], int],
+    ) -> None:
+        super().__init__(self._answer_to, information, count_tokens)
+        self._complete = complete
+
+    def complete(self, request: CompletionRequest) -> AsyncIterator[str]:
+        """Calls the function, and returns what it yields as it is."""
+        return self._complete(request)
+
+    def _answer_to(self, messages: Sequence[ChatMessage], options: RequestOptions) -> AsyncIterator[str]:
+        return self._complete(
+            CompletionRequest.asked(options.model_options) or CompletionRequest(user_request(messages))
+        )
+
+
+@overload
+def completion_model(complete: CompletionFunction, /) -> CompletionProvider: ...
+
+
+@overload
+def completion_model(
+    *,
+    name: str | None = ...,
+    id: str | None = ...,
+    family: str | None = ...,
+    version: str = ...,
+    max_input_tokens: int = ...,
+    max_output_tokens: int = ...,
+    count_tokens: Callable[[str | ChatMessage], int] = ...,
+    tooltip: str | None = ...,
+    detail: str | None = ...,
+    extra: Mapping[str, Any] = ...,
+) -> Callable[[CompletionFunction], CompletionProvider]: ...
+
+
+def completion_model(
+    complete: CompletionFunction | None = None, /, **keywords: Any
+) -> CompletionProvider | Callable[[CompletionFunction], CompletionProvider]:
+    """Makes a provider of the decorated async generator function, which completes text at a cursor.
+
+    It completes in the editor of VS Code and at `/v1/completions`. `@completion_model` without keywords works too.
+
+    Args:
+        complete: The function, where the decorator has no keywords. It takes a
+            :class:`~partstream.lm.completions.CompletionRequest`, and yields the text that belongs at the cursor.
+        keywords: Those of :func:`chat_model` but for `image_input` and `tool_calling`; `max_output_tokens` is 256 by
+            default.
+
+    Raises:
+        InvalidArgumentError: The decorated object is not an async generator function of one parameter, or a keyword has
+            a wrong value; a `TypeError` too.
+        UnknownKeywordError: There is no such keyword.
+
+    Example:
+        >>> from partstream import completion_model
+        >>> @completion_model(name="Pairs")
+        ... async def pairs(request):
+        ...     yield ")"
+        >>> pairs.information.name
+        'Pairs'
+    """
+    for name in keywords:
+        if name not in _OF_COMPLETIONS:
+            raise UnknownKeywordError(name, tuple(sorted(_OF_COMPLETIONS)), _COMPLETION_DECORATOR, _ALSO_CALLED)
+    check_keywords(keywords, _COMPLETION_DECORATOR)
+    given = {"version": "1", "max_input_tokens": 16_000, "max_output_tokens": 256, "extra": {}, **keywords}
+    further = checked_fields({}, given.pop("extra"), _COMPLETION_DECORATOR)
+    count_tokens = given.pop("count_tokens", estimate_tokens)
+
+    def decorate(function: CompletionFunction) -> CompletionProvider:
+        check_answer_function(function, _COMPLETION_DECORATOR, ("request",))
+        model_id = given.get("id") or getattr(function, "__name__", type(function).__name__)
+        named = {name: given.get(name) or model_id for name in ("name", "family")}
+        extra = {"isUserSelectable": False, COMPLETES_TEXT: True, **further}
+        information = provider.LanguageModelChatInformation(**{**given, **named, "id": model_id, "extra": extra})
+        return CompletionProvider(function, information, count_tokens)
+
+    return decorate if complete is None else decorate(complete)
+
+
+# ---- What messages say ----
 
 
 def text_of(message: ChatMessage) -> str:
