@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from models.lists import OPENAI
+from models.lists import LM_STUDIO, OLLAMA_TAGS, OPENAI, VLLM
 from models.test_composition import composed
 from partstream.errors import UpstreamProtocolError
 from partstream.upstream.discovery import read_catalogue
@@ -499,6 +499,22 @@ def test_llama_cpp_says_its_facts_below_the_host_too(base_path: str) -> None:
 )
 def test_only_llama_cpp_leaves_tools_out_of_a_prompt_without_a_word(fact: Fact[bool] | None, drops: bool) -> None:
     assert known_capabilities(ModelRecord("m", tool_calling=fact)).drops_tools is drops
+
+
+@one_test_for(
+    ("document", "reads"),
+    [
+        (LLAMA_CPP, False),
+        (LLAMA_CPP_ROUTER, False),
+        (OLLAMA_TAGS, False),
+        (VLLM, True),
+        (LM_STUDIO, True),
+        (OPENAI, True),
+    ],
+)
+def test_the_servers_that_keep_to_no_choice_of_tools_are_known_by_their_lists(document: Any, reads: bool) -> None:
+    for record in composed("/v1", ("list", document)).records:
+        assert known_capabilities(record).reads_tool_choice is reads
 
 
 def test_no_question_loads_one_of_several_models() -> None:

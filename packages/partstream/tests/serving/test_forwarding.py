@@ -676,6 +676,55 @@ def test_settings_that_add_something_hold_for_a_request_as_it_came(vendor: Vendo
     run(test())
 
 
+_LLAMA_CPP = {"data": [{"id": MODEL, "object": "model", "owned_by": "llamacpp", "meta": {"n_ctx": 8192}}]}
+_CHOICES: Mapping[str, tuple[Any, Any, Any]] = {
+    "chat-completions": ({"type": "function", "function": {"name": "clock"}}, "none", "required"),
+    "openresponses": ({"type": "function", "name": "clock"}, "none", "required"),
+    "anthropic-messages": ({"type": "tool", "name": "clock"}, {"type": "none"}, {"type": "any"}),
+}
+"""How a wire names one tool, how it forbids all, and how it demands any."""
+
+
+@pytest.mark.parametrize("wire", _CHOICES)
+def test_a_server_that_keeps_to_no_choice_of_tools_gets_the_tools_that_may_be_called(wire: str) -> None:
+    """docs/wires/practice.md#choices-of-tools."""
+    vendor = BY_NAME[wire]
+    usual = document(200, json.dumps(_LLAMA_CPP).encode()), document(200, b"{}")
+
+    async def sent(choice: Any, *lists: Any, **settings: Any) -> tuple[list[str], Any]:
+        async with vendor_of(vendor, *lists, vendor.reply(stream=True), **settings) as (provider, requests):
+            tools = [_tool(wire, name) for name in ("weather", "clock")]
+            body = changed(vendor, stream=True, tools=tools, tool_choice=choice)
+            reply = await asked(app(provider), vendor, stream=True, body=body).end()
+            assert parsed(vendor, reply.body)[0] == "Hello you"
+            said = json.loads(requests[-1].body)
+            assert (requests[-1].body == body) is (not lists or choice == demand)
+            return [one.get("function", one)["name"] for one in said.get("tools", ())], said.get("tool_choice")
+
+    named, none, demand = _CHOICES[wire]
+    for choice, names, goes_on in (
+        (named, ["clock"], demand),
+        (none, [], None),
+        (demand, ["weather", "clock"], demand),
+    ):
+        run(_same(sent(choice, *usual, models=()), (names, goes_on)))
+        run(_same(sent(choice), (["weather", "clock"], choice)))  # of any other server
+
+
+def _tool(wire: str, name: str) -> dict[str, Any]:
+    schema = {"type": "object", "properties": {}}
+    if wire == "anthropic-messages":
+        return {"name": name, "description": "", "input_schema": schema}
+    function = {"name": name, "description": "", "parameters": schema}
+    return (
+        {"type": "function", "function": function} if wire == "chat-completions" else {"type": "function", **function}
+    )
+
+
+async def _same(got: Any, expected: object) -> None:
+    assert await got == expected
+
+
 @every_vendor
 def test_another_wire_is_translated(vendor: Vendor) -> None:
     other = VENDORS[VENDORS.index(vendor) - 1]

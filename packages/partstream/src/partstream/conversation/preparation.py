@@ -128,8 +128,8 @@ class ChatRequest:
         asked_in: The wire of the options' names; empty for the wire of the server.
         instructions_name: The name of who speaks in all system messages of `instructions`; empty for none, or several.
         asks_to_think: Whether the caller wants thinking; None where it leaves that open.
-        idle_tools: Tools that the model may not call. A server with a word for that gets them, because earlier calls
-            need them and its prompt cache holds them.
+        idle_tools: Tools that the model may not call. A server with a word for that, to which it keeps, gets them,
+            because earlier calls need them and its prompt cache holds them.
         hosted_tools: The tools that the server runs, in its words.
         demanded_tool: The one of them that the model must use, or None.
     """
@@ -239,6 +239,7 @@ class ModelCapabilities:
         file_input: Whether prompts may hold files such as PDF.
         tool_calling: Whether the model calls tools.
         drops_tools: Whether its server leaves tools out of a prompt without a word.
+        reads_tool_choice: Whether its server keeps to a choice of one tool, and of none.
         reasoning: Whether the model reasons before it responds.
         reasoning_efforts: The levels of reasoning that it takes, lowest first.
         thinking_forms: The ways in which it can be asked to think; empty for none.
@@ -261,6 +262,7 @@ class ModelCapabilities:
     file_input: bool | None = None
     tool_calling: bool | None = None
     drops_tools: bool = False
+    reads_tool_choice: bool = True
     reasoning: bool | None = None
     reasoning_efforts: tuple[str, ...] | None = None
     thinking_forms: tuple[ThinkingForm, ...] | None = None
@@ -553,7 +555,7 @@ def prepare(
         asked_in=_text_or_none(options.model_options.get(ASKED_IN)) or "",
         instructions_name=system_names.pop() if instructions and len(system_names) == 1 else "",
         asks_to_think=options.model_options.get(ASKS_TO_THINK),
-        idle_tools=() if options.tools else sent,
+        idle_tools=() if options.tools or not settings.capabilities.reads_tool_choice else sent,
         hosted_tools=hosted,
         demanded_tool=demanded,
     )

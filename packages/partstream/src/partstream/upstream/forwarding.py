@@ -111,6 +111,11 @@ class RawRequest:
         """Whether it limits its answer."""
         return any(value_at(self.document, place) is not None for place in self.rules.output_limits)
 
+    def chooses_tools(self) -> bool:
+        """Whether it chooses tools by more than a word that allows all of them."""
+        said = self.document.get("tool_choice")
+        return (said.get("type") if isinstance(said, Mapping) else said) not in (None, *_ALL_TOOLS)
+
     def limited(self, limit: int | None) -> RawRequest:
         """The request with the limit of a setting, which is one for requests without a limit of their own."""
         if limit is None or self.names_a_limit():
@@ -153,6 +158,9 @@ class RawRequest:
             begin = content.index(b"{") + 1  # it has fields, but none of these
             content = content[:begin] + dumps(dict(usage))[1:-1] + b"," + content[begin:]
         return request, dumps(body) if content is None else content
+
+
+_ALL_TOOLS: Final = ("auto", "required", "any")
 
 
 def value_at(document: Any, place: Sequence[str]) -> Any:
@@ -237,6 +245,7 @@ class Obstacle(Enum):
     FOR_US = "it asks for what this server does itself"
     KEPT = "it names what the upstream keeps, which it would look up for every caller of this server alike"
     ASKED = "an admission or a provider has changed what is asked"
+    CHOICE = "its server does not keep to such a choice of tools, which are left out instead"
     SERVER = "a setting of the server changes what answers look like"
     SETTING = "a setting of the upstream changes how requests are written or answers are shown"
     BEGUN = "the answer has begun with events of this server"
@@ -244,7 +253,13 @@ class Obstacle(Enum):
 
 
 def obstacle_at(
-    raw: RawRequest, asked: tuple[object, object], configuration: GatewayConfiguration, path: str, model_id: str
+    raw: RawRequest,
+    asked: tuple[object, object],
+    configuration: GatewayConfiguration,
+    path: str,
+    model_id: str,
+    *,
+    reads_tool_choice: bool,
 ) -> Obstacle | None:
     """Why an upstream is not asked with the request as it came; None where it is. The messages and the options of the
     question are `asked`, and the configuration is of the protocol that it speaks, in which it has this path."""
@@ -253,6 +268,8 @@ def obstacle_at(
         return Obstacle.WIRE
     if asked[0] is not raw.messages or asked[1] is not raw.options:
         return Obstacle.ASKED
+    if not reads_tool_choice and raw.refusal is None and raw.chooses_tools():
+        return Obstacle.CHOICE
     settings = configuration.request_settings(model_id)
     is_usual = _of_stream(configuration.stream) == _USUAL_STREAM and _of_request(settings) == _USUAL_SETTINGS
     if not is_usual or configuration.errors is not ErrorMode.REJECT:

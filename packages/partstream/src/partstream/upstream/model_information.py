@@ -103,6 +103,7 @@ class ModelRecord:
     image_input: Fact[bool] | None = None
     file_input: Fact[bool] | None = None
     tool_calling: Fact[bool] | None = None
+    reads_tool_choice: Fact[bool] | None = None
     reasoning: Fact[bool] | None = None
     reasoning_efforts: Fact[tuple[str, ...]] | None = None
     usual_effort: Fact[str] | None = None

@@ -467,6 +467,7 @@ def _ollama_abilities(fields: Fields) -> dict[str, Any]:
     return {
         "image_input": fields.has_word("capabilities", "vision"),
         "tool_calling": fields.has_word("capabilities", "tools"),
+        "reads_tool_choice": Fact(False, fields.source, "details"),
         "reasoning": reasoning,
         "reasoning_efforts": efforts,
     }
@@ -646,7 +647,11 @@ def _llama_cpp_window(fields: Fields) -> Fact[int] | None:
     return fields.tokens("meta.n_ctx") or started_with or fields.tokens("meta.n_ctx_train")
 
 
-_LLAMA_CPP: Final[Mapping[str, Read]] = {"context_window": _llama_cpp_window, "image_input": _MODALITIES["image_input"]}
+_LLAMA_CPP: Final[Mapping[str, Read]] = {
+    "context_window": _llama_cpp_window,
+    "image_input": _MODALITIES["image_input"],
+    "reads_tool_choice": lambda fields: Fact(False, fields.source, "owned_by"),
+}
 _GATEWAY: Final[Mapping[str, Read]] = {"name": "name", "description": "description", "pricing": _tiered_prices}
 
 _VERCEL: Final[Mapping[str, Read]] = {

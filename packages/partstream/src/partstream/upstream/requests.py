@@ -185,7 +185,9 @@ class RequestSender:
         opened = raw.opened(Origin(self.fingerprint, model.id), seals=self.http.seals)
         if opened is None:
             return raw, Obstacle.OWN_STATE
-        return opened, obstacle_at(opened, asked, self.configuration, self.writer.path, model.id)
+        reads = self._capabilities(model.id).reads_tool_choice
+        path = self.writer.path
+        return opened, obstacle_at(opened, asked, self.configuration, path, model.id, reads_tool_choice=reads)
 
     def completed(
         self, settings: preparation.RequestSettings, model: LanguageModelChatInformation
