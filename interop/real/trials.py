@@ -9,8 +9,10 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+import urllib.error
+import urllib.request
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import TYPE_CHECKING, Any, Final
 
 from interop.clients.asking import result_of
@@ -44,6 +46,7 @@ from partstream import (
     ToolCallPart,
     ToolFunction,
     ToolMode,
+    ToolResultPart,
     connect,
     run_tool_loop,
 )
@@ -72,6 +75,7 @@ _WEATHER: Final = Tool(
     "Tells the weather of a place.",
     {"type": "object", "properties": {"place": {"type": "string"}}, "required": ["place"]},
 )
+_CLOCK: Final = Tool("clock", "Tells the time of a place.", _WEATHER.input_schema)
 _QUESTION: Final = "How is the weather in Lisbon?"
 
 
@@ -306,6 +310,108 @@ def _tools(mode: ToolMode) -> Callable[[Site], Coroutine[Any, Any, str]]:
     return run
 
 
+_CHOICES: Final[Mapping[str, tuple[Any, Any, str | None]]] = {
+    "auto": ("auto", {"type": "auto"}, "weather"),
+    "required": ("required", {"type": "any"}, "weather"),
+    "named": ({"type": "function", "name": "clock"}, {"type": "tool", "name": "clock"}, "clock"),
+    "none": ("none", {"type": "none"}, None),
+}
+"""A choice of tools, as wires of OpenAI and as Messages say it, and the tool that the model calls then."""
+
+
+async def _choices(site: Site) -> str:
+    """Clients of three wires, each of which `partstream serve` puts to the same wire of the server and to another."""
+    for wire in WIRES:
+        added = "--protocol", wire, "--key-from", "none", "--replace"
+        await partstream(site, "add", site.base_url, "--profile", wire, *added)
+    served = await _Served.start(site, *(f"--profile={wire}" for wire in WIRES), PARTSTREAM_SERVE_TOKEN=_TOKEN)
+    answers = 0
+    try:
+        pairs = [*zip(WIRES, WIRES, strict=True), *zip(WIRES, (*WIRES[1:], WIRES[0]), strict=True)]
+        for (wire, upstream), choice in product(pairs, _CHOICES):
+            of_openai, of_messages, expected = _CHOICES[choice]
+            said = of_messages if wire == WIRES[2] else of_openai
+            answer = await asyncio.to_thread(_with_choice, served.base_urls[wire], wire, upstream, said)
+            what = f"{choice} over {wire} before {upstream}"
+            _expect(f"the calls of {what}", _ONE_ANSWER[wire].called(answer), [expected] if expected else [])
+            if "<tool_call>" in json.dumps(answer):
+                raise UnexpectedError(f"{what}: a call came as text")
+            answers += 1
+    finally:
+        await served.end()
+    return f"{', '.join(_CHOICES)}: kept to in {answers} answers, over three wires before the same and another one"
+
+
+@dataclass(frozen=True, slots=True)
+class _OneAnswer:
+    """How a client of a wire asks for an answer in one document, and which tools that calls."""
+
+    path: str
+    body: Mapping[str, Any]
+    called: Callable[[Any], list[str]]
+
+
+def _declared(schema: str, **fields: Any) -> list[dict[str, Any]]:
+    tools = (_WEATHER, _CLOCK)
+    return [{"name": one.name, "description": one.description, schema: one.input_schema, **fields} for one in tools]
+
+
+_MESSAGES: Final = {"messages": [{"role": "user", "content": _QUESTION}], "max_tokens": 40}
+_ONE_ANSWER: Final = {
+    "chat-completions": _OneAnswer(
+        "/chat/completions",
+        _MESSAGES | {"tools": [{"type": "function", "function": one} for one in _declared("parameters")]},
+        lambda said: [one["function"]["name"] for one in said["choices"][0]["message"].get("tool_calls") or ()],
+    ),
+    "openresponses": _OneAnswer(
+        "/responses",
+        {"input": _QUESTION, "max_output_tokens": 40, "tools": _declared("parameters", type="function")},
+        lambda said: [one["name"] for one in said["output"] if one["type"] == "function_call"],
+    ),
+    "anthropic-messages": _OneAnswer(
+        "/messages",
+        _MESSAGES | {"tools": _declared("input_schema")},
+        lambda said: [one["name"] for one in said["content"] if one["type"] == "tool_use"],
+    ),
+}
+
+
+def _with_choice(base_url: str, wire: str, upstream: str, choice: Any) -> Any:
+    """The document that a client gets."""
+    asked = _ONE_ANSWER[wire]
+    if wire == "chat-completions" and isinstance(choice, dict):
+        choice = {"type": "function", "function": {"name": choice["name"]}}
+    model = MODEL_ID if upstream == WIRES[0] else f"{upstream}/{MODEL_ID}"  # the first server has the plain name
+    body = {**asked.body, "model": model, "tool_choice": choice}
+    headers = {"content-type": "application/json", "authorization": f"Bearer {_TOKEN}"}
+    request = urllib.request.Request(base_url + asked.path, json.dumps(body).encode(), headers)  # noqa: S310
+    try:
+        with urllib.request.urlopen(request, timeout=_LONGEST_ANSWER) as answer:  # noqa: S310 - on loopback
+            return json.load(answer)
+    except urllib.error.HTTPError as error:
+        raise UnexpectedError(f"{wire} before {upstream}: HTTP {error.code}, {error.read(300)!r}") from error
+
+
+async def _family(site: Site) -> str:
+    """A conversation with calls and their results, in the template of a family of models, and the call that follows."""
+    (listed,) = json.loads(await partstream(site, "models", "--json", "--base-url", site.base_url))
+    _expect("tools", listed["toolCalling"]["value"], True)
+    said: list[ChatMessage] = []
+    for number, (place, degrees) in enumerate({"Oslo": 3, "Rome": 20, "Paris": 12}.items()):
+        call = ToolCallPart(f"call_{number}", "weather", {"place": place})
+        said += [ChatMessage.user(f"How is the weather in {place}?"), ChatMessage.assistant([call])]
+        result = ToolResultPart(call.call_id, [TextPart(f"{degrees} degrees")])
+        said += [ChatMessage.user([result]), ChatMessage.assistant(f"It has {degrees} degrees.")]
+    options = RequestOptions(tools=[_WEATHER], tool_mode=ToolMode.REQUIRED, model_options={"max_tokens": 60})
+    for protocol in WIRES:
+        response = await _ask(site, [*said, ChatMessage.user(_QUESTION)], options, protocol)
+        calls = [(call.name, [*call.input]) for call in _of(ToolCallPart, response)]
+        _expect(f"the first call on {protocol}", calls[:1], [("weather", ["place"])])
+        if _end(response) not in {"tool-calls", "length"}:  # a base model goes on calling until it is cut
+            raise UnexpectedError(f"{protocol}: the end is {_end(response)}")
+    return "three calls and results are read, a fourth call comes, on three wires"
+
+
 async def _parallel(site: Site) -> str:
     options = RequestOptions(tools=[_WEATHER], model_options={"max_tokens": 160, "parallel_tool_calls": True})
     response = await _ask(site, "How is the weather in Lisbon and in Oslo?", options)
@@ -509,11 +615,17 @@ TRIALS: Final = (
     Trial("hub", _hub),
     Trial("tools (auto)", _tools(ToolMode.AUTO), "calls"),
     Trial("tools (required)", _tools(ToolMode.REQUIRED), "calls"),
+    Trial("every tool_choice", _choices, "calls"),
     Trial("parallel calls", _parallel, "calls"),
     Trial("tool round trip", _round_trip, "calls"),
     Trial("serve", _served, "calls"),
     Trial("thinking", _thinking, "thinks"),
     Trial("thinking tags", _thinking, "tags"),
+    Trial("template of Qwen 3", _family, "qwen"),
+    Trial("template of Qwen 3 Coder", _family, "coder"),
+    Trial("template of gpt-oss", _family, "gpt-oss"),
+    Trial("Gemma 3, template of Gemma 4", _family, "gemma"),
+    Trial("counting for Gemma 3", _counting, "gemma"),
     Trial("key", _key, "key"),
     Trial("restart", _restart, "restart"),
 )
