@@ -5,8 +5,7 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from benchmarks.hub_proof.words import INPUT
-from partstream_hub.store.opening import opened_engine
-from partstream_hub.store.rows import broken_invariants
+from partstream_hub.store.opening import opened_store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -50,8 +49,8 @@ def faults_of_books(site: Site) -> Iterator[str]:
         yield f"window {window}: a transaction left {used:,} spent and reserved of {limit:,}"
     for budget, reserved in site.rows("SELECT budget, reserved FROM hub_windows WHERE reserved <> 0"):
         yield f"{budget}: {reserved:,} reserved, expected 0 after the end"
-    engine = opened_engine(site.postgres.address(), None)
+    store = opened_store(site.postgres.address())
     try:
-        yield from engine.run(lambda work: [*map(str, broken_invariants(work))])
+        yield from store.check()
     finally:
-        engine.close()
+        store.close()

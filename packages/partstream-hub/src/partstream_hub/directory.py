@@ -406,8 +406,8 @@ def _removed(directory: Directory, change: Remove) -> Directory:
     owners = {(kind, name), *((OwnerKind.KEY, key) for key in keys)}
     budgets = {owner: rules for owner, rules in directory.budgets.items() if owner not in owners}
     directory = replace(directory, keys=_without(directory.keys, keys), budgets=budgets)
-    without: Any = {place: _without(getattr(directory, place), [name])}
-    return replace(directory, **without)
+    changed: dict[str, Any] = {place: _without(getattr(directory, place), [name])}
+    return replace(directory, **changed)
 
 
 # ---- Entries as JSON ----

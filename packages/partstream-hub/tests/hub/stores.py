@@ -15,10 +15,10 @@ import pytest
 
 from interop.servers.postgres import NoPostgresError, PostgresServer, shared_server
 from partstream_hub.directory import BudgetRule, Key, Need, Put
-from partstream_hub.store.opening import opened_engine
+from partstream_hub.store.opening import opened_store
 from partstream_hub.store.rows import Batch, Granted, Reserve, Settle
 from partstream_hub.store.store import HubStore
-from partstream_hub.store.values import AnswerContent, Charge, Engine, LedgerRow
+from partstream_hub.store.values import AnswerContent, Charge, LedgerRow
 
 KINDS = ("sqlite", "postgres")
 
@@ -38,7 +38,7 @@ class HubDatabase:
 
     def store(self, clock: Callable[[], float] | None = None) -> HubStore:
         """A store with a connection of its own, as one worker has it; closed with the test."""
-        return HubStore(self.engine(clock))
+        return self.engine(clock)
 
     def migrated(self, clock: Callable[[], float] | None = None) -> HubStore:
         """A store whose tables are made."""
@@ -46,9 +46,9 @@ class HubDatabase:
         store.migrate()
         return store
 
-    def engine(self, clock: Callable[[], float] | None = None) -> Engine:
+    def engine(self, clock: Callable[[], float] | None = None) -> HubStore:
         """What is below a store."""
-        engine = opened_engine(self.address, clock)
+        engine = opened_store(self.address, clock)
         self._stack.callback(engine.close)
         return engine
 

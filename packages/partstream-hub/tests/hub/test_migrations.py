@@ -9,7 +9,7 @@ import pytest
 from hub.stores import HubDatabase, reserve, row, settle
 from partstream.tokens.amounts import BudgetUnit, Period
 from partstream_hub.directory import BudgetRule, Owner, OwnerKind
-from partstream_hub.store.store import VERSIONS, migrated
+from partstream_hub.store.store import VERSIONS
 from partstream_hub.store.values import Charge, HubStoreUnusableError
 
 RULE = BudgetRule(Owner(OwnerKind.TEAM, "core"), BudgetUnit.MONEY, Period.TOTAL, 1_000)
@@ -47,7 +47,7 @@ FIRST_DATA = (
 def first_database(hub_database: HubDatabase) -> HubDatabase:
     """A database of version 1, in use."""
     engine = hub_database.engine()
-    assert migrated(engine, up_to=1) == 0
+    assert engine.migrate(up_to=1) == 0
     for statement in FIRST_DATA:
         engine.run(lambda work, statement=statement: work.run(statement))
     engine.run(lambda work: work.run("INSERT INTO hub_keys VALUES (?, ?, ?, ?, ?, ?, ?, ?)", KEY))
@@ -67,7 +67,7 @@ def test_a_database_of_the_first_version_works_on_with_all_that_is_in_it(
     first_database: HubDatabase, stops: tuple[int, ...]
 ) -> None:
     for version in stops:
-        assert migrated(first_database.engine(), up_to=version) == version - 1
+        assert first_database.engine().migrate(up_to=version) == version - 1
     store = first_database.store()
     assert store.migrate() == (stops[-1] if stops else 1)
 
@@ -96,7 +96,7 @@ def test_a_database_of_the_first_version_works_on_with_all_that_is_in_it(
 
 def test_what_was_leased_and_forfeited_before_reservations_counts_as_spent(hub_database: HubDatabase) -> None:
     engine = hub_database.engine()
-    migrated(engine, up_to=3)
+    engine.migrate(up_to=3)
     for statement in (
         (
             "INSERT INTO hub_windows (id, budget, starts_at, ends_at, budget_limit, spent, leased, overrun,"

@@ -139,7 +139,7 @@ def test_a_file_that_another_process_holds_for_too_long_is_unreachable_and_then_
         with pytest.raises(StoreUnreachableError, match="database is locked; ask again in 1 s"):
             second.heartbeat("w2")
 
-    first._engine.run(meanwhile)
+    first.run(meanwhile)
     assert second.heartbeat("w2").live_workers == 1
     database.close()
 

@@ -12,18 +12,15 @@ import re
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Final, TypeVar
 from urllib.parse import urlsplit
 
 from partstream.codec.system import DATA, closed_on_error, make_private_folder, use_write_ahead_log
 from partstream_hub.store.store import HubStore
-from partstream_hub.store.values import Access, HubStoreUnusableError, StoreUnreachableError, calendar_time
-
-if TYPE_CHECKING:
-    from partstream_hub.store.values import Engine, Query, Transaction
+from partstream_hub.store.values import Access, HubStoreUnusableError, StoreUnreachableError, Transaction
 
 # ---- SQLite ----
 
@@ -33,7 +30,6 @@ _BUSY_SECONDS: Final = 5.0
 _RETRY_AFTER: Final = 1.0
 _LOG_PAGES: Final = 1000
 """The pages of the log with which a transaction copies it into the file, as SQLite has it by default."""
-_MOST_PLACES: Final = 10_000
 _UNREACHABLE: Final = frozenset(
     {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_PROTOCOL}
 )
@@ -56,20 +52,19 @@ _WORDS: Final = {
 }
 
 
-class SqliteEngine:
-    """A file of SQLite; see :class:`partstream_hub.store.values.Engine`. Its clock is the machine's own, which all
-    processes share; without a path it is in memory."""
+class _Sqlite(HubStore):
+    """A file of SQLite. Its clock is the machine's own, which all processes share; without a path it is in memory."""
 
-    def __init__(self, path: Path | None, clock: Callable[[], float] = time.time) -> None:
+    words = _WORDS
+
+    def __init__(self, path: Path | None, clock: Callable[[], float]) -> None:
         self.where = "memory" if path is None else str(path)
-        self.words: Mapping[str, str] = _WORDS
         self._path = path
         self._clock = clock
         self._lock = threading.Lock()
         self._connection: sqlite3.Connection | None = None
 
     def run(self, action: Callable[[Transaction], Result], access: Access = Access.WRITE) -> Result:
-        """Runs an action in one transaction."""
         with self._lock:
             try:
                 return self._run(action, access)
@@ -77,8 +72,8 @@ class SqliteEngine:
                 raise self._explained(error) from error
 
     def run_at_once(self, action: Callable[[Transaction], Result]) -> Result | None:
-        """Runs an action, unless another thread or process writes now. The log is not copied into the file meanwhile,
-        which would wait for the disk: a heartbeat does that."""
+        # Unless another thread or process writes now. The log is not copied into the file meanwhile, which would wait
+        # for the disk: a heartbeat does that.
         connection = self._connection
         if connection is None or not self._lock.acquire(blocking=False):
             return None
@@ -95,20 +90,13 @@ class SqliteEngine:
         finally:
             self._lock.release()
 
-    def run_alone(self, action: Callable[[Transaction], Result]) -> Result:
-        """Like :meth:`run`: there is one writer at a time anyhow."""
-        return self.run(action)
-
     def table_exists(self, work: Transaction, table: str) -> bool:
-        """Whether there is a table."""
         return bool(work.rows("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", (table,)))
 
-    def another(self) -> SqliteEngine:
-        """The same file over a connection of its own; what is in memory has one alone, which takes turns."""
-        return self if self._path is None else SqliteEngine(self._path, self._clock)
+    def another(self) -> HubStore:
+        return self if self._path is None else _Sqlite(self._path, self._clock)
 
     def close(self) -> None:
-        """Closes the file."""
         with self._lock:
             connection, self._connection = self._connection, None
             if connection is not None:
@@ -120,7 +108,7 @@ class SqliteEngine:
         connection.execute(before)
         try:
             connection.execute(begin)
-            result = action(_SqliteTransaction(connection, self._clock))
+            result = action(Transaction(connection, self._clock))
             connection.execute("COMMIT")
         except BaseException:
             with suppress(sqlite3.Error):  # SQLite itself takes back what met some errors
@@ -159,31 +147,6 @@ class SqliteEngine:
         return HubStoreUnusableError(self.where, reason, "a database of a hub that can be read and written")
 
 
-class _SqliteTransaction:
-    """A transaction of SQLite, which locks all of the file by itself."""
-
-    def __init__(self, connection: sqlite3.Connection, clock: Callable[[], float]) -> None:
-        self._connection = connection
-        self._clock = clock
-
-    def rows(self, statement: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        return self._connection.execute(statement, tuple(parameters)).fetchall()
-
-    locked = rows
-
-    def rows_of(self, *questions: Query) -> list[list[tuple[Any, ...]]]:
-        return [self.rows(question.statement, question.parameters) for question in questions]
-
-    def run(self, statement: str, parameters: Sequence[object] = ()) -> None:
-        self._connection.execute(statement, tuple(parameters))
-
-    def run_many(self, statement: str, rows: Iterable[Sequence[object]]) -> None:
-        self._connection.executemany(statement, map(tuple, rows))
-
-    def now(self) -> float:
-        return calendar_time(self._clock())
-
-
 # ---- Opening ----
 
 _SCHEMES: Final = ("postgresql://", "postgres://")
@@ -201,17 +164,11 @@ def opened_store(address: str | Path, clock: Callable[[], float] | None = None) 
     Raises:
         DriverMissingError: It is Postgres, and its package is not installed.
     """
-    return HubStore(opened_engine(address, clock))
-
-
-def opened_engine(address: str | Path, clock: Callable[[], float] | None = None) -> Engine:
-    """The engine of a database, for what is beside the store."""
     if isinstance(address, str) and is_postgres(address):
-        from partstream_hub.store.postgres import PostgresEngine  # noqa: PLC0415 - the driver is an extra
+        from partstream_hub.store.postgres import PostgresStore  # noqa: PLC0415 - the driver is an extra
 
-        return PostgresEngine(address, clock)
-    path = None if str(address) == ":memory:" else Path(address)
-    return SqliteEngine(path, time.time if clock is None else clock)
+        return PostgresStore(address, clock)
+    return _Sqlite(None if str(address) == ":memory:" else Path(address), clock or time.time)
 
 
 # ---- Where the database is ----

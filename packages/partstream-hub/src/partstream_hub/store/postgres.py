@@ -14,18 +14,17 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
+from typing import Any, Final, TypeVar
 
+from partstream_hub.store.store import HubStore
 from partstream_hub.store.values import (
     Access,
     DriverMissingError,
     HubStoreUnusableError,
+    Query,
     StoreUnreachableError,
-    calendar_time,
+    Transaction,
 )
-
-if TYPE_CHECKING:
-    from partstream_hub.store.values import Query, Transaction
 
 # ---- Why Postgres cannot be reached ----
 
@@ -46,17 +45,18 @@ except ImportError as error:
 _logger = logging.getLogger("partstream.hub")
 
 Result = TypeVar("Result")
-_Connection: TypeAlias = "psycopg.Connection[tuple[Any, ...]]"
 
 _CONNECT_SECONDS: Final = 3
 _STATEMENT_SECONDS: Final = 10
 _FIRST_REST: Final = 0.25
 _LONGEST_REST: Final = 5.0
 """The seconds between two attempts to connect, doubled from the first to the longest."""
+_AT_ONCE_SECONDS: Final = 0.05
+_COMMIT_SECONDS: Final = 1.0
+"""The most that the event loop waits for a transaction, and for the end of one that may have been committed."""
 _ATTEMPTS: Final = 3
 """How often a transaction is begun that the database itself has taken back, or whose connection was gone."""
 _TIME: Final = "SELECT CAST(extract(epoch FROM clock_timestamp()) AS DOUBLE PRECISION)"
-_LOCKING: Final = " FOR UPDATE"
 _LOCK: Final = "SELECT pg_advisory_xact_lock(CAST(? AS INTEGER), hashtext(current_schema()))"
 _MIGRATION_LOCK: Final = 0x70617274  # `part`
 _WORDS: Final = {
@@ -78,19 +78,32 @@ _TAKEN_BACK: Final = (errors.SerializationFailure, errors.DeadlockDetected)
 _UNUSABLE: Final = (errors.InsufficientPrivilege, errors.InvalidCatalogName, errors.UndefinedTable)
 
 
-class PostgresEngine:
-    """A database of Postgres; see :class:`partstream_hub.store.values.Engine`.
+class _Connection(psycopg.Connection[tuple[Any, ...]]):
+    ends: float | None = None
+    """Until when it is waited for, by `time.monotonic`; None for ever."""
 
-    The address may have parameters of libpq; a clock takes the place of the database's own.
+    def wait(self, gen: Any, interval: float = 0.1, timeout: float | None = None) -> Any:
+        if self.ends is None:
+            return super().wait(gen, interval, timeout)
+        try:
+            return super().wait(gen, interval, max(0.0, self.ends - time.monotonic()))
+        except psycopg.OperationalError:  # nothing more can be asked of it, nor the end of its pipeline
+            self.close()
+            raise
+
+
+class PostgresStore(HubStore):
+    """A database of Postgres. The address may have parameters of libpq; a clock takes the place of the database's own.
 
     Raises:
         StoreUnusableError: The address is none.
     """
 
+    words = _WORDS
+
     def __init__(self, address: str, clock: Callable[[], float] | None = None) -> None:
         self._address = address
         self.where = _shown(address)
-        self.words: Mapping[str, str] = _WORDS
         self._clock = clock
         self._lock = threading.Lock()
         self._connection: _Connection | None = None
@@ -119,11 +132,26 @@ class PostgresEngine:
                     self._rests_until = 0.0
             raise AssertionError  # the last attempt returns or raises
 
-    def run_at_once(self, _action: Callable[[Transaction], Result]) -> None:
-        """Does nothing: a server has to be waited for."""
+    def run_at_once(self, action: Callable[[Transaction], Result]) -> Result | None:
+        """Runs an action on a connection that is free, for a limited time: the event loop waits for it. One that takes
+        longer is given up with its connection, and begun anew by the thread, unless it may have been committed."""
+        connection = self._connection
+        if connection is None or connection.closed or not self._lock.acquire(blocking=False):
+            return None
+        work = _PostgresTransaction(connection, self._clock)
+        connection.ends = time.monotonic() + _AT_ONCE_SECONDS
+        try:
+            return self._run(connection, action, Access.WRITE, work)
+        except psycopg.Error as error:
+            if work.is_committing and connection.closed:
+                raise self._explained(error, Access.WRITE) from None
+            return None
+        finally:
+            connection.ends = None
+            self._lock.release()
 
     def run_alone(self, action: Callable[[Transaction], Result]) -> Result:
-        """Like :meth:`run`, under a lock of the database that other processes wait for."""
+        """Runs an action under a lock of the database that other processes wait for."""
 
         def alone(work: Transaction) -> Result:
             work.rows(_LOCK, (_MIGRATION_LOCK,))
@@ -135,9 +163,9 @@ class PostgresEngine:
         """Whether there is a table."""
         return work.rows("SELECT to_regclass(?) IS NOT NULL", (table,))[0][0] is True
 
-    def another(self) -> PostgresEngine:
+    def another(self) -> PostgresStore:
         """The same database over a connection of its own."""
-        return PostgresEngine(self._address, self._clock)
+        return PostgresStore(self._address, self._clock)
 
     def close(self) -> None:
         """Closes the connection."""
@@ -158,6 +186,8 @@ class PostgresEngine:
                 work.read_clock()
                 result = action(work)
                 work.is_committing = True
+                if connection.ends is not None:
+                    connection.ends += _COMMIT_SECONDS
                 connection.execute("COMMIT")
         except BaseException:
             with suppress(psycopg.Error):  # a connection that is gone has taken everything back
@@ -173,7 +203,7 @@ class PostgresEngine:
         if rest > 0:
             raise StoreUnreachableError("the last attempt to connect failed", round(rest, 2))
         try:
-            self._connection = psycopg.connect(self._address, autocommit=True, **_parameters(self._address))
+            self._connection = _Connection.connect(self._address, autocommit=True, **_parameters(self._address))
         except psycopg.Error as error:
             fault = next((said for words, said in _FAULTS.items() if words in str(error)), None)
             raise self._explained(error, Access.WRITE, fault and f"{self.where}: {fault}") from None
@@ -227,54 +257,40 @@ def _parameters(address: str) -> dict[str, Any]:
     return {name: value for name, value in ours.items() if name not in said} | {"options": options}
 
 
-class _PostgresTransaction:
+class _PostgresTransaction(Transaction):
     """A transaction of Postgres, on a connection in pipeline mode."""
 
+    locking = " FOR UPDATE"
+
     def __init__(self, connection: _Connection, clock: Callable[[], float] | None) -> None:
-        self._connection = connection
-        self._clock = clock
+        super().__init__(connection, clock or self._read_time)
         self._clock_reading: psycopg.Cursor[tuple[Any, ...]] | None = None
+        self._has_clock = clock is not None
         self._time = 0.0
         self.is_committing = False
         """Once all was said but COMMIT, it may be carried out, whatever is heard of it."""
 
     def read_clock(self) -> None:
         """Asks for the time together with the first question."""
-        if self._clock is None:
+        if not self._has_clock:
             self._clock_reading = self._connection.execute(_TIME)
 
-    def rows(self, statement: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        return self._connection.execute(_ours(statement), tuple(parameters)).fetchall()
-
-    def locked(self, statement: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        return self.rows(statement + _LOCKING, parameters)
-
-    def rows_of(self, *questions: Query) -> list[list[tuple[Any, ...]]]:
-        asked = [
-            self._connection.execute(_ours(statement + _LOCKING * is_locking), tuple(parameters))
-            for statement, parameters, is_locking in questions
-        ]
-        return [cursor.fetchall() for cursor in asked]
-
-    def run(self, statement: str, parameters: Sequence[object] = ()) -> None:
-        self._connection.execute(_ours(statement), tuple(parameters))
+    def run(self, statement: str, parameters: Sequence[object] = ()) -> Any:
+        # No statement has a question mark of its own.
+        return self._connection.execute(statement.replace("%", "%%").replace("?", "%s"), tuple(parameters))
 
     def run_many(self, statement: str, rows: Iterable[Sequence[object]]) -> None:
-        with self._connection.cursor() as cursor:
-            cursor.executemany(_ours(statement), [tuple(row) for row in rows])
+        for row in rows:  # in the pipeline
+            self.run(statement, row)
 
-    def now(self) -> float:
-        if self._clock is not None:
-            return calendar_time(self._clock())
+    def rows_of(self, *questions: Query) -> list[list[tuple[Any, ...]]]:
+        asked = [self.run(statement + self.locking * locks, given) for statement, given, locks in questions]
+        return [cursor.fetchall() for cursor in asked]
+
+    def _read_time(self) -> float:
         if self._clock_reading is not None:
-            ((time,),) = self._clock_reading.fetchall()
-            self._time, self._clock_reading = calendar_time(time), None
+            ((self._time,),), self._clock_reading = self._clock_reading.fetchall(), None
         return self._time
-
-
-def _ours(statement: str) -> Any:
-    """A statement with the places of the driver. No statement has a question mark of its own."""
-    return statement.replace("%", "%%").replace("?", "%s")
 
 
 def _shown(address: str) -> str:

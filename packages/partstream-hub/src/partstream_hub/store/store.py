@@ -1,13 +1,13 @@
-"""The database of a hub on either engine: a synchronous interface, for one thread of each worker.
+"""The database of a hub: a synchronous interface, for one thread of each worker.
 
 `schema.sql` has the tables. Each method is one transaction, of which functions in `rows.py` are parts. After
 :class:`StoreUnreachableError` it is not known whether a method was carried out: all can be repeated as they are, but
-for answers that a batch begins; the worker drops these.
+for answers that a batch begins; the worker drops these. What SQLite and Postgres do differently is in a subclass each.
 """
 
 from __future__ import annotations
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial, wraps
 from pathlib import Path
@@ -17,46 +17,13 @@ from partstream_hub.directory import BudgetRule
 from partstream_hub.store import rows as tables
 from partstream_hub.store import values
 
-# ---- Migrations ----
-
 _SCHEMA: Final = Path(__file__).with_name("schema.sql").read_text(encoding="utf-8")
 VERSIONS: Final = tuple(
     tuple(filter(str.strip, version.split(";\n"))) for version in re.split(r"(?m)^-- Version .*\n", _SCHEMA)[1:]
 )
 """The statements that make each version of the tables from the one before."""
-
-
-def migrated(engine: values.Engine, up_to: int = len(VERSIONS)) -> int:
-    """Brings the tables to a version (an older one only for tests of the way from there); which one they had, or 0.
-
-    Raises:
-        StoreUnusableError: They are of a newer version.
-    """
-
-    def migrate(work: values.Transaction) -> int:
-        if not engine.table_exists(work, "hub_schema"):
-            work.run("CREATE TABLE hub_schema (version BIGINT NOT NULL)")
-            work.run("INSERT INTO hub_schema (version) VALUES (0)")
-        ((version,),) = work.rows("SELECT version FROM hub_schema")
-        if version > len(VERSIONS):
-            raise values.HubStoreUnusableError(
-                engine.where, f"tables of version {version}", f"{len(VERSIONS)} or lower: update partstream"
-            )
-        for statements in VERSIONS[version:up_to]:
-            for statement in statements:
-                work.run(statement.format_map(engine.words))
-        if version < up_to:
-            work.run("UPDATE hub_schema SET version = ?", (up_to,))
-        return int(version)
-
-    return engine.run_alone(migrate)
-
-
-# ---- The store ----
-
 _ATTEMPTS: Final = 3
 """How often a batch is begun, each time with the windows that have ended meanwhile."""
-
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -81,23 +48,71 @@ class HubStore:
     Those that are one part of a transaction have its description.
     """
 
-    def __init__(self, engine: values.Engine) -> None:
-        self._engine = engine
+    where: str
+    """What errors call it; without a password."""
+    words: Mapping[str, str]
+    """Those that differ in statements that make tables, by their names there."""
+
+    # ---- what the two databases do differently ----
+
+    def run(self, action: Callable[[values.Transaction], R], access: values.Access = values.Access.WRITE) -> R:
+        """Runs an action in one transaction, which is committed after it and taken back if it raises; a second time if
+        the first did not have any effect.
+
+        Raises:
+            StoreUnreachableError: The database cannot be reached, or takes too long.
+            StoreUnusableError: The database is not as it should be.
+        """
+        raise NotImplementedError
+
+    def run_at_once(self, action: Callable[[values.Transaction], R]) -> R | None:
+        """Like :meth:`run`, where there is nearly nothing to wait for; None elsewhere, or where it fails: then nothing
+        has happened."""
+        raise NotImplementedError
+
+    def run_alone(self, action: Callable[[values.Transaction], R]) -> R:
+        """Like :meth:`run`, while no other process does so: for the making of tables."""
+        return self.run(action, values.Access.WRITE_DURABLY)
+
+    def table_exists(self, work: values.Transaction, table: str) -> bool:
+        """Whether there is a table."""
+        raise NotImplementedError
+
+    def another(self) -> HubStore:
+        """The same database over a connection of its own, so that what takes long delays no worker; one in memory has
+        no other."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Closes the connection; the next call opens it again."""
+        raise NotImplementedError
 
     # ---- the database itself ----
 
-    def run(self, action: Callable[[values.Transaction], R], access: values.Access = values.Access.WRITE) -> R:
-        """Runs an action as one transaction."""
-        return self._engine.run(action, access)
-
-    def migrate(self) -> int:
+    def migrate(self, up_to: int = len(VERSIONS)) -> int:
         """Makes the tables, or brings those of an older version up to date, with all that is in them; which version
-        they had, or 0. Several processes may do so at once.
+        they had, or 0. Several processes may do so at once. An older version is only for tests of the way from there.
 
         Raises:
             StoreUnusableError: A newer version of Partstream has made the tables, or they are not ours.
         """
-        return migrated(self._engine)
+
+        def migrate(work: values.Transaction) -> int:
+            if not self.table_exists(work, "hub_schema"):
+                work.run("CREATE TABLE hub_schema (version BIGINT NOT NULL)")
+                work.run("INSERT INTO hub_schema (version) VALUES (0)")
+            ((version,),) = work.rows("SELECT version FROM hub_schema")
+            if version > len(VERSIONS):
+                raise values.HubStoreUnusableError(
+                    self.where, f"tables of version {version}", f"{len(VERSIONS)} or lower: update partstream"
+                )
+            for statement in (one for made in VERSIONS[version:up_to] for one in made):
+                work.run(statement.format_map(self.words))
+            if version < up_to:
+                work.run("UPDATE hub_schema SET version = ?", (up_to,))
+            return int(version)
+
+        return self.run_alone(migrate)
 
     def time(self) -> float:
         """The time of the database, in seconds since 1970."""
@@ -109,14 +124,6 @@ class HubStore:
         return self.run(lambda work: work.rows(statement, parameters), values.Access.READ)
 
     check = _transaction(tables.broken_invariants, values.Access.READ)
-
-    def another(self) -> HubStore:
-        """The same database over a connection of its own, so that what takes long delays no worker."""
-        return HubStore(self._engine.another())
-
-    def close(self) -> None:
-        """Closes the connection; the next call opens it again."""
-        self._engine.close()
 
     # ---- the directory ----
 
@@ -176,7 +183,7 @@ class HubStore:
         if any(need.rule.id not in batch.windows for one in batch.reserves for need in one.needs):
             return None
         try:
-            return self._engine.run_at_once(partial(tables.carry_out, worker=worker, batch=batch, also=set()))
+            return self.run_at_once(partial(tables.carry_out, worker=worker, batch=batch, also=set()))
         except tables.IncompleteBatchError:
             return None
 

@@ -1,15 +1,14 @@
-"""The values and the interfaces of a hub's database, SQLite or Postgres: one interface, one set of statements.
+"""What is in a hub's database, and the transaction in which it is read and written, on SQLite or Postgres.
 
 Amounts are whole: nanodollars in a window of money, tokens in a window of tokens. Times are seconds since 1970. No
-error holds an address with a password, a statement or a value. What the two databases do differently (transactions,
-locks, time, types of columns) is in an :class:`Engine`; statements are written in the words that both share, with `?`
-for each parameter, and no value is ever a part of one.
+error holds an address with a password, a statement or a value. Statements are written in the words that both databases
+share, with `?` for each parameter, and no value is ever a part of one.
 """
 
 from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum, auto
-from typing import Any, Final, NamedTuple, Protocol, TypeVar
+from typing import Any, Final, NamedTuple
 
 from partstream.codec.checks import dataclass, field, storable_text
 from partstream.errors import CallerError, PartstreamError, UnexpectedValueError, to_install
@@ -219,9 +218,7 @@ def content_text(text: str) -> str:
     return text.encode(errors="replace").decode().replace("\0", "?")
 
 
-# ---- Engines ----
-
-Result = TypeVar("Result")
+# ---- Transactions ----
 
 
 class Access(Enum):
@@ -244,58 +241,40 @@ class Query(NamedTuple):
     is_locking: bool = False
 
 
-class Transaction(Protocol):
-    """A transaction that runs."""
+class Transaction:
+    """A transaction that runs, on a connection of either driver."""
 
-    def rows(self, statement: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        """The rows of a question, or of a statement with `RETURNING`."""
+    locking = ""
+    """What follows a question whose rows are locked; SQLite locks all of the file by itself."""
 
-    def locked(self, statement: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        """The rows of a question about one table, locked in its `ORDER BY` until the transaction is over."""
+    def __init__(self, connection: Any, clock: Callable[[], float]) -> None:
+        self._connection = connection
+        self._clock = clock
 
-    def rows_of(self, *questions: Query) -> list[list[tuple[Any, ...]]]:
-        """The rows of several questions, asked one after the other, in the time of one."""
-
-    def run(self, statement: str, parameters: Sequence[object] = ()) -> None:
-        """Runs a statement without rows."""
+    def run(self, statement: str, parameters: Sequence[object] = ()) -> Any:
+        """Runs a statement; the cursor with its rows, which a statement with `RETURNING` has too."""
+        return self._connection.execute(statement, tuple(parameters))
 
     def run_many(self, statement: str, rows: Iterable[Sequence[object]]) -> None:
         """Runs a statement once for each row of parameters."""
+        self._connection.executemany(statement, map(tuple, rows))
+
+    def rows(self, statement: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        """The rows of a statement."""
+        rows: list[tuple[Any, ...]] = self.run(statement, parameters).fetchall()
+        return rows
+
+    def locked(self, statement: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        """The rows of a question about one table, locked in its `ORDER BY` until the transaction is over."""
+        return self.rows(statement + self.locking, parameters)
+
+    def rows_of(self, *questions: Query) -> list[list[tuple[Any, ...]]]:
+        """The rows of several questions, asked one after the other, in the time of one."""
+        return [self.rows(statement + self.locking * locks, given) for statement, given, locks in questions]
 
     def now(self) -> float:
         """The time of the database at the beginning of the transaction, in seconds since 1970."""
-
-
-class Engine(Protocol):
-    """A database."""
-
-    where: str  # what errors call it; without a password
-    words: Mapping[str, str]  # those that differ in statements that make tables, by their names there
-
-    def run(self, action: Callable[[Transaction], Result], access: Access = Access.WRITE) -> Result:
-        """Runs an action in one transaction, which is committed after it and taken back if it raises; a second time if
-        the first did not have any effect.
-
-        Raises:
-            StoreUnreachableError: The database cannot be reached, or takes too long.
-            StoreUnusableError: The database is not as it should be.
-        """
-
-    def run_at_once(self, action: Callable[[Transaction], Result]) -> Result | None:
-        """Like :meth:`run`, where there is nothing to wait for; None elsewhere, or where it fails: then
-        nothing has happened."""
-
-    def run_alone(self, action: Callable[[Transaction], Result]) -> Result:
-        """Like :meth:`run`, while no other process does so: for the making of tables."""
-
-    def table_exists(self, work: Transaction, table: str) -> bool:
-        """Whether there is a table."""
-
-    def another(self) -> Engine:
-        """The same database over a connection of its own; one in memory has no other."""
-
-    def close(self) -> None:
-        """Closes the connection; the next transaction opens it again."""
+        return calendar_time(self._clock())
 
 
 def places(count: int) -> str:

@@ -104,7 +104,7 @@ def test_a_full_disk_refuses_with_its_reason_and_what_has_ended_is_settled_when_
     worker = new_worker(database.store(), tmp_path / "locks")
 
     def pages(most: int) -> Callable[[HubStore], object]:
-        return lambda used: used._engine._connection.execute(f"PRAGMA max_page_count = {most}").fetchall()
+        return lambda used: used._connection.execute(f"PRAGMA max_page_count = {most}").fetchall()
 
     ended: list[str] = []
 
