@@ -20,6 +20,9 @@ from upstreams.upstreams import run, server_of
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
+# A client that is imported for the first time is compiled first: half a minute where much else runs.
+pytestmark = pytest.mark.timeout(240)
+
 SAID: Any = [{"role": "user", "content": "Hi"}]
 TWO: dict[str, Any] = {"candidate_count": 2, "response_logprobs": True}
 
