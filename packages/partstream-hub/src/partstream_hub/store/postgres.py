@@ -56,7 +56,6 @@ _COMMIT_SECONDS: Final = 1.0
 """The most that the event loop waits for a transaction, and for the end of one that may have been committed."""
 _ATTEMPTS: Final = 3
 """How often a transaction is begun that the database itself has taken back, or whose connection was gone."""
-_TIME: Final = "SELECT CAST(extract(epoch FROM clock_timestamp()) AS DOUBLE PRECISION)"
 _LOCK: Final = "SELECT pg_advisory_xact_lock(CAST(? AS INTEGER), hashtext(current_schema()))"
 _MIGRATION_LOCK: Final = 0x70617274  # `part`
 _WORDS: Final = {
@@ -183,7 +182,6 @@ class PostgresStore(HubStore):
             with connection.pipeline():
                 for statement in _BEGIN[access]:
                     connection.execute(statement)
-                work.read_clock()
                 result = action(work)
                 work.is_committing = True
                 if connection.ends is not None:
@@ -262,18 +260,16 @@ class _PostgresTransaction(Transaction):
 
     locking = " FOR UPDATE"
 
+    clock = "CAST(extract(epoch FROM clock_timestamp()) AS DOUBLE PRECISION)"
+
     def __init__(self, connection: _Connection, clock: Callable[[], float] | None) -> None:
         super().__init__(connection, clock or self._read_time)
-        self._clock_reading: psycopg.Cursor[tuple[Any, ...]] | None = None
-        self._has_clock = clock is not None
-        self._time = 0.0
+        self._time: float | None = None
         self.is_committing = False
         """Once all was said but COMMIT, it may be carried out, whatever is heard of it."""
 
-    def read_clock(self) -> None:
-        """Asks for the time together with the first question."""
-        if not self._has_clock:
-            self._clock_reading = self._connection.execute(_TIME)
+    def note_time(self, time: float | None) -> None:
+        self._time = time
 
     def run(self, statement: str, parameters: Sequence[object] = ()) -> Any:
         # No statement has a question mark of its own.
@@ -288,8 +284,8 @@ class _PostgresTransaction(Transaction):
         return [cursor.fetchall() for cursor in asked]
 
     def _read_time(self) -> float:
-        if self._clock_reading is not None:
-            ((self._time,),), self._clock_reading = self._clock_reading.fetchall(), None
+        if self._time is None:
+            ((self._time,),) = self.rows(f"SELECT {self.clock}")
         return self._time
 
 

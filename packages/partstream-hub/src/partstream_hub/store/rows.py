@@ -61,15 +61,20 @@ SQL: Final[Mapping[str, str]] = dict(
 
 def locked_windows(work: Transaction, ids: Collection[int]) -> dict[int, Window]:
     """Windows by number, in the order of the numbers, which no other transaction changes before this one is over."""
-    return _windows(work.rows_of(_locking(ids))[0]) if ids else {}
+    return _windows(work, work.rows_of(_locking(work, ids))[0]) if ids else {}
 
 
-def _locking(ids: Collection[int]) -> Query:
-    return Query(SQL["windows"].format(places=places(len(ids)) or "NULL"), sorted(ids), is_locking=True)
+def _locking(work: Transaction, ids: Collection[int]) -> Query:
+    statement = SQL["windows"].format(places=places(len(ids)) or "NULL", clock=work.clock)
+    return Query(statement, sorted(ids), is_locking=True)
 
 
-def _windows(rows: Iterable[tuple[Any, ...]]) -> dict[int, Window]:
-    return {row[0]: Window(*row) for row in rows}
+def _windows(work: Transaction, rows: Iterable[tuple[Any, ...]]) -> dict[int, Window]:
+    windows = {}
+    for *row, told in rows:
+        work.note_time(told)
+        windows[row[0]] = Window(*row)
+    return windows
 
 
 def open_windows(work: Transaction, rules: Sequence[directory.BudgetRule]) -> dict[str, Window]:
@@ -428,7 +433,7 @@ def _end(
     queries = [Query(SQL["release"].format(places=places(len(ids))), ids)]
     if settled:
         queries.append(_entering(worker, settled))
-    released, *entered, windows = work.rows_of(*queries, _locking(numbers))
+    released, *entered, windows = work.rows_of(*queries, _locking(work, numbers))
     for _, text in released:
         for number, amount in _amounts(text).items():
             changes.reserved[number] -= amount
@@ -445,7 +450,7 @@ def _end(
             _enter(work, worker, {answer_id: one for answer_id, one in settled.items() if answer_id in lost}, changes)
     if missing := (changes.spent.keys() | changes.reserved.keys()) - set(numbers):
         raise IncompleteBatchError(windows=missing)
-    return _windows(windows)
+    return _windows(work, windows)
 
 
 def _enter(work: Transaction, worker: str, settled: Mapping[str, Settle], changes: _Changes) -> None:

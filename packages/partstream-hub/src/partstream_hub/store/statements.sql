@@ -1,10 +1,10 @@
 -- The statements of a hub, each below its name, in the words that SQLite and Postgres share. `?` is a parameter;
--- {places} and {rows} are as many of them as there are values.
+-- {places} and {rows} are as many of them as there are values, {clock} is the time of the database.
 
 -- ---- Windows ----
 
 -- windows
-SELECT id, budget, starts_at, ends_at, budget_limit, spent, reserved, highest_limit FROM hub_windows
+SELECT id, budget, starts_at, ends_at, budget_limit, spent, reserved, highest_limit, {clock} FROM hub_windows
     WHERE id IN ({places}) ORDER BY id;
 -- windows open now
 SELECT id, budget, starts_at, ends_at, budget_limit, spent, reserved, highest_limit FROM hub_windows

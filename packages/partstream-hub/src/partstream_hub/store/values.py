@@ -246,6 +246,8 @@ class Transaction:
 
     locking = ""
     """What follows a question whose rows are locked; SQLite locks all of the file by itself."""
+    clock = "NULL"
+    """The time of the database in a question; what it says is told to :meth:`note_time`."""
 
     def __init__(self, connection: Any, clock: Callable[[], float]) -> None:
         self._connection = connection
@@ -271,6 +273,9 @@ class Transaction:
     def rows_of(self, *questions: Query) -> list[list[tuple[Any, ...]]]:
         """The rows of several questions, asked one after the other, in the time of one."""
         return [self.rows(statement + self.locking * locks, given) for statement, given, locks in questions]
+
+    def note_time(self, time: float | None) -> None:
+        """Takes in what a question said of `clock`; SQLite has no clock but the machine's."""
 
     def now(self) -> float:
         """The time of the database at the beginning of the transaction, in seconds since 1970."""
