@@ -10,9 +10,10 @@ waits until the workers know of it: a key works, or works no more, when its comm
 """
 
 from __future__ import annotations
+import re
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -100,36 +101,10 @@ def check(*, as_json: bool) -> None:
 _PREFIX: Final = "field_"
 
 
-def _field_options(
-    section: configuration.Section, names: Sequence[str] | None = None
-) -> Callable[[AnyCommand], AnyCommand]:
+def _field_options(section: configuration.Section, names: Sequence[str] = ()) -> Callable[[AnyCommand], AnyCommand]:
     """Adds to a command an option for each field of a table, or for some; :func:`_given_fields` takes their values."""
     fields = configuration.FIELDS[section]
-    return all_options(*(_option(field) for name, field in fields.items() if names is None or name in names))
-
-
-def _given_fields(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields that the options of a command give, by their names, as they were written."""
-    given = {name.removeprefix(_PREFIX): value for name, value in options.items() if name.startswith(_PREFIX)}
-    return {name: value for name, value in given.items() if value not in (None, ())}
-
-
-def _read_fields(
-    section: configuration.Section, given: Mapping[str, Any], before: configuration.Fields | None = None
-) -> configuration.Fields:
-    """An entry with the fields of :func:`_given_fields`; the others stay as they are in `before`, None for a new one.
-    A UsageError names the option whose value cannot be used."""
-    entry, faults = configuration.read_entry(section, {**(before or {}), **given}, "")
-    said = []
-    for fault in faults:
-        name, bracket, rest = fault.where.removeprefix(".").partition("[")
-        name, _, inner = name.partition(".")
-        option = configuration.FIELDS[section][name].option
-        deeper = (rest.partition("]")[2] if bracket else f".{inner}" if inner else "").removeprefix(".")
-        said.append(f"{option}{f' ({deeper})' if deeper else ''}: got {fault.got}, expected {fault.expected}")
-    if said:
-        raise click.UsageError("\n".join(said))
-    return entry
+    return all_options(*(_option(fields[name]) for name in names or fields))
 
 
 def _option(field: configuration.Field) -> Callable[[Any], Any]:
@@ -141,19 +116,46 @@ def _option(field: configuration.Field) -> Callable[[Any], Any]:
     return click.option(field.option, name, metavar=field.metavar, multiple=is_many, help=says)
 
 
+def _given_fields(options: Mapping[str, Any], unset: tuple[str, ...] | None = None) -> dict[str, Any]:
+    """The fields that the options of a command give, by their names, as they were written; a command that changes an
+    entry has fields to `unset` too, and needs something to do."""
+    given = {name.removeprefix(_PREFIX): value for name, value in options.items() if name.startswith(_PREFIX)}
+    given = {name: value for name, value in given.items() if value not in (None, ())}
+    if twice := [name for name in unset or () if name in given]:
+        raise click.UsageError(f"--unset: got {', '.join(twice)}, which an option sets")
+    if unset == () and not given:
+        raise click.UsageError("nothing to change: give an option, or --unset FIELD")
+    return given
+
+
+def _read_fields(
+    section: configuration.Section, given: Mapping[str, Any], before: configuration.Fields | None = None
+) -> configuration.Fields:
+    """An entry with the fields of :func:`_given_fields`; the others stay as they are in `before`, None for a new one.
+    A UsageError names the option whose value cannot be used."""
+    entry, faults = configuration.read_entry(section, {**(before or {}), **given}, "")
+    said = []
+    for fault in faults:
+        name, *deeper = re.sub(r"\[\d+\]", "", fault.where).removeprefix(".").split(".", 1)
+        option = " ".join([configuration.FIELDS[section][name].option, *(f"({one})" for one in deeper)])
+        said.append(f"{option}: got {fault.got}, expected {fault.expected}")
+    if said:
+        raise click.UsageError("\n".join(said))
+    return entry
+
+
 # ---- Plans before a person ----
 
 _STYLES: Final = {"+": "green", "-": "red", "~": "yellow"}
 
 
-def show_plan(prepared: PreparedPlan) -> None:
-    """Prints a plan as a diff."""
+def _show_plan(prepared: PreparedPlan) -> None:
     console = make_console()
     for line in prepared.plan.lines():
         console.print(Text(line, _STYLES[line.lstrip()[0]]))
 
 
-def carry_out(hub: Administration, prepared: PreparedPlan, *, may_remove: bool = False, option: str = "--yes") -> None:
+def _carry_out(hub: Administration, prepared: PreparedPlan, *, may_remove: bool = False, option: str = "--yes") -> None:
     """Shows a plan and carries it out in one transaction.
 
     Entries are removed without a question where an option of the command says so; else a person is asked, and a
@@ -162,7 +164,7 @@ def carry_out(hub: Administration, prepared: PreparedPlan, *, may_remove: bool =
     if not prepared.plan.steps:
         click.echo("Nothing changes.")
         return
-    show_plan(prepared)
+    _show_plan(prepared)
     if prepared.plan.removed and not may_remove:
         lost = [
             f"person {name}" + (f" with {keys} {'key' if keys == 1 else 'keys'}" if keys else "")
@@ -179,15 +181,19 @@ def carry_out(hub: Administration, prepared: PreparedPlan, *, may_remove: bool =
 
 # ---- hub add, set and remove ----
 
-_ADD_HELP: Final = {
-    "team": "Add a team: people who share budgets, a list of models, and what is kept of their answers.",
-    "person": "Add a person. `partstream hub key add NAME` makes a key, `partstream hub invite NAME` a join link.",
-    "model": "Add a model: where it is answered, or the price of one that the workers' providers list.",
-}
-_SET_HELP: Final = {
-    "team": "Change a team; what no option names stays as it is.",
-    "person": "Change a person; what no option names stays as it is.",
-    "model": "Change a model, or set the price of one that the workers' providers list.",
+_HELP: Final = {
+    "team": (
+        "Add a team: people who share budgets, a list of models, and what is kept of their answers.",
+        "Change a team; what no option names stays as it is.",
+    ),
+    "person": (
+        "Add a person. `partstream hub key add NAME` makes a key, `partstream hub invite NAME` a join link.",
+        "Change a person; what no option names stays as it is.",
+    ),
+    "model": (
+        "Add a model: where it is answered, or the price of one that the workers' providers list.",
+        "Change a model, or set the price of one that the workers' providers list.",
+    ),
 }
 _KEY_FIELDS: Final = ("budgets", "time_zone", "models", *RATE_NAMES)
 """The fields that a key may have as well as its person."""
@@ -218,7 +224,7 @@ def remove() -> None:
 def _add_commands(kind: str, section: configuration.Section) -> None:
     """Adds to each group its command for a table of entries."""
 
-    @add.command(kind, help=_ADD_HELP[kind])
+    @add.command(kind, help=_HELP[kind][0])
     @click.argument("name")
     @_field_options(section)
     def add_one(name: str, **options: Any) -> None:
@@ -227,16 +233,16 @@ def _add_commands(kind: str, section: configuration.Section) -> None:
             if identity in configuration.document_of(hub.directory()).entries:
                 raise click.UsageError(f"there is a {identity} already; `partstream hub set {kind} {name}` changes it")
             _check_team(options, hub.directory())
-            carry_out(hub, hub.prepared_entry(identity, entry))
+            _carry_out(hub, hub.prepared_entry(identity, entry))
         if section is configuration.Section.PEOPLE:
             click.echo(f"Next: `partstream hub key add {name}`, or `partstream hub invite {name}`.", err=True)
 
-    @change.command(kind, help=_SET_HELP[kind])
+    @change.command(kind, help=_HELP[kind][1])
     @click.argument("name")
     @_field_options(section)
     @_unset_option(tuple(configuration.FIELDS[section]))
     def set_one(name: str, unset: tuple[str, ...], **options: Any) -> None:
-        identity, given = _identity(section, name), _given(options, unset)
+        identity, given = _identity(section, name), _given_fields(options, unset)
         with hub_database() as hub:
             entries = configuration.document_of(hub.directory()).entries
             # What the workers' providers list is there without an entry.
@@ -244,7 +250,7 @@ def _add_commands(kind: str, section: configuration.Section) -> None:
                 _check_entry(identity, entries)
             _check_team(options, hub.directory())
             kept = {one: value for one, value in entries.get(identity, {}).items() if one not in unset}
-            carry_out(hub, hub.prepared_entry(identity, _read_fields(section, given, kept)))
+            _carry_out(hub, hub.prepared_entry(identity, _read_fields(section, given, kept)))
 
     @remove.command(kind, help=f"Remove a {kind}.")
     @click.argument("name")
@@ -253,17 +259,12 @@ def _add_commands(kind: str, section: configuration.Section) -> None:
         identity = _identity(section, name)
         with hub_database() as hub:
             _check_entry(identity, configuration.document_of(hub.directory()).entries)
-            carry_out(hub, hub.prepared_entry(identity, None), may_remove=yes)
+            _carry_out(hub, hub.prepared_entry(identity, None), may_remove=yes)
 
 
 def _unset_option(names: tuple[str, ...]) -> Callable[[Any], Any]:
-    return click.option(
-        "--unset",
-        multiple=True,
-        metavar="FIELD",
-        type=click.Choice(names),
-        help=f"Set a field back to its default: {', '.join(names)}; repeat for more.",
-    )
+    says = f"Set a field back to its default: {', '.join(names)}; repeat for more."
+    return click.option("--unset", multiple=True, metavar="FIELD", type=click.Choice(names), help=says)
 
 
 @change.command("key")
@@ -272,15 +273,14 @@ def _unset_option(names: tuple[str, ...]) -> Callable[[Any], Any]:
 @_unset_option(_KEY_FIELDS)
 def set_key(key_id: str, unset: tuple[str, ...], **options: Any) -> None:
     """Narrow what a key may do: budgets, models and rates of its own, beside those of its person and team."""
-    given = _given(options, unset)
+    given = _given_fields(options, unset)
     # A key is no entry of the file; its fields are those of a person.
     fields = _read_fields(configuration.Section.PEOPLE, given)
     with hub_database() as hub:
         directory = hub.directory()
-        if key_id not in directory.keys:
+        if (key := directory.keys.get(key_id)) is None:
             said = f"there is no key {shown_argument(key_id)}; `partstream hub key list` shows the ids of all keys"
             raise click.UsageError(said)
-        key = directory.keys[key_id]
         before = configuration.fields_of_owner(key, Owner(OwnerKind.KEY, key_id), directory)
         # A value that is the default is in no entry.
         of_person = configuration.FIELDS[configuration.Section.PEOPLE]
@@ -288,15 +288,6 @@ def set_key(key_id: str, unset: tuple[str, ...], **options: Any) -> None:
         rates = RateLimits(**{name: after[name] for name in RATE_NAMES})
         hub.change_key(replace(key, models=after["models"], rates=rates), after["budgets"], after["time_zone"])
     click.echo(f"Key {key_id} was changed; `partstream hub show {key_id}` shows it.")
-
-
-def _given(options: Mapping[str, Any], unset: tuple[str, ...]) -> dict[str, Any]:
-    given = _given_fields(options)
-    if twice := [name for name in unset if name in given]:
-        raise click.UsageError(f"--unset: got {', '.join(twice)}, which an option sets")
-    if not given and not unset:
-        raise click.UsageError("nothing to change: give an option, or --unset FIELD")
-    return given
 
 
 def _identity(section: configuration.Section, name: str) -> configuration.EntryId:
@@ -307,23 +298,26 @@ def _identity(section: configuration.Section, name: str) -> configuration.EntryI
 
 
 def _check_team(options: Mapping[str, Any], directory: Directory) -> None:
-    """Looks for the team of a person before a plan is shown that cannot be carried out; a UsageError for none."""
-    name = _given_fields(options).get("team")
-    if name and name not in directory.teams:
-        identity = configuration.EntryId(configuration.Section.TEAMS, name)
-        raise click.UsageError(f"--team: {_missing(identity, directory.teams)}")
+    """Looks for the team of a person before a plan is shown that cannot be carried out."""
+    if name := _given_fields(options).get("team"):
+        _check_known("team", name, directory.teams, "`partstream hub list teams` shows all", "--team: ")
 
 
 def _check_entry(identity: configuration.EntryId, entries: Iterable[configuration.EntryId]) -> None:
-    if identity not in entries:
-        known = (one.name for one in entries if one.section is identity.section)
-        raise click.UsageError(_missing(identity, known))
+    known = [one.name for one in entries if one.section is identity.section]
+    _check_known(identity.section.one, identity.name, known, f"`partstream hub list {identity.section}` shows all")
 
 
-def _missing(identity: configuration.EntryId, known: Iterable[str]) -> str:
-    close = closest_name(identity.name, known)
-    hint = f"did you mean {close}?" if close else f"`partstream hub list {identity.section}` shows all"
-    return f"there is no {identity.section.one} {shown_argument(identity.name)}; {hint}"
+def _check_person(directory: Directory, name: str) -> None:
+    _check_known("person", name, directory.people, "`partstream hub add person NAME` adds one")
+
+
+def _check_known(kind: str, name: str, known: Collection[str], ways: str, place: str = "") -> None:
+    """Refuses a name that nothing has with a UsageError, which says the name that is probably meant."""
+    if name not in known:
+        close = closest_name(name, known)
+        hint = f"did you mean {close}?" if close else ways
+        raise click.UsageError(f"{place}there is no {kind} {shown_argument(name)}; {hint}")
 
 
 for _section in configuration.Section:
@@ -361,21 +355,12 @@ def apply(file: str, *, dry_run: bool, may_remove: bool, as_json: bool) -> None:
         if as_json and (dry_run or not prepared.plan.removed or may_remove):
             if not dry_run:
                 hub.carry_out(prepared)
-            steps = [
-                {
-                    "kind": step.kind.name.lower(),
-                    "entry": step.id.section.one,
-                    "name": step.id.name,
-                    "fields": {one: {"before": old, "after": new} for one, old, new in step.changed_fields()},
-                }
-                for step in prepared.plan.steps
-            ]
-            click.echo(dumps({"applied": not dry_run, "steps": steps}))
+            click.echo(dumps({"applied": not dry_run, "steps": [step.as_json() for step in prepared.plan.steps]}))
         elif dry_run:
-            show_plan(prepared)
+            _show_plan(prepared)
             click.echo(f"Plan: {prepared.plan.summary()}.")
         else:
-            carry_out(hub, prepared, may_remove=may_remove, option="--remove")
+            _carry_out(hub, prepared, may_remove=may_remove, option="--remove")
 
 
 @click.command("export", short_help="Export the hub as a file that can be reviewed and applied.")
@@ -389,8 +374,8 @@ def export(file: str) -> None:
         text = configuration.written_hub_file(configuration.document_of(hub.directory()))
     if file == _INPUT:
         click.echo(text, nl=False)
-        return
-    write_page(Path(file), text)
+    else:
+        write_page(Path(file), text)
 
 
 # ---- hub key and invite ----
@@ -478,9 +463,8 @@ def revoke(key_ids: tuple[str, ...]) -> None:
     with hub_database() as hub:
         known = hub.directory().keys
         if missing := [one for one in key_ids if one not in known]:
-            shown = ", ".join(map(shown_argument, missing))
-            said = f"ID: got {shown}, expected the id of a key, as `partstream hub key list` shows them"
-            raise click.UsageError(said)
+            said = f"ID: got {', '.join(map(shown_argument, missing))}, expected the id of a key"
+            raise click.UsageError(f"{said}, as `partstream hub key list` shows them")
         hub.revoke(key_ids)
         _wait_for_workers(hub.store)
     click.echo("Revoked: " + ", ".join(f"{one} of {known[one].person}" for one in key_ids))
@@ -513,14 +497,6 @@ def invite(person: str, url: str, expires: float, label: str, key_expires: float
         click.echo("Valid on this machine only; for people on others, --url says where they reach the hub.", err=True)
     click.echo(f"The link for {person}, valid once until {time_text(expires)}; it is not shown again:", err=True)
     click.echo(link)
-
-
-def _check_person(directory: Directory, name: str) -> None:
-    """Refuses a name that no person has with a UsageError."""
-    if name not in directory.people:
-        close = closest_name(name, directory.people)
-        ways = f"did you mean {close}?" if close else "`partstream hub add person NAME` adds one"
-        raise click.UsageError(f"there is no person {shown_argument(name)}; {ways}")
 
 
 def _state(one: Key, now: float) -> str:

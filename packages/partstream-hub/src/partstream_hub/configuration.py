@@ -182,10 +182,7 @@ class Field:
         return f"--{name.replace('_', '-')}"
 
 
-def _boolean(value: Any, where: str) -> bool:
-    if not isinstance(value, bool):
-        raise FaultError(where, value, "true or false")
-    return value
+BOOLEAN: Final = Expectation("true or false", lambda value: isinstance(value, bool))
 
 
 def _count(least: int) -> Callable[[Any, str], int]:
@@ -198,11 +195,11 @@ def _count(least: int) -> Callable[[Any, str], int]:
     return read
 
 
-def _fitting(expectation: Expectation, expected: str = "") -> Callable[[Any, str], str]:
-    def read(value: Any, where: str) -> str:
+def _fitting(expectation: Expectation, expected: str = "") -> Callable[[Any, str], Any]:
+    def read(value: Any, where: str) -> Any:
         if not expectation.fits(value):
             raise FaultError(where, value, expected or expectation.description)
-        return str(value)
+        return value
 
     return read
 
@@ -311,7 +308,7 @@ _RATES: Final = (
     Field("tokens_per_minute", "How many tokens may be used in a minute", _count(1), "N"),
     Field("concurrent_answers", "How many answers may run at once", _count(1), "N"),
 )
-_DISABLED: Final = Field("disabled", "Refuse every request", _boolean, default=False, form=Form.FLAG)
+_DISABLED: Final = Field("disabled", "Refuse every request", _fitting(BOOLEAN), default=False, form=Form.FLAG)
 
 _ROWS: Final[Mapping[Section, tuple[Field, ...]]] = {
     Section.MODELS: (
@@ -335,7 +332,7 @@ _ROWS: Final[Mapping[Section, tuple[Field, ...]]] = {
         Field(
             "affinity",
             "Send the requests of a conversation to the same upstream, where its prompt is cached",
-            _boolean,
+            _fitting(BOOLEAN),
             default=True,
             form=Form.FLAG,
         ),
@@ -363,7 +360,7 @@ _ROWS: Final[Mapping[Section, tuple[Field, ...]]] = {
     ),
     Section.PEOPLE: (
         Field("team", "The team of the person", _fitting(NAME, "the name of a team"), "NAME"),
-        Field("admin", "Let the person see and change the whole hub", _boolean, default=False, form=Form.FLAG),
+        Field("admin", "Let the person see and change the whole hub", _fitting(BOOLEAN), default=False, form=Form.FLAG),
         _BUDGETS,
         _TIME_ZONE,
         _MODELS,
@@ -396,12 +393,9 @@ def _table(identity: EntryId, fields: Fields) -> Iterator[str]:
     yield f"[{identity.section}.{written_name(identity.name)}]"
     for name, value in fields.items():
         line = f"{written_name(name)} = {written_value(value)}"
-        if len(line) <= _LONGEST_LINE or not isinstance(value, list | tuple):
-            yield line
-            continue
-        yield f"{written_name(name)} = ["
-        yield from (f"  {written_value(one)}," for one in value)
-        yield "]"
+        if len(line) > _LONGEST_LINE and isinstance(value, list | tuple):
+            line = "\n".join([f"{written_name(name)} = [", *(f"  {written_value(one)}," for one in value), "]"])
+        yield line
 
 
 # ---- Plan ----
@@ -432,6 +426,11 @@ class Step:
             if old != new:
                 yield name, old, new
 
+    def as_json(self) -> dict[str, Any]:
+        """The step for programs."""
+        fields = {one: {"before": old, "after": new} for one, old, new in self.changed_fields()}
+        return {"kind": self.kind.name.lower(), "entry": self.id.section.one, "name": self.id.name, "fields": fields}
+
     def lines(self) -> Iterator[str]:
         """The step as lines of a diff: the entry, then each field that differs."""
         yield f"{self.kind} {self.id}"
@@ -455,14 +454,15 @@ class ConfigurationPlan:
 
     def lines(self) -> Iterator[str]:
         """The plan as a diff, a line for each entry and each of its fields that differs."""
-        for step in self.steps:
-            yield from step.lines()
+        return (line for step in self.steps for line in step.lines())
 
     def summary(self) -> str:
         """The plan in one sentence, such as `2 added, 1 changed`."""
-        words = {StepKind.ADDED: "added", StepKind.CHANGED: "changed", StepKind.REMOVED: "removed"}
-        counts = {kind: sum(step.kind is kind for step in self.steps) for kind in words}
-        return ", ".join(f"{count} {words[kind]}" for kind, count in counts.items() if count) or "nothing to change"
+        counts = {kind: sum(step.kind is kind for step in self.steps) for kind in StepKind}
+        return ", ".join(f"{count} {kind.name.lower()}" for kind, count in counts.items() if count) or _NOTHING
+
+
+_NOTHING: Final = "nothing to change"
 
 
 def plan_of(now: HubDocument, wanted: HubDocument) -> ConfigurationPlan:
@@ -521,28 +521,26 @@ def changes_of(plan: ConfigurationPlan, directory: Directory) -> Iterator[Direct
         if step.after is None:
             yield Remove(EntryKind(step.id.section.one), step.id.name)
         else:
-            yield from _puts(step, directory)
+            fields = {row.name: row.default for row in FIELDS[step.id.section].values()} | dict(step.after)
+            changed = {name for name, _, _ in step.changed_fields()} - {"budgets", "time_zone"}
+            if step.kind is StepKind.ADDED or changed:
+                yield Put(_made(*step.id, fields))
+            if step.id.section is not Section.MODELS:
+                owner = Owner(OwnerKind(step.id.section.one), step.id.name)
+                yield from budget_changes(owner, budget_rules(owner, fields["budgets"], fields["time_zone"]), directory)
 
 
 def budget_rules(owner: Owner, budgets: Iterable[str], time_zone: str = _UTC) -> tuple[BudgetRule, ...]:
     """The rules of an owner, from budgets in their one form."""
-    amounts = map(parsed_budget, budgets)
-    return tuple(BudgetRule(owner, one.unit, one.period, one.limit, time_zone) for one in amounts)
+    return tuple(BudgetRule(owner, *parsed_budget(one), time_zone) for one in budgets)
 
 
 def _fields_of_route(route: ModelRoute) -> dict[str, Any]:
-    upstreams = (
-        {"provider": one.provider, "model": one.model} | ({} if one.weight == 1 else {"weight": one.weight})
-        for one in route.upstreams
-    )
-    amounts = {} if route.price is None else {name: getattr(route.price, name) for name in _PRICES}
+    upstreams = ({name: one for name, one in upstream._asdict().items() if one != 1} for upstream in route.upstreams)
+    amounts = {name: getattr(route.price, name, None) for name in _PRICES}
     price = {kind: Decimal(one).scaleb(-9).normalize() + 0 for kind, one in amounts.items() if one is not None}
-    return {
-        "upstreams": tuple(upstreams),
-        "fallbacks": route.fallbacks,
-        "affinity": route.affinity,
-        "price": None if route.price is None else price,
-    }
+    fields = {"upstreams": tuple(upstreams), "price": None if route.price is None else price}
+    return {**fields, "fallbacks": route.fallbacks, "affinity": route.affinity}
 
 
 def fields_of_owner(one: Team | Person | Key, owner: Owner, directory: Directory) -> dict[str, Any]:
@@ -554,19 +552,6 @@ def fields_of_owner(one: Team | Person | Key, owner: Owner, directory: Directory
         "models": None if one.models is None else tuple(sorted(set(one.models))),
         **{name: getattr(one.rates, name) for name in RATE_NAMES},
     }
-
-
-def _puts(step: Step, directory: Directory) -> Iterator[DirectoryChange]:
-    """The changes of a step that adds an entry or changes it."""
-    section, name = step.id
-    fields = {row.name: row.default for row in FIELDS[section].values()} | dict(step.after or {})
-    without_budgets = {"budgets", "time_zone"}
-    changed = {field for field, _, _ in step.changed_fields()}
-    if step.kind is StepKind.ADDED or changed - without_budgets:
-        yield Put(_made(section, name, fields))
-    if section is not Section.MODELS:
-        owner = Owner(OwnerKind(section.one), name)
-        yield from budget_changes(owner, budget_rules(owner, fields["budgets"], fields["time_zone"]), directory)
 
 
 def budget_changes(owner: Owner, wanted: Iterable[BudgetRule], directory: Directory) -> Iterator[DirectoryChange]:
