@@ -57,6 +57,7 @@ export const SETTINGS: Readonly<Record<string, SecretRow>> = {
   headers: { secrecy: "headers" },
   allowInsecureHttp: { secrecy: "nothing" },
   discover: { secrecy: "nothing" },
+  completions: { secrecy: "nothing" },
   models: {
     nesting: "list",
     isShort: true,

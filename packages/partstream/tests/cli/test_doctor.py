@@ -369,3 +369,24 @@ def test_where_the_extension_is_installed_the_copilot_harness_is_named(settings:
         assert json.loads((await call(*command, **places)).output) == findings[:-1]
 
     run(test())
+
+
+@pytest.mark.parametrize(
+    ("paths", "says"),
+    [
+        pytest.param(
+            (CHAT, "/v1/completions"), "m is completed by `/completions` with a suffix (HTTP 400)", id="suffix"
+        ),
+        pytest.param((CHAT,), "m is completed by a chat that is asked to edit", id="none"),
+    ],
+)
+def test_how_text_at_a_cursor_is_completed_is_found_out_too(paths: tuple[str, ...], says: str, tmp_path: Path):
+    async def test() -> None:
+        server = ModelServer({MODELS: LISTED}, dict.fromkeys(paths, 400))
+        async with serving(server):
+            doctor = await call("doctor", "--json", "--base-url", server.url, **_nowhere(tmp_path))
+        [finding] = [one for one in json.loads(doctor.output) if one["subject"] == "completions"]
+        assert (finding["verdict"], finding["says"]) == ("fine", says)
+        assert {request.body for request in server.requests if request.method == "POST"} == {b"{}"}
+
+    run(test())

@@ -36,25 +36,29 @@ from partstream.runtime.progress import failing_place, fault_of
 from partstream.runtime.provider_files import ProviderNotFoundError, SourceLoader, default_name
 from partstream.runtime.requests import LanguageModelChatResponse
 from partstream.settings.kinds import ConfigurationError, closest_name
-from partstream.settings.known_servers import KeyRequirement, server_at
+from partstream.settings.known_servers import KeyRequirement, known_server, server_at
 from partstream.settings.row import hidden_url
 from partstream.upstream import http_errors
+from partstream.upstream.completing import ways_at
 from partstream.upstream.configuration import GatewayConfiguration, RetryPolicy
 from partstream.upstream.context import run_in_thread
 from partstream.upstream.detection import (
     CandidateProtocol,
     Detected,
+    OpenUpstream,
     Presence,
     Round,
     advice_on_protocol,
+    ask_once,
     ask_round,
     known_wires,
     open_upstream,
     own_base_url,
+    sign_of,
 )
 from partstream.upstream.discovery import Fetch, FetchResponse, list_questions, read_catalogue
-from partstream.upstream.endpoint import CredentialError, is_loopback
-from partstream.upstream.http import Connections, ConnectionSetupError, DocumentFetcher
+from partstream.upstream.endpoint import CredentialError, is_loopback, without_query
+from partstream.upstream.http import Connections, ConnectionSetupError, DocumentFetcher, UpstreamHTTP
 from partstream.upstream.model_information import ModelSelection, known_capabilities
 from partstream.upstream.model_shapes import LLAMA_CPP_PROPS, read_detail
 from partstream.upstream.provider import GatewayProvider, list_refusal
@@ -447,12 +451,43 @@ async def _server(gateway: GatewayConfiguration, advice: Advice) -> list[Finding
             endpoints = await examine_endpoints(known, upstream.connections, is_set=upstream.detected is None)
             if endpoints.is_there and answer.status in _NO_LIST:
                 findings = [*_protocol(upstream.detected), _LISTS_NOTHING]
-            return [*findings, *endpoints.findings]
+            findings += endpoints.findings
+            if endpoints.is_there:
+                model_id = gateway.selection.default or _first_listed(answer)
+                findings.append(await _completions(upstream, model_id))
+            return findings
     except TimeoutError:
         says = f"it did not answer within {_SECONDS:g} s when asked for its models"
         return [Finding("server", CheckStatus.PROBLEM, says, "check the address, and whether the server is overloaded")]
     except UpstreamError as error:
         return [Finding("server", CheckStatus.PROBLEM, error.statement, error.advice)]
+
+
+async def _completions(upstream: OpenUpstream, model_id: str) -> Finding:
+    """How the server completes text with a model: by the first endpoint for it that is there."""
+    known, detected = upstream.configuration, upstream.detected
+    server = server_at(known.base_url) if detected is None or not detected.server else known_server(detected.server)
+    deadline = asyncio.get_running_loop().time() + _ENDPOINTS_SECONDS
+    of_model = f"{model_id} is completed by " if model_id else "a model is completed by "
+    for way in ways_at(known, server, model_id):
+        if way.protocol is None:
+            break
+        writer = asking(way.protocol)
+        http = UpstreamHTTP(known.spoken(way.protocol, way.base_url), upstream.connections)
+        got = await ask_once(http, writer.path, {}, deadline)
+        if isinstance(got, str):
+            return Finding("completions", CheckStatus.WARNING, f"whether there are any is not known: {got}")
+        sign = sign_of(got, writer.errors, without_query(way.base_url), writer.path)
+        if sign.presence is Presence.THERE:
+            return Finding("completions", CheckStatus.FINE, f"{of_model}{way.title} ({sign.says})")
+    return Finding("completions", CheckStatus.FINE, f"{of_model}a chat that is asked to edit")
+
+
+def _first_listed(answer: FetchResponse) -> str:
+    try:
+        return next(iter(read_catalogue(loads(answer.body)).entries), "")
+    except (JSONDecodeError, UpstreamError):
+        return ""
 
 
 def _protocol(detected: Detected | None) -> list[Finding]:

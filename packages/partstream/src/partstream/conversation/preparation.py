@@ -27,6 +27,7 @@ from partstream.codec.redaction import HiddenValues
 from partstream.conversation import provider_state
 from partstream.conversation import turns as conversation
 from partstream.conversation.tool_forms import HostedForm, hosted_on
+from partstream.lm.completions import COMPLETION, CompletionRequest
 from partstream.lm.messages import ChatMessage, RequestOptions, Role, StrictTool, Tool, ToolMode
 from partstream.lm.outputs import ASKS_TO_THINK, HOSTED, IDLE_TOOLS
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, unchecked_part
@@ -132,6 +133,7 @@ class ChatRequest:
             because earlier calls need them and its prompt cache holds them.
         hosted_tools: The tools that the server runs, in its words.
         demanded_tool: The one of them that the model must use, or None.
+        completion: The completion that is asked for; None in a conversation.
     """
 
     model_id: str
@@ -154,6 +156,7 @@ class ChatRequest:
     idle_tools: tuple[SentTool, ...] = ()
     hosted_tools: tuple[Mapping[str, Any], ...] = ()
     demanded_tool: Mapping[str, Any] | None = None
+    completion: CompletionRequest | None = None
 
 
 # ---- Facts about servers and models, which are no settings ----
@@ -558,6 +561,7 @@ def prepare(
         idle_tools=() if options.tools or not settings.capabilities.reads_tool_choice else sent,
         hosted_tools=hosted,
         demanded_tool=demanded,
+        completion=CompletionRequest.asked(options.model_options) if COMPLETION in options.model_options else None,
     )
     continuation = None
     if settings.continuation is not Continuation.OFF and settings.stores:

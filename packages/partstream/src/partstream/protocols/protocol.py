@@ -492,6 +492,12 @@ _MODULES: Final[Mapping[str, str]] = {
 }
 """The module of each of ours, and its name there where that is not `PROTOCOL`."""
 
+_OF_COMPLETIONS: Final[Mapping[str, str]] = {
+    f"completions-{name}": f"partstream.protocols.completions:{name.replace('-', '_').upper()}"
+    for name in ("suffix", "prefix", "template", "infill", "mistral", "ollama", "ollama-template")
+}
+"""The same of the endpoints that complete text: they carry no conversation, so no list has them."""
+
 BUILT_IN_PROTOCOLS: Final = tuple(_MODULES)
 """The names of our own protocols."""
 
@@ -603,8 +609,8 @@ def _entry_points() -> Mapping[str, EntryPoint]:
 
 @cache
 def _loaded(name: str) -> Protocol:
-    if name in _MODULES:
-        module, _, attribute = _MODULES[name].partition(":")
+    if (place := _MODULES.get(name) or _OF_COMPLETIONS.get(name)) is not None:
+        module, _, attribute = place.partition(":")
         protocol: Protocol = getattr(import_module(module), attribute or "PROTOCOL")
         return protocol
     point = _entry_points().get(name)

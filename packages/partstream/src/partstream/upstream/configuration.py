@@ -252,6 +252,20 @@ class CaptureMode(kinds.Choice):
     OFF = "off", "Nothing, except for answers that you record"
 
 
+class CompletionWay(kinds.Choice):
+    """How a server is asked for the text at a cursor."""
+
+    AUTO = "auto", "The best way that the server has for the model, which the first request shows"
+    SUFFIX = "suffix", "`/v1/completions` with the field `suffix`"
+    TEMPLATE = "template", "`/v1/completions` with the tokens of the model's family in the prompt"
+    PREFIX = "prefix", "`/v1/completions` with what is before the cursor alone: for models without such tokens"
+    INFILL = "infill", "llama.cpp's `/infill`"
+    OLLAMA = "ollama", "Ollama's `/api/generate` with `suffix`"
+    OLLAMA_TEMPLATE = "ollama-template", "The same with the tokens of the model's family in a raw prompt"
+    MISTRAL = "mistral", "Mistral's `/v1/fim/completions`"
+    CHAT = "chat", "A chat that asks for the text"
+
+
 def _url(value: str, where: str) -> str:
     """A base URL; one without a scheme gets the likely one. The message for any other text shows no secret of it."""
 
@@ -345,6 +359,8 @@ _FIRST_ROWS: Final = (
         "Whether the server is asked for its models; `false` offers only those of `models`",
         otherwise="`true`; `false` where `models` names some and the protocol has no list",
         dialog=Dialog("Discover models")),
+    Setting("completions", kinds.choice(CompletionWay), "How completions in the editor are asked for", "auto",
+        dialog=Dialog("Completions")),
 )  # fmt: skip
 
 _PREFIX: Final = "[A-Za-z0-9_-]{0,32}"
@@ -532,6 +548,7 @@ class GatewayConfiguration(NotPickled):
         verify_certificates: Whether the upstream has to prove who it is.
         selection: Which of the upstream's models are offered, and a person's settings for them.
         discover: Whether the upstream is asked for its models; None for as :attr:`discovers` says.
+        completions: How the text at a cursor is asked for.
         cache_folder: The folder in which its list and its protocol outlive the process, or None.
         protocol_folder: The same for its protocol alone; None for `cache_folder`.
         warnings: Settings without an effect, in sentences; the list of its models shows them.
@@ -573,6 +590,7 @@ class GatewayConfiguration(NotPickled):
     capture: CaptureMode = CaptureMode.MEMORY
     selection: ModelSelection = field(default_factory=ModelSelection)
     discover: bool | None = None
+    completions: CompletionWay = CompletionWay.AUTO
     cache_folder: Path | None = None
     protocol_folder: Path | None = None
     warnings: tuple[str, ...] = ()

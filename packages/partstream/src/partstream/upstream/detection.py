@@ -607,7 +607,7 @@ async def ask_round(
     places = [elsewhere.get(wire.name, base_url) for wire in wires]
 
     def ask(wire: CandidateProtocol, where: str, path: str, body: Mapping[str, Any] | None) -> Awaitable[_Answer]:
-        return _asked(UpstreamHTTP(configuration.spoken(wire.name, where), connections), path, body, deadline)
+        return ask_once(UpstreamHTTP(configuration.spoken(wire.name, where), connections), path, body, deadline)
 
     questions = [ask(wire, base_url, MODELS_PATH, None) for wire in lists]
     for wire, where in zip(wires, places, strict=True):
@@ -635,7 +635,8 @@ _Answer: TypeAlias = "FetchResponse | str"
 """The start of an answer; a few words in its place if there is none."""
 
 
-async def _asked(http: UpstreamHTTP, path: str, document: Mapping[str, Any] | None, deadline: float) -> _Answer:
+async def ask_once(http: UpstreamHTTP, path: str, document: Mapping[str, Any] | None, deadline: float) -> _Answer:
+    """The answer to a question at a path below the base URL, a document for one with a body; or why there is none."""
     headers = {**http.document_headers, "accept": "application/json"}
     content = None
     if document is not None:

@@ -25,6 +25,7 @@ from partstream.codec.json_codec import dumps
 from partstream.conversation.preparation import UNKNOWN_CAPABILITIES, ModelCapabilities
 from partstream.errors import LanguageModelError, UpstreamError, with_facts
 from partstream.lm.cancellation import CancellationToken, EventEmitter
+from partstream.lm.completions import COMPLETION
 from partstream.lm.messages import ChatMessage, RequestOptions
 from partstream.lm.outputs import ErrorMode, PausingStream, error_text
 from partstream.lm.provider import LanguageModelChatInformation, LanguageModelChatProvider, Progress
@@ -53,6 +54,8 @@ from partstream.upstream.requests import (
 )
 
 if TYPE_CHECKING:
+    from partstream.settings.known_servers import KnownServer
+    from partstream.upstream.completing import Completing, Way
     from partstream.upstream.detection import Detected, Detector
 
 _logger = logging.getLogger("partstream.upstreams")
@@ -236,6 +239,8 @@ class Upstream:
             self._detector = Detector(configuration, self._connections)
         self._upstream = None if configuration.is_detected else self._made(None)
         self._before: list[ProtocolClient] = []
+        self._completing: Completing | None = None
+        self._completers: dict[Way, ProtocolClient] = {}
 
     @property
     def detected(self) -> Detected | None:
@@ -269,7 +274,33 @@ class Upstream:
             ContextLengthExceededError: The conversation is too long for the model.
             LanguageModelError: What else the upstream did wrong, or what the request cannot express.
         """
-        asking = _Answering(self, await self.spoken(), question, fallbacks)
+        chat = await self.spoken()
+        if COMPLETION not in question.options.model_options:
+            await self._ask(_Answering(self, chat, question, fallbacks), model)
+            return
+        if self._completing is None:
+            from partstream.upstream.completing import Completing  # noqa: PLC0415 - most upstreams only chat
+
+            self._completing = Completing()
+
+        async def ask(way: Way) -> None:
+            if way.protocol is None:
+                await self._ask(_Answering(self, chat, question, fallbacks), model)
+            else:
+                await self._ask(_Completing(self, self._completer(way, chat), question, fallbacks), model)
+
+        await self._completing.complete(chat.configuration, chat.sender.server, model.id, question, ask)
+
+    def _completer(self, way: Way, chat: ProtocolClient) -> ProtocolClient:
+        """The upstream at another endpoint than that of its conversations."""
+        known = self._completers.get(way)
+        if known is None:
+            assert way.protocol is not None  # noqa: S101 - the caller has looked
+            configuration = chat.configuration.spoken(way.protocol, way.base_url)
+            known = self._completers[way] = self._client(configuration, chat.models, chat.sender.server)
+        return known
+
+    async def _ask(self, asking: _Answering, model: LanguageModelChatInformation) -> None:
         await carry_out(asking, Attempts(await asking.open(model)))
 
     async def forward_count(self, model: LanguageModelChatInformation, request: RawRequest) -> bytes | None:
@@ -348,11 +379,22 @@ class Upstream:
                 (DEFAULT_PROTOCOL, configuration.base_url) if found is None else (found.protocol, found.base_url)
             )
             configuration = configuration.spoken(protocol, base_url)
+        models = ModelList(
+            configuration, DocumentFetcher(UpstreamHTTP(configuration, self._connections)), self._on_change
+        )
+        server = None if found is None or not found.server else known_server(found.server)
+        return self._client(configuration, models, server, found)
+
+    def _client(
+        self,
+        configuration: GatewayConfiguration,
+        models: ModelList,
+        server: KnownServer | None,
+        found: Detected | None = None,
+    ) -> ProtocolClient:
         fingerprint = fingerprint_of(configuration.protocol, self._configuration.base_url)
         http = UpstreamHTTP(configuration, self._connections)
         refused = RefusedFields(fingerprint, self._ledger)
-        models = ModelList(configuration, DocumentFetcher(http), self._on_change)
-        server = None if found is None or not found.server else known_server(found.server)
         sender = RequestSender(configuration, http, fingerprint, self._tokens, refused, server, models.capabilities)
         return ProtocolClient(configuration, models, sender, found)
 
@@ -445,6 +487,18 @@ class _Answering(_Spoken):
         self._request.give_up(error)
 
 
+class _Completing(_Answering):
+    """A question to an endpoint that completes text; where it is missing or fails, another way is tried."""
+
+    async def begin(self) -> Sending:
+        sending = await super().begin()
+        self.policy = None  # some servers answer 500 to a suffix, and who types does not wait
+        return sending
+
+    async def redetect(self, error: UpstreamError) -> Sending | None:
+        return None
+
+
 class ProtocolClient:
     """One upstream in one protocol: its models, and who asks them; serves any number of requests at once. `detected`
     says how the protocol was found out, the last time; None where it was set."""
@@ -456,7 +510,7 @@ class ProtocolClient:
         sender: RequestSender,
         detected: Detected | None = None,
     ) -> None:
-        self._configuration = configuration
+        self.configuration = configuration
         self.models = models
         self.sender = sender
         self.detected = detected
@@ -464,7 +518,7 @@ class ProtocolClient:
 
     def is_spoken_as(self, found: Detected) -> bool:
         """Whether this is the upstream with the protocol and the base URL that were found out."""
-        own = self._configuration
+        own = self.configuration
         return (own.protocol, own.base_url) == (found.protocol, found.base_url)
 
 

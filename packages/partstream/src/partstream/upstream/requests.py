@@ -131,7 +131,7 @@ class RequestSender:
         self.fingerprint = fingerprint
         self.tokens = tokens
         self.refused = refused or RefusedFields()
-        self._server = server or server_at(configuration.base_url)
+        self.server = server or server_at(configuration.base_url)
         self._capabilities = capabilities
         self._said: set[str] = set()
         self._completed_settings: dict[str, tuple[object, preparation.RequestSettings]] = {}
@@ -197,7 +197,7 @@ class RequestSender:
         known = self._completed_settings.get(model.id)
         if known is None or known[0] != made_of:
             whole = replace(settings, capabilities=made_of[1])
-            completed = self.writer.complete_settings(whole, self.configuration.base_url, model, self._server)
+            completed = self.writer.complete_settings(whole, self.configuration.base_url, model, self.server)
             if len(self._completed_settings) >= _MOST_KEPT:
                 self._completed_settings.clear()
             known = self._completed_settings[model.id] = (made_of, completed)
@@ -626,6 +626,15 @@ class ForwardingProgress:
     def has_begun(self) -> bool:
         """Whether a part was reported, or bytes were passed on; then no other attempt may follow."""
         return self._has_parts or (self.passage is not None and self.passage.has_begun)
+
+    def through(self, other: FinishingProgress) -> None:
+        """Passes what follows on to another progress, which passes it on to the caller's."""
+        self._progress = self._finishing = other
+
+    @property
+    def of_caller(self) -> Progress:
+        """The progress that gets the parts."""
+        return self._progress
 
     def report(self, part: ResponsePart) -> None:
         """Reports a part."""
