@@ -665,6 +665,39 @@ export interface InformationResult {
   isHub?: boolean;
 }
 
+/** A text that is open in the editor, or the part of it that was edited last. */
+export interface OpenText {
+  path: string;
+  text: string;
+}
+
+/**
+ * Asks for the text at a cursor. `prefix` begins at the beginning of a line.
+ *
+ * `others` has the other open texts, the one edited last first. `languages` says which languages are on, by their ids
+ * and `*`; `exclude` has globs of files that are never sent; `delay` is in milliseconds. `isManual` is true where the
+ * person asks for it.
+ */
+export interface CompleteParams {
+  group: Group | null;
+  model: string;
+  path: string;
+  language: string;
+  prefix: string;
+  suffix: string;
+  others: OpenText[];
+  languages: Record<string, unknown>;
+  exclude: string[];
+  delay: number;
+  isManual: boolean;
+}
+
+/** The text to show, empty for none; `off` says why nothing was asked. */
+export interface CompleteResult {
+  text: string;
+  off?: "file" | "language" | "failure";
+}
+
 /** Asks a model for an answer; its parts arrive as `$/progress` with `progressToken` before the result. */
 export interface ResponseParams {
   group: Group | null;
@@ -784,6 +817,8 @@ export interface Requests {
   "languageModels/information": { params: InformationParams; result: InformationResult };
   /** Answers a conversation; the parts stream as $/progress, and the result completes the answer. */
   "languageModels/response": { params: ResponseParams; result: ResponseResult };
+  /** Completes the text at a cursor, from memory or, after a delay, by a model; cancelled, the model is too. */
+  "languageModels/complete": { params: CompleteParams; result: CompleteResult };
   /** Counts the tokens of many texts at once; an estimate replaces a count that fails. */
   "languageModels/tokenCount": { params: TokenCountParams; result: TokenCountResult };
   /** Returns the tokens and costs of the last answers, conversations and days. */
@@ -820,6 +855,8 @@ export interface Requests {
 
 /** Notifications to the sidecar. */
 export interface NotificationsToSidecar {
+  /** Announces that a completion was accepted. */
+  "languageModels/didAcceptCompletion": null;
   /** Announces that a group is gone: its provider is closed once its running answers have ended. */
   "languageModels/forgetGroup": ForgetGroupParams;
   /** Ends the process, with status 0 after shutdown, otherwise 1. */

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from partstream.codec.checks import TEXT, check_fields, dataclass, sequence_of
+from partstream.codec.checks import BOOLEAN, TEXT, check_fields, dataclass, sequence_of
 from partstream.lm.messages import ChatMessage
 
 COMPLETION: Final = "_completion"
@@ -55,6 +55,7 @@ class CompletionRequest:
         language: VS Code's id of the language, such as `python`; empty if unknown.
         path: The path of the file, as the editor shows it; empty if unknown.
         snippets: Pieces of open files and of recent edits, the most telling one first.
+        is_one_line: Whether only the rest of the line is wanted, so that a model can stop at its end.
 
     Raises:
         InvalidArgumentError: An argument has another type.
@@ -70,6 +71,7 @@ class CompletionRequest:
     language: str = ""
     path: str = ""
     snippets: tuple[CompletionSnippet, ...] = ()
+    is_one_line: bool = False
 
     def __init__(
         self,
@@ -78,12 +80,13 @@ class CompletionRequest:
         language: str = "",
         path: str = "",
         snippets: Iterable[CompletionSnippet] = (),
+        is_one_line: bool = False,
     ) -> None:
-        for name, value in (("prefix", prefix), ("suffix", suffix), ("language", language), ("path", path)):
+        for name, value in zip(_NAMES, (prefix, suffix, language, path, is_one_line), strict=True):
             object.__setattr__(self, name, value)
         kept = sequence_of("CompletionRequest.snippets", snippets, CompletionSnippet, "a CompletionSnippet")
         object.__setattr__(self, "snippets", kept)
-        check_fields(self, dict.fromkeys(("prefix", "suffix", "language", "path"), TEXT))
+        check_fields(self, {**dict.fromkeys(_NAMES, TEXT), _NAMES[-1]: BOOLEAN})
 
     @classmethod
     def asked(cls, options: Mapping[str, Any]) -> CompletionRequest | None:
@@ -97,8 +100,7 @@ class CompletionRequest:
     def fields(self) -> dict[str, Any]:
         """The request as JSON values."""
         snippets = [{"path": one.path, "text": one.text} for one in self.snippets]
-        said = {name: getattr(self, name) for name in ("prefix", "suffix", "language", "path")}
-        return {**said, "snippets": snippets}
+        return {**{name: getattr(self, name) for name in _NAMES}, "snippets": snippets}
 
     def within(self, characters: int = _BUDGET) -> CompletionRequest:
         """The request with at most so many characters: the suffix gets a quarter of them and the prefix what it needs
@@ -111,7 +113,7 @@ class CompletionRequest:
             if len(one.path) + len(one.text) <= room:
                 kept.append(one)
                 room -= len(one.path) + len(one.text)
-        return CompletionRequest(prefix, suffix, self.language, self.path, kept)
+        return CompletionRequest(prefix, suffix, self.language, self.path, kept, self.is_one_line)
 
     @property
     def messages(self) -> tuple[ChatMessage, ...]:
@@ -121,9 +123,11 @@ class CompletionRequest:
         snippets = [f"<related path={one.path!r}>\n{one.text}\n</related>\n" for one in self.snippets]
         text = f"{self.prefix}{_CURSOR}{self.suffix}"
         asked = "".join((*snippets, f"The text{about}{language}:\n", text))
-        return ChatMessage.system(_RULES), ChatMessage.user(asked)
+        rules = f"{_RULES} Answer with one line at most." if self.is_one_line else _RULES
+        return ChatMessage.system(rules), ChatMessage.user(asked)
 
 
+_NAMES: Final = ("prefix", "suffix", "language", "path", "is_one_line")
 _CURSOR: Final = "<|cursor|>"
 _RULES: Final = (
     f"You complete text at a cursor. The text has {_CURSOR} where the cursor is. Answer with the text that belongs "

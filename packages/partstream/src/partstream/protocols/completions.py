@@ -193,7 +193,7 @@ class _TextRequests(RequestWriter):
         chosen = self.options.of(request).fields
         limit, place = request.settings.max_output_tokens, self.options.places[Option.LIMIT]
         fields = self.sides(asked, request.model_id)
-        stops = [*fields.pop("stop", ()), *_listed(chosen.pop("stop", ()))]
+        stops = [*fields.pop("stop", ()), *_stops(asked, chosen.pop("stop", ()))]
         body: dict[str, Any] = {"model": request.model_id, **fields, "stream": True, **self.beside}
         body |= ({place: limit} if limit is not None else {}) | chosen
         body |= {"stop": stops} if stops else {}
@@ -254,8 +254,9 @@ class _OllamaText(OllamaRequests):
         if self.is_raw:
             template = _template_of(request.model_id)
             sides = {"prompt": template.write(asked), "raw": True}
-            options["stop"] = [*template.stops, *_listed(options.get("stop", ()))]
+            options["stop"] = [*template.stops, *_stops(asked, options.get("stop", ()))]
         else:
+            options["stop"] = _stops(asked, options.get("stop", ()))
             sides = {"prompt": "".join((*_in_comments(asked), asked.prefix)), "suffix": asked.suffix}
         options = {name: value for name, value in options.items() if value}
         body = {"model": request.model_id, **sides, "stream": True, "options": options}
@@ -279,8 +280,9 @@ def _template_of(model_id: str) -> Template:
     return template
 
 
-def _listed(stop: Any) -> list[str]:
-    return [stop] if isinstance(stop, str) else [*stop]
+def _stops(asked: CompletionRequest, given: Any) -> list[str]:
+    own = [given] if isinstance(given, str) else [*given]
+    return ["\n", *own] if asked.is_one_line and "\n" not in own else own
 
 
 # ---- Responses ----

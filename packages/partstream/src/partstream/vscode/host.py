@@ -33,10 +33,14 @@ from partstream.vscode.gateway import PROVIDER_KEY, GatewayLoader, GatewaySurrou
 
 if TYPE_CHECKING:
     from partstream.lm.cancellation import CancellationToken
+    from partstream.lm.completions import CompletionRequest
+    from partstream.lm.messages import RequestOptions
     from partstream.lm.provider import DrainingProgress, LanguageModelChatInformation
     from partstream.server.pages.document import ContentPolicy
     from partstream.tokens import TokenCount
     from partstream.upstream.configuration import GatewayConfiguration
+    from partstream.vscode.completing import Completer
+    from partstream.vscode.hosted_answer import HostedAnswer
     from partstream.vscode.recordings import Recordings
 
 COLLECT_SECONDS: Final = 0.1
@@ -90,6 +94,7 @@ class ProviderHost:
         self._ends: deque[wire.AnswerEnd] = deque(maxlen=_MOST_ENDS)  # newest first
         self._files = AnswerFiles()
         self._thinking = ThinkingMemory(_MOST_STATE).of("agent host")
+        self._completer: Completer | None = None
         self._collects_soon = False
         self._surroundings = surroundings or GatewaySurroundings()
         self._own: dict[str, hosting.HostedProvider] = {}
@@ -192,14 +197,54 @@ class ProviderHost:
                     self._ends.appendleft(end)
                     if tap is not None:
                         tap.end(end["outcome"], answer.error)
-            used = hosting.answer_usage(answer.usage, model, time.time())
-            if used is not None:
-                conversation = hosting.conversation_of(options)
-                self._book.add(used, conversation)
-                telling = asyncio.create_task(self._tell_usage(used, conversation))  # the answer must not wait for it
-                self._telling.add(telling)
-                telling.add_done_callback(self._telling.discard)
+            self._count(answer, model, hosting.conversation_of(options))
         return methods.encode_finish(answer.finish)
+
+    async def complete(self, params: wire.CompleteParams, token: CancellationToken) -> wire.CompleteResult:
+        """Completes the text at a cursor, see :class:`partstream.vscode.completing.Completer`.
+
+        Raises:
+            ProviderFailedError: The provider failed, or the model is unknown.
+        """
+        if self._completer is None:
+            from partstream.vscode.completing import Completer  # noqa: PLC0415 - many windows have no completions
+
+            self._completer = Completer(self._model_of, self._ask_for_completion)
+        return await self._completer.complete(params, token)
+
+    def completion_accepted(self) -> None:
+        """Counts that the person has accepted a completion."""
+        if self._completer is not None:
+            self._completer.accepted += 1
+
+    async def _model_of(self, params: wire.CompleteParams, token: CancellationToken) -> LanguageModelChatInformation:
+        return (await self._find(params["group"], params["model"], token))[2]
+
+    async def _ask_for_completion(
+        self,
+        params: wire.CompleteParams,
+        asked: CompletionRequest,
+        options: RequestOptions,
+        progress: DrainingProgress,
+        token: CancellationToken,
+    ) -> None:
+        """Asks once; neither the last answers nor their ends are about completions, which are many."""
+        from partstream.vscode.hosted_answer import HostedAnswer  # noqa: PLC0415 - not before the first answer
+
+        hosted, generation, model = await self._find(params["group"], params["model"], token)
+        options = replace(options, configuration=hosted.configuration)
+        async with hosted.using(generation):
+            answer = HostedAnswer(hosted, generation, model, asked.messages, options, progress, token, None)
+            await answer.run()
+        self._count(answer, model, None)
+
+    def _count(self, answer: HostedAnswer, model: LanguageModelChatInformation, conversation: str | None) -> None:
+        used = hosting.answer_usage(answer.usage, model, time.time())
+        if used is not None:
+            self._book.add(used, conversation)
+            telling = asyncio.create_task(self._tell_usage(used, conversation))  # the answer must not wait for it
+            self._telling.add(telling)
+            telling.add_done_callback(self._telling.discard)
 
     async def count(self, params: wire.TokenCountParams, token: CancellationToken) -> wire.TokenCountResult:
         """Counts tokens; an estimate replaces a count that fails."""
@@ -230,7 +275,8 @@ class ProviderHost:
         from partstream.server.pages.usage import usage_html  # noqa: PLC0415 - few windows show the page
 
         await self._learn_of_others()
-        return usage_html(self._book.view(), datetime.now(UTC).astimezone(), policy, follows=True)
+        note = "" if self._completer is None else self._completer.counted
+        return usage_html(self._book.view(), datetime.now(UTC).astimezone(), policy, follows=True, note=note)
 
     def counting(self) -> wire.CountingResult:
         """How texts are counted for the models listed so far."""

@@ -112,6 +112,12 @@ _ROWS = (
         "Answers a conversation; the parts stream as $/progress, and the result completes the answer.",
     ),
     _request(
+        "languageModels/complete",
+        wire.CompleteParams,
+        wire.CompleteResult,
+        "Completes the text at a cursor, from memory or, after a delay, by a model; cancelled, the model is too.",
+    ),
+    _request(
         "languageModels/tokenCount",
         wire.TokenCountParams,
         wire.TokenCountResult,
@@ -205,6 +211,12 @@ _ROWS = (
         "Asks the hub of a group what is left of the person's budgets; asks no server that is no hub.",
     ),
     _request("shutdown", None, None, "Cancels all requests and closes all providers; then only exit is accepted."),
+    _notification(
+        "languageModels/didAcceptCompletion",
+        Direction.TO_SIDECAR,
+        None,
+        "Announces that a completion was accepted.",
+    ),
     _notification(
         "languageModels/forgetGroup",
         Direction.TO_SIDECAR,

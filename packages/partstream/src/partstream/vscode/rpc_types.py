@@ -663,6 +663,44 @@ class InformationResult(TypedDict):
     isHub: NotRequired[bool]
 
 
+# ---- Completions in the editor ----
+
+
+class OpenText(TypedDict):
+    """A text that is open in the editor, or the part of it that was edited last."""
+
+    path: str
+    text: str
+
+
+class CompleteParams(TypedDict):
+    """Asks for the text at a cursor. `prefix` begins at the beginning of a line.
+
+    `others` has the other open texts, the one edited last first. `languages` says which languages are on, by their ids
+    and `*`; `exclude` has globs of files that are never sent; `delay` is in milliseconds. `isManual` is true where the
+    person asks for it.
+    """
+
+    group: Group | None
+    model: str
+    path: str
+    language: str
+    prefix: str
+    suffix: str
+    others: list[OpenText]
+    languages: dict[str, Any]
+    exclude: list[str]
+    delay: float
+    isManual: bool
+
+
+class CompleteResult(TypedDict):
+    """The text to show, empty for none; `off` says why nothing was asked."""
+
+    text: str
+    off: NotRequired[Literal["file", "language", "failure"]]
+
+
 class ResponseParams(TypedDict):
     """Asks a model for an answer; its parts arrive as `$/progress` with `progressToken` before the result."""
 

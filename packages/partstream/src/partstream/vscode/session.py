@@ -184,6 +184,7 @@ class Session:
         self._handlers: Mapping[str, Callable[[Any, _Running], Awaitable[object]]] = {
             "languageModels/information": self._information,
             "languageModels/response": self._response,
+            "languageModels/complete": self._complete,
             "languageModels/tokenCount": self._token_count,
             "languageModels/usage": self._usage,
             "languageModels/usagePage": self._usage_page,
@@ -203,6 +204,7 @@ class Session:
         }
         self._notification_handlers: Mapping[str, Callable[[Any], None]] = {
             "$/cancelRequest": self._cancel_request,
+            "languageModels/didAcceptCompletion": lambda _: self._host.completion_accepted(),
             "languageModels/forgetGroup": self._forget_group,
             "setLogLevel": self._set_log_level,
             "exit": self._exit,
@@ -361,6 +363,10 @@ class Session:
         running.stream = self._outbox.open(head, b"]}}}")
         progress = StreamProgress(running.stream, partial(self._announcements.waits, token))
         return await self._host.respond(params, progress, running.source.token)
+
+    async def _complete(self, params: wire.CompleteParams, running: _Running) -> wire.CompleteResult:
+        self._redactor.learn(params["group"])
+        return await self._host.complete(params, running.source.token)
 
     async def _token_count(self, params: wire.TokenCountParams, running: _Running) -> wire.TokenCountResult:
         self._redactor.learn(params["group"])

@@ -116,13 +116,16 @@ _FOOTNOTE: Final = (
 )
 
 
-def usage_html(view: UsageView, now: datetime, policy: html.ContentPolicy, *, follows: bool = False) -> str:
+def usage_html(
+    view: UsageView, now: datetime, policy: html.ContentPolicy, *, follows: bool = False, note: str = ""
+) -> str:
     """The page as one document, with all times in the time zone of `now`; whether it `follows`, by taking newer pages
-    from its webview."""
+    from its webview. `note` is a further sentence below it."""
     body = "\n".join(
         ('<main class="usage">', *_head(view, now), *_days(view), *_conversations(view, now), *_answers(view, now))
     )
-    body = f'{html.PATTERNS}\n{body}\n<p class="quiet">{html.text(_FOOTNOTE)}</p>\n</main>'
+    quiet = "".join(f'<p class="quiet">{html.text(one)}</p>\n' for one in filter(None, (note, _FOOTNOTE)))
+    body = f"{html.PATTERNS}\n{body}\n{quiet}</main>"
     scripts = ("".join(html.resource(_PACKAGE, name) for name in ("replacing.js", "usage.js")),) if follows else ()
     if follows:
         body += '\n<p class="unseen" id="said" role="status"></p>'
