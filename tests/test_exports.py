@@ -139,6 +139,7 @@ def test_a_name_that_is_not_there_is_an_attribute_error_that_names_it() -> None:
 NOT_FOR_CALLERS = {
     "AbstractAsyncContextManager",
     "Counters",
+    "Decimal",
     "EventDecoder",
     "Ledger",
     "Logger",

@@ -192,6 +192,19 @@ export const SETTINGS: Readonly<Record<string, SecretRow>> = {
   callIdPrefix: { secrecy: "nothing" },
   errors: { secrecy: "nothing" },
   logLevel: { secrecy: "nothing" },
+  budget: { secrecy: "nothing" },
+  requestsPerMinute: { secrecy: "nothing" },
+  parallelRequests: { secrecy: "nothing" },
+  prices: {
+    nesting: "by name",
+    isShort: false,
+    rows: {
+      input: { secrecy: "nothing" },
+      output: { secrecy: "nothing" },
+      cached: { secrecy: "nothing" },
+      cacheWrite: { secrecy: "nothing" },
+    },
+  },
   timeouts: {
     nesting: "object",
     isShort: false,

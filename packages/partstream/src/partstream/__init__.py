@@ -14,6 +14,9 @@ from partstream.codec.checks import InvalidArgumentError
 from partstream.errors import (
     AdapterUsageError,
     AnswerTooLargeError,
+    BudgetError,
+    BudgetReachedError,
+    BudgetUnknownError,
     CallerError,
     ContextLengthExceededError,
     ContractViolationError,
@@ -27,6 +30,7 @@ from partstream.errors import (
     LanguageModelErrorCode,
     PartstreamError,
     ProviderStuckError,
+    RateReachedError,
     RequestNotExpressibleError,
     TimeoutPhase,
     ToolArgumentsError,
@@ -150,10 +154,10 @@ if TYPE_CHECKING:
     )
     from partstream.settings.kinds import ConfigurationError
     from partstream.tokens import CountSource, TokenCount
-    from partstream.upstream.configuration import CaptureMode, GatewayConfiguration, RetryPolicy, Timeouts
+    from partstream.upstream.configuration import CaptureMode, GatewayConfiguration, Limits, RetryPolicy, Timeouts
     from partstream.upstream.context import LogLevel
     from partstream.upstream.endpoint import CredentialError, CredentialSource, Secret
-    from partstream.upstream.model_information import LimitPolicy, LimitSettings, ModelOverride, ModelSelection
+    from partstream.upstream.model_information import LimitPolicy, LimitSettings, ModelOverride, ModelSelection, Pricing
     from partstream.upstream.provider import GatewayProvider
 
 __all__ = [
@@ -163,6 +167,9 @@ __all__ = [
     "AnswerTooLargeError",
     "AskSettings",
     "Audience",
+    "BudgetError",
+    "BudgetReachedError",
+    "BudgetUnknownError",
     "CallerError",
     "CancellationToken",
     "CancellationTokenSource",
@@ -229,6 +236,7 @@ __all__ = [
     "Level",
     "LimitPolicy",
     "LimitSettings",
+    "Limits",
     "LogLevel",
     "LoopFinished",
     "MessagePart",
@@ -240,12 +248,14 @@ __all__ = [
     "PartReceived",
     "PartstreamError",
     "PausingStream",
+    "Pricing",
     "Progress",
     "Prompt",
     "ProtocolLoadError",
     "ProtocolName",
     "ProviderErrorListener",
     "ProviderStuckError",
+    "RateReachedError",
     "RequestFields",
     "RequestNotExpressibleError",
     "RequestOptions",
@@ -348,10 +358,10 @@ _HOMES = {
     ),
     "partstream.settings.kinds": "ConfigurationError",
     "partstream.tokens.families": "CountSource TokenCount",
-    "partstream.upstream.configuration": "CaptureMode GatewayConfiguration RetryPolicy Timeouts",
+    "partstream.upstream.configuration": "CaptureMode GatewayConfiguration Limits RetryPolicy Timeouts",
     "partstream.upstream.context": "LogLevel",
     "partstream.upstream.endpoint": "CredentialError CredentialSource Secret",
-    "partstream.upstream.model_information": "LimitPolicy LimitSettings ModelOverride ModelSelection",
+    "partstream.upstream.model_information": "LimitPolicy LimitSettings ModelOverride ModelSelection Pricing",
     "partstream.upstream.provider": "GatewayProvider",
 }
 _LAZY = {name: module for module, names in _HOMES.items() for name in names.split()}

@@ -9,6 +9,10 @@ Errors of a single room (of settings, keys, recordings, scenarios, ...) derive f
     │   ├── UnknownModelError               no provider offers the model (code NotFound)
     │   ├── KeyNeededError                  a provider asks the person for an API key (code NoPermissions)
     │   ├── RequestNotExpressibleError      the upstream's protocol has no form for something in the request
+    │   ├── BudgetError                     a person's own budget does not let the request pass (code Blocked)
+    │   │   ├── BudgetReachedError          nothing is left of it
+    │   │   └── BudgetUnknownError          what is left of it cannot be found out
+    │   ├── RateReachedError                a person's own limit of requests is reached (code Blocked)
     │   └── UpstreamError                   the upstream is to blame
     │       ├── UpstreamHTTPError           the upstream answered with an error status
     │       ├── ContextLengthExceededError  the input is too long for the model
@@ -40,6 +44,7 @@ The message is one sentence for a person. A log adds the status, the codes and t
 from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, Final
 
@@ -246,6 +251,77 @@ class RequestNotExpressibleError(LanguageModelError):
         self.what = what
         self.where = where
         self.expected = expected
+
+
+class BudgetError(LanguageModelError):
+    """A person's own budget does not let the request pass: the upstream was not asked.
+
+    Attributes:
+        owner: Whose budget it is, such as `the profile work`; empty for the one of all upstreams.
+        fault: What is the matter with it.
+        advice: What helps.
+        statement: The message without the advice.
+    """
+
+    def __init__(self, owner: str, fault: str, advice: str) -> None:
+        self.statement = f"{f'the budget of {owner}' if owner else 'your budget'} {fault}"
+        super().__init__(f"{self.statement}; {advice}", LanguageModelErrorCode.BLOCKED)
+        self.owner = owner
+        self.fault = fault
+        self.advice = advice
+
+
+class BudgetReachedError(BudgetError):
+    """Nothing is left of a person's own budget.
+
+    Attributes:
+        budget: The budget as it is set, such as `5 USD/day`.
+        spent: What was spent of it, such as `5.01 USD`.
+        reserved: What is reserved of it for answers that are running; empty where all of it is spent.
+        resets_at: When the next period begins, in seconds since 1970.
+    """
+
+    def __init__(self, owner: str, budget: str, spent: str, reserved: str, resets_at: float) -> None:
+        when = f"{datetime.fromtimestamp(resets_at, UTC).astimezone():%Y-%m-%d at %H:%M}"
+        held = f" and {reserved} reserved for running answers" if reserved else ""
+        advice = f"it begins anew on {when}; a higher `budget` lets you go on"
+        super().__init__(owner, f"({budget}) is used up: {spent} spent{held}", advice)
+        self.budget = budget
+        self.spent = spent
+        self.reserved = reserved
+        self.resets_at = resets_at
+
+
+class BudgetUnknownError(BudgetError):
+    """What is left of a person's own budget, or what the answer costs, cannot be found out.
+
+    Attributes:
+        reason: Why not.
+    """
+
+    def __init__(self, owner: str, reason: str, advice: str) -> None:
+        super().__init__(owner, f"cannot be checked: {reason}", advice)
+        self.reason = reason
+
+
+class RateReachedError(LanguageModelError):
+    """A person's own limit of requests is reached, and the request has waited for long enough.
+
+    Attributes:
+        setting: The setting that has the limit.
+        limit: The most requests, in a minute or at the same time.
+        reason: What is the matter.
+        retry_after: The seconds until the next request may begin; None where that is not known.
+    """
+
+    def __init__(self, setting: str, limit: int, reason: str, retry_after: float | None = None) -> None:
+        wait = "" if retry_after is None else f"; try again in {retry_after:.0f} s"
+        message = f"your limit `{setting}` is reached: {reason}{wait}"
+        super().__init__(message, LanguageModelErrorCode.BLOCKED)
+        self.setting = setting
+        self.limit = limit
+        self.reason = reason
+        self.retry_after = retry_after
 
 
 class ToolRoundLimitError(PartstreamError):

@@ -22,7 +22,7 @@ from contextlib import aclosing, suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final, NamedTuple
-from urllib.parse import quote, urlencode
+from urllib.parse import quote, urlencode, urlsplit
 
 from partstream.codec.checks import LAST_TIME, as_amount, dataclass, field, replace
 from partstream.codec.json_codec import JSONDecodeError, loads
@@ -509,6 +509,14 @@ class Configuration:
             gateway = GatewayConfiguration.from_values({name: values[name] for name in values if name in own})
         except ConfigurationError as error:
             raise self._placed(error) from None
+        budget = self.resolved.values.get("budget")
+        if budget is not None and budget.place in {SettingSource.GROUP, SettingSource.PROFILE}:  # of one upstream
+            owner = (
+                f"the profile {shown_name(self.profile)}"
+                if budget.place is SettingSource.PROFILE and self.profile is not None
+                else f"the server {urlsplit(gateway.base_url).netloc}"
+            )
+            gateway = replace(gateway, limits=replace(gateway.limits, owner=owner))
         surroundings = KeySurroundings(self.environment, on_key)
         connection = replace(
             surroundings.connection, proxy=gateway.proxy, verify_certificates=gateway.verify_certificates

@@ -11,15 +11,17 @@ No message shows a secret.
 from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
+from decimal import Decimal
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
-from partstream.codec.checks import dataclass, field, replace
+from partstream.codec.checks import MOST_DOLLARS, dataclass, field, replace
 from partstream.codec.json_codec import is_json
 from partstream.codec.redaction import HiddenValues, NotPickled
 from partstream.conversation.preparation import EXTRA_BODY, REQUEST_ROWS, OwnFields, RequestSettings
 from partstream.conversation.turns import short_digest
+from partstream.errors import UnexpectedValueError
 from partstream.lm import outputs
 from partstream.lm.provider import LanguageModelChatInformation
 from partstream.protocols import protocol as protocols
@@ -43,7 +45,7 @@ from partstream.settings.row import (
 )
 from partstream.upstream.context import LogLevel
 from partstream.upstream.endpoint import CredentialSource, Secret, is_loopback, with_scheme
-from partstream.upstream.model_information import LimitPolicy, LimitSettings, ModelOverride, ModelSelection
+from partstream.upstream.model_information import LimitPolicy, LimitSettings, ModelOverride, ModelSelection, Pricing
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -243,6 +245,102 @@ MODEL_LIST_ROWS: Final = (
     ),
 )  # fmt: skip
 """A person's settings for the list of models."""
+
+
+MILLION: Final = 1_000_000
+
+
+def _price(value: Any, where: str) -> Decimal:
+    """US dollars of a token, from those of a million."""
+    given = kinds.number(value, where, lambda price: 0 <= price <= MOST_DOLLARS, f"dollars from 0 to {MOST_DOLLARS:,}")
+    return Decimal(str(given)) / MILLION
+
+
+PRICE: Final = kinds.Kind(kinds.ValueForm.NUMBER, _price, {"type": "number", "minimum": 0, "maximum": MOST_DOLLARS})
+
+PRICE_ROWS: Final = (
+    Setting("input", PRICE, "A million tokens of prompts, in US dollars", is_required=True),
+    Setting("output", PRICE, "A million tokens of answers, thinking included", is_required=True),
+    Setting("cached", PRICE, "A million tokens that the server reads from its cache",
+        otherwise="the price of `input`", sets="cache_read"),
+    Setting("cacheWrite", PRICE, "A million tokens that it writes into its cache",
+        otherwise="the price of `input`", sets="cache_write"),
+)  # fmt: skip
+
+
+def _prices(given: dict[str, dict[str, Any]], _where: str) -> dict[str, Pricing]:
+    return {pattern: Pricing(**fields, is_own=True) for pattern, fields in given.items()}
+
+
+def _budget(value: str, where: str) -> str:
+    from partstream.tokens import amounts  # noqa: PLC0415 - few have a budget
+
+    try:
+        budget = amounts.parsed_budget(value)
+    except UnexpectedValueError as error:
+        raise kinds.ConfigurationError(where, error.got, error.expected) from None
+    if budget.period is amounts.Period.TOTAL:
+        expected = "the period too, such as `5 USD/day`, `20 USD/week` or `50M tokens/month`"
+        raise kinds.ConfigurationError(where, kinds.shortened(value), expected)
+    return value
+
+
+_LIMIT_ROWS: Final = (
+    Setting("budget", kinds.text(_budget),
+        "What answers may take in a day, a week or a month, such as `5 USD/day` or `2M tokens/week`: of this server "
+        "in a profile or a group, elsewhere of all servers ([budgets](vscode.md#tokens-and-costs))",
+        sets="limits.budget", dialog=Dialog("Budget")),
+    Setting("requestsPerMinute", kinds.whole(),
+        "The most requests to this server that begin within a minute, in all windows and programs together",
+        sets="limits.requests_per_minute", dialog=Dialog("Requests a minute")),
+    Setting("parallelRequests", kinds.whole(),
+        "The most requests to this server at the same time, in all windows and programs together",
+        sets="limits.parallel_requests", dialog=Dialog("Parallel requests")),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a person allows, see `budget`, `requestsPerMinute` and `parallelRequests` among the settings.
+
+    Attributes:
+        budget: What answers may take, such as `5 USD/day`; None for any amount.
+        owner: Whose budget it is, in words, where it counts the answers of one upstream; empty where it counts those of
+            all upstreams on this machine.
+        requests_per_minute: The most requests to the upstream that begin within a minute; None for any number.
+        parallel_requests: The most requests to the upstream at the same time; None for any number.
+
+    Raises:
+        ConfigurationError: A limit is not usable.
+
+    Example:
+        >>> from partstream import Limits
+        >>> Limits(budget="5 USD/day", parallel_requests=2).owner
+        ''
+    """
+
+    budget: str | None = None
+    owner: str = ""
+    requests_per_minute: int | None = None
+    parallel_requests: int | None = None
+
+    def __post_init__(self) -> None:
+        check_fields(self, (replace(row, sets="") for row in _LIMIT_ROWS))
+
+    @property
+    def are_any(self) -> bool:
+        """Whether there is one."""
+        return (self.budget, self.requests_per_minute, self.parallel_requests) != (None, None, None)
+
+
+_MONEY_ROWS: Final = (
+    *_LIMIT_ROWS,
+    Setting("prices", kinds.BODY,
+        "What models cost, by id or pattern, in US dollars a million tokens; it goes before what the server lists or "
+        "reports ([costs](vscode.md#tokens-and-costs))",
+        sets="selection.prices", contents=Contents(Nesting.BY_NAME, PRICE_ROWS, _prices), dialog=Dialog("Prices")),
+)  # fmt: skip
+"""A person's settings for what answers cost, and for how many there may be."""
 
 
 class CaptureMode(kinds.Choice):
@@ -476,7 +574,7 @@ def upstream_rows(protocol: str | None = None) -> Mapping[str, Setting]:
                 dialog=Dialog("Requests of single models"),
             ),
             # These hold for any upstream: they belong to no base URL.
-            *(replace(row, is_bound=False) for row in (*_ANSWER_ROWS, *CONNECTION_ROWS, *_LAST_ROWS)),
+            *(replace(row, is_bound=False) for row in (*_ANSWER_ROWS, *_MONEY_ROWS, *CONNECTION_ROWS, *_LAST_ROWS)),
         )
     )
 
@@ -547,6 +645,7 @@ class GatewayConfiguration(NotPickled):
         proxy: The proxy to go through, or None for that of the environment.
         verify_certificates: Whether the upstream has to prove who it is.
         selection: Which of the upstream's models are offered, and a person's settings for them.
+        limits: What a person allows: a budget, and how fast the upstream is asked.
         discover: Whether the upstream is asked for its models; None for as :attr:`discovers` says.
         completions: How the text at a cursor is asked for.
         cache_folder: The folder in which its list and its protocol outlive the process, or None.
@@ -589,6 +688,7 @@ class GatewayConfiguration(NotPickled):
     ledger: bool = True
     capture: CaptureMode = CaptureMode.MEMORY
     selection: ModelSelection = field(default_factory=ModelSelection)
+    limits: Limits = Limits()
     discover: bool | None = None
     completions: CompletionWay = CompletionWay.AUTO
     cache_folder: Path | None = None
@@ -648,6 +748,7 @@ class GatewayConfiguration(NotPickled):
             set_field(fields, rows[name].path, value)
         selection, stream = fields.pop("selection", {}), fields.pop("stream", {})
         limits = LimitSettings(**selection.pop("limits", {}))
+        allowed = Limits(**fields.pop("limits", {}))
         request = _changed(RequestSettings(), fields.pop("request", {}), protocol)
         by_model = {
             name: _changed(request, given, protocol) for name, given in fields.pop("model_requests", {}).items()
@@ -655,6 +756,7 @@ class GatewayConfiguration(NotPickled):
         return cls(
             stream=outputs.StreamOptions(**{"call_id_prefix": outputs.GATEWAY_CALL_ID_PREFIX, **stream}),
             selection=ModelSelection(limits=limits, **selection),
+            limits=allowed,
             request=request,
             model_requests=by_model,
             **fields,

@@ -70,7 +70,8 @@ class Fact(Generic[T]):
 @dataclass(frozen=True, slots=True)
 class Pricing:
     """The prices of a model, in US dollars per token, also of a prompt token that is read from the cache or written to
-    it; None means unknown. Prompts of `long_context_from` tokens or more have prices of their own, if there are any."""
+    it; None means unknown. Prompts of `long_context_from` tokens or more have prices of their own, if there are any.
+    `is_own` tells that a person has set them: then a cost that the server reports does not count."""
 
     input: Decimal | None = None
     output: Decimal | None = None
@@ -78,6 +79,7 @@ class Pricing:
     cache_write: Decimal | None = None
     long_context: Pricing | None = None
     long_context_from: int | None = None
+    is_own: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,6 +240,7 @@ _OVERRIDE: Final = {
 _SELECTION: Final = {
     "default": optional(checks.TEXT),
     "overrides": checks.MAPPING,
+    "prices": checks.MAPPING,
     "limits": checks.instance_of(LimitSettings),
 }
 _NO_OVERRIDE: Final = ModelOverride()
@@ -253,6 +256,7 @@ class ModelSelection:
         hidden: Globs of the ids that programs can use but the model picker does not show.
         default: The id of the first model, or None.
         overrides: A person's settings by model id; ids that the server does not list are offered too.
+        prices: A person's prices by model id or glob; an id goes before globs, of which the first that fits counts.
 
     Example:
         >>> from partstream import ModelOverride, ModelSelection
@@ -267,12 +271,18 @@ class ModelSelection:
     default: str | None = None
     overrides: Mapping[str, ModelOverride] = field(default_factory=dict)
     limits: LimitSettings = field(default_factory=LimitSettings)
+    prices: Mapping[str, Pricing] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         checks.check_fields(self, _SELECTION)
         for name in ("allow", "deny", "hidden"):
             globs = checks.sequence_of(f"ModelSelection.{name}", getattr(self, name), str, "a glob of model ids (str)")
             object.__setattr__(self, name, globs)
+
+    def price_of(self, model_id: str) -> Pricing | None:
+        """A person's price of a model; None where no price was set."""
+        fitting = (price for glob, price in self.prices.items() if matches(model_id, glob))
+        return self.prices.get(model_id) or next(fitting, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,6 +303,8 @@ def offered_models(records: Iterable[ModelRecord], selection: ModelSelection) ->
         if is_allowed(model_id, selection):
             override = selection.overrides.get(model_id, _NO_OVERRIDE)
             record = override.applied_to(listed.get(model_id) or ModelRecord(model_id))
+            if (price := selection.price_of(model_id)) is not None:
+                record = replace(record, pricing=Fact(price, Source.CONFIGURATION, "prices"))
             hidden = any(matches(model_id, glob) for glob in selection.hidden)
             offered.append(OfferedModel(record, override, hidden))
     return sorted(offered, key=lambda model: model.record.id != selection.default)

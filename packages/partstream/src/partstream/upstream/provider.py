@@ -12,7 +12,7 @@ prompt without a word, so no limit of prompts may exceed that window.
 from __future__ import annotations
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from partstream.settings.known_servers import KnownServer
     from partstream.upstream.completing import Completing, Way
     from partstream.upstream.detection import Detected, Detector
+    from partstream.upstream.spending import Spending
 
 _logger = logging.getLogger("partstream.upstreams")
 
@@ -163,6 +164,11 @@ class GatewayProvider(LanguageModelChatProvider):
         """The factor that corrects estimates for a model, from its upstream's reports; 1 while it is unknown."""
         return self._accounting.factor(model.family)
 
+    @property
+    def spending(self) -> Spending | None:
+        """What admits the requests; None where there is no budget and no limit of requests."""
+        return self._upstream.spending
+
     async def aclose(self) -> None:
         """Closes the connections that are kept open."""
         await self._upstream.aclose()
@@ -232,6 +238,11 @@ class Upstream:
         self._on_change = on_change
         self._ledger = ledger
         self._connections = Connections(configuration)
+        self.spending: Spending | None = None
+        if configuration.limits.are_any:
+            from partstream.upstream.spending import Spending  # noqa: PLC0415 - few have limits
+
+            self.spending = Spending(configuration)
         self._detector: Detector | None = None
         if configuration.is_detected:
             from partstream.upstream.detection import Detector  # noqa: PLC0415 - most upstreams say what they speak
@@ -329,6 +340,8 @@ class Upstream:
                 await upstream.models.aclose()
         self._before.clear()
         await self._connections.aclose()
+        if self.spending is not None:
+            await self.spending.aclose()
 
     async def after(self, error: UpstreamError, upstream: ProtocolClient) -> ProtocolClient | None:
         """The upstream as it is detected after a path was missing; None with advice in the error if it is no other."""
@@ -395,7 +408,9 @@ class Upstream:
         fingerprint = fingerprint_of(configuration.protocol, self._configuration.base_url)
         http = UpstreamHTTP(configuration, self._connections)
         refused = RefusedFields(fingerprint, self._ledger)
-        sender = RequestSender(configuration, http, fingerprint, self._tokens, refused, server, models.capabilities)
+        sender = RequestSender(
+            configuration, http, fingerprint, self._tokens, refused, server, models.capabilities, self.spending
+        )
         return ProtocolClient(configuration, models, sender, found)
 
 
@@ -448,7 +463,8 @@ class _Answering(_Spoken):
         self._question.progress.wait(reason, seconds)
 
     async def send(self, attempts: Attempts) -> PausingStream | None:
-        return await self._request.send(attempts)
+        sending, admission = self._request.send(attempts), self._request.admission
+        return await (sending if admission is None else admission.metered(sending))
 
     def with_less(self, error: UpstreamError, sending: Sending) -> Sending:
         return self._request.with_less(error, sending)
@@ -466,7 +482,10 @@ class _Answering(_Spoken):
         sender = self.client.sender
         self.errors, self.policy = self.client.errors, sender.configuration.retry
         self.credentials = sender.http.credentials
+        if sender.spending is not None and sender.spending.counts_money:
+            await self.client.models.ensure_priced(self._model.id)
         self._request = await sender.open(self._model, self._question)
+        await self._request.admit()
         return self._request.first
 
     async def next_model(self, error: UpstreamError) -> Sending | None:
@@ -626,9 +645,16 @@ class ModelList:
         record = replace(record, context_window=fact, max_input_tokens=stated if fits else None)
         return replace(model, record=record)
 
+    async def ensure_priced(self, model_id: str) -> None:
+        """Has the list read that may have the price of a model."""
+        if self.pricing(model_id) is None and not self._configuration.models:
+            with suppress(LanguageModelError):  # then it has no price, which the request says
+                await self.information()
+
     def pricing(self, model_id: str) -> facts.Pricing | None:
-        """The prices of a model in the last list; None if they are unknown."""
-        return self._pricing.get(model_id)
+        """A person's prices of a model, else those in the last list; None if they are unknown."""
+        selection = self._configuration.selection
+        return (selection.price_of(model_id) if selection.prices else None) or self._pricing.get(model_id)
 
     def capabilities(self, model_id: str) -> ModelCapabilities:
         """What the last list says that a model can do."""

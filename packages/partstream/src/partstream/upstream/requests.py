@@ -8,7 +8,8 @@ another one follows; `less_of` says what a request can do without after a refusa
 fields of the body. `RefusedFields` remembers what each model refused.
 
 `AttemptReport` reports parts as they arrive, then the marker for the next request, then the usage, which consumers take
-for the last part. The cost of an answer is the one that the upstream reports, else its tokens by list prices.
+for the last part. The cost of an answer follows from a person's prices, else the upstream reports it, else it follows
+from list prices.
 """
 
 from __future__ import annotations
@@ -70,6 +71,7 @@ if TYPE_CHECKING:
     from partstream.upstream.discovery import Fetch, FetchResponse
     from partstream.upstream.forwarding import KeptReply, Passage, RawRequest
     from partstream.upstream.model_information import Pricing
+    from partstream.upstream.spending import Admission, Spending
 
 _logger = logging.getLogger("partstream.upstreams")
 
@@ -107,6 +109,7 @@ class RequestSender:
         refused: The fields that the models refused before; None for none.
         server: The known server that it was found out to be; None for the one at the base URL.
         capabilities: Gives the known capabilities of a model by its id.
+        spending: Admits each request; None where there is no budget and no limit of requests.
     """
 
     def __init__(
@@ -120,6 +123,7 @@ class RequestSender:
         capabilities: Callable[[str], preparation.ModelCapabilities] = lambda model_id: (
             preparation.UNKNOWN_CAPABILITIES
         ),
+        spending: Spending | None = None,
     ) -> None:
         self.configuration = configuration
         self.protocol = PROTOCOLS[configuration.protocol]
@@ -131,6 +135,7 @@ class RequestSender:
         self.fingerprint = fingerprint
         self.tokens = tokens
         self.refused = refused or RefusedFields()
+        self.spending = spending
         self.server = server or server_at(configuration.base_url)
         self._capabilities = capabilities
         self._said: set[str] = set()
@@ -248,6 +253,7 @@ class ModelRequest:
         self._question = question
         self._tokens = sender.tokens(model, question)
         self._passage: Passage | None = None
+        self.admission: Admission | None = None  # None without limits
         sender.check_tools(model.id, question.options)
         self._exchange: UpstreamRequest
         self._next: UpstreamRequest  # the same, or what goes on with its answer
@@ -261,8 +267,25 @@ class ModelRequest:
         """The request as it is sent, and the report of its answer."""
         raise NotImplementedError
 
+    async def admit(self) -> None:
+        """Waits until a budget and the limits of requests let it begin.
+
+        Raises:
+            LanguageModelError: They do not.
+        """
+        sender, model, price = self._sender, self._model, self._tokens.pricing
+        if sender.spending is None:
+            return
+        from partstream.upstream.spending import bound_of  # noqa: PLC0415 - few have limits
+
+        question, limit = self._question, sender.configuration.request_settings(model.id).max_output_tokens
+        bound = await in_thread(_weight(question), bound_of, model, question, limit, price)
+        self.admission = await sender.spending.admit(model.id, bound, question.progress.wait)
+
     def give_up(self, error: BaseException) -> None:
         """Takes the failure of the request; it is not sent again."""
+        if self.admission is not None:
+            self.admission.settle(error)
         self._tokens.close()
         if isinstance(error, errors.UpstreamError):
             advise_on_key(error, self._sender.configuration)
@@ -318,11 +341,14 @@ class ModelRequest:
         question, passage = self._question, self._passage
         if passage is not None and not passage.has_begun and says_something(outputs):
             passage.commit()
+        meter = None if self.admission is None else self.admission.meter
         for output in outputs:
             if question.token.is_cancellation_requested:
                 return None
             if isinstance(output, Finish):
                 return self._end(output)
+            if meter is not None:
+                meter.see(output)
             self._report.hand_on(output)
         return question.progress.drain()
 
@@ -338,6 +364,8 @@ class ModelRequest:
         if self._passage is not None:
             self._passage.settle()
         await self._tokens.settled()  # the end says how far the estimate was off
+        if self.admission is not None and finish.usage is not None:
+            self.admission.meter.report(cost_of(finish, self._tokens.pricing), finish.usage)
         self._report.end(finish)
         if (waiting := self._question.progress.drain()) is not None:
             await waiting
@@ -852,7 +880,7 @@ class RequestTokens:
     ) -> None:
         self._accounting = accounting
         self._model = model
-        self._pricing = pricing
+        self.pricing = pricing
         self._on_limit_change = on_limit_change
         self._messages = messages
         self._tools = options.tools
@@ -943,7 +971,7 @@ class RequestTokens:
 
     def answered(self, finish: Finish) -> DataPart | None:
         """Learns from the end of an answer, and makes the usage part for the host; None without a reported usage."""
-        cost = cost_of(finish, self._pricing)
+        cost = cost_of(finish, self.pricing)
         if finish.usage is not None and (unusable := unusable_counts(finish.usage.raw)):
             shown = ", ".join(unusable)
             _logger.warning(
@@ -1089,7 +1117,11 @@ _TICK: Final = Decimal("1e-10")
 
 
 def cost_of(finish: Finish, pricing: Pricing | None) -> float | None:
-    """The cost of an answer in US dollars; None if neither the cost nor all needed prices are known."""
+    """The cost of an answer in US dollars: by a person's own prices, else as the server reports it, else by the list;
+    None if neither the cost nor all needed prices are known."""
+    if pricing is not None and pricing.is_own and finish.usage is not None:
+        own = _list_cost(finish.usage, pricing)
+        return None if own is None else as_amount(float(own), MOST_DOLLARS)
     # The Vercel AI Gateway's `providerMetadata.gateway.cost`, a string.
     said = [about.get("cost") for about in finish.provider_metadata.values() if isinstance(about, dict)]
     reported = next((cost for cost in map(_dollars, said) if cost is not None), None)

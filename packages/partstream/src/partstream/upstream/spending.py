@@ -1,0 +1,598 @@
+"""A person's own budget, and how fast upstreams are asked: one file that all windows and programs of a user share.
+
+Before an upstream is asked, one transaction says whether the request may begin, and reserves what it can take at most.
+When its answer ends, another one enters what it took, and what was reserved is free again. The order that holds:
+
+1. **Rates**: as many requests run, or began within a minute, as a setting allows: the request waits, and is refused
+   when it has waited for long (`retry.longestWait`). They count the requests to one upstream.
+2. **Budget**: nothing is left of it: the request is refused. All that is left is reserved for answers that run: it
+   waits for them. What the request itself takes is not asked: so a budget is exceeded by no more than the answer that
+   was begun last, as far as the reservations are upper bounds, and nobody is refused because of a bound far above what
+   answers take.
+
+A reservation is the bound of :mod:`partstream.tokens.bounds` times the highest price of each token. What was taken is
+the cost and the usage that the upstream reports; where an answer was cut and none came, it is estimated by the bytes
+that were sent and seen. A request that was refused, or reached no server, takes nothing.
+
+What can go wrong (docs/decisions/0040-a-budget-without-a-hub.md says why it is handled so):
+
+* **A process dies.** Its reservations are charged in full once another process finds its lock free.
+* **The file cannot be used**: it is broken, locked for long, or its disk is full. With a budget, requests are refused,
+  and the error names the file. Rates alone are given up with a warning: they guard no money. What has ended stays
+  reserved and is entered with the next transaction.
+* **The clock jumps.** Forward, a new window begins. Backward, what was spent on days to come counts today.
+"""
+
+from __future__ import annotations
+import asyncio
+import logging
+import os
+import sqlite3
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from decimal import ROUND_CEILING, Decimal
+from functools import partial
+from pathlib import Path
+from secrets import token_hex
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, TypeVar
+
+from partstream.codec.checks import as_count
+from partstream.codec.json_codec import dumps
+from partstream.codec.system import DATA, LifeLocks, closed_on_error, make_private_folder, use_write_ahead_log
+from partstream.errors import (
+    BudgetReachedError,
+    BudgetUnknownError,
+    RateReachedError,
+    UpstreamConnectionError,
+    UpstreamError,
+    UpstreamHTTPError,
+)
+from partstream.lm.parts import TextPart, ThinkingPart, ToolCallPart
+from partstream.tokens.amounts import (
+    DOLLAR,
+    MOST_AMOUNT,
+    BudgetAmount,
+    BudgetUnit,
+    amount_text,
+    budget_text,
+    parsed_budget,
+    span_at,
+)
+from partstream.tokens.bounds import Asked, asked_output, wide_bound
+from partstream.upstream.context import is_one_attempt
+
+if TYPE_CHECKING:
+    from partstream.lm.outputs import StreamOutput
+    from partstream.lm.parts import Usage
+    from partstream.lm.provider import LanguageModelChatInformation
+    from partstream.upstream.configuration import GatewayConfiguration, Limits
+    from partstream.upstream.model_information import Pricing
+
+_logger = logging.getLogger("partstream.upstreams")
+
+T = TypeVar("T")
+
+FILE_NAME: Final = "spending.sqlite3"
+"""The name of the file in the user's data folder."""
+
+
+# ---- What a request takes ----
+
+
+class Taken(NamedTuple):
+    """What a request takes of budgets."""
+
+    nanodollars: int = 0
+    tokens: int = 0
+
+
+class Bound(NamedTuple):
+    """The most tokens of a request, and what they cost; without prices they take no money."""
+
+    input_tokens: int
+    output_tokens: int
+    price: Pricing | None
+
+    @property
+    def taken(self) -> Taken:
+        """What it takes at most: each token of the input may be written into a cache, and the prompt may be long."""
+        price = self.price
+        tiers = () if price is None else (price, *(() if price.long_context is None else (price.long_context,)))
+        given = [one for tier in tiers for one in (tier.input, tier.cache_read, tier.cache_write) if one is not None]
+        written = [tier.output for tier in tiers if tier.output is not None]
+        most_of_input, most_of_output = max(given, default=Decimal(0)), max(written, default=Decimal(0))
+        cost = self.input_tokens * most_of_input + self.output_tokens * most_of_output
+        return Taken(_nanodollars(cost), self.input_tokens + self.output_tokens)
+
+
+def bound_of(model: LanguageModelChatInformation, asked: Asked, limit: int | None, price: Pricing | None) -> Bound:
+    """The bound of a request to a model whose answers have at most `limit` tokens by a setting, or None."""
+    wanted = [one for one in (asked_output(asked), limit, model.max_output_tokens) if one is not None]
+    return Bound(wide_bound(model.family, asked), min(wanted), price)
+
+
+def _nanodollars(dollars: Decimal | float) -> int:
+    """Whole nanodollars, rounded up."""
+    return min(MOST_AMOUNT, int((Decimal(str(dollars)) * DOLLAR).to_integral_value(ROUND_CEILING)))
+
+
+_BYTES_A_TOKEN: Final = 3
+"""Bytes of a token at least, on average: what is estimated by them is rather too much."""
+
+
+class Meter:
+    """What the answers to one request took: what was reported, and else what was sent and seen."""
+
+    def __init__(self, bound: Bound) -> None:
+        self._bound = bound
+        self._taken = Taken()
+        self._seen = 0
+        self._is_open = False
+
+    def begin(self) -> None:
+        """An answer is asked for; one before it that told nothing is estimated."""
+        self._close()
+        self._is_open = True
+
+    def see(self, output: StreamOutput) -> None:
+        """Takes what came of an answer."""
+        self._seen += _size_of(output)
+
+    def fail(self, error: BaseException | None) -> None:
+        """Takes why an answer ended: where the upstream was not reached, or refused the request, it takes nothing."""
+        is_unreached = isinstance(error, UpstreamConnectionError) and not error.established
+        if is_unreached or isinstance(error, UpstreamHTTPError):
+            self._is_open, self._seen = False, 0
+
+    def report(self, cost: float | None, usage: Usage) -> None:
+        """Takes what the upstream reports of an answer, and what it cost; what is not known is estimated."""
+        estimate, known = self._estimate(), (as_count(usage.input_tokens), as_count(usage.output_tokens))
+        money = estimate.nanodollars if cost is None else _nanodollars(cost)
+        tokens = estimate.tokens if None in known else sum(one or 0 for one in known)
+        self._add(Taken(money, tokens))
+        self._is_open, self._seen = False, 0
+
+    def taken(self) -> Taken:
+        """All of it, at the end of the request."""
+        self._close()
+        return self._taken
+
+    def _close(self) -> None:
+        if self._is_open:
+            self._add(self._estimate())
+        self._is_open, self._seen = False, 0
+
+    def _estimate(self) -> Taken:
+        given, written = self._bound.input_tokens // _BYTES_A_TOKEN, self._seen // _BYTES_A_TOKEN
+        return Bound(given, written, self._bound.price).taken
+
+    def _add(self, more: Taken) -> None:
+        self._taken = Taken(self._taken.nanodollars + more.nanodollars, self._taken.tokens + more.tokens)
+
+
+def _size_of(output: StreamOutput) -> int:
+    """The bytes of a part, or about as many."""
+    match output:
+        case TextPart(value=text):
+            return len(text)
+        case ThinkingPart(value=texts):  # one or several
+            return sum(map(len, texts))
+        case ToolCallPart():
+            return len(output.name) + len(dumps(output.input))
+    return 0
+
+
+# ---- What is allowed ----
+
+
+class Standing(NamedTuple):
+    """How a budget stands, in its own unit."""
+
+    budget: BudgetAmount
+    owner: str
+    spent: int
+    reserved: int
+    running: int  # answers
+    resets_at: float
+
+    def __str__(self) -> str:
+        whose = f"Budget of {self.owner}" if self.owner else "Your budget"
+        return f"{whose}: {amount_text(self.budget.unit, self.spent)} of {budget_text(self.budget)}"
+
+
+class Begun(NamedTuple):
+    """A request that may begin, by its id in the file."""
+
+    id: str
+
+
+class Wait(NamedTuple):
+    """A request that has to wait: why, in a sentence, and the error if it does not wait any longer."""
+
+    reason: str
+    error: BudgetReachedError | RateReachedError
+    seconds: float | None = None  # until it may begin; None where that is not known
+
+
+Verdict: TypeAlias = "Begun | Wait | BudgetReachedError"
+
+_MINUTE: Final = 60.0
+_POLL: Final = (0.05, 0.5)
+"""Seconds between two looks at the file, from the first to the longest: no process tells another that it has ended."""
+
+
+# ---- The file ----
+
+_APPLICATION: Final = 0x50535350
+_BUSY: Final = 2.0
+"""Seconds to wait for another process, which holds the file for a fraction of a millisecond."""
+_ABANDONED: Final = 86_400.0
+"""Seconds after which what is reserved is charged, whether its process is known to be gone or not."""
+_DAYS: Final = 62
+"""The days that are kept: two months."""
+
+_SCHEMA: Final = (
+    """CREATE TABLE IF NOT EXISTS spent (
+        day TEXT, upstream TEXT, nanodollars INTEGER, tokens INTEGER, PRIMARY KEY (day, upstream)
+    ) WITHOUT ROWID""",
+    """CREATE TABLE IF NOT EXISTS running (
+        id TEXT PRIMARY KEY, process TEXT, upstream TEXT, began REAL, nanodollars INTEGER, tokens INTEGER
+    ) WITHOUT ROWID""",
+    "CREATE TABLE IF NOT EXISTS asked (upstream TEXT, time REAL)",
+)
+_SPEND: Final = (
+    "INSERT INTO spent VALUES (?, ?, ?, ?) ON CONFLICT (day, upstream)"
+    " DO UPDATE SET nanodollars = nanodollars + excluded.nanodollars, tokens = tokens + excluded.tokens"
+)
+
+
+class SpendingFile:
+    """The file, for one thread at a time; other processes use it too.
+
+    Args:
+        path: The file; it and its folder are made when they are needed, for the user alone.
+        clock: Seconds since 1970.
+    """
+
+    def __init__(self, path: Path, clock: Callable[[], float] = time.time) -> None:
+        self.path = path
+        self._clock = clock
+        self._connection: sqlite3.Connection | None = None
+        self._name = f"{os.getpid()}-{token_hex(6)}"
+        self._locks = LifeLocks(path.with_suffix(".locks"), self._name)
+        self._has_lock = False
+        self._unsettled: list[tuple[str, str, Taken]] = []
+
+    def begin(self, limits: Limits, upstream: str, bound: Taken) -> Verdict:
+        """Begins a request, or says why not.
+
+        Raises:
+            sqlite3.Error: The file cannot be used; so `OSError`.
+        """
+        if not self._has_lock:
+            self._take_lock()
+        verdict = self._begin(limits, upstream, bound)
+        if isinstance(verdict, Wait) and self._has_lock:
+            self._locks.bury(self._charge_gone)
+            verdict = self._begin(limits, upstream, bound)
+        return verdict
+
+    def end(self, request: str, upstream: str, taken: Taken) -> None:
+        """Enters what a request took, at the latest with the next transaction.
+
+        Raises:
+            sqlite3.Error: The file cannot be used now; so `OSError`.
+        """
+        self._unsettled.append((request, upstream, taken))
+        with self._transaction():
+            pass
+
+    def standing(self, limits: Limits, upstream: str) -> Standing | None:
+        """How the budget stands; None without one.
+
+        Raises:
+            sqlite3.Error: The file cannot be used; so `OSError`.
+        """
+        if limits.budget is None:
+            return None
+        with self._transaction() as connection:
+            return self._standing(connection, limits, parsed_budget(limits.budget), upstream)
+
+    def close(self) -> None:
+        """Closes the file; what is reserved in it is charged by another process then."""
+        with suppress(sqlite3.Error, OSError):
+            if self._unsettled:
+                with self._transaction():
+                    pass
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            with suppress(sqlite3.Error):
+                connection.close()
+        self._locks.end(is_settled=not self._unsettled)
+        self._has_lock = False
+
+    def _begin(self, limits: Limits, upstream: str, bound: Taken) -> Verdict:
+        with self._transaction() as connection:
+            now = self._clock()
+            most = limits.parallel_requests
+            if most is not None:
+                query = "SELECT count(*) FROM running WHERE upstream = ?"
+                (running,) = connection.execute(query, (upstream,)).fetchone()
+                if running >= most:
+                    reason = f"{running} of {most} parallel requests are running"
+                    return Wait(reason, RateReachedError("parallelRequests", most, reason))
+            most = limits.requests_per_minute
+            if most is not None:
+                query = "SELECT time FROM asked WHERE upstream = ? ORDER BY time DESC LIMIT 1 OFFSET ?"
+                if (first := connection.execute(query, (upstream, most - 1)).fetchone()) is not None:
+                    wait = max(0.001, first[0] + _MINUTE - now)
+                    reason = f"{most} of {most} requests a minute were sent"
+                    return Wait(reason, RateReachedError("requestsPerMinute", most, reason, wait), wait)
+            if limits.budget is not None:
+                standing = self._standing(connection, limits, parsed_budget(limits.budget), upstream)
+                if standing.spent + standing.reserved >= standing.budget.limit:
+                    error = _reached(standing)
+                    is_spent = standing.spent >= standing.budget.limit
+                    return error if is_spent else Wait(error.statement, error)
+            begun = Begun(token_hex(8))
+            row = (begun.id, self._name, upstream, now, bound.nanodollars, bound.tokens)
+            connection.execute("INSERT INTO running VALUES (?, ?, ?, ?, ?, ?)", row)
+            if limits.requests_per_minute is not None:
+                connection.execute("INSERT INTO asked VALUES (?, ?)", (upstream, now))
+            return begun
+
+    def _standing(
+        self, connection: sqlite3.Connection, limits: Limits, budget: BudgetAmount, upstream: str
+    ) -> Standing:
+        starts_at, ends_at = span_at(budget.period, None, self._clock())
+        column = "nanodollars" if budget.unit is BudgetUnit.MONEY else "tokens"
+        of, own = (" AND upstream = ?", (upstream,)) if limits.owner else ("", ())
+        # Days to come are there where the clock went back.
+        spent = f"SELECT coalesce(sum({column}), 0) FROM spent WHERE day >= ?{of}"  # noqa: S608 - words of our own
+        reserved = f"SELECT coalesce(sum({column}), 0), count(*) FROM running WHERE 1 = 1{of}"  # noqa: S608
+        (took,) = connection.execute(spent, (_day(starts_at), *own)).fetchone()
+        held, running = connection.execute(reserved, own).fetchone()
+        return Standing(budget, limits.owner, took, held, running, ends_at or 0.0)
+
+    def _charge_gone(self, process: str) -> None:
+        with self._transaction() as connection:
+            count = self._charge(connection, "process = ?", process)
+        if count:
+            _logger.warning("a program ended in the middle of %d answers: what it had reserved is charged", count)
+
+    def _charge(self, connection: sqlite3.Connection, which: str, value: object) -> int:
+        """Charges reservations in full; returns how many."""
+        query = f"SELECT upstream, nanodollars, tokens FROM running WHERE {which}"  # noqa: S608 - words of our own
+        rows = connection.execute(query, (value,)).fetchall()
+        connection.executemany(_SPEND, [(_day(self._clock()), *row) for row in rows])
+        connection.execute(f"DELETE FROM running WHERE {which}", (value,))  # noqa: S608
+        return len(rows)
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        """One transaction, which first enters what has ended, and tidies up."""
+        connection = self._opened()
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+            now, ended = self._clock(), tuple(self._unsettled)
+            today = _day(now)
+            for request, upstream, taken in ended:
+                if connection.execute("DELETE FROM running WHERE id = ?", (request,)).rowcount and any(taken):
+                    connection.execute(_SPEND, (today, upstream, *taken))
+            connection.execute("DELETE FROM asked WHERE time <= ?", (now - _MINUTE,))
+            connection.execute("UPDATE asked SET time = ? WHERE time > ?", (now, now))
+            self._charge(connection, "began < ?", now - _ABANDONED)
+            later = connection.execute("SELECT upstream, nanodollars, tokens FROM spent WHERE day > ?", (today,))
+            if rows := later.fetchall():  # the clock went back: what was spent on days to come was spent today
+                connection.execute("DELETE FROM spent WHERE day > ?", (today,))
+                connection.executemany(_SPEND, [(today, *row) for row in rows])
+            connection.execute("DELETE FROM spent WHERE day < ?", (_day(now - _DAYS * 86_400),))
+            yield connection
+            connection.execute("COMMIT")
+            del self._unsettled[: len(ended)]
+        except BaseException as error:
+            if connection.in_transaction:  # SQLite itself rolls back after some errors
+                with suppress(sqlite3.Error):
+                    connection.execute("ROLLBACK")
+            if not isinstance(error, sqlite3.OperationalError):  # the file is broken: a person may replace it
+                connection.close()
+                self._connection = None
+            raise
+
+    def _opened(self) -> sqlite3.Connection:
+        if self._connection is not None:
+            if os.path.exists(self.path):
+                return self._connection
+            self._connection.close()  # a person has removed the file
+        make_private_folder(self.path.parent)
+        with suppress(FileExistsError):  # SQLite itself would let everybody read it
+            os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        address = f"{self.path.absolute().as_uri()}?mode=rw"
+        connection = sqlite3.connect(address, uri=True, timeout=_BUSY, isolation_level=None, check_same_thread=False)
+        with closed_on_error(connection):
+            connection.execute("PRAGMA trusted_schema = OFF")
+            if (found := connection.execute("PRAGMA application_id").fetchone()) not in ((0,), (_APPLICATION,)):
+                raise sqlite3.DatabaseError(f"it is of another program, {found[0]:#x}")
+            use_write_ahead_log(connection, _BUSY)
+            connection.execute("PRAGMA synchronous = NORMAL")
+            for statement in _SCHEMA:
+                connection.execute(statement)
+            connection.execute(f"PRAGMA application_id = {_APPLICATION}")
+        self._connection = connection
+        return connection
+
+    def _take_lock(self) -> None:
+        """Takes the lock by which others see that this process lives."""
+        try:
+            self._locks.begin()
+        except OSError as error:
+            _logger.warning("the folder of locks beside %s cannot be used: %s", self.path, error.strerror or error)
+            return
+        self._has_lock = True
+        self._locks.bury(self._charge_gone)
+
+
+def _day(seconds: float) -> str:
+    """The day in the local calendar."""
+    return datetime.fromtimestamp(seconds, UTC).astimezone().date().isoformat()
+
+
+def _reached(standing: Standing) -> BudgetReachedError:
+    unit, budget = standing.budget.unit, standing.budget
+    return BudgetReachedError(
+        standing.owner,
+        budget_text(budget),
+        amount_text(unit, standing.spent),
+        amount_text(unit, standing.reserved) if standing.spent < budget.limit else "",
+        standing.resets_at,
+    )
+
+
+# ---- The requests of one upstream ----
+
+
+class Admission:
+    """A request that has begun. It is settled once: further times do nothing.
+
+    Args:
+        meter: Knows what its answers take.
+        end: Enters what they took.
+    """
+
+    def __init__(self, meter: Meter, end: Callable[[Taken], object]) -> None:
+        self.meter = meter
+        self._end: Callable[[Taken], object] | None = end
+
+    async def metered(self, sending: Awaitable[T | None]) -> T | None:
+        """Has the request sent once, and settles it with the end of its answer; gives what the answer is paused with.
+
+        Raises:
+            UpstreamError: There is no answer, or it failed; another attempt may follow.
+        """
+        self.meter.begin()
+        try:
+            paused = await sending
+        except UpstreamError as error:
+            self.meter.fail(error)
+            raise
+        if paused is None:
+            self.settle()
+        return paused
+
+    def settle(self, error: BaseException | None = None) -> None:
+        """Enters what the request took, which may have failed."""
+        end, self._end = self._end, None
+        if end is not None:
+            self.meter.fail(error)
+            end(self.meter.taken())
+
+
+class Spending:
+    """Admits the requests to one upstream, by a budget and by rates; serves any number of them at once.
+
+    The file belongs to one thread: an answer waits for one transaction before it begins, and for none when it ends.
+    """
+
+    def __init__(self, configuration: GatewayConfiguration, file: SpendingFile | None = None) -> None:
+        self._limits = configuration.limits
+        self._most_wait = configuration.retry.longest_wait
+        self._upstream = configuration.fingerprint
+        self._file = file or SpendingFile(DATA.path() / FILE_NAME)
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="partstream-spending")
+        self._is_warned = False
+
+    @property
+    def counts_money(self) -> bool:
+        """Whether a budget counts money, so that a price is needed."""
+        return self._limits.budget is not None and parsed_budget(self._limits.budget).unit is BudgetUnit.MONEY
+
+    async def admit(self, model: str, bound: Bound, announce: Callable[[str, float], object]) -> Admission:
+        """Waits until a request may begin.
+
+        Args:
+            model: The model's id, for errors.
+            bound: The most that it can take.
+            announce: Called with a reason and the most seconds that the request waits for it.
+
+        Raises:
+            BudgetReachedError: Nothing is left of the budget.
+            BudgetUnknownError: Whether something is left cannot be found out, or the model has no price.
+            RateReachedError: It would have to wait for too long.
+        """
+        price, taken = bound.price, bound.taken
+        if self.counts_money and (price is None or price.input is None or price.output is None):
+            advice = "set its `prices`, which are 0 for a model that costs nothing, or a budget in tokens"
+            raise BudgetUnknownError(self._limits.owner, f"{model} has no price", advice)
+        meter = Meter(bound)
+        loop = asyncio.get_running_loop()
+        until = loop.time() + (0.0 if is_one_attempt() else self._most_wait)
+        said, pause = "", _POLL[0]
+        while True:
+            verdict = await self._verdict(taken)
+            if verdict is None:  # rates alone, and a file that cannot be used
+                return Admission(meter, lambda _: None)
+            if isinstance(verdict, Begun):
+                return Admission(meter, partial(self._end, verdict.id))
+            if not isinstance(verdict, Wait):
+                raise verdict
+            left = until - loop.time()
+            if left <= 0 or (verdict.seconds is not None and verdict.seconds > left):
+                raise verdict.error
+            if verdict.reason != said:
+                _logger.info("the request to %s waits: %s", model, verdict.reason)
+                announce(verdict.reason, left if verdict.seconds is None else verdict.seconds)
+                said = verdict.reason
+            await asyncio.sleep(min(left, pause if verdict.seconds is None else verdict.seconds))
+            pause = min(2 * pause, _POLL[1])
+
+    async def standing(self) -> Standing | None:
+        """How the budget stands; None without one, and where that cannot be found out."""
+        with suppress(sqlite3.Error, OSError, RuntimeError):
+            look = partial(self._file.standing, self._limits, self._upstream)
+            return await asyncio.get_running_loop().run_in_executor(self._thread, look)
+        return None
+
+    async def aclose(self) -> None:
+        """Enters what has ended, and closes the file."""
+        await asyncio.get_running_loop().run_in_executor(self._thread, self._file.close)
+        self._thread.shutdown(wait=False)
+
+    async def _verdict(self, bound: Taken) -> Verdict | None:
+        beginning = self._thread.submit(self._file.begin, self._limits, self._upstream, bound)
+        try:
+            return await asyncio.wrap_future(beginning)
+        except asyncio.CancelledError:
+            beginning.add_done_callback(self._drop)
+            raise
+        except (sqlite3.Error, OSError) as error:
+            if self._limits.budget is not None:
+                said = getattr(error, "strerror", None) or str(error)
+                advice = "make it usable, or remove it: what was spent before is forgotten then"
+                raise BudgetUnknownError(
+                    self._limits.owner, f"{self._file.path} cannot be used ({said})", advice
+                ) from error
+            if not self._is_warned:
+                self._is_warned = True
+                _logger.warning("requests are not counted, because %s cannot be used: %s", self._file.path, error)
+            return None
+
+    def _drop(self, beginning: Future[Verdict]) -> None:
+        """Frees what was reserved for a request that nobody waits for any more."""
+        if not beginning.cancelled() and beginning.exception() is None and isinstance(beginning.result(), Begun):
+            self._end(beginning.result().id, Taken())  # type: ignore[union-attr] # it is one
+
+    def _end(self, request: str, taken: Taken) -> None:
+        with suppress(RuntimeError):  # closed: another process charges what was reserved
+            self._thread.submit(self._enter, request, taken)
+
+    def _enter(self, request: str, taken: Taken) -> None:
+        """In the thread, where an error would remain unseen."""
+        try:
+            self._file.end(request, self._upstream, taken)
+        except (sqlite3.Error, OSError) as error:
+            _logger.warning("what an answer took is entered later: %s cannot be used: %s", self._file.path, error)
+        except Exception:
+            _logger.exception("what an answer took was not entered")
