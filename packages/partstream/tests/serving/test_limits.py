@@ -8,6 +8,7 @@ import re
 import time
 import tracemalloc
 from asyncio import events
+from base64 import b64encode
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import reduce
@@ -19,7 +20,7 @@ import pytest
 from partstream import chat_model
 from partstream.codec import limits
 from partstream.codec.json_codec import MOST_LEVELS
-from partstream.lm.parts import TextPart
+from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.server.application import app
 from partstream.server.clients import Caller
@@ -30,8 +31,8 @@ from partstream_devtools.testing.faults import End, Head, Send, Step, document
 from rows import one_test_for
 from serving.asgi import Call, Taken, call
 from serving.asgi_socket import Socket
+from serving.vendors import MODEL, VENDORS, Vendor, vendor_of
 from serving.vendors import RESPONSES as RESPONSES_VENDOR
-from serving.vendors import VENDORS, Vendor, vendor_of
 
 LONGEST_TURN = 0.05
 """Seconds of processor time of the loop's thread, on a machine as fast as :data:`REFERENCE` says."""
@@ -421,6 +422,65 @@ def test_others_have_their_turn_while_a_large_event_of_an_upstream_is_read(
         assert got.body.count(b"hello big ") >= len(text) // len(b"hello big ")  # some wires cut it into events
     elif client not in (None, vendor):  # the client's own wire passes what has come
         assert b"characters of one answer" in got.body
+
+
+# ---- What a provider of one's own gives, and what it passes on of others ----
+
+PICTURE = b"\x89PNG\r\n\x1a\n" + bytes(range(251)) * (10 * MEBIBYTE // 251)
+WITH_PICTURES = [vendor for vendor in VENDORS if vendor.name not in ("openresponses", "anthropic-messages")]
+
+
+def answers(part: Any) -> Any:
+    @chat_model(id=MODEL, name="M")
+    async def model(messages, options):
+        del messages, options
+        yield part
+        yield "Hi"
+
+    return model
+
+
+@one_test_for("client", VENDORS, ids=lambda vendor: vendor.name)
+@pytest.mark.parametrize("stream", [True, False], ids=["stream", "document"])
+def test_others_have_their_turn_while_a_large_picture_is_written(
+    monkeypatch: pytest.MonkeyPatch, client: Vendor, stream: bool
+) -> None:
+    path, body, headers, query = client.request(stream=stream)
+    application = app(answers(DataPart(PICTURE, "image/png")))
+
+    async def main() -> Call:
+        return await call(application, path, body, headers=headers, query=query).end()
+
+    asyncio.run(main())
+    got = in_short_turns(monkeypatch, lambda: asyncio.run(main()))
+    assert got.status == 200
+    if client in WITH_PICTURES:
+        assert got.body.count(b64encode(PICTURE)) == 1
+    if not stream:
+        assert got.headers["content-length"] == str(len(got.body))
+    assert b"Hi" in got.body
+
+
+@one_test_for(
+    ("part", "what"),
+    [
+        (TextPart("a" * (limits.MOST_ANSWER_TEXT + 1)), "characters of one answer"),
+        (ThinkingPart("a" * limits.MOST_ANSWER_TEXT), "characters of one answer"),
+        (ToolCallPart("c", "f", {"k": [0] * (limits.MOST_ARGUMENT_VALUES + 1)}), "values in the arguments of one call"),
+    ],
+)
+@one_test_for("client", VENDORS, ids=lambda vendor: vendor.name)
+def test_an_answer_of_too_much_is_refused_whoever_gives_it(
+    monkeypatch: pytest.MonkeyPatch, client: Vendor, part: Any, what: str
+) -> None:
+    path, body, headers, query = client.request(stream=True)
+    application = app(answers(part))
+
+    async def main() -> Call:
+        return await call(application, path, body, headers=headers, query=query).end()
+
+    asyncio.run(main())
+    assert what.encode() in in_short_turns(monkeypatch, lambda: asyncio.run(main())).body
 
 
 # ---- Sockets ----

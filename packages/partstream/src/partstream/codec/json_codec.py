@@ -334,21 +334,27 @@ def locate_non_json(value: object, name: str) -> NonJSON | None:
     stack: list[Iterator[tuple[str | int, object]]] = [iter([(name, value)])]
     while stack:
         for key, child in stack[-1]:
+            if child.__class__ in _PLAIN:
+                continue
             path[-1] = key
-            fault = _fault(child)
-            if fault is not None:
+            if child.__class__ is not list and (fault := _fault(child)) is not None:
                 return fault._replace(place=name + "".join(f"[{shorten(key)}]" for key in path[1:]))
-            if isinstance(child, Mapping | list | tuple):
+            if isinstance(child, _NESTING):
                 if len(stack) > MOST_LEVELS:
                     clause = f"nests deeper than {MOST_LEVELS} levels, or contains itself"
                     return NonJSON(name, f"a value that {clause}", clause=clause)
-                stack.append(iter(child.items() if isinstance(child, Mapping) else enumerate(child)))
+                stack.append(iter(enumerate(child) if isinstance(child, (list, tuple)) else child.items()))
                 path.append("")
                 break
         else:
             stack.pop()
             path.pop()
     return None
+
+
+_PLAIN: Final = frozenset({str, int, bool, type(None)})
+_NESTING: Final = (dict, list, tuple, Mapping)
+"""The usual classes first: asking whether a value is a Mapping takes longer than all else."""
 
 
 def shorten(value: object) -> str:
@@ -359,12 +365,12 @@ def shorten(value: object) -> str:
 
 def _fault(value: object) -> NonJSON | None:
     """What JSON cannot represent of a value itself, without its place."""
-    if value is None or isinstance(value, str | int | list | tuple):
+    if isinstance(value, (str, int, list, tuple)):
         return None
     if isinstance(value, float):
         clause = f"is {value}, which is not a JSON number"
         return None if math.isfinite(value) else NonJSON("", str(value), clause=clause)
-    if isinstance(value, Mapping):
+    if isinstance(value, _NESTING):
         odd = [key for key in value if not isinstance(key, str)]
         return NonJSON("", f"an object with the key {shorten(odd[0])}", "only string keys") if odd else None
     return NonJSON("", f"a {type(value).__name__}")

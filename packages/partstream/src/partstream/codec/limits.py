@@ -57,6 +57,20 @@ def is_long(value: Any, most: int = LARGE_BYTES) -> bool:
 
 _BYTES_OF_VALUE: Final = 8
 
+
+def has_more_values(value: Any, most: int) -> bool:
+    """Whether a JSON value holds more values than so many; looks at no more than those."""
+    left, values = most, [value]
+    while values:
+        one = values.pop()
+        if isinstance(one, dict | list):
+            left -= len(one)
+            if left < 0:
+                return True
+            values += one.values() if isinstance(one, dict) else one
+    return False
+
+
 # ---- What is too much ----
 
 MOST_VALUES: Final = 250_000

@@ -14,7 +14,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from partstream.codec.checks import dataclass, narrow
-from partstream.errors import ContractViolationError, PartstreamError
+from partstream.errors import AnswerTooLargeError, ContractViolationError, PartstreamError
 from partstream.lm.contract import CheckMode, CodePlace, ContractChecker, Violation
 from partstream.lm.messages import ChatMessage
 from partstream.lm.outputs import Finish
@@ -358,16 +358,25 @@ def thinking_text(part: ThinkingPart) -> str:
 
 
 class AnswerExcerpt:
-    """The parts of one response, as far as they are kept."""
+    """The parts of one response, as far as they are kept.
 
-    __slots__ = ("_kept", "_left_out", "_parts")
+    Args:
+        most: How many characters of text and thinking the response may have.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("_kept", "_left_out", "_most", "_parts")
+
+    def __init__(self, most: int | None = None) -> None:
+        self._most = most
         self._parts: list[ResponsePart] = []
         self._kept = self._left_out = 0
 
     def keep(self, part: ResponsePart) -> None:
-        """Takes the next part."""
+        """Takes the next part.
+
+        Raises:
+            AnswerTooLargeError: The response has more characters than it may have.
+        """
         if part.__class__ is TextPart:  # nearly all are
             length = len(part.value)
         elif isinstance(part, TextPart | ThinkingPart):
@@ -378,8 +387,12 @@ class AnswerExcerpt:
         if self._kept < _KEPT:
             self._parts.append(part)
             self._kept += length
+            if length <= _KEPT:
+                return
         else:
             self._left_out += length
+        if self._most is not None and self._kept + self._left_out > self._most:
+            raise AnswerTooLargeError("characters of one answer", self._most)
 
     def message(self) -> ChatMessage:
         """The response so far, as the message in the next request; of a long one only the beginning.

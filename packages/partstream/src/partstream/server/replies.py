@@ -12,19 +12,25 @@ A :class:`ReplySink` takes the bytes. :class:`BufferedReplySink` is a bounded bu
 turn of the event loop wrote is one `send`; where the server takes bytes without `send`, a part is written where it is
 reported. The server's `send` waits for a slow client, so the buffer fills, and :meth:`BufferedReplySink.drain` makes
 the provider wait (docs/wires/serving.md#slow-clients).
+
+A large file is never written at once: 30 MB in base64, in JSON and in a frame take a quarter of a second of the event
+loop. Its wire writes a stand-in, and :class:`FileFrame` puts the file there, slice by slice, as the client takes it.
 """
 
 from __future__ import annotations
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+import secrets
+from base64 import b64encode
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 from partstream.codec.checks import MOST_DOLLARS, as_amount, as_count, dataclass, narrow, replace
 from partstream.codec.json_codec import JSONDecodeError, dumps, dumps_text, loads
-from partstream.errors import CallerError
+from partstream.codec.limits import LARGE_BYTES, MOST_ANSWER_TEXT, MOST_ARGUMENT_VALUES, PIECE, has_more_values
+from partstream.errors import AnswerTooLargeError, CallerError
 from partstream.lm import parts
 from partstream.lm.outputs import FastPathWriter, IdleWriter, Outcome
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, Usage
@@ -49,7 +55,7 @@ class ReplyWriter:
         leave_unsaid: Takes the names of what the client does not get of the answer, before the head of a document.
     """
 
-    __slots__ = ("_leave_unsaid", "_request_id", "_sink", "_writer", "_writes")
+    __slots__ = ("_files", "_leave_unsaid", "_request_id", "_sink", "_writer", "_writes")
 
     def __init__(
         self,
@@ -65,6 +71,7 @@ class ReplyWriter:
         self._request_id = request_id
         self._writer = writes(asked, reply)
         self._sink = sink
+        self._files: dict[bytes, bytes] = {}  # large ones, by the base64 of their stand-ins
 
     @property
     def events(self) -> int:
@@ -97,6 +104,19 @@ class ReplyWriter:
     def idle(self) -> None:
         """Writes the wire's own event for a model that still works, if it has one, once the head is sent."""
 
+    def _stand_in(self, part: DataPart) -> DataPart:
+        """The part of a file, with a stand-in for bytes that are many: they go in where it is written."""
+        if len(part.data) <= LARGE_BYTES or not part.mime_type.startswith(_IN_BASE64):
+            return part
+        data = part.data[:_HEAD] + secrets.token_bytes(24)  # what shows the type, and what nothing else says
+        self._files[b64encode(data)] = part.data
+        return replace(part, data=data)
+
+    def _framed(self, data: bytes) -> bytes | FileFrame:
+        """Bytes with the files that belong into them."""
+        found = [mark for mark in self._files if mark in data] if self._files else ()
+        return FileFrame(data, {mark: self._files[mark] for mark in found}) if found else data
+
     def _fail(self, error: Exception) -> None:
         """Writes a whole reply that reports a failure, in the wire's own words."""
         said = self._writes.failed(replace(failure_of(error), request_id=self._request_id))
@@ -124,11 +144,14 @@ class StreamReply(ReplyWriter):
 
     def take(self, part: parts.ResponsePart, /) -> None:
         """Writes a part."""
-        data = self._bytes.write(part)
+        data = self._bytes.write(self._stand_in(part) if part.__class__ is DataPart else part)
         if not self._begun:
             self._begin()
         if data:
-            self._send(data)
+            if self._files and isinstance(framed := self._framed(data), FileFrame):
+                self._sink.send_file(framed)
+            else:
+                self._send(data)
 
     def finish(self, finish: Finish) -> None:
         """Writes the end."""
@@ -139,6 +162,9 @@ class StreamReply(ReplyWriter):
         self._leave_unsaid((*finish.dropped, *self._writer.dropped))
         if not self._begun:
             self._begin()
+        if isinstance(framed := self._framed(data), FileFrame):
+            self._sink.send_file(framed)
+            data = b""
         self._sink.end(data + self._bytes.end())
 
     def break_off(self, error: Exception) -> None:
@@ -180,7 +206,7 @@ class DocumentReply(ReplyWriter):
 
     def take(self, part: parts.ResponsePart, /) -> None:
         """Writes a part."""
-        self._events += self._writer.write(part)
+        self._events += self._writer.write(self._stand_in(part) if isinstance(part, DataPart) else part)
 
     def finish(self, finish: Finish) -> None:
         """Writes the end."""
@@ -190,9 +216,57 @@ class DocumentReply(ReplyWriter):
         self._events += self._writer.write(finish)
         self._leave_unsaid((*finish.dropped, *self._writer.dropped))
         status, document = self._writes.document(self._events)
-        body = dumps(document)
+        body = self._framed(dumps(document))
         self._sink.start(Head(status, json_headers(body)))
+        if isinstance(body, FileFrame):
+            self._sink.send_file(body)
+            body = b""
         self._sink.end(body)
+
+
+_IN_BASE64: Final = ("image/", "audio/", "video/", "application/pdf", "application/octet-stream")
+"""Beginnings of the types that each wire writes in base64, or not at all."""
+_HEAD: Final = 96
+"""Bytes of a file that show its type; whole groups of base64."""
+
+
+class FileFrame:
+    """Bytes of a reply around large files.
+
+    Args:
+        around: Bytes with stand-ins.
+        files: The files, by the base64 of their stand-ins.
+    """
+
+    __slots__ = ("_pieces", "_size")
+
+    def __init__(self, around: bytes, files: Mapping[bytes, bytes]) -> None:
+        pieces: list[tuple[bytes, bytes]] = [(around, b"")]  # bytes, and the file behind them
+        for mark, data in files.items():
+            cut = [(before.split(mark), after) for before, after in pieces]
+            pieces = [
+                (text, data if number < len(texts) else after)
+                for texts, after in cut
+                for number, text in enumerate(texts, start=1)
+            ]
+        self._pieces = pieces
+        self._size = sum(len(before) + -(-len(data) // 3) * 4 for before, data in pieces)
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __bytes__(self) -> bytes:
+        return b"".join(self.slices())
+
+    def slices(self) -> Iterator[bytes]:
+        """The bytes, none of them more than a turn of the event loop can write."""
+        for before, data in self._pieces:
+            yield before
+            for place in range(0, len(data), _SLICE):
+                yield b64encode(data[place : place + _SLICE])
+
+
+_SLICE: Final = 3 * PIECE
 
 
 def stream_headers(content_type: str) -> tuple[tuple[str, str], ...]:
@@ -200,7 +274,7 @@ def stream_headers(content_type: str) -> tuple[tuple[str, str], ...]:
     return (("content-type", content_type), ("cache-control", "no-cache"), ("x-accel-buffering", "no"))
 
 
-def json_headers(body: bytes) -> tuple[tuple[str, str], ...]:
+def json_headers(body: bytes | FileFrame) -> tuple[tuple[str, str], ...]:
     """The headers of a JSON document."""
     return (("content-type", "application/json"), ("content-length", str(len(body))))
 
@@ -242,13 +316,14 @@ class ReplyProgress:
         self._on_failure = on_failure
         self._loop = asyncio.get_running_loop()
         self._thread = get_ident()
-        self.kept = AnswerExcerpt()
+        self.kept = AnswerExcerpt(MOST_ANSWER_TEXT)
         self._keep = self.kept.keep
 
     def report(self, part: parts.ResponsePart, /) -> None:
         """Writes a part; a thread of the provider's own hands it to the event loop.
 
         Raises:
+            AnswerTooLargeError: The answer has more text, or a call more values, than others can wait for.
             ClientTooSlowError: The provider never waits, and far too many bytes wait for the client.
         """
         if get_ident() != self._thread:
@@ -263,13 +338,16 @@ class ReplyProgress:
                 text = thinking_text(part)
                 part = part if text is part.value else replace(part, value=text)
                 self.state = part.metadata or self.state
-            self.has_calls = self.has_calls or isinstance(part, parts.ToolCallPart)
+            if isinstance(part, parts.ToolCallPart):
+                self.has_calls = True
+                if has_more_values(part.input, MOST_ARGUMENT_VALUES):
+                    raise AnswerTooLargeError("values in the arguments of one call", MOST_ARGUMENT_VALUES)
+        self._keep(part)
         if self.first_part_at is None:
             self.first_part_at = self._loop.time()
         self._take(part)
         for follow in self._followers:
             follow(part)
-        self._keep(part)
 
     def _report_later(self, part: parts.ResponsePart) -> None:
         try:
@@ -531,6 +609,9 @@ class ReplySink(Protocol):
             ClientTooSlowError: Far too many bytes wait.
         """
 
+    def send_file(self, frame: FileFrame, /) -> None:
+        """Takes the next bytes, with large files among them."""
+
     def end(self, data: bytes = b"", /) -> None:
         """Takes the last bytes, however many wait; nothing follows."""
 
@@ -571,7 +652,8 @@ class BufferedReplySink:
         self._deliver = deliver
         self._buffer_bytes = buffer_bytes
         self._backlog_bytes = backlog_bytes
-        self._pieces: list[bytes] = []
+        self._pieces: list[bytes | FileFrame] = []
+        self._has_files = False
         self._size = 0
         self._write = write
         self._begin = begin
@@ -628,6 +710,18 @@ class BufferedReplySink:
         if self._wake is not None:
             self._wake_up()
 
+    def send_file(self, frame: FileFrame, /) -> None:
+        """Takes the next bytes, with large files among them, unless the client has left."""
+        if self.is_closed:
+            return
+        if self._size > self._backlog_bytes:
+            raise ClientTooSlowError(self._size, self._backlog_bytes)
+        self._direct = self._begin = None
+        self._has_files = True
+        self._pieces.append(frame)
+        self._size += len(frame)
+        self._wake_up()
+
     def end(self, data: bytes = b"", /) -> None:
         """Takes the last bytes, however many wait."""
         if data and not self.is_closed:
@@ -678,7 +772,11 @@ class BufferedReplySink:
                 self._wake = create_future()
                 await self._wake
                 continue
-            data, last = pieces[0] if len(pieces) == 1 else b"".join(pieces), self._ended
+            if self._has_files:
+                await self._pump_files()
+                continue
+            whole: list[bytes] = pieces  # type: ignore[assignment]
+            data, last = whole[0] if len(whole) == 1 else b"".join(whole), self._ended
             pieces.clear()
             head = None if self._is_head_sent else self.head
             self._is_head_sent = True
@@ -692,6 +790,23 @@ class BufferedReplySink:
                 return
             if not (pieces or self.is_closed):
                 self._direct = self._write
+
+    async def _pump_files(self) -> None:
+        """Sends what waits in slices, and lets others have their turn between them."""
+        waiting, self._has_files = self._pieces[:], False
+        self._pieces.clear()
+        for piece in waiting:
+            for data in (piece,) if isinstance(piece, bytes) else piece.slices():
+                head, self._is_head_sent = None if self._is_head_sent else self.head, True
+                await self._deliver(head, data, False)
+                self.sent_at = self._loop.time()
+                self.bytes += len(data)
+                self._size -= len(data)
+                if self.is_closed:
+                    return
+                await asyncio.sleep(0)
+        if self._waiting and self._size <= self._buffer_bytes:
+            self._resume()
 
     def _wake_up(self) -> None:
         wake, self._wake = self._wake, None

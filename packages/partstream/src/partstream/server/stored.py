@@ -30,7 +30,7 @@ from partstream.protocols.serve import (
 )
 from partstream.server import requests
 from partstream.server.clients import machine_token
-from partstream.server.replies import Head, ReplySink, resolve
+from partstream.server.replies import FileFrame, Head, ReplySink, resolve
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -330,6 +330,10 @@ class RecordingReplySink:
             self._last += data
         else:
             self._sink.send(data)
+
+    def send_file(self, frame: FileFrame, /) -> None:
+        """Passes on bytes with files: no wire that keeps state writes any."""
+        self.send(bytes(frame))
 
     def end(self, data: bytes = b"", /) -> None:
         """Stores the response, and passes on its last bytes then."""
