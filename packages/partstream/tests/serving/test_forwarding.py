@@ -1182,12 +1182,11 @@ class Way:
 
 @every_vendor
 def test_the_first_part_goes_on_before_what_came_with_it_is_read(vendor: Vendor) -> None:
-    reader, way = StreamReader(vendor.name), Way()
-    reader.joins_texts = True
+    way = Way()
     each = [*map(StreamReader(vendor.name).feed, vendor.events)]
     place = next(at for at, outputs in enumerate(each, 1) if any(not isinstance(one, Unmapped) for one in outputs))
     framing = PROTOCOLS[vendor.name].framings[0]
-    LookingReader(reader, way, framing.event_ends).feed(b"".join(vendor.events))
+    LookingReader(lambda: StreamReader(vendor.name), way, framing.event_ends).feed(b"".join(vendor.events))
     first = way.came.index(b"begun")
     assert b"".join(way.came[:first]) == b"".join(vendor.events[:place])
     assert b"".join(way.came[first + 1 :]) == b"".join(vendor.events[place:])

@@ -79,7 +79,8 @@ _BLOCKS: Final[dict[str, _Block]] = {
     },
 }
 """The blocks by their opening tags."""
-_FIRST_CHARACTERS: Final = frozenset(opening[0] for opening in _BLOCKS)
+FIRST_CHARACTERS: Final = frozenset(opening[0] for opening in _BLOCKS)
+"""Those that a block may begin with."""
 _MOST_BLANKS: Final = 64
 """Between two blocks: what follows more is text."""
 _LINE_ENDS: Final = "\r\n"
@@ -171,7 +172,7 @@ class ThinkTagSplitter:
         if is_head and blanks:  # never held: only what may become a tag is
             pieces.append(TaggedPiece(self._starts_inside, blanks))
             blanks = ""
-        if len(blanks) <= _MOST_BLANKS and (not rest or rest[0] in _FIRST_CHARACTERS):
+        if len(blanks) <= _MOST_BLANKS and (not rest or rest[0] in FIRST_CHARACTERS):
             for opening, block in _BLOCKS.items():
                 if rest.startswith(opening):
                     self._block, self._place = block, _Place.OPENED

@@ -13,6 +13,8 @@ Nothing is swallowed: each wire has a table of the fields that it reads (:func:`
 the Finish names every other one that says something (:attr:`partstream.lm.outputs.Finish.dropped`). Events of the fast
 path equal one that was looked at, so they cost nothing.
 
+A :class:`Glance` reads most answers whose bytes go on as they come, in a quarter of the time.
+
 Below them are the tools of several wires: fields that may be missing, null or of another type; arguments of tool calls;
 :class:`EmittedPrefix`, which recognizes a snapshot of a text that was emitted.
 """
@@ -27,13 +29,15 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, TypeAlias
 from zlib import crc32
 
 from partstream.codec.checks import Places, find_unread
-from partstream.codec.json_codec import is_json, loads_or_none
+from partstream.codec.json_codec import DECODE_ERRORS, is_json, loads_or_none, make_decoder
+from partstream.conversation.thinking import FIRST_CHARACTERS
 from partstream.errors import AdapterUsageError, LanguageModelError, TruncatedStreamError, UpstreamProtocolError
 from partstream.lm.outputs import SERVICE_TIER, EmitText, Finish, Outcome, StreamOptions, StreamOutput, Unmapped
-from partstream.lm.parts import FinishReason, UnifiedFinishReason
+from partstream.lm.parts import FinishReason, UnifiedFinishReason, text_part
 from partstream.protocols.serve import WireEvent
 
 if TYPE_CHECKING:
+    from partstream.lm.parts import Usage
     from partstream.protocols.errors import Errors
 
 # ---- Lifecycle ----
@@ -205,6 +209,7 @@ class ResponseReader(ABC):
         deltas: The events that come by the thousand.
         reads: What is read of the events; without a place where nothing is named.
         has_documents: Whether a server may send a document in place of a stream.
+        glance: Makes a :class:`Glance` at one answer; None for a wire without.
         emit_more: The fast path, or None.
         is_untagged: Whether the response has shown that its text holds no thinking in tags: thinking came in a field of
             its own, which may be hidden.
@@ -213,6 +218,7 @@ class ResponseReader(ABC):
     deltas: Deltas = Deltas()
     reads: Places = MappingProxyType({})
     has_documents: bool = False
+    glance: ClassVar[Callable[[], Glance] | None] = None
 
     @classmethod
     @abstractmethod
@@ -459,6 +465,76 @@ def without_type(kind: object) -> UpstreamProtocolError:
     """The error for what has no type, or none that is a string."""
     got = "no type" if kind is None else f"type {shown(kind)}"
     return UpstreamProtocolError(event_type=None, field="type", got=got, expected="a string")
+
+
+# ---- Plain answers ----
+
+_MOST_GLANCED: Final = 16 * 1024
+"""Bytes. Of a longer answer, most events take the fast path of the reader."""
+_NOT_PLAIN: Final[tuple[type[Exception], ...]] = (*DECODE_ERRORS, LookupError, AttributeError)
+
+
+class Glance(ABC):
+    """Reads an answer as long as it is plain: one text, its end and its usage, and no field besides.
+
+    Most answers are no more than that. Who only looks on while the bytes go to the client reads them so in a quarter of
+    the time. The outputs are those of the reader, with the texts that came at once as one. Of what is not certain,
+    nothing is read: then the reader reads the answer, from its first byte on.
+
+    Attributes:
+        seen: The bytes that were read.
+        ending: Whether the end is near: what still comes, comes at once.
+        finish: The end of the answer; None before it.
+        usage_event: The event, with its frame, that holds usage and nothing else; None before it.
+    """
+
+    reads: ClassVar[Places]
+
+    def __init__(self) -> None:
+        self.seen = b""
+        self.ending = False
+        self.finish: Finish | None = None
+        self.usage_event: bytes | None = None
+        self._decode = make_decoder()
+        self._is_text = False  # whether no tag of thinking can follow
+        self._unread: dict[str, None] = {}
+
+    def read(self, data: bytes) -> list[StreamOutput] | None:
+        """Takes bytes, and returns their outputs; None where they are not whole, plain events."""
+        if not data.endswith(b"\n\n") or b"\r" in data or len(self.seen) + len(data) > _MOST_GLANCED:
+            return None
+        pieces: list[str] = []
+        try:
+            for frame in data[:-2].split(b"\n\n"):
+                piece = None if self.finish is not None else self._piece(frame)
+                if piece is None:
+                    return None
+                pieces.append(piece)
+        except _NOT_PLAIN:
+            return None
+        said = "".join(pieces)
+        if not self._is_text and (begin := said.lstrip()):
+            if begin[0] in FIRST_CHARACTERS:
+                return None
+            self._is_text = True
+        self.seen += data
+        outputs: list[StreamOutput] = [text_part(said)] if said else []
+        return outputs if self.finish is None else [*outputs, self.finish]
+
+    @abstractmethod
+    def _piece(self, frame: bytes) -> str | None:
+        """Takes an event, and returns its piece of the text; None for one that is not plain."""
+
+    def _note_unread(self, event: JSONObject) -> None:
+        find_unread(event, self.reads, self._unread.setdefault, _says_something)
+
+    def _end(
+        self, unified: UnifiedFinishReason, word: str, usage: Usage | None, response_id: str | None, model: str | None
+    ) -> str:
+        outcome = Outcome.INCOMPLETE if unified is UnifiedFinishReason.LENGTH else Outcome.COMPLETED
+        reason, dropped = FinishReason(unified, word), tuple(self._unread)
+        self.finish = Finish(outcome, reason, usage, response_id, model, dropped=dropped)
+        return ""
 
 
 # ---- Fields ----

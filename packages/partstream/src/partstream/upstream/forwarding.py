@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from partstream.errors import PartstreamError
     from partstream.lm.messages import ChatMessage, RequestOptions
     from partstream.lm.outputs import PausingStream
+    from partstream.protocols.read_response import Glance
     from partstream.protocols.reader import StreamReader
     from partstream.protocols.serve import ForwardingRules
     from partstream.upstream.configuration import GatewayConfiguration
@@ -387,8 +388,10 @@ class LookingReader:
     """Reads the bytes of an answer that goes on as it comes; has what :class:`Transport` needs of a reader.
 
     Args:
+        make_reader: Makes the reader of an answer that is not plain.
         event_ends: The bytes after a whole event; none where the events are the values of a JSON array.
         hides: Tells the events that the client does not get; None where it gets all.
+        glance: Reads the answer as long as it is plain; None for a wire without.
 
     Attributes:
         failing: Whether the upstream has reported an error and may still say more about it.
@@ -397,22 +400,25 @@ class LookingReader:
     """
 
     __slots__ = (
-        "_borders", "_ends", "_hides", "_is_document", "_last", "_passage", "_passes", "_reader", "_redactor", "ending",
-        "failing", "finished", "paused", "started",
+        "_borders", "_ends", "_glance", "_hides", "_is_document", "_last", "_made", "_make_reader", "_passage",
+        "_passes", "_redactor", "ending", "failing", "finished", "paused", "started",
     )  # fmt: skip
 
     def __init__(
         self,
-        reader: StreamReader,
+        make_reader: Callable[[], StreamReader],
         passage: Passage,
         event_ends: tuple[bytes, ...],
         hides: Callable[[bytes], bool] | None = None,
+        glance: Glance | None = None,
     ) -> None:
         self._hides = hides
         self.started = self.failing = self.ending = self.finished = False
         self.paused: PausingStream | None = None
         self._redactor: Redactor | None = None  # of errors that the upstream reports in its stream
-        self._reader = reader
+        self._make_reader = make_reader
+        self._made: StreamReader | None = None
+        self._glance = glance
         self._passage = passage
         self._ends = event_ends
         self._borders = EventBorders(event_ends) if event_ends else ArrayBorders()
@@ -421,9 +427,19 @@ class LookingReader:
         self._passes = True
 
     @property
+    def _reader(self) -> StreamReader:
+        """The reader, which has read all that the glance gave outputs of."""
+        if self._made is None:
+            self._made, glance, self._glance = self._make_reader(), self._glance, None
+            self._made.joins_texts = True  # who looks on needs no more parts than reads
+            if glance is not None and glance.seen:
+                self._made.feed(glance.seen)
+        return self._made
+
+    @property
     def held(self) -> int:
         """How many characters of the answer gave no part when they came."""
-        return self._reader.held
+        return 0 if self._made is None else self._made.held
 
     def responded(self, status: int, headers: Mapping[str, str], redactor: Redactor, *, fits: bool) -> None:
         """Takes the head of the answer, what removes the secrets of its request, and whether the client gets the bytes:
@@ -441,6 +457,8 @@ class LookingReader:
         Raises:
             EventTooLargeError: An event without an end.
         """
+        if (glance := self._glance) is not None and self._last is None and (said := glance.read(data)) is not None:
+            return self._glanced(glance, data, said)
         if self._passage.has_begun or not self._ends:
             return self._feed(data)
         outputs: list[StreamOutput] = []
@@ -453,10 +471,24 @@ class LookingReader:
                 break
         return outputs + self._feed(data[at:]) if at < len(data) else outputs
 
+    def _glanced(self, glance: Glance, data: bytes, said: list[StreamOutput]) -> list[StreamOutput]:
+        """Passes plain events on, whose outputs are these."""
+        self.started, self.ending = True, glance.ending
+        if self._hides is not None and (hidden := glance.usage_event) is not None:
+            data = data.replace(hidden, b"", 1)
+        if data:
+            self._pass_on(data, is_error=False)
+        if said and said[0] is not glance.finish and not self._passage.has_begun:
+            self._passage.commit()
+        if glance.finish is not None:
+            self._last, said = said, []
+        return said
+
     def _feed(self, data: bytes) -> list[StreamOutput]:
         outputs: list[StreamOutput] = []
-        reader, borders = self._reader, self._borders
+        borders = self._borders
         if self._last is None:
+            reader = self._reader
             outputs = reader.feed(data)
             self.started, self.failing, self.ending = reader.started, reader.failing, reader.ending
             if reader.finished:

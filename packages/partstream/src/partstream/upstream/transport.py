@@ -461,17 +461,18 @@ class UpstreamRequest:
 
     def make_reader(self, tap: Tap | None = None) -> AnswerReader:
         """A new reader, for one attempt; a tap sees each of its steps."""
+        make: Callable[[], StreamReader]
         if tap is None:
-            reader = StreamReader(self.protocol, self.options, paused=self.paused)
+            make = partial(StreamReader, self.protocol, self.options, paused=self.paused)
         else:
             from partstream.protocols.reader import TappedReader  # noqa: PLC0415 - hardly ever used
 
-            reader = TappedReader(tap, self.protocol, self.options, paused=self.paused)
+            make = partial(TappedReader, tap, self.protocol, self.options, paused=self.paused)
         if self.passage is None:
-            return reader
-        reader.joins_texts = True  # who looks on needs no more parts than reads
+            return make()
         event_ends = () if self.accept == _JSON else self.protocol.framings[0].event_ends
-        return LookingReader(reader, self.passage, event_ends, self.hides)
+        glance = self.protocol.read_response().glance if event_ends and tap is None else None
+        return LookingReader(make, self.passage, event_ends, self.hides, None if glance is None else glance())
 
     def is_over(self, reader: AnswerReader) -> bool:
         """Whether nothing more of the response is read: it has ended, or it is paused and another goes on with it."""

@@ -720,3 +720,73 @@ _INNER: Final = {
     "message_delta": "delta",
 }
 """The events that tell this protocol from all others, and the field with an object that each of them has."""
+
+
+# ---- Plain answers ----
+
+_BLOCK: Final = {"type": "text", "text": ""}
+_PLAIN_MESSAGE: Final = frozenset({"id", "type", "role", "model", "content", "stop_reason", "stop_sequence", "usage"})
+_PLAIN_END: Final = frozenset({"stop_reason", "stop_sequence"})
+_PLAIN_WORDS: Final = frozenset({"end_turn", "max_tokens"})
+
+
+class MessagesGlance(base.Glance):
+    """A look at an answer of Messages; see :class:`partstream.protocols.read_response.Glance`."""
+
+    reads = MessagesStream.reads
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._steps = iter(
+            ("message_start", "content_block_start", "content_block_stop", "message_delta", "message_stop")
+        )
+        self._next = next(self._steps)
+        self._id: str | None = None
+        self._model: str | None = None
+        self._word = ""
+        self._usage = ReportedUsage()
+
+    def _piece(self, frame: bytes) -> str | None:
+        name, _, data = frame.partition(b"\ndata: ")
+        event = self._decode(data)
+        kind = event["type"]
+        if name != b"event: " + kind.encode():
+            return None
+        if kind == "content_block_delta":
+            delta = event["delta"]
+            piece = delta["text"] if delta["type"] == "text_delta" and len(delta) == len(event) - 1 == 2 else None
+            is_open = self._next == "content_block_stop" and event["index"] == 0
+            return piece if is_open and type(piece) is str else None
+        if kind == self._next:
+            self._next = next(self._steps, "")
+            return "" if self._take(kind, event) else None
+        return "" if kind == "ping" and len(event) == 1 and self._id is not None else None
+
+    def _take(self, kind: str, event: JSONObject) -> bool:
+        """Takes an event that comes once; tells whether it is plain."""
+        match kind:
+            case "message_start":
+                message = event["message"]
+                self._id, self._model = identifier(message, "id"), identifier(message, "model")
+                usage, is_plain = message["usage"], message.keys() <= _PLAIN_MESSAGE and message["content"] == []
+                is_plain = is_plain and not message.get("stop_reason") and not message.get("stop_sequence")
+                is_plain = is_plain and self._id is not None and not base.tier(usage)
+                self._usage.say(usage)
+            case "content_block_start":
+                is_plain = event["index"] == 0 and event["content_block"] == _BLOCK
+            case "content_block_stop":
+                is_plain = event["index"] == 0
+            case "message_delta":
+                delta = event["delta"]
+                self.ending, self._word = True, delta.get("stop_reason")
+                is_plain = delta.keys() <= _PLAIN_END and not delta.get("stop_sequence") and self._word in _PLAIN_WORDS
+                is_plain = is_plain and event.keys() <= {"type", "delta", "usage"}
+                self._usage.say(event.get("usage"))
+            case _:
+                self._end(WORDS[self._word], self._word, self._usage.value(ran_tools=False), self._id, self._model)
+                return len(event) == 1
+        self._note_unread(event)
+        return bool(is_plain)
+
+
+MessagesStream.glance = MessagesGlance

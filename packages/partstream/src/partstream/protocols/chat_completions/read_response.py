@@ -655,3 +655,68 @@ ChatCompletionsStream.reads = places(
         },
     }
 )
+
+
+# ---- Plain answers ----
+
+_PLAIN_CHUNK: Final = frozenset({*ChatCompletionsStream.reads[""], "usage"}) - {
+    "provider", "x_groq", "citations", "search_results", "error", "base_resp",
+}  # fmt: skip
+_PLAIN_CHOICE: Final = frozenset({"index", "delta", "finish_reason", "logprobs"})
+_PLAIN_DELTA: Final = frozenset({"role", "content", "refusal"})
+_PLAIN_WORDS: Final = frozenset({"stop", "length"})
+_COST: Final = frozenset({"cost", "cost_in_usd_ticks"})
+
+
+class ChatGlance(base.Glance):
+    """A look at an answer of Chat Completions; see :class:`partstream.protocols.read_response.Glance`."""
+
+    reads = ChatCompletionsStream.reads
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._id: str | None = None
+        self._model: str | None = None
+        self._word: str | None = None
+        self._usage: Usage | None = None
+
+    def _piece(self, frame: bytes) -> str | None:
+        if frame == b"data: [DONE]":
+            word = self._word
+            return None if word is None else self._end(WORDS[word], word, self._usage, self._id, self._model)
+        chunk = self._decode(frame.removeprefix(b"data: "))
+        choices, usage = chunk["choices"], chunk.get("usage")
+        is_plain = chunk.keys() <= _PLAIN_CHUNK and ("service_tier" not in chunk or not base.tier(chunk))
+        if not is_plain or type(choices) is not list or len(choices) > 1:
+            return None
+        if self._model is None or self._id is None:
+            self._id, self._model = self._id or identifier(chunk, "id"), self._model or identifier(chunk, "model")
+        piece = self._said(choices[0]) if choices else ""
+        if usage is not None:
+            if piece or not self._takes(usage):
+                return None
+            self._note_unread(chunk)
+            self.usage_event = None if choices else frame + b"\n\n"
+        return None if usage is None and not choices else piece
+
+    def _said(self, choice: JSONObject) -> str | None:
+        """Takes the choice, and returns its piece of the text."""
+        delta, word = choice["delta"], choice.get("finish_reason")
+        is_plain = choice.keys() <= _PLAIN_CHOICE and delta.keys() <= _PLAIN_DELTA and self._word is None
+        if not is_plain or choice.get("index") or choice.get("logprobs") or delta.get("refusal"):
+            return None
+        piece = delta.get("content") or ""
+        if word is not None:
+            if piece or word not in _PLAIN_WORDS:
+                return None
+            self.ending, self._word = True, word
+        return piece if type(piece) is str else None
+
+    def _takes(self, usage: JSONObject) -> bool:
+        """Takes the usage, once, with the end or after it; tells whether it is plain."""
+        is_plain = self._word is not None and self._usage is None and usage.keys().isdisjoint(_COST)
+        self._usage = read_usage(usage)
+        return is_plain and any(type(one) is int and one for one in usage.values())
+
+
+ChatCompletionsStream.glance = ChatGlance
