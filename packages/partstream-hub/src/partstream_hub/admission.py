@@ -23,7 +23,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from zoneinfo import ZoneInfo
 
-from partstream.codec.checks import dataclass, replace
+from partstream.codec.checks import dataclass, field, replace
 from partstream.codec.json_codec import dumps
 from partstream.lm.parts import part_json
 from partstream.protocols.failures import FailureKind, ServedFailure
@@ -253,29 +253,37 @@ class TooFast(NamedTuple):
     retry_after: float
 
 
-@dataclass(slots=True)
-class _Bucket:
-    """What may still be used of a rate; it fills up by itself, and may be overdrawn by one request."""
-
-    level: float
-    filled_at: float
-
-    def fill(self, share: float, now: float) -> None:
-        self.level = min(share, self.level + share * (now - self.filled_at) / _MINUTE)
-        self.filled_at = now
-
-    def wait(self, share: float, needed: float) -> float:
-        """The seconds until as much is there."""
-        return 0.0 if self.level >= needed else _MINUTE * (needed - self.level) / share if share else _NEVER_SECONDS
-
-
 @dataclass(slots=True, eq=False)
 class _Pace:
-    """How fast one owner has asked at this worker."""
+    """How fast one owner has asked at this worker. What may still be used of a rate fills up by itself, and may be
+    overdrawn by one request."""
 
-    requests: _Bucket | None = None
-    tokens: _Bucket | None = None
+    levels: dict[str, float] = field(default_factory=dict)  # what may be used of each rate
+    filled_at: float = 0.0
     answers: int = 0
+
+    def refusal(self, owner: Owner, limits: RateLimits, workers: int, now: float) -> TooFast | None:
+        """Why the owner may not ask now."""
+        rates = {"requests": limits.requests_per_minute, "tokens": limits.tokens_per_minute}
+        shares = {what: limit / workers for what, limit in rates.items() if limit is not None}
+        minutes, self.filled_at = (now - self.filled_at) / _MINUTE, now
+        self.levels = {what: min(one, self.levels.get(what, one) + one * minutes) for what, one in shares.items()}
+        answers = limits.concurrent_answers
+        if answers is not None and self.answers >= math.ceil(answers / workers):
+            return TooFast(owner, f"{answers:,} answers at the same time", _BUSY_SECONDS if answers else _NEVER_SECONDS)
+        for what, share in shares.items():
+            # With more workers than requests a minute, a share is less than one request: it is saved up.
+            if (missing := (min(1.0, share) or 1.0) - self.levels[what]) > 0:
+                wait = _MINUTE * missing / share if share else _NEVER_SECONDS
+                return TooFast(owner, f"{rates[what]:,} {what} a minute", wait)
+        return None
+
+    def take(self, requests: int, tokens: int, answers: int) -> None:
+        """Notes what is used."""
+        self.answers += answers
+        for what, amount in (("requests", requests), ("tokens", tokens)):
+            if what in self.levels:
+                self.levels[what] -= amount
 
 
 class RatePass:
@@ -303,61 +311,24 @@ class RateGate:
         self, limits: Sequence[tuple[Owner, RateLimits]], tokens: int, workers: int, now: float
     ) -> RatePass | TooFast:
         """Lets a request in if all its owners may ask now; what it takes at least is corrected in the end."""
-        limited = [(owner, one, self._pace(owner, one, workers, now)) for owner, one in limits if one != UNLIMITED]
-        for owner, one, pace in limited:
-            if (refused := _refusal(owner, one, pace, workers)) is not None:
-                return refused
-        paces = [pace for _, _, pace in limited]
+        paces = []
+        for owner, one in limits:
+            if one != UNLIMITED:
+                paces.append(self._paces.setdefault(owner, _Pace()))
+                if (refused := paces[-1].refusal(owner, one, workers, now)) is not None:
+                    return refused
         for pace in paces:
-            _take(pace.requests, 1)
-            _take(pace.tokens, tokens)
-            pace.answers += 1
+            pace.take(1, tokens, 1)
 
         def end(taken: int) -> None:
             for pace in paces:
-                _take(pace.tokens, taken - tokens)
-                pace.answers -= 1
+                pace.take(0, taken - tokens, -1)
 
         return RatePass(end)
 
     def keep(self, owners: frozenset[Owner]) -> None:
         """Forgets all other owners, whose limits are gone."""
         self._paces = {owner: pace for owner, pace in self._paces.items() if owner in owners or pace.answers}
-
-    def _pace(self, owner: Owner, limits: RateLimits, workers: int, now: float) -> _Pace:
-        pace = self._paces.setdefault(owner, _Pace())
-        pace.requests = _filled(pace.requests, limits.requests_per_minute, workers, now)
-        pace.tokens = _filled(pace.tokens, limits.tokens_per_minute, workers, now)
-        return pace
-
-
-def _filled(bucket: _Bucket | None, limit: int | None, workers: int, now: float) -> _Bucket | None:
-    if limit is None:
-        return None
-    share = limit / workers
-    if bucket is None:
-        return _Bucket(share, now)
-    bucket.fill(share, now)
-    return bucket
-
-
-def _refusal(owner: Owner, limits: RateLimits, pace: _Pace, workers: int) -> TooFast | None:
-    answers = limits.concurrent_answers
-    if answers is not None and pace.answers >= math.ceil(answers / workers):
-        return TooFast(owner, f"{answers:,} answers at the same time", _BUSY_SECONDS if answers else _NEVER_SECONDS)
-    rates = (("requests", limits.requests_per_minute, pace.requests), ("tokens", limits.tokens_per_minute, pace.tokens))
-    for what, limit, bucket in rates:
-        if limit is None or bucket is None:
-            continue
-        # With more workers than requests a minute, a share is less than one request: it is saved up.
-        if wait := bucket.wait(limit / workers, min(1.0, limit / workers) or 1.0):
-            return TooFast(owner, f"{limit:,} {what} a minute", wait)
-    return None
-
-
-def _take(bucket: _Bucket | None, amount: float) -> None:
-    if bucket is not None:
-        bucket.level -= amount
 
 
 # ---- Refusals ----

@@ -147,8 +147,24 @@ class HubPolicy:
         function = self._functions.before_request
         if function is None:
             return request
+        asked, client = request.asked, request.client
         shown = {name: value for name, value in request.headers.items() if name not in self._hidden}
-        decided = await self._decided(function, _described(asking, request, MappingProxyType(shown)))
+        described = PolicyRequest(
+            request_id=request.request_id,
+            person=asking.person.name,
+            team=asking.person.team,
+            key_id=asking.key.id,
+            model=request.model.id,
+            messages=asked.messages,
+            tools=tuple(tool.name for tool in asked.options.tools),
+            max_output_tokens=asked_output(asked),
+            wire=request.wire,
+            client=client.name,
+            session=client.session,
+            headers=MappingProxyType(shown),
+            is_count=request.is_count,
+        )
+        decided = await self._decided(function, described)
         if isinstance(decided, Refusal):
             failure = ServedFailure(FailureKind.FORBIDDEN, decided.message, code="refused_by_policy")
             raise RequestFailedError(failure)
@@ -184,26 +200,14 @@ class HubPolicy:
                 lambda result: checked_result(result, self._most_bytes),
             )
         except PolicyBusyError:
-            raise self._undecided("calls of it that have not ended are too many") from None
+            raise _undecided("calls of it that have not ended are too many") from None
         try:
             async with asyncio.timeout(self._seconds):
                 return await asyncio.wrap_future(calling)
         except TimeoutError:
-            raise self._undecided(f"it has not decided within {self._seconds:g} s") from None
+            raise _undecided(f"it has not decided within {self._seconds:g} s") from None
         except PolicyFailedError as error:
-            raise self._failed(error.reason) from None
-
-    @staticmethod
-    def _undecided(reason: str) -> RequestFailedError:
-        _logger.error("the policy of the hub holds up a request: %s", reason)
-        said = "the policy of this hub has not decided on this request in time; try again"
-        return RequestFailedError(ServedFailure(FailureKind.OVERLOADED, said, retry_after=_RETRY_SECONDS))
-
-    @staticmethod
-    def _failed(reason: str) -> RequestFailedError:
-        _logger.error("the policy of the hub failed: %s", reason)
-        said = "the policy of this hub could not decide on this request; the hub's log says why"
-        return RequestFailedError(ServedFailure(FailureKind.FORBIDDEN, said, code="policy_failed"))
+            raise _failed(error.reason) from None
 
     async def _changed(self, request: AnswerRequest, decided: Changed) -> AnswerRequest:
         asked, model = request.asked, request.model
@@ -211,7 +215,7 @@ class HubPolicy:
             try:
                 model = await self._find_model(decided.model, request.caller)
             except PartstreamError as error:
-                raise self._failed(f"{error}") from None
+                raise _failed(f"{error}") from None
         if decided.messages is not None:
             asked = replace(asked, messages=tuple(decided.messages))
         wanted = asked_output(asked)
@@ -220,23 +224,16 @@ class HubPolicy:
         return replace(request, asked=asked, model=model)
 
 
-def _described(asking: DirectoryCaller, request: AnswerRequest, headers: Mapping[str, str]) -> PolicyRequest:
-    asked, client = request.asked, request.client
-    return PolicyRequest(
-        request_id=request.request_id,
-        person=asking.person.name,
-        team=asking.person.team,
-        key_id=asking.key.id,
-        model=request.model.id,
-        messages=asked.messages,
-        tools=tuple(tool.name for tool in asked.options.tools),
-        max_output_tokens=asked_output(asked),
-        wire=request.wire,
-        client=client.name,
-        session=client.session,
-        headers=headers,
-        is_count=request.is_count,
-    )
+def _undecided(reason: str) -> RequestFailedError:
+    _logger.error("the policy of the hub holds up a request: %s", reason)
+    said = "the policy of this hub has not decided on this request in time; try again"
+    return RequestFailedError(ServedFailure(FailureKind.OVERLOADED, said, retry_after=_RETRY_SECONDS))
+
+
+def _failed(reason: str) -> RequestFailedError:
+    _logger.error("the policy of the hub failed: %s", reason)
+    said = "the policy of this hub could not decide on this request; the hub's log says why"
+    return RequestFailedError(ServedFailure(FailureKind.FORBIDDEN, said, code="policy_failed"))
 
 
 def _say_failure(calling: Future[None]) -> None:
@@ -282,6 +279,7 @@ def _text(where: str, value: object, most: int) -> str:
 
 
 def _messages(messages: object, most_bytes: int) -> tuple[ChatMessage, ...]:
+    """Messages made anew of their JSON, which nothing else can be in."""
     expected = f"a list or a tuple of 1 to {_MOST_MESSAGES:,} ChatMessage"
     if type(messages) not in {list, tuple}:
         raise _unexpected("Changed.messages", messages, expected)
@@ -293,33 +291,22 @@ def _messages(messages: object, most_bytes: int) -> tuple[ChatMessage, ...]:
         where = f"Changed.messages[{place}]"
         if type(message) is not ChatMessage:
             raise _unexpected(where, message, "a ChatMessage")
-        data = _data(where, message)
-        left -= len(data)
-        if left < 0:
-            raise UnexpectedValueError("Changed.messages", "more", f"at most {most_bytes:,} bytes")
-        made.append(_made(where, data))
+        role, name, content = message.role, message.name, message.content
+        if type(role) is not Role or (name is not None and type(name) is not str):
+            raise _unexpected(where, message, "a role of Role, and a text or None as name")
+        if type(content) is not tuple or len(content) > _MOST_PARTS:
+            raise _unexpected(f"{where}.content", content, f"at most {_MOST_PARTS:,} parts")
+        try:
+            data = dumps([part_json(part) for part in content])
+            left -= len(data)
+            if left < 0:
+                raise UnexpectedValueError("Changed.messages", "more", f"at most {most_bytes:,} bytes")
+            made.append(ChatMessage(Role(role), [part_of_json(part) for part in loads(data)], name))
+        except (TypeError, ValueError, RecursionError, OverflowError) as error:
+            if isinstance(error, UnexpectedValueError) and left < 0:
+                raise
+            raise _unexpected(f"{where}.content", content, "parts that hold JSON values") from None
     return tuple(made)
-
-
-def _data(where: str, message: ChatMessage) -> bytes:
-    """A message as JSON, which nothing else can be in."""
-    role, name, content = message.role, message.name, message.content
-    if type(role) is not Role or (name is not None and type(name) is not str):
-        raise _unexpected(where, message, "a role of Role, and a text or None as name")
-    if type(content) is not tuple or len(content) > _MOST_PARTS:
-        raise _unexpected(f"{where}.content", content, f"at most {_MOST_PARTS:,} parts")
-    try:
-        return bytes(dumps([int(role), name, [part_json(part) for part in content]]))
-    except (TypeError, ValueError, RecursionError, OverflowError):
-        raise _unexpected(f"{where}.content", content, "parts that hold JSON values") from None
-
-
-def _made(where: str, data: bytes) -> ChatMessage:
-    role, name, parts = loads(data)
-    try:
-        return ChatMessage(Role(role), [part_of_json(part) for part in parts], name)
-    except (UnexpectedValueError, TypeError, ValueError):
-        raise UnexpectedValueError(f"{where}.content", "something else", "parts") from None
 
 
 def _unexpected(where: str, value: object, expected: str) -> UnexpectedValueError:
@@ -490,10 +477,8 @@ def loaded_policy(source: str) -> PolicyFunctions:
     if path.suffix != ".py" or not path.is_file():
         raise PolicyUnusableError(source, "no such file", expected)
     held = _module(source, path)
-    if name:
-        held = getattr(held, name, None)
-        if held is None:
-            raise PolicyUnusableError(source, f"a file without {name}", expected)
+    if name and (held := getattr(held, name, None)) is None:
+        raise PolicyUnusableError(source, f"a file without {name}", expected)
     before, end = getattr(held, _BEFORE, None), getattr(held, _END, None)
     if before is None and end is None and name and callable(held):
         before = held

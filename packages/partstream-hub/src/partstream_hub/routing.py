@@ -26,7 +26,7 @@ from functools import partial
 from hashlib import blake2b
 from math import inf, log
 from secrets import token_hex
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from partstream import errors
 from partstream.codec.checks import dataclass, replace
@@ -112,28 +112,22 @@ class CircuitState(StrEnum):
     """One request finds out whether it answers again."""
 
 
-@dataclass(frozen=True, slots=True)
-class CircuitRules:
-    """When a circuit opens, and for how long, in seconds."""
-
-    failures: int = 3  # in a row: requests that got no part, or answers that broke off
-    first_pause: float = 5.0  # of the first time; each probe that fails doubles it
-    longest_pause: float = 60.0  # that the upstream has not asked for itself
-    longest_wait: float = 3600.0  # that it has asked for
-
-
-_DEFAULT: Final = CircuitRules()
+_FAILURES: Final = 3
+"""In a row: requests that got no part, or answers that broke off."""
+_FIRST_PAUSE: Final = 5.0
+_LONGEST_PAUSE: Final = 60.0
+_LONGEST_WAIT: Final = 3600.0
+"""For how many seconds an upstream is left alone the first time, and at most, as each probe that fails doubles it; and
+at most where it has asked for it itself."""
 
 
 class Circuit:
     """What is known of the health of one upstream."""
 
-    __slots__ = ("_asked_to_wait", "_breaks", "_failures", "_generation", "_opens_until", "_pause", "_probe", "_rules")
+    __slots__ = ("_asked_to_wait", "_breaks", "_failures", "_generation", "_opens_until", "_pause", "_probe")
 
-    def __init__(self, rules: CircuitRules = _DEFAULT) -> None:
-        self._rules = rules
-        self._failures = 0
-        self._breaks = 0
+    def __init__(self) -> None:
+        self._failures = self._breaks = 0
         self._generation = 0
         self._opens_until: float | None = None
         self._pause = 0.0
@@ -184,12 +178,10 @@ class Circuit:
         else:
             self._failures += 1
         if pause is not None:
-            limit = self._rules.longest_wait if is_asked else self._rules.longest_pause
-            self._open(now, min(pause, limit), is_asked=is_asked)
-        elif self._opens_until is not None or max(self._failures, self._breaks) >= self._rules.failures:
-            longer = 2 * self._pause if self._pause else self._rules.first_pause
-            self._pause = min(longer, self._rules.longest_pause)
-            self._open(now, self._pause, is_asked=False)
+            self._turn(now + min(pause, _LONGEST_WAIT if is_asked else _LONGEST_PAUSE), is_asked=is_asked)
+        elif self._opens_until is not None or max(self._failures, self._breaks) >= _FAILURES:
+            self._pause = min(2 * self._pause, _LONGEST_PAUSE) or _FIRST_PAUSE
+            self._turn(now + self._pause)
 
     def completed(self, attempt: Attempt) -> None:
         """The answer is whole."""
@@ -206,13 +198,8 @@ class Circuit:
     def _is_older(self, attempt: Attempt) -> bool:
         return attempt.generation != self._generation
 
-    def _open(self, now: float, seconds: float, *, is_asked: bool) -> None:
-        self._turn(now + seconds)
-        self._asked_to_wait = is_asked
-
-    def _turn(self, opens_until: float | None) -> None:
-        self._opens_until = opens_until
-        self._asked_to_wait = False
+    def _turn(self, opens_until: float | None, *, is_asked: bool = False) -> None:
+        self._opens_until, self._asked_to_wait = opens_until, is_asked
         self._failures = self._breaks = 0
         self._probe = None
         self._generation += 1
@@ -288,11 +275,6 @@ def blame_of(error: Exception) -> Blame:
 # ---- Listing ----
 
 
-def is_routed(route: ModelRoute) -> bool:
-    """Whether a model has upstreams or fallbacks; otherwise the hub only knows its price."""
-    return bool(route.upstreams or route.fallbacks)
-
-
 def is_behind_a_route(model: CataloguedModel, routes: Mapping[str, ModelRoute]) -> bool:
     """Whether a model of one of the worker's own providers is to be had by its route alone: it is not listed beside
     it, and a request that names it cannot go around the route."""
@@ -308,12 +290,21 @@ def routed_information(
     upstreams: Sequence[LanguageModelChatInformation],
     in_its_place: Sequence[LanguageModelChatInformation] = (),
 ) -> LanguageModelChatInformation:
-    """What is said of a routed model: the name and the look of its first upstream, the limits and capabilities that all
-    of them have, and the highest price that an answer may have, also of those that answer in its place.
+    """What is said of a routed model: the name and the look of its first upstream, the limits, capabilities and choices
+    that all of them have, and the highest price that an answer may have, also of those that answer in its place. A
+    price that one of its own upstreams does not say is unknown: it may be higher.
 
     The models of the upstreams, at least one, begin with those of the largest share.
     """
     first, tools = upstreams[0], [one.capabilities.tool_calling for one in upstreams]
+    extra = dict(first.extra)
+    if any(one.extra.get("configurationSchema") != extra.get("configurationSchema") for one in upstreams):
+        extra.pop("configurationSchema", None)
+    for name in (*COSTS, *LONG_COSTS):
+        extra.pop(name, None)
+        prices = [one.extra.get(name) for one in (*upstreams, *in_its_place)]
+        if all(isinstance(one, int | float) for one in prices[: len(upstreams)]):
+            extra[name] = max(one for one in prices if isinstance(one, int | float))
     return replace(
         first,
         id=route.name,
@@ -325,23 +316,8 @@ def routed_information(
             # The smallest number of tools where one says a number.
             tool_calling=all(tools) and min((one for one in tools if one is not True), default=True),
         ),
-        extra=_extra([one.extra for one in upstreams], [one.extra for one in in_its_place]),
+        extra=extra,
     )
-
-
-def _extra(extras: Sequence[Mapping[str, Any]], others: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The further fields: those of the first, choices only where all offer the same, and the highest prices.
-
-    A price that one of them does not say is unknown: it may be higher.
-    """
-    first = dict(extras[0])
-    if any(one.get("configurationSchema") != first.get("configurationSchema") for one in extras):
-        first.pop("configurationSchema", None)
-    for name in (*COSTS, *LONG_COSTS):
-        first.pop(name, None)
-        if all(isinstance(one.get(name), int | float) for one in extras):
-            first[name] = max(one[name] for one in (*extras, *others) if isinstance(one.get(name), int | float))
-    return first
 
 
 # ---- Selection ----
@@ -350,13 +326,9 @@ def _extra(extras: Sequence[Mapping[str, Any]], others: Sequence[Mapping[str, An
 class Circuits(dict[tuple[str, str], Circuit]):
     """The circuits of all upstreams, each by its provider and its model."""
 
-    def __init__(self, rules: CircuitRules = _DEFAULT) -> None:
-        super().__init__()
-        self._rules = rules
-
     def of(self, route: Route) -> Circuit:
         """The circuit of an upstream."""
-        return self.setdefault(route[:2], Circuit(self._rules))
+        return self.setdefault(route[:2], Circuit())
 
     def keep_only(self, routes: Iterable[Route]) -> None:
         """Forgets the upstreams that are no longer there; answers that run keep what they have."""
@@ -483,13 +455,12 @@ class RoutedProvider(LanguageModelChatProvider):
         providers: Mapping[str, LanguageModelChatProvider],
         routes: Mapping[str, ModelRoute],
         *,
-        rules: CircuitRules = CircuitRules(),
         may_use: Callable[[Caller, str], bool] = lambda caller, model: True,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
         self._models = UpstreamModels(providers)
         self._routes = routes
-        self._circuits = Circuits(rules)
+        self._circuits = Circuits()
         self._may_use = may_use
         self._now = now
         self._did_change: EventEmitter[None] = EventEmitter()
@@ -515,7 +486,7 @@ class RoutedProvider(LanguageModelChatProvider):
         self, silent: bool, token: CancellationToken
     ) -> Sequence[LanguageModelChatInformation]:
         """The routed models, each once; without those of which no upstream can be listed now."""
-        routed = {name: route for name, route in self._routes.items() if is_routed(route)}
+        routed = {name: route for name, route in self._routes.items() if route.upstreams or route.fallbacks}
         upstreams = {name: await self._upstreams_of(name) for name in routed}
         in_place = {
             name: [one for other in route.fallbacks for one in await self._upstreams_of(other)]
@@ -592,7 +563,12 @@ class RoutedProvider(LanguageModelChatProvider):
             if before is not None and not before.is_helped_by(found.information):
                 attempt.circuit.left(attempt)
                 return before
-            _tell_of(attempt.route, answer, before)
+            if (current := current_answer()) is not None:
+                current.upstream = attempt.route.provider
+            if before is not None:
+                said = errors.with_facts(str(before.error), before.error)
+                place = (attempt.route.model, attempt.route.provider, answer.model_id)
+                _logger.warning("asking %s of %s for %s in place of: %s", *place, said)
             if progress.passage is not None and not isinstance(found.provider, ForwardingProvider):
                 progress.passage.leave()
                 progress.passage.request.check_translatable()
@@ -610,11 +586,11 @@ class RoutedProvider(LanguageModelChatProvider):
             attempt.circuit.left(attempt)
             raise
         # The upstream has answered; some say their failure as a text of the answer.
-        said = None if progress.last is None else progress.last.error
+        reported = None if progress.last is None else progress.last.error
         if answer.token.is_cancellation_requested:
             attempt.circuit.left(attempt)
-        elif said is not None:
-            attempt.ended(blame_of(said), self._now())
+        elif reported is not None:
+            attempt.ended(blame_of(reported), self._now())
         else:
             attempt.circuit.completed(attempt)
         progress.answered()
@@ -683,13 +659,3 @@ class _Failure:
         if own is None or not isinstance(error, errors.ContextLengthExceededError):
             return True
         return has_more_room(other, own, error)
-
-
-def _tell_of(route: Route, answer: _Answer, before: _Failure | None) -> None:
-    """Names the upstream that is asked to the client, and in the log where it replaces another one."""
-    current = current_answer()
-    if current is not None:
-        current.upstream = route.provider
-    if before is not None:
-        said = errors.with_facts(str(before.error), before.error)
-        _logger.warning("asking %s of %s for %s in place of: %s", route.model, route.provider, answer.model_id, said)

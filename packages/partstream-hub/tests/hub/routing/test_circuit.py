@@ -5,9 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from partstream_hub.routing import Circuit, CircuitRules, CircuitState
+from partstream_hub.routing import Circuit, CircuitState
 
-RULES = CircuitRules(failures=3, first_pause=5.0, longest_pause=60.0, longest_wait=3600.0)
 CLOSED, OPEN, HALF_OPEN = CircuitState.CLOSED, CircuitState.OPEN, CircuitState.HALF_OPEN
 
 
@@ -17,7 +16,7 @@ def _failing(circuit: Circuit, now: float, times: int = 1, **more) -> None:
 
 
 def test_it_opens_at_the_third_failure_in_a_row():
-    circuit = Circuit(RULES)
+    circuit = Circuit()
     _failing(circuit, 0.0, 2)
     assert circuit.state(0.0) is CLOSED
     _failing(circuit, 0.0)
@@ -25,7 +24,7 @@ def test_it_opens_at_the_third_failure_in_a_row():
 
 
 def test_an_answer_that_begins_between_two_failures_keeps_it_closed():
-    circuit = Circuit(RULES)
+    circuit = Circuit()
     for _ in range(5):
         _failing(circuit, 0.0, 2)
         circuit.began(circuit.begin())
@@ -33,7 +32,7 @@ def test_an_answer_that_begins_between_two_failures_keeps_it_closed():
 
 
 def test_answers_that_break_off_open_it_although_each_has_begun():
-    circuit = Circuit(RULES)
+    circuit = Circuit()
     for _ in range(3):
         attempt = circuit.begin()
         circuit.began(attempt)
@@ -42,7 +41,7 @@ def test_answers_that_break_off_open_it_although_each_has_begun():
 
 
 def test_a_whole_answer_between_two_that_break_off_keeps_it_closed():
-    circuit = Circuit(RULES)
+    circuit = Circuit()
     for _ in range(5):
         for ends_well in (False, False, True):
             attempt = circuit.begin()
@@ -55,7 +54,7 @@ def test_a_whole_answer_between_two_that_break_off_keeps_it_closed():
 
 
 def test_after_the_pause_one_request_finds_out_and_the_others_stay_away():
-    circuit = Circuit(RULES)
+    circuit = Circuit()
     _failing(circuit, 0.0, 3)
     assert (circuit.state(4.9), circuit.state(5.0)) == (OPEN, HALF_OPEN)
     probe = circuit.begin()
@@ -65,7 +64,7 @@ def test_after_the_pause_one_request_finds_out_and_the_others_stay_away():
 
 
 def test_each_probe_that_fails_doubles_the_pause_up_to_the_longest():
-    circuit, now, pauses = Circuit(RULES), 0.0, []
+    circuit, now, pauses = Circuit(), 0.0, []
     _failing(circuit, now, 3)
     for _ in range(6):
         began = now
@@ -77,14 +76,14 @@ def test_each_probe_that_fails_doubles_the_pause_up_to_the_longest():
 
 
 def test_a_probe_whose_client_leaves_lets_the_next_request_find_out():
-    circuit = Circuit(RULES)
+    circuit = Circuit()
     _failing(circuit, 0.0, 3)
     circuit.left(circuit.begin())
     assert circuit.admits(5.0)
 
 
 def test_an_upstream_that_asks_for_a_pause_gets_it_at_once_and_says_how_long():
-    circuit = Circuit(RULES)
+    circuit = Circuit()
     _failing(circuit, 100.0, pause=20.0, is_asked=True)
     assert (circuit.state(119.0), circuit.asked_wait(119.0)) == (OPEN, 1.0)
     assert (circuit.state(120.0), circuit.asked_wait(120.0)) == (HALF_OPEN, None)
@@ -92,13 +91,13 @@ def test_an_upstream_that_asks_for_a_pause_gets_it_at_once_and_says_how_long():
 
 def test_no_upstream_is_left_alone_for_longer_than_the_limits():
     for is_asked, longest in ((True, 3600.0), (False, 60.0)):
-        circuit = Circuit(RULES)
+        circuit = Circuit()
         _failing(circuit, 0.0, pause=float("inf"), is_asked=is_asked)
         assert (circuit.state(longest - 1), circuit.state(longest)) == (OPEN, HALF_OPEN)
 
 
 def test_failures_of_requests_that_were_on_their_way_do_not_prolong_the_pause():
-    circuit = Circuit(RULES)
+    circuit = Circuit()
     on_their_way = [circuit.begin() for _ in range(50)]
     for number, attempt in enumerate(on_their_way):
         circuit.failed(attempt, number * 0.1)
@@ -107,7 +106,7 @@ def test_failures_of_requests_that_were_on_their_way_do_not_prolong_the_pause():
 
 
 def test_an_answer_that_began_before_it_opened_does_not_close_it():
-    circuit = Circuit(RULES)
+    circuit = Circuit()
     early = circuit.begin()
     _failing(circuit, 0.0, 3)
     circuit.began(early)
@@ -116,7 +115,7 @@ def test_an_answer_that_began_before_it_opened_does_not_close_it():
 
 
 def test_a_request_that_is_sent_although_it_is_open_closes_it_by_an_answer():
-    circuit = Circuit(RULES)
+    circuit = Circuit()
     _failing(circuit, 0.0, 3)
     circuit.began(circuit.begin())
     assert circuit.state(1.0) is CLOSED
@@ -127,7 +126,7 @@ _CALLS = st.lists(st.tuples(st.sampled_from(["begin", "began", "failed", "comple
 
 @given(_CALLS)
 def test_half_open_it_admits_one_request_at_a_time_whatever_happens(calls):
-    circuit, now, running, probing = Circuit(RULES), 0.0, [], None
+    circuit, now, running, probing = Circuit(), 0.0, [], None
     for what, which in calls:
         now += 1.0
         if what == "begin":

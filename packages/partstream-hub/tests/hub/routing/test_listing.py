@@ -7,7 +7,7 @@ import pytest
 
 from partstream.lm.provider import LanguageModelChatCapabilities, LanguageModelChatInformation
 from partstream_hub.directory import ModelRoute
-from partstream_hub.routing import is_routed, routed_information
+from partstream_hub.routing import routed_information
 
 ROUTE = ModelRoute("big")
 
@@ -58,8 +58,3 @@ def test_it_offers_the_choices_that_all_upstreams_offer():
     choices = {"properties": {"reasoningEffort": {}}}
     assert routed_information(ROUTE, [model(configurationSchema=choices)] * 2).extra == {"configurationSchema": choices}
     assert routed_information(ROUTE, [model(configurationSchema=choices), model()]).extra == {}
-
-
-def test_a_model_of_which_only_the_price_is_known_is_not_routed():
-    assert not is_routed(ROUTE)
-    assert is_routed(ModelRoute("big", fallbacks=("small",)))
