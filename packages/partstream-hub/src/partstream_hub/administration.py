@@ -137,8 +137,7 @@ class Administration:
 # ---- Findings ----
 
 _SOON_SECONDS: Final = 7 * 86_400.0
-_SILENT_SECONDS: Final = 60.0
-"""By the clock of the database: workers show every second that they are alive."""
+_SILENT_SECONDS: Final = 60.0  # by the clock of the database: workers show every second that they are alive
 
 
 @dataclass(frozen=True, slots=True)

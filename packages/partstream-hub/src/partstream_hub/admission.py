@@ -57,14 +57,12 @@ _logger = logging.getLogger("partstream.hub")
 _TRUSTED_FACTOR: Final = 2
 _TRUSTED_TOKENS: Final = 64
 """How far the count of an answer may exceed its limit, by estimate, before its upstream plainly keeps none."""
-_LARGE: Final = 64 * 1024
-"""Bytes of files from which on they are read in a thread."""
+_LARGE: Final = 64 * 1024  # bytes of files from which on they are read in a thread
 _BYTES_OF_A_TOKEN: Final = 128 * 1024
 """The most bytes of a body for each token of its input: files in base64 have the most."""
 _MILLION: Final = 1_000_000
 _NO_FILES: Final = FileBound(0, "")
-_STEP: Final = 256
-"""The tokens of output that an answer reserves more at a time, where it has outrun its limit."""
+_STEP: Final = 256  # the tokens of output that an answer reserves more at a time, where it has outrun its limit
 
 
 class HubAdmission:
@@ -239,10 +237,8 @@ def _within(
 # ---- Rates ----
 
 _MINUTE: Final = 60.0
-_BUSY_SECONDS: Final = 1.0
-"""After how many seconds it makes sense to ask again while too many answers run."""
-_NEVER_SECONDS: Final = 60.0
-"""After how many seconds it makes sense to ask again where the limit is 0."""
+_BUSY_SECONDS: Final = 1.0  # after how many seconds it makes sense to ask again while too many answers run
+_NEVER_SECONDS: Final = 60.0  # after how many seconds it makes sense to ask again where the limit is 0
 
 
 class TooFast(NamedTuple):

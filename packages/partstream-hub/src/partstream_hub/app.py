@@ -93,13 +93,10 @@ ME: Final = "/hub/v1/me"
 JOIN: Final = "/hub/v1/join"
 
 _NO_STORE: Final = ("cache-control", "no-store")
-_LOOK_SECONDS: Final = 0.5
-"""How often the database is asked at most which codes there are."""
-_MOST_WAITING: Final = 64
-"""The most tries of unknown codes that wait for that."""
+_LOOK_SECONDS: Final = 0.5  # how often the database is asked at most which codes there are
+_MOST_WAITING: Final = 64  # the most tries of unknown codes that wait for that
 _MOST_BYTES: Final = 4096
-_KNOWN_SECONDS: Final = 5.0
-"""How long a new key waits until this worker knows it."""
+_KNOWN_SECONDS: Final = 5.0  # how long a new key waits until this worker knows it
 
 
 class _HubRoutes:
@@ -201,8 +198,7 @@ _logger = logging.getLogger("partstream.hub")
 
 _DAY: Final = 86_400.0
 _PAUSE: Final = 3600.0
-_WITHOUT_TEAM: Final = Policy()
-"""What holds for what was kept of people who have left their team."""
+_WITHOUT_TEAM: Final = Policy()  # what holds for what was kept of people who have left their team
 
 
 def forget_old(store: HubStore) -> int:

@@ -24,14 +24,12 @@ if TYPE_CHECKING:
 
 # ---- Keys and codes ----
 
-_ALPHABET: Final = "abcdefghijkmnpqrstuvwxyz23456789"
-"""Letters and digits that people do not mistake for each other."""
+_ALPHABET: Final = "abcdefghijkmnpqrstuvwxyz23456789"  # letters and digits that people do not mistake for each other
 _ID_LENGTH: Final = 10
 _SECRET_BYTES: Final = 32
 _KEY: Final = re.compile(rf"psk_([{_ALPHABET}]{{{_ID_LENGTH}}})_[A-Za-z0-9_-]{{43}}", re.ASCII)
 _CODE: Final = re.compile(r"psj_[A-Za-z0-9_-]{43}", re.ASCII)
-_NO_DIGEST: Final = bytes(32)
-"""No text has this digest."""
+_NO_DIGEST: Final = bytes(32)  # no text has this digest
 
 
 class NewKey(NamedTuple):
@@ -97,8 +95,7 @@ def _digest(text: str) -> bytes:
 # ---- Who asks ----
 
 _RETRY_SECONDS: Final = 1.0
-_MOST_CHARACTERS: Final = 400
-"""The most characters of a header that can hold a key."""
+_MOST_CHARACTERS: Final = 400  # the most characters of a header that can hold a key
 
 
 @dataclass(frozen=True, slots=True)

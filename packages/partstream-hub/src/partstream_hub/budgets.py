@@ -229,8 +229,7 @@ async def answered(answer: Awaitable[T], seconds: float | None) -> T:
         raise values.StoreUnreachableError("it does not answer", _LONGEST_RETRY) from None
 
 
-_FEW_ENDED: Final = 8
-"""The ended answers with which a batch is still short."""
+_FEW_ENDED: Final = 8  # the ended answers with which a batch is still short
 _SHORT_SECONDS: Final = 0.005
 _PAUSES_AFTER_A_SLOW_ONE: Final = 50
 """How many times its own length no other transaction is carried out on the event loop."""

@@ -98,8 +98,7 @@ class HubDocument:
 
 # ---- Faults ----
 
-_SHOWN_CHARACTERS: Final = 60
-"""Characters of a wrong value that a fault shows."""
+_SHOWN_CHARACTERS: Final = 60  # characters of a wrong value that a fault shows
 
 
 class FaultError(UnexpectedValueError):

@@ -321,8 +321,7 @@ T = TypeVar("T")
 
 _MOST_THREADS: Final = 16
 _MOST_WAITING: Final = 1000
-_MOST_OF_ONE: Final = 250
-"""Calls for one person."""
+_MOST_OF_ONE: Final = 250  # calls for one person
 
 _Job: TypeAlias = tuple["Future[Any]", Callable[[], Any]]
 

@@ -125,8 +125,7 @@ _TIMED_OUT = "UpstreamTimeoutError"
 _BEYOND: Final = 4
 """By how much a report may exceed what a request can take: a server may add a prompt of its own, or read a file in a
 finer way. A bound by bytes is three to four times what a tokenizer finds, so that four times it is far above all."""
-_BESIDE: Final = 32_768
-"""Tokens that a server may add to the shortest request: its own prompt, with its tools."""
+_BESIDE: Final = 32_768  # tokens that a server may add to the shortest request: its own prompt, with its tools
 _ROUNDS: Final = 64
 """How often a model may be asked for one answer where a tool of the upstream or an agent has it asked again, each time
 with at most a whole context window."""
@@ -321,8 +320,7 @@ BUDGET_SPENT: Final = StopAnswer("budget_spent")
 _CHARACTERS: Final = 3
 """Characters of a token of plain text at least, on average: until as many were written, nothing has to be counted. What
 is no part yet is not kept, and counts by them."""
-_BYTES_A_DATA_TOKEN: Final = 16
-"""Bytes of an image or a file for one token."""
+_BYTES_A_DATA_TOKEN: Final = 16  # bytes of an image or a file for one token
 
 
 class AnswerMeter:

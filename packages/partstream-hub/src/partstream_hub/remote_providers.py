@@ -27,10 +27,8 @@ if TYPE_CHECKING:
 
 Reported: TypeAlias = "ResponsePart | Finish | PartstreamError"
 
-_MOST_WAITING: Final = 64
-"""So many parts wait for the reader before the provider waits too."""
-_STOP_SECONDS: Final = 5.0
-"""How long a cancelled provider may take to stop by itself."""
+_MOST_WAITING: Final = 64  # so many parts wait for the reader before the provider waits too
+_STOP_SECONDS: Final = 5.0  # how long a cancelled provider may take to stop by itself
 _NAMED_RESOURCES: Final = frozenset({"num_cpus", "num_gpus", "memory"})
 """What Ray reserves by names of its own; every other name is one that the owner of a machine gave to something."""
 

@@ -112,8 +112,7 @@ class CircuitState(StrEnum):
     """One request finds out whether it answers again."""
 
 
-_FAILURES: Final = 3
-"""In a row: requests that got no part, or answers that broke off."""
+_FAILURES: Final = 3  # in a row: requests that got no part, or answers that broke off
 _FIRST_PAUSE: Final = 5.0
 _LONGEST_PAUSE: Final = 60.0
 _LONGEST_WAIT: Final = 3600.0
@@ -374,10 +373,8 @@ class Selection:
 
 # ---- Models of the upstreams ----
 
-_LIST_SECONDS: Final = 10.0
-"""How long a list is waited for."""
-_KEPT_SECONDS: Final = 300.0
-"""How long a list is kept."""
+_LIST_SECONDS: Final = 10.0  # how long a list is waited for
+_KEPT_SECONDS: Final = 300.0  # how long a list is kept
 
 
 class UpstreamModels:

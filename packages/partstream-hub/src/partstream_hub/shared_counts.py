@@ -39,8 +39,7 @@ _KINDS: Final[Mapping[str, type[Any]]] = {
     "limit": records.LimitFact,
     "refusal": records.RefusalFact,
 }
-_MOST: Final = 2.0**53
-"""The most of any number: beyond it a JSON number is not exact."""
+_MOST: Final = 2.0**53  # the most of any number: beyond it a JSON number is not exact
 
 
 def key_of(fact: records.Fact, place: int) -> FactKey:
@@ -86,12 +85,10 @@ def _numbers(value: Any) -> Iterator[float]:
 
 _logger = logging.getLogger("partstream.hub")
 
-_SECONDS: Final = 3.0
-"""Between two exchanges."""
+_SECONDS: Final = 3.0  # between two exchanges
 _MOST_WAITING: Final = 10_000
 _MOST_AT_ONCE: Final = 1_000
-_TAKEN_AT_ONCE: Final = 200
-"""The facts that are taken in one turn of the event loop: less than a millisecond of work."""
+_TAKEN_AT_ONCE: Final = 200  # the facts that are taken in one turn of the event loop: less than a millisecond of work
 
 UseStore: TypeAlias = Callable[[Callable[["HubStore"], "_Exchanged"]], Awaitable["_Exchanged"]]
 """Runs something on the database in a thread."""

@@ -163,8 +163,7 @@ _COUNTED: Final = (
 )
 """The sums of rows of the ledger, in the order of :class:`Sums`."""
 
-_LARGEST: Final = "SUM(s4) DESC, SUM(s1) + SUM(s3) DESC, SUM(s0) DESC"
-"""What orders groups: cost, tokens, answers."""
+_LARGEST: Final = "SUM(s4) DESC, SUM(s1) + SUM(s3) DESC, SUM(s0) DESC"  # what orders groups: cost, tokens, answers
 
 
 def read_usage(
@@ -340,8 +339,7 @@ OWNER: Final = Reader("", "", is_admin=True)
 _OF_ALL: Final = (GroupBy.TEAM, GroupBy.PERSON, GroupBy.MODEL, GroupBy.CLIENT, GroupBy.SESSION)
 _OF_PERSON: Final = (GroupBy.MODEL, GroupBy.CLIENT, GroupBy.SESSION)
 _MOST_CHANGES: Final = 50
-_SILENT_SECONDS: Final = 15.0
-"""Without a heartbeat for so long, a worker is shown as silent."""
+_SILENT_SECONDS: Final = 15.0  # without a heartbeat for so long, a worker is shown as silent
 
 
 def reader_of(directory: Directory, person: str) -> Reader | None:

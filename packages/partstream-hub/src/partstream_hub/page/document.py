@@ -90,10 +90,8 @@ def _lines(view: usage.HubView, zone: tzinfo | None, *, is_live: bool) -> Iterat
 
 # ---- Budgets ----
 
-_NEARLY: Final = 80
-"""The percent that a budget is nearly used up at."""
-_MOST_SHOWN: Final = 300
-"""The most budgets on one page: the others are those of which least is used."""
+_NEARLY: Final = 80  # the percent that a budget is nearly used up at
+_MOST_SHOWN: Final = 300  # the most budgets on one page: the others are those of which least is used
 
 
 def _budgets(view: usage.HubView) -> Iterator[str]:
@@ -314,8 +312,7 @@ def _changes(view: usage.HubView, zone: tzinfo | None) -> Iterator[str]:
 
 # ---- Amounts and times in words ----
 
-_A_CENT: Final = 10_000_000
-"""Nanodollars."""
+_A_CENT: Final = 10_000_000  # nanodollars
 _LEAST: Final = 1_000
 _UNITS: Final = ((86_400, "day"), (3_600, "hour"), (60, "minute"))
 _WHOLE_NUMBER: Final = 1_000_000

@@ -49,8 +49,7 @@ Result = TypeVar("Result")
 _CONNECT_SECONDS: Final = 3
 _STATEMENT_SECONDS: Final = 10
 _FIRST_REST: Final = 0.25
-_LONGEST_REST: Final = 5.0
-"""The seconds between two attempts to connect, doubled from the first to the longest."""
+_LONGEST_REST: Final = 5.0  # the seconds between two attempts to connect, doubled from the first to the longest
 _AT_ONCE_SECONDS: Final = 0.05
 _COMMIT_SECONDS: Final = 1.0
 """The most that the event loop waits for a transaction, and for the end of one that may have been committed."""

@@ -622,8 +622,7 @@ SERIES: Final = "sample"
 SERIES_LENGTH: Final = 12
 """How many facts of a series are kept; `tokens/records.py` looks at no more."""
 
-_MOST_KEPT: Final = 100_000
-"""How many facts are kept; a ledger keeps as many counts."""
+_MOST_KEPT: Final = 100_000  # how many facts are kept; a ledger keeps as many counts
 
 _TRIMMED_EVERY: Final = 64
 
@@ -696,8 +695,7 @@ def _sums(rows: Iterable[tuple[Any, ...]]) -> Counter[int]:
 
 _ALIVE_SECONDS: Final = 5.0
 """The seconds without a heartbeat after which a worker does not count for the shares of rates."""
-_KEPT_SECONDS: Final = 3_600.0
-"""For how long a worker is shown that is silent and holds nothing."""
+_KEPT_SECONDS: Final = 3_600.0  # for how long a worker is shown that is silent and holds nothing
 
 
 def heartbeat(work: Transaction, worker: str, silent_seconds: float) -> Pulse:

@@ -22,8 +22,7 @@ VERSIONS: Final = tuple(
     tuple(filter(str.strip, version.split(";\n"))) for version in re.split(r"(?m)^-- Version .*\n", _SCHEMA)[1:]
 )
 """The statements that make each version of the tables from the one before."""
-_ATTEMPTS: Final = 3
-"""How often a batch is begun, each time with the windows that have ended meanwhile."""
+_ATTEMPTS: Final = 3  # how often a batch is begun, each time with the windows that have ended meanwhile
 
 P = ParamSpec("P")
 R = TypeVar("R")

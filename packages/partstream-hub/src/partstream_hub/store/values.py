@@ -13,8 +13,7 @@ from typing import Any, Final, NamedTuple
 from partstream.codec.checks import dataclass, field, storable_text
 from partstream.errors import CallerError, PartstreamError, UnexpectedValueError, to_install
 
-_CALENDAR: Final = (0.0, 253_370_764_800.0)
-"""From 1970 to the end of 9998, in seconds."""
+_CALENDAR: Final = (0.0, 253_370_764_800.0)  # from 1970 to the end of 9998, in seconds
 
 
 def calendar_time(time: float) -> float:
