@@ -17,10 +17,11 @@ from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from partstream.codec.checks import dataclass
-from partstream.tokens.amounts import BudgetUnit, Period, amount_text
+from partstream.tokens.amounts import BudgetUnit, amount_text
 from partstream_hub.directory import BudgetRule, Directory, Owner, OwnerKind
 from partstream_hub.pricing import UNBELIEVABLE
 from partstream_hub.store.rows import SQL
+from partstream_hub.store.values import Window
 
 if TYPE_CHECKING:
     from partstream_hub.store.store import HubStore
@@ -253,31 +254,17 @@ def _report(days: Days, columns: Sequence[GroupBy], person: str | None, rows: It
 # ---- What the page shows ----
 
 
-@dataclass(frozen=True, slots=True)
-class BudgetState:
-    """A budget in its present window. Amounts are nanodollars, or tokens."""
+class BudgetState(NamedTuple):
+    """A budget in its present window."""
 
-    owner: OwnerKind
+    rule: BudgetRule
+    window: Window
     name: str  # of the team or person; of a key, that of its person
-    label: str  # of the key
-    team: str  # its own, or that of the person
-    unit: BudgetUnit
-    period: Period
-    time_zone: str
-    limit: int
-    spent: int
-    reserved: int  # for answers that run now
-    overrun: int = 0  # spent beyond the limit; 0 as long as every bound of a price holds
-    ends_at: float | None = None  # when it begins anew, in seconds since 1970; None for never
-
-    @property
-    def left(self) -> int:
-        """What is neither spent nor reserved; never below 0."""
-        return max(0, self.limit - self.spent - self.reserved)
+    label: str = ""  # of the key
+    team: str = ""  # its own, or that of the person
 
 
-@dataclass(frozen=True, slots=True)
-class WorkerState:
+class WorkerState(NamedTuple):
     """A process of the hub: when it came and was seen last, and how many answers with a budget it runs."""
 
     name: str
@@ -287,8 +274,7 @@ class WorkerState:
     answers: int
 
 
-@dataclass(frozen=True, slots=True)
-class DatabaseState:
+class DatabaseState(NamedTuple):
     """The database of the hub."""
 
     schema: int
@@ -297,8 +283,7 @@ class DatabaseState:
     broken: tuple[str, ...] = ()  # what does not add up
 
 
-@dataclass(frozen=True, slots=True)
-class ChangeRow:
+class ChangeRow(NamedTuple):
     """A change of people, teams, keys, budgets or models."""
 
     at: float
@@ -307,8 +292,7 @@ class ChangeRow:
     fields: tuple[str, ...] = ()  # what became of each
 
 
-@dataclass(frozen=True, slots=True)
-class Reader:
+class Reader(NamedTuple):
     """Who reads the page; the name of the reader who has the database itself is empty."""
 
     name: str
@@ -361,52 +345,34 @@ def overview(
         own = (rule for rule in directory.rules() if rule.owner in owners)
         return HubView(reader, now, _budgets(store, directory, own, now), usage)
     ((schema, since),) = store.read(SQL["facts of the page"])
+    workers = store.read(SQL["workers of the page"])
+    changes = store.records(_MOST_CHANGES)
     return HubView(
-        reader=reader,
-        read_at=now,
-        budgets=_budgets(store, directory, directory.rules(), now),
-        usage=read_usage(store, shown, _OF_ALL),
-        people=len(directory.people),
-        teams=len(directory.teams),
-        workers=tuple(
-            WorkerState(name, started_at, seen_at, now - seen_at < _SILENT_SECONDS, int(answers))
-            for name, started_at, seen_at, answers in store.read(SQL["workers of the page"])
-        ),
-        database=DatabaseState(int(schema), directory.version, since, tuple(store.check())),
-        changes=tuple(
-            ChangeRow(one.time, one.by, one.action, tuple(_differences(one))) for one in store.records(_MOST_CHANGES)
-        ),
+        reader,
+        now,
+        _budgets(store, directory, directory.rules(), now),
+        read_usage(store, shown, _OF_ALL),
+        len(directory.people),
+        len(directory.teams),
+        tuple(WorkerState(*one[:3], now - one[2] < _SILENT_SECONDS, int(one[3])) for one in workers),
+        DatabaseState(int(schema), directory.version, since, tuple(store.check())),
+        tuple(ChangeRow(one.time, one.by, one.action, tuple(_differences(one))) for one in changes),
     )
 
 
 def _budgets(store: HubStore, directory: Directory, rules: Iterable[BudgetRule], now: float) -> tuple[BudgetState, ...]:
-    windows: Mapping[str, Sequence[Any]] = {
-        budget: rest for budget, *rest in store.read(SQL["windows of the page"], (now, now))
-    }
-    return tuple(_budget(directory, rule, windows.get(rule.id), now) for rule in rules)
-
-
-def _budget(directory: Directory, rule: BudgetRule, window: Any, now: float) -> BudgetState:
-    """A budget in its present window; one that was not opened yet holds nothing."""
-    ends_at, spent, reserved, highest = window or (rule.span_at(now).ends_at, 0, 0, 0)
-    kind, name = rule.owner
-    key = directory.keys.get(name) if kind is OwnerKind.KEY else None
-    owner = name if key is None else key.person
-    person = None if kind is OwnerKind.TEAM else directory.people.get(owner)
-    return BudgetState(
-        owner=kind,
-        name=owner,
-        label="" if key is None else key.label or key.id,
-        team=name if kind is OwnerKind.TEAM else (person.team or "" if person else ""),
-        unit=rule.unit,
-        period=rule.period,
-        time_zone=rule.time_zone,
-        limit=rule.limit,
-        spent=int(spent),
-        reserved=int(reserved),
-        overrun=max(0, int(spent) - int(highest)),
-        ends_at=ends_at,
-    )
+    """Budgets in their present windows; one that was not opened yet holds nothing."""
+    windows = {row[1]: Window(*row) for row in store.read(SQL["windows of the page"], (now, now))}
+    states = []
+    for rule in rules:
+        kind, name = rule.owner
+        key = directory.keys.get(name) if kind is OwnerKind.KEY else None
+        owner = name if key is None else key.person
+        person = None if kind is OwnerKind.TEAM else directory.people.get(owner)
+        team = name if kind is OwnerKind.TEAM else (person.team or "" if person else "")
+        window = windows.get(rule.id) or Window(0, rule.id, *rule.span_at(now), rule.limit, highest_limit=rule.limit)
+        states.append(BudgetState(rule, window, owner, "" if key is None else key.label or key.id, team))
+    return tuple(states)
 
 
 def _differences(record: DirectoryRecord) -> Iterable[str]:

@@ -5,7 +5,8 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from partstream.tokens.amounts import BudgetUnit, Period
-from partstream_hub.directory import OwnerKind
+from partstream_hub.directory import BudgetRule, Owner, OwnerKind
+from partstream_hub.store.values import Window
 from partstream_hub.usage import (
     NOTHING,
     BudgetState,
@@ -86,12 +87,24 @@ def report(days: int = 30, *, person: str | None = None, names: tuple[str, ...] 
     return UsageReport(shown, added(*of_days), of_days, made, person)
 
 
-def budget(kind: OwnerKind, name: str, **changes: object) -> BudgetState:
-    """A budget of five dollars a day."""
-    made = BudgetState(
-        kind, name, "", "", BudgetUnit.MONEY, Period.DAY, "UTC", 5 * DOLLAR, 0, 0, ends_at=NOW + TO_MIDNIGHT
-    )
-    return replace(made, **changes)  # type: ignore[arg-type] - the names are those of the fields
+def budget(
+    kind: OwnerKind,
+    name: str,
+    *,
+    unit: BudgetUnit = BudgetUnit.MONEY,
+    period: Period = Period.DAY,
+    time_zone: str = "UTC",
+    limit: int = 5 * DOLLAR,
+    spent: int = 0,
+    reserved: int = 0,
+    overrun: int = 0,
+    ends_at: float | None = -1.0,
+    **named: str,
+) -> BudgetState:
+    """A budget, if nothing else is said, of five dollars a day; its owner has a name that an owner can have."""
+    rule = BudgetRule(Owner(kind, "ana"), unit, period, limit, time_zone)
+    ends = NOW + TO_MIDNIGHT if ends_at == -1.0 else ends_at
+    return BudgetState(rule, Window(1, rule.id, 0.0, ends, limit, spent, reserved, spent - overrun), name, **named)
 
 
 TO_MIDNIGHT = 8 * 3600 + 50 * 60 + 34

@@ -83,23 +83,28 @@ def seen(store: HubStore, person: str | None, days: int = 7) -> HubView:
 
 def test_a_budget_is_shown_as_the_database_has_it(store: HubStore):
     team, *others = seen(store, None).budgets
-    budgets = {(one.owner, one.name, one.label): one for one in (team, *others)}
+    budgets = {(one.rule.owner.kind, one.name, one.label): one for one in (team, *others)}
     team = budgets[OwnerKind.TEAM, "core", ""]
-    assert (team.limit, team.spent, team.reserved, team.left) == (500 * DOLLAR, DOLLAR, 3 * DOLLAR, 496 * DOLLAR)
+    assert (team.window.limit, team.window.spent, team.window.reserved, team.window.free) == (
+        500 * DOLLAR,
+        DOLLAR,
+        3 * DOLLAR,
+        496 * DOLLAR,
+    )
     own = budgets[OwnerKind.PERSON, "ana", ""]
-    assert (own.team, own.spent, own.reserved, own.period) == ("core", DOLLAR, DOLLAR, Period.DAY)
-    assert NOW < (own.ends_at or 0) <= NOW + 86_400
+    assert (own.team, own.window.spent, own.window.reserved, own.rule.period) == ("core", DOLLAR, DOLLAR, Period.DAY)
+    assert NOW < (own.window.ends_at or 0) <= NOW + 86_400
     key = budgets[OwnerKind.KEY, "ana", "laptop"]
-    assert (key.team, key.spent, key.limit, key.ends_at) == ("core", 0, 1_000_000, None)
+    assert (key.team, key.window.spent, key.window.limit, key.window.ends_at) == ("core", 0, 1_000_000, None)
 
 
 def test_a_budget_that_nobody_has_used_yet_says_when_it_resets(hub_database: HubDatabase):
     made = hub_database.migrated(lambda: NOW)
     made.change([Put(Person("ana")), Put(money(ANA, 5))], "root")
     (budget,) = seen(made, None).budgets
-    assert (budget.spent, budget.reserved, budget.left) == (0, 0, 5 * DOLLAR)
+    assert (budget.window.spent, budget.window.reserved, budget.window.free) == (0, 0, 5 * DOLLAR)
     (window,) = made.open_windows([money(ANA, 5)]).values()
-    assert budget.ends_at == window.ends_at
+    assert budget.window.ends_at == window.ends_at
 
 
 def test_an_admin_sees_everything(store: HubStore):
@@ -116,7 +121,7 @@ def test_an_admin_sees_everything(store: HubStore):
 def test_a_person_sees_only_what_is_the_persons(store: HubStore):
     view = seen(store, "ana")
     assert (view.workers, view.database, view.changes, view.people) == ((), None, (), 0)
-    assert {(one.owner, one.name) for one in view.budgets} == {
+    assert {(one.rule.owner.kind, one.name) for one in view.budgets} == {
         (OwnerKind.TEAM, "core"), (OwnerKind.PERSON, "ana"), (OwnerKind.KEY, "ana"),
     }  # fmt: skip
     assert view.usage.total.answers == 1

@@ -96,8 +96,10 @@ _MOST_SHOWN: Final = 300  # the most budgets on one page: the others are those o
 
 def _budgets(view: usage.HubView) -> Iterator[str]:
     """The budgets of each team, its own first; a budget tells its times in its own time zone."""
-    shown = sorted(view.budgets, key=_share, reverse=True)[:_MOST_SHOWN]
-    shown.sort(key=lambda one: (one.owner is not OwnerKind.TEAM, -_share(one), one.name.casefold(), one.label))
+    shown = sorted(sorted(view.budgets, key=lambda one: one.label), key=_share, reverse=True)[:_MOST_SHOWN]
+    shown.sort(
+        key=lambda one: (one.rule.owner.kind is not OwnerKind.TEAM, -_share(one), one.name.casefold(), one.label)
+    )
     shown.sort(key=lambda one: (not one.team, one.team.casefold(), one.team))
     yield _LEGEND if view.budgets else "<p>No budget is set.</p>"
     for team, budgets in groupby(shown, key=lambda one: one.team):
@@ -109,39 +111,41 @@ def _budgets(view: usage.HubView) -> Iterator[str]:
 
 
 def _share(budget: usage.BudgetState) -> float:
-    return (budget.spent + budget.reserved) / budget.limit if budget.limit else 1.0
+    window = budget.window
+    return (window.spent + window.reserved) / window.limit if window.limit else 1.0
 
 
 def _budget(budget: usage.BudgetState, now: float) -> str:
-    limit = amount(budget.unit, budget.limit)
+    rule, window = budget.rule, budget.window
+    limit = amount(rule.unit, window.limit)
     name = f"{budget.name}: {budget.label}" if budget.label else budget.name
     amounts = {
-        "spent": f"{amount(budget.unit, budget.spent)} ({percent(budget.spent, budget.limit)})",
-        "reserved": amount(budget.unit, budget.reserved),
-        "left": amount(budget.unit, budget.left),
-        **({"overrun": amount(budget.unit, budget.overrun)} if budget.overrun else {}),
+        "spent": f"{amount(rule.unit, window.spent)} ({percent(window.spent, window.limit)})",
+        "reserved": amount(rule.unit, window.reserved),
+        "left": amount(rule.unit, window.free),
+        **({"overrun": amount(rule.unit, window.overrun)} if window.overrun else {}),
     }
     style, badge = "enough", ""
-    if budget.overrun or budget.spent >= budget.limit:
-        style, badge = "none", f"✗</span> {'overrun' if budget.overrun else 'used up'}"
-    elif budget.spent * 100 >= budget.limit * _NEARLY:
+    if window.overrun or window.spent >= window.limit:
+        style, badge = "none", f"✗</span> {'overrun' if window.overrun else 'used up'}"
+    elif window.spent * 100 >= window.limit * _NEARLY:
         style, badge = "little", "!</span> nearly used up"
     if badge:
         badge = f' <span class="badge"><span aria-hidden="true">{badge}</span>'
     # The bar; its label says all that it shows.
-    whole = max(budget.limit, budget.spent + budget.reserved, 1)
-    spent, reserved = (f"{part / whole * 100:.3f}%" for part in (budget.spent, budget.reserved))
-    pieces = f'<rect class="spent" width="{spent}" height="100%"/>' if budget.spent else ""
-    if budget.reserved:
+    whole = max(window.limit, window.spent + window.reserved, 1)
+    spent, reserved = (f"{part / whole * 100:.3f}%" for part in (window.spent, window.reserved))
+    pieces = f'<rect class="spent" width="{spent}" height="100%"/>' if window.spent else ""
+    if window.reserved:
         pieces += f'<rect class="reserved" x="{spent}" width="{reserved}" height="100%"/>'
     label = text(f"{name}: {', '.join(f'{one} {value}' for one, value in amounts.items())}, of {limit}")
     resets = "never resets"
-    if budget.ends_at is not None:
-        when = moment(budget.ends_at, ZoneInfo(budget.time_zone))
-        resets = f"resets {until(budget.ends_at, now)}: {when} ({text(budget.time_zone)})"
+    if window.ends_at is not None:
+        when = moment(window.ends_at, ZoneInfo(rule.time_zone))
+        resets = f"resets {until(window.ends_at, now)}: {when} ({text(rule.time_zone)})"
     return (
         f'<li class="budget {style}"><div class="budget-head"><strong><bdi>{text(name)}</bdi></strong>'
-        f' <span class="quiet">{budget.owner.value}, {limit} {budget.period.each}</span>{badge}</div>'
+        f' <span class="quiet">{rule.owner.kind}, {limit} {rule.period.each}</span>{badge}</div>'
         f'<svg class="meter" role="img" aria-label="{label}">{pieces}</svg>'
         f'<dl class="amounts">{_entries(amounts.items())}</dl><p class="reset quiet">{resets}</p></li>'
     )

@@ -129,7 +129,7 @@ DELETE FROM hub_contents WHERE time < ? AND person NOT IN (SELECT name FROM hub_
 -- ---- The page, and checks ----
 
 -- windows of the page
-SELECT budget, ends_at, spent, reserved, highest_limit FROM hub_windows
+SELECT id, budget, starts_at, ends_at, budget_limit, spent, reserved, highest_limit FROM hub_windows
     WHERE starts_at <= ? AND (ends_at IS NULL OR ends_at > ?);
 -- workers of the page
 SELECT hub_workers.name, started_at, seen_at, COUNT(hub_reservations.answer_id) FROM hub_workers
