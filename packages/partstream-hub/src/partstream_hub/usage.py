@@ -354,7 +354,10 @@ def overview(
         read_usage(store, shown, _OF_ALL),
         len(directory.people),
         len(directory.teams),
-        tuple(WorkerState(*one[:3], now - one[2] < _SILENT_SECONDS, int(one[3])) for one in workers),
+        tuple(
+            WorkerState(name, started_at, seen_at, now - seen_at < _SILENT_SECONDS, int(answers))
+            for name, started_at, seen_at, answers in workers
+        ),
         DatabaseState(int(schema), directory.version, since, tuple(store.check())),
         tuple(ChangeRow(one.time, one.by, one.action, tuple(_differences(one))) for one in changes),
     )
