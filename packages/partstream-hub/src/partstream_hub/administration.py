@@ -75,8 +75,8 @@ class Administration:
             DirectoryChangedError: Another has changed the hub since the plan was made.
             DirectoryConflictError: The plan does not fit what is there.
         """
-        changes = [*configuration.changes_of(prepared.plan, prepared.directory)]
-        return self._change(changes, prepared.directory) if changes else prepared.directory.version
+        changes, version = [*configuration.changes_of(prepared.plan, prepared.directory)], prepared.directory.version
+        return self.store.change(changes, self.by, version).version if changes else version
 
     def add_key(
         self,
@@ -107,7 +107,7 @@ class Administration:
         owner = Owner(OwnerKind.KEY, key.id)
         changes += configuration.budget_changes(owner, configuration.budget_rules(owner, budgets, time_zone), directory)
         if changes:
-            self._change(changes, directory)
+            self.store.change(changes, self.by, directory.version)
 
     def revoke(self, key_ids: Sequence[str]) -> None:
         """Revokes keys for ever, from now on."""
@@ -130,9 +130,6 @@ class Administration:
         self.store.add_join_code(JoinCode(made.digest, person, expires_at, label, key_expires_at, key_models))
         return made.secret
 
-    def _change(self, changes: Sequence[DirectoryChange], directory: Directory) -> int:
-        return self.store.change(changes, self.by, directory.version).version
-
 
 # ---- Findings ----
 
@@ -152,72 +149,47 @@ class Finding:
 def findings_of(store: HubStore, directory: Directory) -> Iterator[Finding]:
     """All findings, the most important ones first."""
     time = store.time()
-    yield from _windows(store)
-    yield from _people(directory, time)
-    yield from _keys(directory, time)
-    yield from _models(directory)
-    yield from _workers(store, time)
-
-
-def _windows(store: HubStore) -> Iterator[Finding]:
-    """Windows that broke a promise: more than the limit, or sums that are not those of the ledger."""
+    # Windows that broke a promise: more than the limit, or sums that are not those of the ledger.
     for budget, overrun in store.read(SQL["overrun windows"]):
         unit = BudgetUnit.MONEY if f"/{BudgetUnit.MONEY}/" in budget else BudgetUnit.TOKENS
-        yield Finding(
-            "budgets",
-            f"answers took {amount_text(unit, int(overrun))} more than {budget} had left",
-            "the upper bound of a request was too low; is the price of each model right?",
-        )
+        said = f"answers took {amount_text(unit, int(overrun))} more than {budget} had left"
+        yield Finding("budgets", said, "the upper bound of a request was too low; is the price of each model right?")
     yield from (Finding("budgets", one) for one in store.check())
-
-
-def _people(directory: Directory, time: float) -> Iterator[Finding]:
-    for person in sorted(directory.people.values(), key=lambda one: one.name):
-        keys = [key for key in directory.keys.values() if key.person == person.name]
-        if not person.is_disabled and not any(is_valid(directory, key, time) for key in keys):
+    people, keys = directory.people.values(), sorted(directory.keys.values(), key=lambda one: (one.person, one.id))
+    valid = [key for key in keys if is_valid(directory, key, time)]
+    for person in sorted(people, key=lambda one: one.name):
+        if not person.is_disabled and not any(key.person == person.name for key in valid):
             advice = f"`partstream hub key add {person.name}` makes one"
             yield Finding("people", f"{person.name} has no key that works", advice)
-    if directory.people and not any(person.is_admin for person in directory.people.values()):
-        name = min(directory.people)
-        yield Finding("people", "there is no admin", f"`partstream hub set person {name} --admin` makes one")
-
-
-def _keys(directory: Directory, time: float) -> Iterator[Finding]:
-    for key in sorted(directory.keys.values(), key=lambda one: (one.person, one.id)):
-        if is_valid(directory, key, time) and key.expires_at is not None and key.expires_at - time < _SOON_SECONDS:
+    if people and not any(person.is_admin for person in people):
+        advice = f"`partstream hub set person {min(directory.people)} --admin` makes one"
+        yield Finding("people", "there is no admin", advice)
+    for key in valid:
+        if key.expires_at is not None and key.expires_at - time < _SOON_SECONDS:
             days = ceil((key.expires_at - time) / 86_400)
             when = "a day" if days == 1 else f"{days} days"
             yield Finding("keys", f"the key {key.id} of {key.person} expires in less than {when}")
+    yield from _unpriced(directory)
+    for name, seen_at in store.read("SELECT name, seen_at FROM hub_workers ORDER BY name"):
+        if time - seen_at > _SILENT_SECONDS:
+            said = f"{name} has not been heard of for {(time - seen_at) / 60:.0f} minutes"
+            yield Finding("workers", said, "start a server again: what its answers had reserved is charged then")
 
 
-def _models(directory: Directory) -> Iterator[Finding]:
-    """Models without a price of the hub that a person with a budget of money may use.
-
-    The provider may list a price, which only a worker knows; a model that is routed is asked for here.
-    """
-    unpriced = [route.name for route in directory.routes.values() if route.upstreams and route.price is None]
+def _unpriced(directory: Directory) -> Iterator[Finding]:
+    """Models without a price of the hub that a person with a budget of money may use. The provider may list a price,
+    which only a worker knows; a model that is routed is asked for here."""
     of_money = {rule.owner for rule in directory.rules() if rule.unit is BudgetUnit.MONEY}
     limited = [
         person.models
         for person in directory.people.values()
         if not of_money.isdisjoint([(OwnerKind.PERSON, person.name), (OwnerKind.TEAM, person.team)])
     ]
-    for name in sorted(unpriced):
-        if count := sum(models is None or any(fnmatchcase(name, one) for one in models) for models in limited):
-            yield Finding(
-                "models",
-                f"{name} has no price here and {count} with a budget of money may ask it: unless its upstream lists "
-                "one, they are refused",
-                f"`partstream hub set model {name} --price IN/OUT` sets one",
+    for name, route in sorted(directory.routes.items()):
+        count = sum(models is None or any(fnmatchcase(name, one) for one in models) for models in limited)
+        if count and route.upstreams and route.price is None:
+            said = (
+                f"{name} has no price here and {count} with a budget of money may ask it: unless its upstream lists one"
             )
-
-
-def _workers(store: HubStore, time: float) -> Iterator[Finding]:
-    rows = store.read("SELECT name, seen_at FROM hub_workers ORDER BY name")
-    for name, seen_at in rows:
-        if time - seen_at > _SILENT_SECONDS:
-            yield Finding(
-                "workers",
-                f"{name} has not been heard of for {(time - seen_at) / 60:.0f} minutes",
-                "start a server again: what its answers had reserved is charged then",
-            )
+            advice = f"`partstream hub set model {name} --price IN/OUT` sets one"
+            yield Finding("models", f"{said} one, they are refused", advice)

@@ -15,19 +15,9 @@ it goes with the next transaction, or after `batch_seconds`. An answer without a
 database is a file without another writer now, or a Postgres that is near, a short transaction is carried out on the
 event loop, because to wake the thread takes longer (docs/decisions/0024-the-hubs-database.md).
 
-What can go wrong:
-
-* **A worker dies.** Its reservations are charged in full: at once if a worker of its machine finds its lock free,
-  else by any worker once it has been silent for `silent_seconds` of the database's clock. One that was only cut off
-  settles late, and its row takes the place of the lost one. A worker that has not been connected for as long itself
-  regards no worker as silent, so neither a clock that jumps nor a database that was away makes one look dead.
-* **The database is away**, hangs, or its disk is full: answers with a budget are refused within `wait_seconds`. What
-  has ended waits in memory and is settled later, exactly once: the ledger knows its id. If the process ends before
-  that, its reservations are charged in full.
-* **A commit is not heard of.** What has ended is repeated, and what had begun is dropped: no provider was asked.
-* **The machine of the database fails.** Transactions do not wait for the disk, but a heartbeat does, once a second
-  where anything was settled. Until then what has ended is kept in memory too, and is settled again after a failure.
-
+What can go wrong: a worker dies, and its reservations are charged in full; the database is away, and what has ended
+waits in memory, to be settled exactly once; a commit is not heard of, so that what has ended is repeated and what had
+begun is dropped; the machine of the database fails, and what no heartbeat has put on its disk is settled again.
 docs/maintainers/hub-budgets.md has the argument; the statements are in `store/statements.sql`.
 """
 
@@ -350,8 +340,7 @@ class HubWorker:
         """Runs something else on the database, in the worker's thread.
 
         Raises:
-            StoreUnreachableError: The database cannot be reached, or does not answer within the seconds that are given.
-                What was begun then may be carried out still.
+            StoreUnreachableError: It cannot be reached, or does not answer in time; what was begun may be done still.
             StoreUnusableError: It cannot be used as it is.
         """
         return await answered(asyncio.get_running_loop().run_in_executor(self._thread, self._used, action), seconds)

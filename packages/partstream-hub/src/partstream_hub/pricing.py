@@ -18,13 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from partstream.codec.checks import MOST_DOLLARS, as_amount, as_count
 from partstream.codec.json_codec import dumps
 from partstream.lm.outputs import InboundRequest, Outcome
-from partstream.lm.parts import (
-    DataPart,
-    TextPart,
-    ThinkingPart,
-    ToolCallPart,
-    Usage,
-)
+from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, Usage
 from partstream.runtime.progress import thinking_text
 from partstream.server.settings import EndedAnswer, HeldText, StopAnswer
 from partstream.tokens import MessageCounter

@@ -59,7 +59,7 @@ SQL: Final[Mapping[str, str]] = dict(
 # ---- Windows ----
 
 
-def locked_windows(work: Transaction, ids: Collection[int]) -> dict[int, Window]:
+def _locked_windows(work: Transaction, ids: Collection[int]) -> dict[int, Window]:
     """Windows by number, in the order of the numbers, which no other transaction changes before this one is over."""
     return _windows(work, work.rows_of(_locking(work, ids))[0]) if ids else {}
 
@@ -80,24 +80,17 @@ def _windows(work: Transaction, rows: Iterable[tuple[Any, ...]]) -> dict[int, Wi
 def open_windows(work: Transaction, rules: Sequence[directory.BudgetRule]) -> dict[str, Window]:
     """The windows of rules that are open now, by the id of the rule; a window keeps its end, whatever becomes of the
     rule's time zone. The limit is the database's, not that of an older directory that a worker has read."""
-    now = work.now()
-    found = _open_now(work, rules, now)
-    missing = sorted((rule for rule in rules if rule.id not in found), key=lambda rule: rule.id)
-    for rule in missing:
-        # The row is locked: a limit that is changed meanwhile finds the window, or is found here.
-        limits = work.locked(SQL["limit of a budget"], (rule.id,))
-        span = rule.span_at(now)
-        limit = limits[0][0] if limits else rule.limit
-        work.run(SQL["open a window"], (rule.id, span.starts_at, span.ends_at, limit, limit))
-    return found | (_open_now(work, missing, now) if missing else {})
-
-
-def _open_now(work: Transaction, rules: Sequence[directory.BudgetRule], now: float) -> dict[str, Window]:
-    if not rules:
-        return {}
-    ids = [rule.id for rule in rules]
-    rows = work.rows(SQL["windows open now"].format(places=places(len(ids))), (*ids, now, now))
-    return {row[1]: Window(*row) for row in rows}
+    now, by_id = work.now(), {rule.id: rule for rule in rules}
+    statement = SQL["windows open now"].format(places=places(len(by_id)) or "NULL")
+    found = {row[1]: Window(*row) for row in work.rows(statement, (*by_id, now, now))}
+    if missing := sorted(by_id.keys() - found.keys()):
+        for name in missing:
+            # The row is locked: a limit that is changed meanwhile finds the window, or is found here.
+            limits = work.locked(SQL["limit of a budget"], (name,))
+            limit = limits[0][0] if limits else by_id[name].limit
+            work.run(SQL["open a window"], (name, *by_id[name].span_at(now), limit, limit))
+        found = {row[1]: Window(*row) for row in work.rows(statement, (*by_id, now, now))}
+    return found
 
 
 # ---- The directory ----
@@ -178,10 +171,9 @@ def read_directory(work: Transaction, version: int) -> directory.Directory:
     found: dict[str, Any] = {
         place: {directory.name_of(one): one for one in table.read(work)} for place, table in _TABLES.items()
     }
-    rules: dict[directory.Owner, list[directory.BudgetRule]] = {}
+    budgets: dict[directory.Owner, tuple[directory.BudgetRule, ...]] = {}
     for rule in found["budgets"].values():
-        rules.setdefault(rule.owner, []).append(rule)
-    budgets = {owner: tuple(of_owner) for owner, of_owner in rules.items()}
+        budgets[rule.owner] = (*budgets.get(rule.owner, ()), rule)
     return directory.Directory(version, **{**found, "budgets": budgets})
 
 
@@ -213,7 +205,7 @@ def change_directory(
     limits = {
         window: rule.limit for rule in rules for (window,) in work.rows(SQL["open windows of a budget"], (rule.id, now))
     }
-    for number, window in locked_windows(work, limits).items():
+    for number, window in _locked_windows(work, limits).items():
         limit = limits[number]
         if window.limit != limit:
             work.run(SQL["new limit of a window"], (limit, max(limit, window.highest_limit), number))
@@ -232,15 +224,13 @@ _Difference: TypeAlias = tuple[_Table, str, directory.Entry | None, directory.En
 def _differences(before: directory.Directory, after: directory.Directory) -> Iterator[_Difference]:
     """What is different, in an order in which it can be written: nothing before what it refers to."""
     for place, table in _TABLES.items():
-        old, new = _entries(before, place), _entries(after, place)
+        old, new = (
+            {rule.id: rule for rule in of.rules()} if place == "budgets" else getattr(of, place)
+            for of in (before, after)
+        )
         for name in sorted(old.keys() | new.keys()):
             if old.get(name) != new.get(name):
                 yield table, name, old.get(name), new.get(name)
-
-
-def _entries(of: directory.Directory, place: str) -> Mapping[str, directory.Entry]:
-    found: Mapping[str, directory.Entry] = getattr(of, place)
-    return {rule.id: rule for rule in of.rules()} if place == "budgets" else found
 
 
 def _recorded(difference: _Difference, version: int, time: float, by: str) -> DirectoryRecord:
@@ -428,7 +418,7 @@ def _end(
     settled = {one.row.answer_id: one for one in ended if isinstance(one, Settle)}
     dropped = {one.answer_id for one in ended if isinstance(one, Drop)} - settled.keys()
     if not (settled or dropped):
-        return locked_windows(work, numbers)
+        return _locked_windows(work, numbers)
     ids = sorted(settled.keys() | dropped)
     queries = [Query(SQL["release"].format(places=places(len(ids))), ids)]
     if settled:
@@ -456,7 +446,7 @@ def _end(
 def _enter(work: Transaction, worker: str, settled: Mapping[str, Settle], changes: _Changes) -> None:
     """Enters rows that are not there, and charges them."""
     if settled:
-        (entered,) = work.rows_of(_entering(worker, settled))
+        entered = work.rows(*_entering(worker, settled)[:2])
         _charge(work, settled, {answer_id for (answer_id,) in entered}, changes)
 
 
@@ -521,8 +511,7 @@ def _reservation(reserve: Reserve, worker: str, granted: Granted) -> tuple[Any, 
     money = next((need.rule.id for need in reserve.needs if need.rule.unit is BudgetUnit.MONEY), None)
     amounts = {window: granted.amounts[rule] for rule, window in granted.windows.items()}
     lost = dumps([getattr(reserve.row, name) for name in _LOST_FIELDS]).decode()
-    number = None if money is None else granted.windows[money]
-    return reserve.row.answer_id, worker, _text_of_amounts(amounts), number, lost
+    return reserve.row.answer_id, worker, _text_of_amounts(amounts), money and granted.windows[money], lost
 
 
 def expire(work: Transaction, worker: str, seen_at: float | None = None) -> int:
@@ -555,7 +544,7 @@ def expire(work: Transaction, worker: str, seen_at: float | None = None) -> int:
     # Only those that were read: the worker may have begun another one meanwhile.
     work.run(SQL["remove reservations"].format(places=places(len(lost))), sorted(lost))
     _enter(work, worker, lost, changes)
-    locked_windows(work, changes.reserved)
+    _locked_windows(work, changes.reserved)
     changes.write(work)
     return len(lost)
 
@@ -683,11 +672,11 @@ def broken_invariants(work: Transaction) -> list[str]:
     return broken
 
 
-def _sums(rows: Iterable[tuple[Any, ...]]) -> Counter[int]:
-    sums: Counter[int] = Counter()
+def _sums(rows: Iterable[tuple[Any, ...]]) -> dict[int, int]:
+    sums: dict[int, int] = {}
     for text, count in rows:
         for number, amount in _amounts(text).items():
-            sums[number] += amount * count
+            sums[number] = sums.get(number, 0) + amount * count
     return sums
 
 

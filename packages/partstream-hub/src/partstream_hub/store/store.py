@@ -155,10 +155,9 @@ class HubStore:
     def carry_out(self, worker: str, batch: tables.Batch) -> tables.BatchResult:
         """Ends answers, extends those that run, and begins new ones, in this order and in one transaction.
 
-        * What an answer had reserved is released, its row enters the ledger, and what it took is spent, each exactly
-          once: a row that is there already changes nothing, unless it says that the answer was lost.
-        * More is reserved for an answer that runs if all of it is free.
-        * What an answer needs is reserved in all its windows or in none, and `spent + reserved <= limit` afterwards.
+        What an answer took is spent exactly once: a row that is there already changes nothing, unless it says that the
+        answer was lost. More is reserved for an answer that runs if all of it is free. What an answer needs is reserved
+        in all its windows or in none, and `spent + reserved <= limit` afterwards.
 
         Can be repeated as it is for what has ended. The disk is not waited for; see :meth:`heartbeat`.
         """
