@@ -20,10 +20,9 @@ from partstream.server.clients import Caller, key_places
 from partstream.server.requests import RequestFailedError, endpoints_of
 from partstream.server.settings import OwnerReply, OwnerRequest
 from partstream_hub.admission import HubAdmission, budget_document
-from partstream_hub.authentication import HubAuthenticator, code_digest, new_key
 from partstream_hub.budgets import HubWorker
 from partstream_hub.directory import Policy
-from partstream_hub.hub import Background, Hub, HubSettings, unreachable
+from partstream_hub.hub import Background, Hub, HubAuthenticator, HubSettings, code_digest, new_key, unreachable
 from partstream_hub.page.routes import HubPage
 from partstream_hub.policy import HubPolicy, loaded_policy
 from partstream_hub.routing import ROUTES, RoutedProvider

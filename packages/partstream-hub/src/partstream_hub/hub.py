@@ -1,27 +1,159 @@
-"""What the parts of one worker of a hub share, and how it is set up."""
+"""What the parts of one worker of a hub share, how it is set up, and who asks: keys, codes, and whose they are.
+
+A key is `psk_ID_SECRET`: a public id by which it is found and named, and 256 random bits. So much randomness needs no
+slow digest, and one SHA-256 tells whether a key is right. Nothing is asked for that: a worker has all digests in its
+snapshot of the directory. Keys, and codes with which people get one, are shown once and known only by their digests.
+"""
 
 from __future__ import annotations
 import asyncio
+import hmac
+import re
+import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from partstream.codec.checks import dataclass, field
 from partstream.codec.system import DATA
 from partstream.protocols.failures import FailureKind, ServedFailure
+from partstream.server.clients import Caller, KeyPlace
 from partstream.server.requests import RequestFailedError
 from partstream.server.settings import ServingSettings
 from partstream.tokens.ledger import Ledger
-from partstream_hub.authentication import HubCaller, is_valid
+from partstream.upstream.endpoint import Secret
 from partstream_hub.budgets import WorkerSettings
 from partstream_hub.directory import Directory, Key, Person, may_use
 
 if TYPE_CHECKING:
-    from partstream.server.clients import Caller
     from partstream_hub.budgets import HubWorker
     from partstream_hub.store.values import StoreUnreachableError
+
+# ---- Keys and codes ----
+
+_ALPHABET: Final = "abcdefghijkmnpqrstuvwxyz23456789"  # letters and digits that people do not mistake for each other
+_ID_LENGTH: Final = 10
+_SECRET_BYTES: Final = 32
+_KEY: Final = re.compile(rf"psk_([{_ALPHABET}]{{{_ID_LENGTH}}})_[A-Za-z0-9_-]{{43}}", re.ASCII)
+_CODE: Final = re.compile(r"psj_[A-Za-z0-9_-]{43}", re.ASCII)
+_NO_DIGEST: Final = bytes(32)  # no text has this digest
+
+
+class NewKey(NamedTuple):
+    """A key that was just made, or a code without an id. Its text is nowhere else; its digest, 32 bytes, is kept."""
+
+    id: str
+    secret: Secret
+    digest: bytes
+
+
+def new_key() -> NewKey:
+    """Makes a key of 256 random bits."""
+    key_id = "".join(secrets.choice(_ALPHABET) for _ in range(_ID_LENGTH))
+    text = f"psk_{key_id}_{secrets.token_urlsafe(_SECRET_BYTES)}"
+    return NewKey(key_id, Secret(text), _digest(text))
+
+
+def new_code() -> NewKey:
+    """Makes a code of 256 random bits, with which its person gets a key once."""
+    text = f"psj_{secrets.token_urlsafe(_SECRET_BYTES)}"
+    return NewKey("", Secret(text), _digest(text))
+
+
+def code_digest(text: str) -> bytes | None:
+    """The digest of a given code; None for a text that is none."""
+    return _digest(text) if _CODE.fullmatch(text) else None
+
+
+def read_key(text: str) -> tuple[str, bytes] | None:
+    """The id and the digest of a given key; None for a text that is none."""
+    found = _KEY.fullmatch(text)
+    return None if found is None else (found[1], _digest(text))
+
+
+def verified_key(directory: Directory, text: str, time: float) -> Key | None:
+    """The key that a text is; None if it is unknown, wrong, expired or revoked, or its person or team is disabled.
+
+    All of these take the same steps up to the comparison, which takes the same time wherever the digests differ.
+    """
+    said = read_key(text)
+    key_id, digest = ("", _digest(text)) if said is None else said
+    key = directory.keys.get(key_id)
+    is_right = hmac.compare_digest(digest, _NO_DIGEST if key is None else key.digest)
+    return key if key is not None and is_right and is_valid(directory, key, time) else None
+
+
+def is_valid(directory: Directory, key: Key, time: float) -> bool:
+    """Whether a key of the directory is accepted at a time: it is not expired and not revoked, its person is there, and
+    neither the person nor the team is disabled."""
+    if key.revoked_at is not None or (key.expires_at is not None and key.expires_at <= time):
+        return False
+    person = directory.people.get(key.person)
+    if person is None or person.is_disabled:
+        return False
+    team = directory.team_of(person)
+    return team is None or not team.is_disabled
+
+
+def _digest(text: str) -> bytes:
+    return sha256(text.encode(errors="surrogatepass")).digest()
+
+
+# ---- Who asks ----
+
+_RETRY_SECONDS: Final = 1.0
+_MOST_CHARACTERS: Final = 400  # the most characters of a header that can hold a key
+
+
+@dataclass(frozen=True, slots=True)
+class HubCaller(Caller):
+    """Who asks a hub. The name is that of the person, to whom all belongs that the server remembers."""
+
+    key_id: str  # what the key may do is looked up with every request: it may be revoked meanwhile
+
+
+class HubAuthenticator:
+    """Finds the person of a key, without I/O, in the newest snapshot that the worker has; None before the first."""
+
+    def __init__(
+        self, directory: Callable[[], Directory | None], time: Callable[[], float], places: Iterable[KeyPlace]
+    ) -> None:
+        self._directory = directory
+        self._time = time
+        self._schemes: dict[str, tuple[str, ...]] = {}
+        for header, scheme in places:
+            self._schemes[header] = (*self._schemes.get(header, ()), scheme)
+
+    def __call__(self, headers: Mapping[str, str]) -> HubCaller | None:
+        """The caller, if all headers for keys that a request has hold one and the same valid key.
+
+        Two that differ are refused: otherwise a proxy before the hub that looks at one of them could be made to
+        believe in another person than the hub does. Before the directory was read, a `RequestFailedError` says so.
+        """
+        directory = self._directory()
+        if directory is None:
+            said = "the hub is starting; try again"
+            raise RequestFailedError(ServedFailure(FailureKind.OVERLOADED, said, retry_after=_RETRY_SECONDS))
+        given = {self._credential(header, headers[header]) for header in self._schemes if headers.get(header)}
+        if len(given) != 1:
+            return None
+        key = verified_key(directory, given.pop(), self._time())
+        if key is None:
+            return None
+        return HubCaller(key.person, key.id, is_owner=directory.people[key.person].is_admin)
+
+    def _credential(self, header: str, value: str) -> str:
+        """What a header gives as a key; the header as it is, which is none, where it has another form."""
+        value = value[:_MOST_CHARACTERS].strip()
+        scheme, _, rest = value.partition(" ")
+        schemes = self._schemes[header]
+        if scheme.lower() in schemes and rest:
+            return rest.strip()
+        return value if "" in schemes else f"{header}: {value}"
+
 
 # ---- The hub ----
 

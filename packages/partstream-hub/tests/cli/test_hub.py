@@ -14,7 +14,7 @@ import pytest
 from commands import Ended, call, run
 from hub import stores
 from hub.stores import settle
-from partstream_hub.authentication import code_digest, verified_key
+from partstream_hub.hub import code_digest, verified_key
 from partstream_hub.store.opening import opened_store
 from partstream_hub.store.values import AnswerContent, LedgerRow
 

@@ -14,8 +14,8 @@ from commands import Ended, call, call_process
 from hub.stores import settle
 from pages.read_html import read_html
 from partstream.tokens.amounts import DOLLAR, BudgetUnit, Period
-from partstream_hub.authentication import code_digest
 from partstream_hub.directory import BudgetRule, Owner, OwnerKind, Person, Put, Team
+from partstream_hub.hub import code_digest
 from partstream_hub.store.opening import opened_store
 from partstream_hub.store.values import LedgerRow
 

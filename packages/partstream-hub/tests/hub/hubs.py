@@ -11,10 +11,9 @@ from partstream.lm.parts import TextPart, Usage
 from partstream.lm.provider import LanguageModelChatInformation, LanguageModelChatProvider
 from partstream.tokens.amounts import BudgetUnit, Period
 from partstream_hub.app import hub_app
-from partstream_hub.authentication import NewKey, new_key
 from partstream_hub.budgets import WorkerSettings
 from partstream_hub.directory import BudgetRule, DirectoryChange, Key, Owner, OwnerKind, Person, Put, Team
-from partstream_hub.hub import HubSettings
+from partstream_hub.hub import HubSettings, NewKey, new_key
 from serving.asgi import WAIT
 
 if TYPE_CHECKING:

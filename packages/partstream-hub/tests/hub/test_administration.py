@@ -3,9 +3,9 @@
 import pytest
 
 from partstream_hub.administration import Administration
-from partstream_hub.authentication import code_digest
 from partstream_hub.configuration import EntryId, Section, document_of, read_hub_file
 from partstream_hub.directory import Owner, OwnerKind
+from partstream_hub.hub import code_digest
 from partstream_hub.store.store import HubStore
 from partstream_hub.store.values import DirectoryChangedError, DirectoryConflictError
 

@@ -15,7 +15,6 @@ from partstream.server.settings import ServingSettings
 from partstream.server.stored_answers import SQLiteAnswers
 from partstream.tokens.amounts import DOLLAR, BudgetUnit, Period
 from partstream_hub.administration import Administration
-from partstream_hub.authentication import new_code
 from partstream_hub.directory import (
     AuditLevel,
     Key,
@@ -26,6 +25,7 @@ from partstream_hub.directory import (
     Put,
     RateLimits,
 )
+from partstream_hub.hub import new_code
 from partstream_hub.store.store import HubStore
 from partstream_hub.store.values import JoinCode
 from serving.asgi import WAIT, Call, ask, call

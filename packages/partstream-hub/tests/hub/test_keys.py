@@ -10,7 +10,8 @@ from partstream.protocols.protocol import loadable_protocols
 from partstream.server.clients import key_places
 from partstream.server.requests import RequestFailedError, endpoints_of
 from partstream_hub import authentication as keys
-from partstream_hub.authentication import (
+from partstream_hub.directory import Directory, Key, Person, Team
+from partstream_hub.hub import (
     HubAuthenticator,
     HubCaller,
     code_digest,
@@ -19,7 +20,6 @@ from partstream_hub.authentication import (
     read_key,
     verified_key,
 )
-from partstream_hub.directory import Directory, Key, Person, Team
 from rows import one_test_for
 
 NOW = 1_800_000_000.0

@@ -14,7 +14,7 @@ from psycopg import conninfo
 
 from hub.hubs import QUICK, Seller, budget, hub, person
 from hub.stores import HubDatabase
-from partstream_hub.authentication import new_code
+from partstream_hub.hub import new_code
 from partstream_hub.store.values import JoinCode
 from rows import one_test_for
 from serving.asgi import WAIT, Call, ask
