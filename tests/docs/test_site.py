@@ -14,6 +14,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 import partstream
+from inspector.browser import axe_findings, browser_path
 from offences import assert_none
 from tools.docs_site import navigation, public_names, readers
 
@@ -278,6 +279,26 @@ def _described_as_a_dictionary(site: _Site) -> Iterator[str]:
     yield from (anchor for anchor in anchors if anchor.endswith(".popitem"))
 
 
+def _not_accessible(site: _Site) -> Iterator[str]:
+    """What axe finds on pages of every kind, and pages that are wider than their window."""
+    path = browser_path()
+    if path is None:
+        return
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        for name in ("docs/index", "docs/quick-start", "docs/custom-endpoint", "docs/configuration", "search"):
+            for width, scheme in ((1400, "light"), (400, "dark")):
+                page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)  # type: ignore[arg-type]
+                page.goto((site.folder / f"{name}.html").as_uri())
+                yield from (f"{name} at {width} px, {scheme}: {finding}" for finding in axe_findings(page))
+                if page.evaluate("document.documentElement.scrollWidth") > width:
+                    yield f"{name}: wider than {width} px"
+                page.close()
+        browser.close()
+
+
 RULES: Mapping[str, Callable[[_Site], Iterator[str]]] = {
     "a link or an anchor leads nowhere": _leads_nowhere,
     "a page loads something from another host": _loaded_from_another_host,
@@ -286,6 +307,7 @@ RULES: Mapping[str, Callable[[_Site], Iterator[str]]] = {
     "a search by a user does not lead to its page, or leads to one for maintainers": _not_found_by_a_user,
     "a page is not there as Markdown": _not_served_as_markdown,
     "a former address leads nowhere": _former_address_is_gone,
+    "a page is not for everybody": _not_accessible,
     "the reference does not describe a public name": _not_described_in_the_reference,
     "the reference describes an object of settings as a dictionary": _described_as_a_dictionary,
 }

@@ -57,6 +57,7 @@ toc_object_entries = False
 html_theme = "furo"
 html_title = f"Partstream {__version__}"
 html_static_path = ["static"]
+templates_path = ["templates"]
 html_css_files = ["site.css"]
 html_search_scorer = str(HERE / "scorer.js")
 html_extra_path = ["root"]

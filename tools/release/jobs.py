@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["JOBS", "Installed", "JobError"]
 
-_LONGEST: Final = 120
+_LONGEST: Final = 300
 """Seconds that one step may take."""
 _MODEL: Final = """
 from partstream import chat_model, user_request

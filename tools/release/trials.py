@@ -31,7 +31,7 @@ __all__ = ["ISOLATED", "TrialError", "command_without_network", "try_all", "try_
 ISOLATED: Final = "PARTSTREAM_RELEASE_ISOLATED"
 """The variable that says that this process has a network of its own, with nothing on it."""
 
-_LONGEST: Final = 120
+_LONGEST: Final = 300
 """Seconds that one step may take."""
 _OWN_FAULTS: Final = frozenset({ErrorCode.INTERNAL_ERROR, ErrorCode.METHOD_NOT_FOUND})
 

@@ -1,7 +1,7 @@
 "use strict";
 
-// Buttons that copy blocks of code, pictures in the colours that a person has chosen, tables with room for sentences, and
-// a search that leaves out the pages for maintainers unless a person wants them.
+// Buttons that copy blocks of code, pictures in the colours that a person has chosen, tables with room for sentences, a
+// search that leaves out the pages for maintainers unless a person wants them, and names and keys where the theme has none.
 (() => {
   const leftOut = document.currentScript.dataset.maintainers.split(" ");
   const parameters = new URLSearchParams(window.location.search);
@@ -15,6 +15,7 @@
     Search._performSearch = (...asked) => perform(...asked).filter(isShown);
     const results = document.getElementById("search-results");
     if (!results) return;
+    document.querySelector(".search-again input").value = parameters.get("q") ?? "";
     const label = document.createElement("label");
     label.className = "search-maintainers";
     const box = document.createElement("input");
@@ -75,11 +76,23 @@
     follow();
   };
 
+  // What the theme leaves out: the levels of headings, the names of landmarks, and keys that scroll wide tables and blocks.
+  const nameAndReach = () => {
+    for (const heading of document.querySelectorAll(".sidebar-tree .caption")) heading.setAttribute("aria-level", "2");
+    document.querySelector(".sidebar-drawer")?.setAttribute("aria-label", "All pages");
+    document.querySelector(".toc-drawer")?.setAttribute("aria-label", "On this page");
+    for (const block of document.querySelectorAll("article .table-wrapper, article pre")) {
+      if (block.scrollWidth > block.clientWidth) block.tabIndex = 0;
+    }
+  };
+
   // Before the theme's own listeners, which begin the search.
   document.addEventListener("DOMContentLoaded", () => {
     limitSearch();
     addCopyButtons();
     followTheme();
     markCells();
+    nameAndReach();
+    window.addEventListener("resize", nameAndReach);
   });
 })();

@@ -62,10 +62,31 @@ def test_no_good_badge_stands_alone_above_an_accusation(shown: Shown, who: str, 
     made = answer(violations=[], verdict=verdict, blame={"who": who, "sentence": "It was so."})
     badges = shown(view(made)).locator(".verdict .badge").all_inner_texts()
     assert [words.strip() for words in badges] == [
-        "✓ contract kept",
         "✓ completed",
+        "✓ contract kept",
         *["✗ host got something else"] * is_said,
     ]
+
+
+@pytest.mark.parametrize("outcome", ["failed", "truncated", "cancelled", "incomplete"])
+def test_no_badge_of_an_answer_that_ended_badly_is_good(shown: Shown, outcome: str):
+    verdict = {"kept": 23, "broken": 0, "warnings": 0, "notJudged": 1}
+    page = shown(view(answer(violations=[], verdict=verdict, outcome=outcome)))
+    assert page.locator(".verdict .badge.good").count() == 0
+    assert "no rule of the contract broken" in page.locator(".verdict").inner_text()
+
+
+@pytest.mark.parametrize("made", [sample_views.refused, sample_views.without_clock, sample_views.usual])
+def test_every_tile_has_a_value(shown: Shown, made: Callable[[], Any]):
+    made_view = made()
+    known = [one["label"] for one in made_view["answers"][0]["numbers"] if one["value"] is not None]
+    assert shown(made_view).locator(".numbers dt").all_inner_texts() == known
+
+
+def test_every_page_names_the_product_once_above_its_content(shown: Shown):
+    page = shown()
+    assert page.get_by_role("banner").inner_text() == "Partstream"
+    assert page.evaluate("document.querySelector('header').nextElementSibling.id") == "inspector"
 
 
 def test_the_head_says_the_same_with_and_without_the_script(shown: Shown):
@@ -271,7 +292,7 @@ def test_every_kind_of_answer_is_shown(shown: Shown):
 
 def test_a_view_without_answers_says_so(browser_page: Page, tmp_path: Path):
     open_file(browser_page, page_html(sample_views.empty(), Hashes()), tmp_path)
-    assert browser_page.get_by_text("No answer.").is_visible()
+    assert browser_page.get_by_text("Each answer appears here as it comes.").is_visible()
 
 
 def test_a_webview_offers_to_share_and_asks_vscode_for_nothing_else(own_page: Page, tmp_path: Path):

@@ -24,7 +24,7 @@ from partstream.tokens.amounts import BudgetAmount, BudgetUnit, amount_text, bud
 from partstream_hub.commands_database import hub_database, hub_url, show_table, shown_argument, time_text, url_option
 from partstream_hub.configuration import Fields, Section, document_of
 from partstream_hub.directory import ZONE, Directory, OwnerKind, known_zone
-from partstream_hub.page.document import file_html, percent
+from partstream_hub.page.document import file_html, percents
 from partstream_hub.page.routes import LINK_SECONDS, one_time_link
 from partstream_hub.usage import MOST_GROUPS, NAMES, OWNER, GroupBy, Sums, days_until, overview, read_usage, reader_of
 
@@ -279,12 +279,18 @@ def _show(report: UsageReport, groups: Groups | None) -> None:
     total, empty = report.total, ["" for _ in within]
     if groups is None:
         days = zip(report.days.names, report.of_days, strict=True)
-        rows = [(day.isoformat(), *_cells(sums, total)) for day, sums in days if sums.answers]
+        rows: list[tuple[tuple[str, ...], Sums]] = [((day.isoformat(),), sums) for day, sums in days if sums.answers]
     else:
-        rows = [(one.name, *one.within, *_cells(one.sums, total)) for one in groups.shown]
+        rows = [((one.name, *one.within), one.sums) for one in groups.shown]
         if groups.other_groups:
-            rows.append((f"{groups.other_groups:,} more", *empty, *_cells(groups.others, total)))
-    show_table(columns, [*rows, ("all", *empty, *_cells(total, total))], right=_NUMBERS)
+            rows.append(((f"{groups.other_groups:,} more", *empty), groups.others))
+    parts = percents([sums.nanodollars for _, sums in rows], total.nanodollars)
+    rows.append((("all", *empty), total))
+    cells = [
+        (*names, *_cells(sums), part if total.nanodollars else "")
+        for (names, sums), part in zip(rows, [*parts, "100%"], strict=True)
+    ]
+    show_table(columns, cells, right=_NUMBERS)
     counts = (
         (total.estimated, "estimated, because the answer was cut or reported no usage"),
         (total.unpriced, "without a known cost, which is not in the sum"),
@@ -297,11 +303,9 @@ def _show(report: UsageReport, groups: Groups | None) -> None:
             click.echo(f"{count:,} of {total.answers:,}: {what}.")
 
 
-def _cells(sums: Sums, total: Sums) -> tuple[str, ...]:
+def _cells(sums: Sums) -> tuple[str, ...]:
     counts = (sums.answers, sums.input_tokens, sums.cached_tokens, sums.output_tokens)
-    cost = amount_text(BudgetUnit.MONEY, sums.nanodollars)
-    part = percent(sums.nanodollars, total.nanodollars) if total.nanodollars else ""
-    return (*(f"{count:,}" for count in counts), cost, part)
+    return (*(f"{count:,}" for count in counts), amount_text(BudgetUnit.MONEY, sums.nanodollars))
 
 
 def _as_json(report: UsageReport, groups: Groups | None) -> dict[str, Any]:

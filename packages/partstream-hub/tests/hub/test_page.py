@@ -15,11 +15,13 @@ from hub.page_views import BUDGETS, DOLLAR, KEY, NOW, PERSON, admin_view, budget
 from pages.read_html import Document, read_html
 from partstream.server.pages.document import Hashes, Nonces
 from partstream.tokens.amounts import BudgetUnit
-from partstream_hub.page.document import ago, amount, content_html, file_html, frame_html, money, percent, until
+from partstream_hub.page.document import ago, amount, content_html, file_html, frame_html, money, percents, until
 from partstream_hub.page.routes import join_html
 from partstream_hub.usage import NOTHING, ChangeRow, Sums, UsageReport, WorkerState, added, days_until
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from partstream_hub.usage import Groups, HubView
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -218,9 +220,32 @@ def test_money_is_as_exact_as_a_reader_needs_it():
 
 
 def test_a_share_is_whole_only_if_it_is_all_of_it():
-    assert [percent(*one) for one in ((0, 9), (1, 1000), (999, 1000), (9, 9), (12, 10), (0, 0), (1, 0))] == [
-        *("0%", "< 1%", "99%", "100%", "120%", "0%", "100%")
-    ]
+    assert [
+        percents([part], whole)[0] for part, whole in ((0, 9), (1, 1000), (999, 1000), (9, 9), (12, 10), (0, 0), (1, 0))
+    ] == [*("0%", "< 1%", "99%", "100%", "120%", "0%", "100%")]
+
+
+@pytest.mark.parametrize(
+    ("parts", "shown"),
+    [
+        ((1, 1, 1), ["34%", "33%", "33%"]),
+        ((50, 33, 16, 1), ["50%", "33%", "16%", "1%"]),
+        ((1672, 1115, 557), ["50%", "33%", "17%"]),
+        ((999, 1), ["99%", "1%"]),
+        ((99_990, 5, 5), ["99%", "1%", "< 1%"]),
+        ((1000,), ["100%"]),
+    ],
+)
+def test_the_shares_of_a_whole_add_up_to_all_of_it(parts: tuple[int, ...], shown: list[str]):
+    assert percents(parts, sum(parts)) == shown
+
+
+@pytest.mark.parametrize("made", [admin_view, person_view])
+def test_every_table_of_the_page_has_shares_of_100_percent(made: Callable[[], HubView]):
+    page = file_html(made(), UTC, Hashes())
+    tables = re.findall(r"<tbody.*?</tbody>", page, re.DOTALL)
+    shares = [[int(one) for one in re.findall(r'class="percent">(\d+)%', table)] for table in tables]
+    assert [sum(one) for one in shares if one] == [100] * sum(map(bool, shares))
 
 
 def test_times_are_told_as_roughly_as_people_tell_them():

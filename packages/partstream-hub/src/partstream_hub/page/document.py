@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from zoneinfo import ZoneInfo
 
 from partstream.server.pages.document import PATTERNS, Column, Piece, bars, document, figure, resource, table, text
-from partstream.server.pages.usage import exact, share, tokens
+from partstream.server.pages.usage import cached_share, exact, tokens
 from partstream.tokens.amounts import BudgetUnit
 from partstream_hub import usage
 from partstream_hub.directory import OwnerKind
@@ -120,7 +120,7 @@ def _budget(budget: usage.BudgetState, now: float) -> str:
     limit = amount(rule.unit, window.limit)
     name = f"{budget.name}: {budget.label}" if budget.label else budget.name
     amounts = {
-        "spent": f"{amount(rule.unit, window.spent)} ({percent(window.spent, window.limit)})",
+        "spent": f"{amount(rule.unit, window.spent)} ({percents([window.spent], window.limit)[0]})",
         "reserved": amount(rule.unit, window.reserved),
         "left": amount(rule.unit, window.free),
         **({"overrun": amount(rule.unit, window.overrun)} if window.overrun else {}),
@@ -171,8 +171,8 @@ _TITLES: Final = {
 }
 """The id, the title and the first column of each section, and what is said where an answer has none."""
 _OF_TEXT: Final = frozenset(
-    "day team person model client session worker state came seen when who change fields".split()  # noqa: SIM905
-) | {"last answer"}
+    "day team person model client session worker state started when who change fields".split()  # noqa: SIM905
+) | {"last answer", "last seen"}
 
 
 def _totals(report: usage.UsageReport) -> Iterator[str]:
@@ -184,7 +184,7 @@ def _totals(report: usage.UsageReport) -> Iterator[str]:
             ("Cost", money(sums.nanodollars)),
             ("Answers", exact(sums.answers)),
             ("Input", tokens(sums.input_tokens)),
-            ("Cached", share(sums.cached_tokens, sums.input_tokens) or "–"),
+            ("Cached", cached_share(sums.cached_tokens, sums.input_tokens) or "–"),
             ("Output", tokens(sums.output_tokens)),
         )
         yield f'<div><h2>{title}</h2><dl class="totals">{_entries(rows)}</dl></div>'
@@ -205,8 +205,10 @@ def _days(report: usage.UsageReport) -> Iterator[str]:
     plot = bars("Tokens a day, by kind", columns, _TOKENS, tokens, "tokens")
     yield figure("Tokens a day", plot, _TOKENS) + "</div>"
     days = zip(report.days.names, report.of_days, strict=True)
-    rows = [[day.isoformat(), *_cells(sums, report.total)] for day, sums in days if sums.answers]
-    foot = ["all days", *_cells(report.total, report.total)]
+    used = [(day.isoformat(), sums) for day, sums in days if sums.answers]
+    cells = _cells([sums for _, sums in used], report.total)
+    rows = [[day, *one] for (day, _), one in zip(used, cells, strict=True)]
+    foot = ["all days", *_cells([report.total], report.total)[0]]
     yield '<details id="days-table"><summary>Days as a table</summary>'
     yield from table("Days", ("day", *_SUMMED), rows[::-1], of_text=_OF_TEXT, foot=foot)
     yield "</details>"
@@ -230,13 +232,15 @@ def _groups(groups: usage.Groups, view: usage.HubView) -> Iterator[str]:
         shown = text(one.name) if one.name else f'<span class="quiet">{nameless}</span>'
         named = [f'<bdi class="name">{shown}</bdi>', *(f"<bdi>{text(other)}</bdi>" for other in one.within)]
         last = "" if one.last_at is None else ago(one.last_at, view.read_at)
-        rows.append([*named, *_cells(one.sums, total), last])
+        rows.append((named, one.sums, last))
     empty = ["" for _ in within]
     if groups.other_groups:
         others = count(groups.other_groups, f"other {column}", f"other {title.lower()}")
-        rows.append([others, *empty, *_cells(groups.others, total), ""])
-    names, foot = (column, *within, *_SUMMED, "last answer"), ["all", *empty, *_cells(groups.whole, total), ""]
-    yield from table(title, names, rows, of_text=_OF_TEXT, foot=foot)
+        rows.append(([others, *empty], groups.others, ""))
+    cells = zip(rows, _cells([sums for _, sums, _ in rows], total), strict=True)
+    shown_rows = [[*named, *of_row, last] for (named, _, last), of_row in cells]
+    names, foot = (column, *within, *_SUMMED, "last answer"), ["all", *empty, *_cells([groups.whole], total)[0], ""]
+    yield from table(title, names, shown_rows, of_text=_OF_TEXT, foot=foot)
 
 
 def _stacked(groups: usage.Groups, report: usage.UsageReport, name: str, column: str, nameless: str) -> str:
@@ -260,24 +264,31 @@ def _stacked(groups: usage.Groups, report: usage.UsageReport, name: str, column:
     return figure(title, plot, pieces)
 
 
-def _cells(sums: usage.Sums, total: usage.Sums) -> tuple[str, ...]:
-    about = "~" if sums.estimated else ""
-    tokens_sign, cost_sign = about + ("≥ " if sums.uncounted else ""), about + ("≥ " if sums.unpriced else "")
-    notes = ((sums.failed, "not whole"), (sums.unbelievable, "with a report that is not believed"))
-    # The share of the cost, or of the tokens where nothing had a cost, as a bar with its number.
+def _cells(rows: Sequence[usage.Sums], total: usage.Sums) -> list[tuple[str, ...]]:
+    """The cells of rows that add up to a total; the last is the share of the cost, or of the tokens where nothing had a
+    cost, as a bar with its number."""
     has_cost = total.nanodollars
-    part, whole = (one.nanodollars if has_cost else one.input_tokens + one.output_tokens for one in (sums, total))
-    width = f"{part / whole * 100:.2f}%" if whole else "0%"
-    bar = f'<svg class="share" aria-hidden="true"><rect class="cost" width="{width}" height="100%"/></svg>'
-    return (
-        exact(sums.answers)
-        + "".join(f' <span class="quiet">({exact(number)} {what})</span>' for number, what in notes if number),
-        tokens_sign + exact(sums.input_tokens),
-        share(sums.cached_tokens, sums.input_tokens),
-        tokens_sign + exact(sums.output_tokens),
-        cost_sign + text(money(sums.nanodollars)),
-        f'{bar} <span class="percent">{text(percent(part, whole))}</span>',
-    )
+    *parts, whole = (one.nanodollars if has_cost else one.input_tokens + one.output_tokens for one in (*rows, total))
+    cells: list[tuple[str, ...]] = []
+    for sums, part, percent in zip(rows, parts, percents(parts, whole), strict=True):
+        about = "~" if sums.estimated else ""
+        tokens_sign, cost_sign = about + ("≥ " if sums.uncounted else ""), about + ("≥ " if sums.unpriced else "")
+        notes = ((sums.failed, "not whole"), (sums.unbelievable, "with a report that is not believed"))
+        width = f"{part / whole * 100:.2f}%" if whole else "0%"
+        bar = f'<svg class="share" aria-hidden="true"><rect class="cost" width="{width}" height="100%"/></svg>'
+        answers = exact(sums.answers)
+        answers += "".join(f' <span class="quiet">({exact(number)} {what})</span>' for number, what in notes if number)
+        cells.append(
+            (
+                answers,
+                tokens_sign + exact(sums.input_tokens),
+                cached_share(sums.cached_tokens, sums.input_tokens),
+                tokens_sign + exact(sums.output_tokens),
+                cost_sign + text(money(sums.nanodollars)),
+                f'{bar} <span class="percent">{text(percent)}</span>',
+            )
+        )
+    return cells
 
 
 # ---- Workers, database and changes ----
@@ -306,7 +317,9 @@ def _workers(view: usage.HubView, zone: tzinfo | None) -> Iterator[str]:
         name = f'<bdi class="name">{text(one.name)}</bdi>'
         rows.append([name, state, moment(one.started_at, zone), seen, f"{one.answers:,}"])
     if rows:
-        yield from table("Workers", ("worker", "state", "came", "seen", "running answers"), rows, of_text=_OF_TEXT)
+        yield from table(
+            "Workers", ("worker", "state", "started", "last seen", "running answers"), rows, of_text=_OF_TEXT
+        )
 
 
 def _changes(view: usage.HubView, zone: tzinfo | None) -> Iterator[str]:
@@ -342,12 +355,17 @@ def amount(unit: BudgetUnit, value: int) -> str:
     return money(value) if unit is BudgetUnit.MONEY else f"{shown} tokens"
 
 
-def percent(part: int, whole: int) -> str:
-    """A part in percent, rounded down, so that 100 % is all of it; a little of it is no 0 %."""
+def percents(parts: Sequence[int], whole: int) -> list[str]:
+    """Parts in percent, rounded so that those of all of it add up to 100 %, which no part is alone unless it is all of
+    it; a little of it is no 0 %."""
     if whole <= 0:
-        return "100%" if part else "0%"
-    share = part * 100 // whole
-    return "< 1%" if part and share == 0 else f"{share}%"
+        return ["100%" if part else "0%" for part in parts]
+    shares = [part * 100 // whole for part in parts]
+    lost = sum(parts) * 100 // whole - sum(shares)
+    raised = (place for place, share in enumerate(shares) if share < 99)
+    for place in sorted(raised, key=lambda place: -(parts[place] * 100 % whole))[: max(lost, 0)]:
+        shares[place] += 1
+    return ["< 1%" if part and share == 0 else f"{share}%" for part, share in zip(parts, shares, strict=True)]
 
 
 def count(number: int, singular: str, plural: str | None = None) -> str:

@@ -19,6 +19,7 @@ from partstream.server.pages.document import ContentPolicy, data_script, documen
 _MOST_EVENTS: Final = 200
 _MOST_TEXT: Final = 20_000
 """The most characters of one text of the result: the script shows it whole."""
+_GOOD: Final = frozenset({"completed", "running"})
 
 
 def skeleton_html(view: Mapping[str, Any]) -> str:
@@ -28,13 +29,16 @@ def skeleton_html(view: Mapping[str, Any]) -> str:
 
 def _lines(view: Mapping[str, Any]) -> Iterator[str]:
     yield f"<h1>{text(view['title'])}</h1>"
-    yield f'<p class="quiet">{text(source_sentence(view))}</p>'
+    if view["source"]["name"]:
+        yield f'<p class="quiet">{text(source_sentence(view))}</p>'
     if not view["answers"]:
-        yield "<p>No answer.</p>"
+        is_live = view["source"]["live"]
+        yield f"<p>{'Each answer appears here as it comes.' if is_live else 'The file holds no answer.'}</p>"
     for number, answer in enumerate(view["answers"]):
         name = f"answer-{number}"
         yield f'<article aria-labelledby="{name}"><h2 id="{name}">{text(answer["title"])}</h2>'
-        yield f"<p><strong>{text(verdict_words(answer['verdict']))}</strong>, {text(answer['outcome'])}.</p>"
+        verdict = verdict_words(answer["verdict"], is_good=answer["outcome"] in _GOOD)
+        yield f"<p><strong>{text(answer['outcome'])}</strong>, {text(verdict)}.</p>"
         yield f"<p>{text(answer['blame']['sentence'])}</p>"
         if (error := answer["error"]) is not None:
             yield f"<p><code>{text(error['type'])}</code>: {text(error['message'])}</p>"
@@ -62,11 +66,11 @@ def source_sentence(view: Mapping[str, Any]) -> str:
     return f"{source['name']} ({source['form']}{clock}); redacted: {redaction['level']}{places}"
 
 
-def verdict_words(verdict: Mapping[str, Any]) -> str:
-    """The verdict on the contract in a few words."""
+def verdict_words(verdict: Mapping[str, Any], *, is_good: bool) -> str:
+    """The verdict on the contract in a few words; that of an answer that ended badly does not say that all is well."""
     broken, warnings = verdict["broken"], verdict["warnings"]
-    is_judged = verdict["kept"] or warnings
-    words = f"contract: {broken} broken" if broken else "contract kept" if is_judged else "contract not judged"
+    kept = "contract kept" if is_good else "no rule of the contract broken"
+    words = f"contract: {broken} broken" if broken else kept if verdict["kept"] or warnings else "contract not judged"
     return words + (f", {warnings} {'warning' if warnings == 1 else 'warnings'}" if warnings else "")
 
 

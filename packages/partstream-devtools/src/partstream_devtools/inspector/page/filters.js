@@ -118,7 +118,8 @@
     if (text.value !== filters.text) text.value = filters.text;
     if (filters.gap === null || Number(gap.value) !== filters.gap) gap.value = filters.gap ?? "";
     const all = answer?.events.length ?? 0;
-    count.textContent = shown.length === all ? `${number(all)} events` : `${number(shown.length)} of ${number(all)} events`;
+    const whole = `${number(all)} ${all === 1 ? "event" : "events"}`;
+    count.textContent = shown.length === all ? whole : `${number(shown.length)} of ${whole}`;
     clear.hidden = shown.length === all;
   }
 

@@ -6,11 +6,11 @@
   const OUTCOMES = { completed: "✓", incomplete: "◐", failed: "✗", truncated: "✂", cancelled: "■", running: "…" };
 
   const GOOD = ["completed", "running"];
-  const SIGNS = { bad: "✗", unsure: "!", good: "✓" };
+  const SIGNS = { bad: "✗", unsure: "!", good: "✓", quiet: "–" };
 
-  /** @param {VerdictView} verdict */
-  function verdictWords({ kept, broken, warnings }) {
-    const judged = kept || warnings ? "contract kept" : "contract not judged";
+  /** Of an answer that ended badly no badge says that all is well. @param {VerdictView} verdict @param {boolean} isGood */
+  function verdictWords({ kept, broken, warnings }, isGood) {
+    const judged = !kept && !warnings ? "contract not judged" : isGood ? "contract kept" : "no rule of the contract broken";
     const words = broken ? `contract: ${broken} broken` : judged;
     return words + (warnings ? `, ${warnings} ${warnings === 1 ? "warning" : "warnings"}` : "");
   }
@@ -50,13 +50,14 @@
   /** @param {AnswerView} answer */
   function verdictLine(answer) {
     const { verdict, outcome, blame } = answer;
-    const how = verdict.broken ? "bad" : verdict.warnings || !verdict.kept ? "unsure" : "good";
-    const outcomeHow = GOOD.includes(outcome) ? "good" : outcome === "failed" ? "bad" : "unsure";
+    const isGood = GOOD.includes(outcome);
+    const outcomeHow = isGood ? "good" : outcome === "failed" ? "bad" : "unsure";
+    const how = verdict.broken ? "bad" : verdict.warnings || !verdict.kept ? "unsure" : isGood ? "good" : "quiet";
     return element(
       "div",
       { class: "verdict" },
-      badge(verdictWords(verdict), SIGNS[how], how),
       badge(outcome, OUTCOMES[outcome] ?? "?", outcomeHow),
+      badge(verdictWords(verdict, isGood), SIGNS[how], how),
       // The bytes keep every promise and the host got something else: no other badge says so.
       blame.who === "provider" && level(answer) === "good" && badge("host got something else", SIGNS.bad, "bad"),
       element("p", { class: blame.who === "nobody" ? "quiet" : "blame" }, blame.sentence),
@@ -70,12 +71,11 @@
     return element("div", { class: "error" }, element("code", null, error.type), `: ${error.message}`, element("dl", { class: "facts" }, ...fields));
   }
 
-  /** @param {AnswerView} answer */
+  /** The numbers that are known; the table of what they mean says why another is not. @param {AnswerView} answer */
   function numberTiles({ numbers }) {
-    const tiles = numbers.map((one) =>
-      element("div", { class: one.value === null ? "missing" : "" }, element("dt", null, one.label), element("dd", null, one.text)),
-    );
-    return element("dl", { class: "numbers" }, ...tiles);
+    const known = numbers.filter((one) => one.value !== null);
+    const tiles = known.map((one) => element("div", null, element("dt", null, one.label), element("dd", null, one.text)));
+    return tiles.length > 0 ? element("dl", { class: "numbers" }, ...tiles) : null;
   }
 
   /** @param {string} title @param {...Node} children */

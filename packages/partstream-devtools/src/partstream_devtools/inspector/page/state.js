@@ -220,7 +220,7 @@ const inspect = (() => {
     const known = document.getElementById("inspector");
     if (known) return known;
     const made = element("main", { id: "inspector", tabindex: "-1" });
-    document.body.prepend(made);
+    document.querySelector(".product")?.after(made);
     document.getElementById("plain")?.remove();
     return made;
   }

@@ -57,8 +57,8 @@ def resource(package: str, name: str) -> str:
 def document(
     title: str, body: str, policy: ContentPolicy, *, styles: Sequence[str], scripts: Sequence[str] = ()
 ) -> str:
-    """A whole document, which needs no other file and asks for none. No style may hold `</style`, and no script, which
-    run once the body is there, `</script` or `<!--`; title is text, the body HTML."""
+    """A whole document, which needs no other file and asks for none, below the name of the product. No style may hold
+    `</style`, and no script, which run once the body is there, `</script` or `<!--`; title is text, the body HTML."""
     attribute = policy.attribute
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -68,7 +68,8 @@ def document(
         '<link rel="icon" href="data:,">\n'
         f"<title>{text(title)}</title>\n"
         f"{''.join(f'<style{attribute}>{style}</style>' for style in styles)}\n</head>\n"
-        f"<body>\n{body}\n{''.join(f'<script{attribute}>{script}</script>' for script in scripts)}\n</body>\n</html>\n"
+        f'<body>\n<header class="product">Partstream</header>\n{body}\n'
+        f"{''.join(f'<script{attribute}>{script}</script>' for script in scripts)}\n</body>\n</html>\n"
     )
 
 

@@ -69,7 +69,7 @@ def front_html(
     commands = "".join(f"<li><code>partstream connect {name} --url {_ROOT}</code></li>" for name in SHOWN_CLIENTS)
     ways = "".join(f'<li><a href="{text(path.removeprefix("/"))}">{text(title)}</a></li>' for path, title in links)
     body = (
-        f"<main><h1>{_TITLE}</h1>\n"
+        f"<main><h1>This server is running</h1>\n"
         "<p>This server answers the clients of each protocol below with the models that it serves.</p>\n"
         "<noscript><p>The addresses follow that of this page.</p></noscript>\n"
         f"<h2>Models</h2>\n{_models(models)}\n"

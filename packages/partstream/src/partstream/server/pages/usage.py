@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from partstream.codec.text import visible
@@ -34,7 +35,7 @@ def answer_cells(answer: ListedAnswer) -> tuple[str, ...]:
     return (
         sign + exact(answer["inputTokens"]),
         share(answer["inputTokens"], answer["maxInputTokens"]),
-        "" if cached is None else share(cached, answer["inputTokens"]),
+        cached_share(cached, answer["inputTokens"]),
         sign + exact(answer["outputTokens"]),
         "" if cost is None else dollars(cost),
     )
@@ -47,7 +48,7 @@ def sum_cells(sums: UsageSums) -> tuple[str, ...]:
     return (
         exact(sums["answers"]),
         sign + exact(sums["inputTokens"]),
-        share(sums["cachedTokens"], sums["inputTokens"]),
+        cached_share(sums["cachedTokens"], sums["inputTokens"]),
         sign + exact(sums["outputTokens"]),
         "" if cost is None else ("≥ " if sums["withoutCost"] else "") + dollars(cost),
     )
@@ -97,6 +98,11 @@ def share(part: int | None, whole: int | None) -> str:
     return f"{part / whole:.0%}" if part is not None and whole else ""
 
 
+def cached_share(cached: int | None, whole: int | None) -> str:
+    """The share of the input that came from a cache; at most all of it, also where a server reports more."""
+    return share(None if cached is None else min(cached, whole or 0), whole)
+
+
 # ---- The page of usage ----
 
 _PACKAGE: Final = "partstream.server.pages"
@@ -109,6 +115,10 @@ _COST: Final = (html.Piece("cost", "cost"),)
 _SUMMED: Final = ("answers", "input", "cached", "output", "cost")
 _TEXT_COLUMNS: Final = frozenset({"ended", "model", "asked by", "last answer", "day", "removed by the server"})
 
+_NOTHING_YET: Final = (
+    "<h1>Token usage</h1>",
+    "<p>No answer yet. The tokens and the cost of each answer appear here, by day and by conversation.</p>",
+)
 _FOOTNOTE: Final = (
     "~: includes estimates for answers whose server reported no numbers. ≥: without answers whose price or tokens are "
     "unknown. Input that is not reported as cached is drawn as new. Costs are those that the servers report, "
@@ -121,9 +131,9 @@ def usage_html(
 ) -> str:
     """The page as one document, with all times in the time zone of `now`; whether it `follows`, by taking newer pages
     from its webview. `note` is a further sentence below it."""
-    body = "\n".join(
-        ('<main class="usage">', *_head(view, now), *_days(view), *_conversations(view, now), *_answers(view, now))
-    )
+    sections = chain(_head(view, now), _days(view), _conversations(view, now), _answers(view, now))
+    lines = sections if view["days"] or view["answers"] else _NOTHING_YET
+    body = "\n".join(('<main class="usage">', *lines))
     quiet = "".join(f'<p class="quiet">{html.text(one)}</p>\n' for one in filter(None, (note, _FOOTNOTE)))
     body = f"{html.PATTERNS}\n{body}\n{quiet}</main>"
     scripts = ("".join(html.resource(_PACKAGE, name) for name in ("replacing.js", "usage.js")),) if follows else ()
