@@ -46,7 +46,7 @@ def test_a_package_of_two_extras_is_installed_once() -> None:
     said = to_install("serve", "fast", "postgres")
     assert said.startswith("pip install 'httptools")
     assert said.count("msgspec") == 1
-    assert said.endswith(" 'psycopg[binary]>=3.2.13'")
+    assert said.endswith(" 'psycopg[binary]>=3.3.9'")
 
 
 def test_nothing_that_a_person_reads_installs_partstream_from_an_index() -> None:

@@ -796,7 +796,7 @@ PACKAGES: Final = {
     "local": ("xllamacpp>=2026.10",),
     "serve": ("httptools>=0.6.3", "msgspec>=0.19", "prometheus-client>=0.21", "uvicorn>=0.52.1", "websockets>=14"),
     "keyring": ("keyring>=25.6",),
-    "postgres": ("psycopg[binary]>=3.2.13",),
+    "postgres": ("psycopg[binary]>=3.3.9",),
     "ray": ("ray[serve]>=2.55",),
     "socks": ("socksio>=1.0",),
     "telemetry": ("opentelemetry-api>=1.30", "opentelemetry-exporter-otlp-proto-http>=1.30", "opentelemetry-sdk>=1.30"),

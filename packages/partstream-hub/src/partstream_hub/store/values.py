@@ -246,7 +246,7 @@ class Transaction:
     locking = ""
     """What follows a question whose rows are locked; SQLite locks all of the file by itself."""
     clock = "NULL"
-    """The time of the database in a question; what it says is told to :meth:`note_time`."""
+    """The time of the database in a question; :meth:`note_time` takes it."""
 
     def __init__(self, connection: Any, clock: Callable[[], float]) -> None:
         self._connection = connection

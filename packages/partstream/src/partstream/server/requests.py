@@ -564,6 +564,7 @@ _USUAL_BASE: Final = "/v1"
 _LONGEST_PATH: Final = 200
 """The most characters of a path in a message."""
 _MOST_ALIKE: Final = 3
+_ALIKE: Final = 0.75
 """The most paths in a message that a client may have meant."""
 
 
@@ -651,7 +652,7 @@ class Routes:
             # The paths that a client may have meant: those that look like it, or else those where models answer.
             shown = path[:_LONGEST_PATH]
             known = dict.fromkeys((*self._others, *(one.path for one in self._routes)))
-            alike = get_close_matches(shown, known, _MOST_ALIKE) or [one.path for one in self._endpoints]
+            alike = get_close_matches(shown, known, _MOST_ALIKE, _ALIKE) or [one.path for one in self._endpoints]
             raise NoRouteError(f"got path {shown}, expected {', '.join(alike)}")
         closest = max(literal_size(one.path) for one in fitting)
         there = [one for one in fitting if literal_size(one.path) == closest]

@@ -390,7 +390,7 @@ def _in_pieces(output: StreamOutput) -> Iterator[StreamOutput]:
 
 
 def _stopped(reader: AnswerReader, outputs: list[StreamOutput], error: UpstreamError) -> list[StreamOutput]:
-    """Ends an answer that is too long without what made it so, of which the host is told how much it is."""
+    """Ends an answer that is too long without what made it so; the host learns how much that was."""
     if (take_held := RECEIVED.get()) is not None:
         take_held(_said(outputs))
     last = outputs[-1]
