@@ -115,7 +115,8 @@ def test_the_packaged_sidecar_finds_agents_and_recordings_by_their_entry_points(
     _result(sidecar, "initialize", initialize_params(own))
     listed = _result(sidecar, "languageModels/information", {"group": None, "silent": True})
     assert (listed["errors"], [model["name"] for model in listed["models"]]) == ([], ["Echo"])
-    assert _result(sidecar, "languageModels/sharePreview", {"path": None, "isLast": True})["preview"] == ""
+    inspected = {"path": None, "nonce": "0" * 16, "source": ""}
+    assert _result(sidecar, "languageModels/inspect", inspected) == {"html": None, "isOff": False}
 
 
 def test_the_packaged_gateway_loads_on_every_python(sidecar: Sidecar) -> None:

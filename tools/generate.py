@@ -28,10 +28,8 @@ from http_page import http_page
 from inspector_page import inspector_page
 from install_page import install_page
 from matrix_page import matrix_page
-from preset_types import preset_types
 from project_examples import project_examples
 from project_files import project_files
-from provider_template_types import provider_template_types
 from public_names import public_names
 from pythons_table import releasing_page
 from ray_page import ray_page
@@ -80,9 +78,7 @@ GENERATORS: Mapping[str, Callable[[], str]] = {
     "docs/maintainers/translation.md": translation_page,
     **project_examples(),
     "extension/pages/view.generated.d.ts": view_types,
-    "extension/src/presets.generated.ts": preset_types,
     "extension/src/protocol.generated.ts": protocol_types,
-    "extension/src/providerTemplates.generated.ts": provider_template_types,
     "extension/src/settings.generated.ts": settings_types,
     "tests/public_names.txt": public_names,
     "tests/user_texts.txt": user_texts,

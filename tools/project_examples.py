@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from partstream.cli.new import ProjectName, project_files
-from partstream.cli.provider_source import TEMPLATES
+from partstream.runtime.project_templates import TEMPLATES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -1,13 +1,16 @@
 """Makes the TypeScript types of the protocol between extension and sidecar from its table of methods."""
 
 from __future__ import annotations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from typescript_spelling import Spelling, comment
 
 from partstream.vscode import rpc_types as wire
 from partstream.vscode.methods import METHODS, PROTOCOL_VERSION, Direction, Method
 from partstream.vscode.rpc import ErrorCode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _HEAD = """\
 // Written by tools/generate.py from partstream/vscode/{methods,rpc_types}.py: edit those and run it again.
@@ -21,12 +24,14 @@ def protocol_types() -> str:
     """The whole of `extension/src/protocol.generated.ts`."""
     sections = [_HEAD % PROTOCOL_VERSION, _error_codes()]
     sections.extend(Spelling(wire).declarations())
-    sections.append(_methods("Requests", "Requests to the sidecar.", _is_request, _request_row))
-    for name, doc, direction in (
-        ("NotificationsToSidecar", "Notifications to the sidecar.", Direction.TO_SIDECAR),
-        ("NotificationsToExtension", "Notifications to the extension.", Direction.TO_EXTENSION),
+    for name, doc, direction, is_request in (
+        ("Requests", "Requests to the sidecar.", Direction.TO_SIDECAR, True),
+        ("RequestsToExtension", "Requests to the extension.", Direction.TO_EXTENSION, True),
+        ("NotificationsToSidecar", "Notifications to the sidecar.", Direction.TO_SIDECAR, False),
+        ("NotificationsToExtension", "Notifications to the extension.", Direction.TO_EXTENSION, False),
     ):
-        sections.append(_methods(name, doc, _is_notification(direction), _notification_row))
+        rows = [row for row in METHODS.values() if (row.direction, row.is_request) == (direction, is_request)]
+        sections.append(_methods(name, doc, rows, _request_row if is_request else _notification_row))
     return "\n".join(sections)
 
 
@@ -37,14 +42,6 @@ def _error_codes() -> str:
 
 def _camel(name: str) -> str:
     return "".join(word.capitalize() for word in name.split("_"))
-
-
-def _is_request(method: Method) -> bool:
-    return method.is_request
-
-
-def _is_notification(direction: Direction) -> Any:
-    return lambda method: not method.is_request and method.direction is direction
 
 
 def _request_row(method: Method) -> str:
@@ -59,6 +56,6 @@ def _name(shape: type[Any] | None) -> str:
     return "null" if shape is None else shape.__name__
 
 
-def _methods(name: str, doc: str, wanted: Any, row: Any) -> str:
-    rows = "".join(comment(method.doc, "  ") + row(method) for method in METHODS.values() if wanted(method))
+def _methods(name: str, doc: str, methods: list[Method], row: Callable[[Method], str]) -> str:
+    rows = "".join(comment(method.doc, "  ") + row(method) for method in methods)
     return f"{comment(doc)}export interface {name} {{\n{rows}}}\n"

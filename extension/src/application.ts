@@ -1,21 +1,18 @@
 /** Creates the parts of the extension and connects them; defines what each command does. */
-import type { ExtensionContext } from "vscode";
-import { within } from "./addModels/localServers";
+import * as l10n from "@vscode/l10n";
+import type { ExtensionContext, SourceControl } from "vscode";
 import { Backend, type BackendListener } from "./backend";
 import { Children } from "./children";
 import { SYSTEM_CLOCK } from "./clock";
 import { debugInformation } from "./debugInformation";
-import { type Remedy, sentenceOf } from "./errors";
+import { type Remedy, sentenceOf, SidecarError, SidecarRefusedError } from "./errors";
 import type { Plan } from "./launch";
 import { GroupNames } from "./groupNames";
 import { Harness } from "./harness";
 import { Log } from "./log";
-import { FirstLoads } from "./newProvider/firstLoads";
 import { Notifier } from "./notifier";
-import type { Ask } from "./pages";
 import { planSurroundings } from "./planSurroundings";
 import { ProcessNotices } from "./processNotices";
-import type { TryServerResult } from "./protocol.generated";
 import { modelKey, PartstreamProvider } from "./provider";
 import { runIn } from "./python";
 import { Redactor } from "./redaction";
@@ -27,23 +24,21 @@ import { startSidecar } from "./startSidecar";
 import type { Start } from "./supervisor";
 import { TokenCache } from "./tokenCache";
 import { DuplicateModels } from "./duplicateModels";
+import { ProblemsItem } from "./problems";
 import * as api from "./vscodeApi";
-import { createAnswers } from "./vscodeAnswers";
-import { everywhereCommands } from "./vscodeEverywhere";
-import { createFirstSteps } from "./vscodeFirstSteps";
+import { Answers } from "./vscodeAnswers";
+import { Dialogs } from "./vscodeDialogs";
+import { FirstSteps } from "./vscodeFirstSteps";
+import { showHelp } from "./vscodeHelp";
+import { createBudgets, openPage } from "./vscodeHubs";
 import { createKeys } from "./vscodeKeys";
-import { createHubs, openPage } from "./vscodeHubs";
-import { help } from "./vscodeHelp";
-import { createNewProvider } from "./vscodeNewProvider";
 import { showLoadProblems } from "./vscodeLoadProblems";
+import type { Ask } from "./vscodePages";
 import * as status from "./vscodeStatus";
-import { createProblems } from "./vscodeProblems";
 import { WaitingItem } from "./waitingItem";
 
 /** Milliseconds between two events that tell VS Code to ask for the models again. */
 const EVENT_INTERVAL = 1000;
-/** Milliseconds for which the wizard waits for the sidecar, which may have to start. */
-const LOCAL_MODEL_LIMIT = 1500;
 
 export class Application {
   readonly #channel = api.createLogChannel();
@@ -60,51 +55,44 @@ export class Application {
   });
   readonly #didChange = api.createEventEmitter();
   readonly #counts = new TokenCache(SYSTEM_CLOCK, this.#log.debug, api.toolTexts);
-  readonly #waitingStatus = status.createWaitingItem();
+  readonly #waitingStatus = status.createItem("waiting", 101, l10n.t("Partstream Waiting"));
   readonly #waiting = new WaitingItem(status.showWaiting(this.#waitingStatus), this.#log.info, SYSTEM_CLOCK);
   readonly #harness = new Harness(SYSTEM_CLOCK, this.#log.info, api.inform);
   readonly #loadProblems = showLoadProblems(
     (text) => this.#redactor.redact(text),
     (file) => this.#providerFileChanged(file),
   );
-  readonly #firstLoads = new FirstLoads(SYSTEM_CLOCK);
-  readonly #newProvider = createNewProvider(
-    async (file, register) => {
-      const load = this.#firstLoads.of(file);
-      this.#firstSteps.account.expectNone();
-      await register();
-      this.#events.request(); // Makes VS Code ask for the models, and so Python start, if nothing else did.
-      return load;
-    },
-    (message, buttons) => this.#firstSteps.account.announce(message, buttons),
-    (error) => this.#show(sentenceOf(error)),
-  );
   readonly #ask: Ask = (method, parameters, token) =>
     this.#backend.use((sidecar) => sidecar.request(method, parameters, token));
-  readonly #answerParts = createAnswers({
+  readonly #run = (dialog: string, given?: Readonly<Record<string, unknown>>): Promise<void> =>
+    this.#dialogs.run(dialog, given);
+  readonly #answers = new Answers({
     ask: this.#ask,
+    run: this.#run,
     running: () => this.#backend.process,
     redact: (text) => this.#redactor.redact(text),
     notify: (sentence) => this.#notifier.tell(sentence),
     log: this.#log.info,
   });
-  readonly #answers = this.#answerParts.answers;
-  readonly #problems = createProblems({
-    ask: this.#ask,
-    extension: () => this.context.extension,
-    isRunning: () => this.#backend.process !== undefined,
-    debugInformation: () => this.#debugInformation(),
-    process: () => this.#processNotices.problem,
-    models: () => this.#backend.models,
-    loads: () => this.#loadProblems.problems.loads,
-    redact: (text) => this.#redactor.redact(text),
-    addModels: () => this.#firstSteps.addModels.run(),
-    failed: (error) => this.#show(sentenceOf(error)),
-    log: this.#log.info,
+  readonly #problemsStatus = status.createItem("trouble", 103, l10n.t("Partstream Problems"), "partstream.help");
+  readonly #problems = new ProblemsItem({
+    show: (view) => {
+      const redact = (text: string): string => this.#redactor.redact(text);
+      const shown = view && { text: redact(view.text), tooltip: redact(view.tooltip) };
+      status.showProblems(this.#problemsStatus, shown);
+    },
+    circumstances: () => ({
+      process: this.#processNotices.problem,
+      loads: this.#loadProblems.problems.loads,
+      lists: this.#backend.models.lists,
+    }),
+    askAgain: (groupId) => this.#backend.models.invalidate(groupId),
+    clock: SYSTEM_CLOCK,
   });
   readonly #keys: ReturnType<typeof createKeys>;
-  readonly #firstSteps: ReturnType<typeof createFirstSteps>;
-  readonly #hubs: ReturnType<typeof createHubs>;
+  readonly #dialogs: Dialogs;
+  readonly #firstSteps: FirstSteps;
+  readonly #hubs: ReturnType<typeof createBudgets>;
   readonly #children = new Children();
   readonly #backend: Backend<Sidecar>;
   readonly #events = new Throttle(SYSTEM_CLOCK, EVENT_INTERVAL, () => setImmediate(() => this.#didChange.fire()));
@@ -133,24 +121,16 @@ export class Application {
       },
       this.#backendListener,
     );
-    this.#firstSteps = createFirstSteps(context, {
-      tryServer: this.#tryServer,
-      localModel: () =>
-        within(
-          this.#backend.use((sidecar) => sidecar.request("languageModels/localModel", null)),
-          { name: null, source: null },
-          LOCAL_MODEL_LIMIT,
-        ),
+    this.#dialogs = this.#createDialogs();
+    this.#firstSteps = new FirstSteps({
+      memory: context.globalState,
+      dialogs: this.#dialogs,
       askForModels: this.#events.request,
       failed: (error) => this.#notifier.tell(sentenceOf(error)),
     });
-    this.#hubs = createHubs({
-      context,
+    this.#hubs = createBudgets({
       ask: (group) => this.#backend.process?.request("languageModels/hubStanding", { group }),
-      join: (link) => this.#backend.use((sidecar) => sidecar.request("languageModels/joinHub", link)),
       changed: this.#events.request,
-      hide: (secret) => this.#redactor.remember(secret),
-      tell: this.#show,
       log: this.#log.info,
       clock: SYSTEM_CLOCK,
     });
@@ -159,8 +139,8 @@ export class Application {
       this.#didChange,
       this.#waitingStatus,
       ...this.#loadProblems.disposables,
-      ...this.#answerParts.disposables,
-      ...this.#problems.disposables,
+      ...this.#answers.disposables,
+      this.#problemsStatus,
       ...this.#hubs.disposables,
       ...this.#keys.disposables,
       ...this.#firstSteps.disposables,
@@ -172,9 +152,10 @@ export class Application {
         },
         () => this.#backend.state === "refused" || this.#backend.state === "waiting",
       ),
-      ...api.registerCommands({
-        ...this.#commands,
-        ...everywhereCommands(context, () => this.#firstSteps.addModels.run()),
+      ...api.registerCommands(this.#commands),
+      api.onLink(({ path, query, fragment }) => {
+        this.#redactor.remember(fragment); // The code of a hub.
+        return this.#run("joinHub", { path, query, fragment });
       }),
     );
   }
@@ -184,7 +165,7 @@ export class Application {
     unchanged: () => this.#log.debug("the process goes on: Python, the providers and the folder are the same"),
     processFailed: (error, wasRunning) => {
       this.#processNotices.failed(error, wasRunning);
-      this.#problems.item.refresh();
+      this.#problems.refresh();
     },
     changed: this.#events.request,
     otherModels: (groupId, models) => this.#counts.forget(models.map((model) => modelKey(groupId, model))),
@@ -198,36 +179,40 @@ export class Application {
     forgotten: (groupId) => {
       this.#loadProblems.problems.forget(groupId);
       this.#hubs.budgets.forgotten(groupId);
-      this.#problems.item.refresh();
+      this.#problems.refresh();
     },
     hubListed: (group, isHub) => this.#hubs.budgets.listed(group, isHub),
     keyNeeded: (group, failed, silent) =>
       void this.#keys.keys.needed(group, failed, silent).catch((error: unknown) => this.#show(sentenceOf(error))),
-    counted: (groups) => void this.#firstSteps.addModels.counted(groups),
+    counted: (groups) => void this.#firstSteps.counted(groups),
     fetched: () => {
-      this.#problems.item.refresh();
-      if (this.#backend.models.lists.some(({ models }) => models.length > 0)) void this.#firstSteps.account.listed();
+      this.#problems.refresh();
+      if (this.#backend.models.lists.some(({ models }) => models.length > 0)) void this.#firstSteps.listed();
     },
   };
 
-  readonly #commands: Readonly<Record<string, () => unknown>> = {
-    "partstream.addModels": () => this.#firstSteps.addModels.run(),
-    "partstream.newProviderFile": () => this.#newProvider.run(),
-    "partstream.useWithoutAccount": () => this.#firstSteps.account.run(),
-    "partstream.undoUseWithoutAccount": () => this.#firstSteps.account.undo(),
-    "partstream.testConnection": () => this.#problems.test.run(),
-    "partstream.help": () => help(this.context.extensionUri),
-    "partstream.joinHub": () => this.#hubs.joining.pasted(),
+  readonly #commands: Readonly<Record<string, (source?: SourceControl) => unknown>> = {
+    "partstream.addModels": () => this.#firstSteps.runWithModels("addModels"),
+    "partstream.newProviderFile": () => this.#firstSteps.runWithModels("newProvider"),
+    "partstream.useWithoutAccount": () => this.#run("useWithoutAccount"),
+    "partstream.undoUseWithoutAccount": () => this.#run("undoUseWithoutAccount"),
+    "partstream.useEverywhere": () => this.#run("useEverywhere"),
+    // VS Code gives the repository whose button was pressed.
+    "partstream.generateCommitMessage": (source) =>
+      this.#run("generateCommitMessage", { root: source?.rootUri?.toString() }),
+    "partstream.testConnection": () => this.#run("testConnection"),
+    "partstream.reportIssue": () => this.#run("reportIssue"),
+    "partstream.joinHub": () => this.#run("joinHub"),
+    "partstream.help": () => showHelp(this.context.extensionUri),
     "partstream.openHubPage": () => openPage(this.#hubs.budgets.page),
     "partstream.enterKey": () => this.#keys.keys.run(),
     "partstream.stopAnswers": () => this.#harness.stopAll(),
     "partstream.restart": () => this.#restart(),
     "partstream.showLog": () => this.#channel.show(),
     "partstream.showUsage": () => this.#answers.showPage("usage"),
-    "partstream.inspectLastAnswer": () => this.#answers.inspect(null),
-    "partstream.recordNextAnswer": () => this.#answers.recording.arm(),
-    "partstream.cancelRecording": () => this.#answers.recording.cancel(),
-    "partstream.reportIssue": () => this.#problems.report.run(),
+    "partstream.inspectLastAnswer": () => this.#answers.showPage("inspector"),
+    "partstream.recordNextAnswer": () => this.#answers.record(true),
+    "partstream.cancelRecording": () => this.#answers.record(false),
     "partstream.copyDebugInformation": async () => api.copy(await this.#debugInformation()),
     ...api.COMMANDS,
   };
@@ -237,7 +222,7 @@ export class Application {
     this.#events.cancel();
     this.#harness.close();
     this.#hubs.budgets.close();
-    this.#problems.item.close();
+    this.#problems.close();
     await this.#backend.close();
     this.#children.killAll();
   }
@@ -264,7 +249,7 @@ export class Application {
       },
       keys: this.#keys.keys,
       groupNames: new GroupNames(() => api.readGroups(this.context.globalStorageUri), "partstream"),
-      addModels: () => setImmediate(() => void this.#firstSteps.addModels.run()),
+      addModels: () => setImmediate(() => void this.#firstSteps.runWithModels("addModels")),
       harness: this.#harness,
       begin: (model, asker) => this.#waiting.begin(model, asker),
       ended: ({ group }) => this.#hubs.budgets.answered(group?.id),
@@ -276,14 +261,40 @@ export class Application {
     });
   }
 
-  readonly #tryServer = (configuration: Record<string, unknown>): Promise<TryServerResult> => {
-    this.#redactor.rememberConfiguration(configuration);
-    return this.#backend.use((sidecar) => sidecar.request("languageModels/tryServer", { configuration }));
-  };
+  #createDialogs(): Dialogs {
+    return new Dialogs({
+      use: (action) => this.#backend.use(action),
+      running: () => this.#backend.process,
+      redact: (text) => this.#redactor.redact(text),
+      hide: (secret) => this.#redactor.remember(secret),
+      hideConfiguration: (configuration) => this.#redactor.rememberConfiguration(configuration),
+      memory: this.context.globalState,
+      globalStorage: this.context.globalStorageUri,
+      account: () => this.#firstSteps.account(),
+      setUpChat: () => this.#firstSteps.setUpChat(),
+      lists: () => this.#backend.models.lists,
+      loads: () => this.#loadProblems.problems.loads,
+      debugInformation: async () => {
+        const { id, packageJSON } = this.context.extension as { id: string; packageJSON: { bugs?: unknown } };
+        const reporter = packageJSON.bugs === undefined ? null : id;
+        return { text: await this.#debugInformation(), reporter };
+      },
+      showPage: (page, path) => this.#answers.pages.show(page, path),
+      remembered: () => this.#firstSteps.refresh(),
+      providersChanged: (isTold) => {
+        if (!isTold) this.#firstSteps.expectModels(false);
+        this.#events.request(); // Makes VS Code ask for the models, and so Python start, if nothing else did.
+      },
+      failed: (error, dialog) => {
+        const remedy = error instanceof SidecarRefusedError ? error.remedy : undefined;
+        this.#show(sentenceOf(error), dialog === "reportIssue" && error instanceof SidecarError ? "report" : remedy);
+      },
+    });
+  }
 
-  #start(plan: Plan, start: Start): Promise<Sidecar> {
+  async #start(plan: Plan, start: Start): Promise<Sidecar> {
     this.#loadProblems.problems.processStarted();
-    return startSidecar(plan, start, {
+    const sidecar = await startSidecar(plan, start, {
       folder: this.context.extensionPath,
       version: this.#version,
       vscodeVersion: api.vscodeVersion,
@@ -295,14 +306,19 @@ export class Application {
         modelsDidChange: (groupId) => this.#backend.models.invalidate(groupId),
         tokenCountsDidChange: ({ group, models }) => this.#counts.forget(models.map((model) => modelKey(group, model))),
         didAnswer: (usage) => this.#answers.answered(usage),
-        didRecord: (recorded) => void this.#answers.recording.recorded(recorded),
+        didRecord: (recorded) => {
+          this.#answers.recorded();
+          void this.#run("recorded", { ...recorded });
+        },
+        asked: (method, parameters, token) => this.#dialogs.handle(method, parameters, token),
         providerDidLoad: (load) => {
           this.#loadProblems.problems.told(load);
-          this.#firstLoads.told(load);
-          this.#problems.item.refresh();
+          this.#problems.refresh();
         },
       },
     });
+    void sidecar.ended.then(() => this.#dialogs.closeAll());
+    return sidecar;
   }
 
   #restart(): void {
@@ -317,8 +333,8 @@ export class Application {
   #started(): void {
     this.#notifier.reset();
     this.#processNotices.started();
-    this.#problems.item.refresh();
-    this.#answers.recording.processStarted();
+    this.#problems.refresh();
+    this.#answers.processStarted();
     this.#settingsNotices.ignored(api.readLocalValues(), api.remoteName());
   }
 

@@ -9,7 +9,7 @@ export class SidecarError extends Error {
 }
 
 /** What a person can do about an error, beside looking into the log. */
-export type Remedy = "choose Python" | "reload";
+export type Remedy = "choose Python" | "reload" | "report";
 
 /** A new start would fail in the same way, until a setting changes. */
 export class SidecarRefusedError extends SidecarError {

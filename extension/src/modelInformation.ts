@@ -1,7 +1,6 @@
 /** Converts the sidecar's description of a model into the object for VS Code. */
 import * as l10n from "@vscode/l10n";
 import type * as vscode from "vscode";
-import { hostOf } from "./addModels/address";
 import { plain as escaped } from "./usageText";
 import type { Group, LanguageModelChatInformation } from "./protocol.generated";
 
@@ -131,4 +130,9 @@ function isName(value: unknown): value is string {
 /** The name of an icon without the marks that it has in Markdown. */
 function plain(name: string): string {
   return /^\$\((.*)\)$/.exec(name)?.[1] ?? name;
+}
+
+/** What an address is called in a sentence: its host and port. */
+function hostOf(address: string): string {
+  return URL.canParse(address) ? new URL(address).host : address;
 }

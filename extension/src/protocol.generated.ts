@@ -270,15 +270,6 @@ export interface ProviderDidLoadParams {
   problem: LoadProblem | null;
 }
 
-/**
- * Asks a server for its models before it becomes a group.
- *
- * `configuration` holds the keys and values that the group would have, with secrets in clear text: it is never logged.
- */
-export interface TryServerParams {
-  configuration: Record<string, unknown>;
-}
-
 export type ServerProblemKind = "address" | "key" | "connection" | "list" | "other";
 
 /**
@@ -323,15 +314,6 @@ export interface TryServerResult {
   problem?: ServerProblem;
 }
 
-/**
- * The model that runs in this process, where what it needs is installed: for people, and as a source of a provider;
- * both null where it is not.
- */
-export interface LocalModelResult {
-  name: string | null;
-  source: string | null;
-}
-
 /** What decides whether VS Code's Copilot harness offers the models: the kind of window, and two settings. */
 export interface HarnessSettings {
   isRemote: boolean;
@@ -358,14 +340,6 @@ export interface ExamineParams {
 export interface ExamineResult {
   findings: ShownFinding[];
   report: string;
-}
-
-/** Asks for the page of what was found, for the webview of `PageParams`; `name` and `findings` stand in it. */
-export interface FindingsPageParams {
-  nonce: string;
-  source: string;
-  name: string;
-  findings: ShownFinding[];
 }
 
 /**
@@ -410,16 +384,6 @@ export interface InspectResult {
   isOff: boolean;
 }
 
-/**
- * The recording to share: its file, or null for the answer that was inspected last.
- *
- * With `isLast` true null stands for the last answer in memory as it is now, whatever was inspected.
- */
-export interface SharePreviewParams {
-  path: string | null;
-  isLast?: boolean;
-}
-
 /** A form in which a recording can be shared: its name, and the endings of its files, without the dot. */
 export interface ShareForm {
   name: string;
@@ -434,17 +398,6 @@ export interface ShareForm {
 export interface SharePreviewResult {
   preview: string;
   forms: ShareForm[];
-}
-
-/**
- * The recording to share, as for the preview, and the name of the file, whose ending says its form.
- *
- * With `isLast` true it is the answer of the last preview that asked for it.
- */
-export interface ShareParams {
-  path: string | null;
-  isLast?: boolean;
-  name: string;
 }
 
 /** The whole file, in base64, without keys and texts. */
@@ -546,6 +499,276 @@ export interface BrokenRule {
 export interface DiagnosticsResult {
   answers: AnswerEnd[];
   brokenRules: BrokenRule[];
+}
+
+/** Runs a dialog in this window: the name of its command, and what the command was given. */
+export interface RunParams {
+  dialog: string;
+  given: Record<string, unknown>;
+}
+
+/** A setting that the extension writes: of the workspace, or of all windows. Without `value` it is removed. */
+export interface SettingChange {
+  key: string;
+  value?: unknown;
+  isOfWorkspace: boolean;
+}
+
+/**
+ * The dialog is over.
+ *
+ * A change of the setting `partstream.providers` begins a new process: so the extension writes `change` when nothing
+ * of the dialog is left in this one, and then runs the dialog `then` in the process that has it.
+ */
+export interface RunResult {
+  change?: SettingChange;
+  then?: RunParams;
+}
+
+/** What stands above a page. `step` counts from 1; `hasBack` tells that a page is before it. */
+export interface Heading {
+  title: string;
+  step?: number;
+  steps?: number;
+  hasBack: boolean;
+}
+
+/** A row of a list; `description` follows the label, `detail` is below it. `section` begins rows under a heading. */
+export interface ListItem {
+  label: string;
+  description?: string;
+  detail?: string;
+  section?: string;
+}
+
+/**
+ * Shows a list; the extension closes it when the request is cancelled.
+ *
+ * With `chosen`, the places of rows that have a tick from the start, the person takes several, and `refusal` says why
+ * not none. With `isBusy` nothing is to be chosen: something goes on, as `placeholder` says.
+ */
+export interface ListParams {
+  heading: Heading;
+  placeholder: string;
+  prompt: string;
+  items: ListItem[];
+  chosen?: number[];
+  refusal?: string;
+  isBusy?: boolean;
+}
+
+/** A button above a box, by the name of its icon. */
+export interface BoxButton {
+  icon: string;
+  tooltip: string;
+}
+
+/** Asks for a text, which `ui/check` is asked about with `box` before it is taken; a secret one is not shown. */
+export interface BoxParams {
+  box: number;
+  heading: Heading;
+  prompt: string;
+  placeholder: string;
+  value: string;
+  isSecret: boolean;
+  buttons: BoxButton[];
+}
+
+/** What the person did with a page: `chosen` are the places of the rows or of the button, `text` is the text. */
+export interface PageReply {
+  end: "answered" | "back" | "closed";
+  chosen?: number[];
+  text?: string;
+}
+
+/** Whether the text can be taken that was written into this box. */
+export interface CheckParams {
+  box: number;
+  text: string;
+}
+
+/** Why it cannot; null if it can. */
+export interface CheckResult {
+  refusal: string | null;
+}
+
+/** Shows a notification; with `detail`, a question that stops everything else; as `status`, in the status bar. */
+export interface MessageParams {
+  level: "info" | "warning" | "error" | "status";
+  text: string;
+  detail?: string;
+  buttons: string[];
+}
+
+/** The place of the button that was pressed; null for none. */
+export interface MessageResult {
+  button: number | null;
+}
+
+/** Shows that something goes on until the request is cancelled; its response says that the person stops it. */
+export interface ProgressTitle {
+  title: string;
+  isCancellable: boolean;
+}
+
+/** Asks for a file that is there, or with `proposed`, the name of a new one, for a place to save it. */
+export interface PathParams {
+  title: string;
+  button?: string;
+  proposed?: string;
+  forms: ShareForm[];
+}
+
+/** The file as VS Code names it, its path and its name; null for none. */
+export interface PathResult {
+  uri: string | null;
+  path: string;
+  name: string;
+}
+
+/** Writes a file that the person has chosen, or another one beside it, in place of none that is there. */
+export interface WriteParams {
+  uri: string;
+  beside?: string;
+  content: string;
+}
+
+/** The whole path of what was written. */
+export interface WriteResult {
+  path: string;
+}
+
+/**
+ * Runs a command of VS Code; an object `{"uri": TEXT}` among what it is given becomes a place.
+ *
+ * With `given` null only the question is answered whether this VS Code has it.
+ */
+export interface CommandParams {
+  command: string;
+  given: unknown[] | null;
+}
+
+/** Whether this VS Code has the command, and what it said as far as that is a text or true. */
+export interface CommandResult {
+  isThere: boolean;
+  said: string | boolean | null;
+}
+
+/** Opens a file in an editor, or a page in the browser. */
+export interface OpenParams {
+  file?: string;
+  page?: string;
+}
+
+/** Puts a text into the clipboard. */
+export interface CopyParams {
+  text: string;
+}
+
+/** Asks for settings by their whole names. */
+export interface SettingsParams {
+  keys: string[];
+}
+
+/** A setting: whether this VS Code has it, the value in force, and the person's own in the User settings. */
+export interface SettingState {
+  isKnown: boolean;
+  value?: unknown;
+  own?: unknown;
+}
+
+/** The settings in the order of the keys. */
+export interface SettingsResult {
+  settings: SettingState[];
+}
+
+/** What outlives the window under a key: put there if there is a `value`, and then told. */
+export interface MemoryParams {
+  key: string;
+  value?: unknown;
+}
+
+/** The value; null for none. */
+export interface MemoryResult {
+  value: unknown;
+}
+
+/**
+ * The window, as far as a dialog goes by it.
+ *
+ * `folder` is the first one where it is on this machine and trusted. `groups` are the names of groups that there are,
+ * as far as they are known. With `asksForAccount` VS Code's chat would ask who has not answered yet for an account.
+ */
+export interface WindowFacts {
+  isTrusted: boolean;
+  hasFolder: boolean;
+  folder: string | null;
+  remoteName: string | null;
+  isWeb: boolean;
+  groups: string[];
+  isSignedOut: boolean;
+  isChatOn: boolean;
+  asksForAccount: boolean;
+}
+
+/** A model as VS Code names it to programs. */
+export interface UsableModel {
+  vendor: string;
+  id: string;
+  name: string;
+  family: string;
+}
+
+/** The models of every vendor. */
+export interface UsableModels {
+  models: UsableModel[];
+}
+
+/** A model in a list, and whether the picker shows it. */
+export interface ShownModel {
+  id: string;
+  name: string;
+  isShown: boolean;
+}
+
+/** A list as the window knows it: its models, and why the last fetch brought no list or not all of it. */
+export interface ShownList {
+  group: Group | null;
+  models: ShownModel[];
+  error: string | null;
+}
+
+/** Every list once VS Code has asked for all groups, and the last load of each provider. */
+export interface ListsResult {
+  lists: ShownList[];
+  loads: ProviderDidLoadParams[];
+}
+
+/**
+ * Versions, settings and models in Markdown, without keys.
+ *
+ * `reporter` is the id of the extension for VS Code's own reporter; null where the manifest says no place for issues.
+ */
+export interface DebugInformation {
+  text: string;
+  reporter: string | null;
+}
+
+/** The page that is shown, made anew; `path` is the recording that the inspector shows. */
+export interface PageName {
+  page: "usage" | "inspector" | "connection";
+  path?: string;
+}
+
+/** Whether it was done; false where this VS Code has no way to. */
+export interface IsDone {
+  isDone: boolean;
+}
+
+/** Makes a group, whose key VS Code keeps in its secret storage. */
+export interface NewGroup {
+  name: string;
+  configuration: Record<string, unknown>;
 }
 
 /**
@@ -829,28 +1052,62 @@ export interface Requests {
   "languageModels/counting": { params: null; result: CountingResult };
   /** Returns how the last answers ended and which rules providers broke, for the debug information. */
   "languageModels/diagnostics": { params: null; result: DiagnosticsResult };
-  /** Asks a server for its models before it becomes a group; the result names what is wrong, and the request succeeds. */
-  "languageModels/tryServer": { params: TryServerParams; result: TryServerResult };
-  /** Says whether a model is installed that runs in the sidecar itself; loads none. */
-  "languageModels/localModel": { params: null; result: LocalModelResult };
-  /** Runs the checks of `partstream doctor` on a group or on a provider in the settings. */
-  "languageModels/examine": { params: ExamineParams; result: ExamineResult };
-  /** Returns what was found as a page for a webview; the page posts the messages `copy` and `again`. */
-  "languageModels/findingsPage": { params: FindingsPageParams; result: PageResult };
+  /** Returns what was found last as a page for a webview; the page posts the messages `copy` and `again`. */
+  "languageModels/findingsPage": { params: PageParams; result: PageResult };
   /** Has the next answer recorded to a file of the user's data folder, without keys, or calls that off; languageModels/didRecord follows when it has ended. */
   "languageModels/recordNext": { params: RecordNextParams; result: null };
   /** Returns the page of the last answer, also of one that goes on, or of a recording, for a webview. */
   "languageModels/inspect": { params: InspectParams; result: InspectResult };
-  /** Says what a file to share will hold: without keys and texts, with everything that a fault depends on. */
-  "languageModels/sharePreview": { params: SharePreviewParams; result: SharePreviewResult };
-  /** Returns that file. */
-  "languageModels/share": { params: ShareParams; result: ShareResult };
-  /** Gives a join code for a key at a hub; the result says why it gave none, and the request succeeds. */
-  "languageModels/joinHub": { params: JoinHubParams; result: JoinHubResult };
   /** Asks the hub of a group what is left of the person's budgets; asks no server that is no hub. */
   "languageModels/hubStanding": { params: HubStandingParams; result: HubStandingResult };
+  /** Runs a dialog, which asks the extension for what it shows. */
+  "ui/run": { params: RunParams; result: RunResult };
+  /** Asks whether a text can be taken that a box has. */
+  "ui/check": { params: CheckParams; result: CheckResult };
   /** Cancels all requests and closes all providers; then only exit is accepted. */
   "shutdown": { params: null; result: null };
+}
+
+/** Requests to the extension. */
+export interface RequestsToExtension {
+  /** Shows a list to choose from, or that something goes on. */
+  "ui/list": { params: ListParams; result: PageReply };
+  /** Asks for a text. */
+  "ui/box": { params: BoxParams; result: PageReply };
+  /** Shows a notification or a question. */
+  "ui/message": { params: MessageParams; result: MessageResult };
+  /** Shows that something goes on, until it is cancelled or stopped. */
+  "ui/progress": { params: ProgressTitle; result: null };
+  /** Asks for a file, or for a place to save one. */
+  "ui/path": { params: PathParams; result: PathResult };
+  /** Writes a file; its content is base64. */
+  "ui/write": { params: WriteParams; result: WriteResult };
+  /** Runs a command of VS Code. */
+  "ui/command": { params: CommandParams; result: CommandResult };
+  /** Opens a file or a page. */
+  "ui/open": { params: OpenParams; result: null };
+  /** Puts a text into the clipboard. */
+  "ui/copy": { params: CopyParams; result: null };
+  /** Reads settings. */
+  "ui/settings": { params: SettingsParams; result: SettingsResult };
+  /** Writes a setting that begins no new process. */
+  "ui/change": { params: SettingChange; result: null };
+  /** Reads or writes what outlives the window. */
+  "ui/memory": { params: MemoryParams; result: MemoryResult };
+  /** Says what the window is like. */
+  "ui/facts": { params: null; result: WindowFacts };
+  /** Says which models VS Code has. */
+  "ui/models": { params: null; result: UsableModels };
+  /** Says what is known of every group and provider. */
+  "ui/lists": { params: null; result: ListsResult };
+  /** Collects the debug information. */
+  "ui/debugInformation": { params: null; result: DebugInformation };
+  /** Shows a page, whose content the extension asks for. */
+  "ui/page": { params: PageName; result: null };
+  /** Sets up VS Code's chat without signing in, and waits for it. */
+  "ui/setUpChat": { params: null; result: IsDone };
+  /** Adds a group. */
+  "ui/addGroup": { params: NewGroup; result: IsDone };
 }
 
 /** Notifications to the sidecar. */

@@ -56,6 +56,8 @@ export interface SidecarListener {
   didAnswer(usage: DidAnswerParams): void;
   didRecord(recorded: DidRecordParams): void;
   providerDidLoad(load: ProviderDidLoadParams): void;
+  /** A dialog asks something of the window; rejects with a ResponseError. */
+  asked(method: string, parameters: unknown, token: CancellationToken): Promise<unknown>;
 }
 
 export class Sidecar {
@@ -234,6 +236,7 @@ export class Sidecar {
     this.#connection.onNotification("languageModels/providerDidLoad", (load: ProviderDidLoadParams) =>
       this.listener.providerDidLoad(load),
     );
+    this.#connection.onRequest((method, parameters, token) => this.listener.asked(method, parameters, token));
     this.#connection.onUnhandledNotification(({ method }) =>
       this.listener.log("debug", "connection", `ignored the notification ${method}`),
     );

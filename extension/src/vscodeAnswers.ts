@@ -1,57 +1,94 @@
-/** Puts what a person sees of answers into VS Code; without logic of its own. */
-import { Answers, type Inspected } from "./answers";
+/**
+ * What a person sees of answers beside the chat: the line in the status bar, the pages, and the recording of the next
+ * answer, which is armed by a command, taken back by a click, and over with the answer.
+ */
+import * as l10n from "@vscode/l10n";
+import * as vscode from "vscode";
 import { sentenceOf } from "./errors";
-import { type Ask, inspectorPage, usagePage } from "./pages";
-import { Recording } from "./recording";
+import type { DidAnswerParams, PageName } from "./protocol.generated";
 import type { Sidecar } from "./sidecar";
 import { UsageItem } from "./usageItem";
 import { readSettings } from "./vscodeApi";
-import { WebviewPages } from "./vscodePages";
-import { recordingDoors } from "./vscodeRecording";
-import { createStatusItem, showStatus } from "./vscodeStatus";
+import { Pages, type PagesParts } from "./vscodePages";
+import { createItem, showItem, showStatus } from "./vscodeStatus";
 
-export interface AnswersSurroundings {
-  readonly ask: Ask;
+/** What the commands' `enablement` and `when` look at. */
+const IS_RECORDING = "partstream.isRecording";
+
+export interface AnswersParts extends Omit<PagesParts, "isRunning" | "sentenceOf"> {
   /** The process that runs, if any. */
   readonly running: () => Pick<Sidecar, "request"> | undefined;
   readonly redact: (text: string) => string;
   readonly notify: (sentence: string) => void;
-  readonly log: (line: string) => void;
 }
 
-/** The status bar's line, the pages, and what both are disposed with. */
-export function createAnswers({ ask, running, redact, notify, log }: AnswersSurroundings): {
-  readonly answers: Answers;
+export class Answers {
+  readonly usage: UsageItem;
+  readonly pages: Pages;
   readonly disposables: readonly { dispose(): unknown }[];
-} {
-  const item = createStatusItem("partstream.showUsage");
-  const usage = new UsageItem(
-    (view) => showStatus(item, view),
-    () => readSettings().usageInStatusBar,
-  );
-  const inspected: Inspected = { path: null };
-  const { item: recordingItem, ...doors } = recordingDoors();
-  const recording: Recording = new Recording({
-    ...doors,
-    ask,
-    tell: (isOn) => {
-      const telling = running()?.request("languageModels/recordNext", { isOn });
-      // A process that ends is followed by one that hears it when it has started.
-      telling?.catch((error: unknown) => log(`the recording was not told to Python: ${redact(sentenceOf(error))}`));
-    },
-    inspect: (path) => answers.inspect(path),
-    notify,
-  });
-  const kinds = {
-    usage: usagePage(ask),
-    inspector: inspectorPage(
-      ask,
-      () => running() !== undefined,
-      () => inspected.path,
-      () => recording.share(inspected.path),
-    ),
-  };
-  const pages = new WebviewPages(kinds, (error) => redact(sentenceOf(error)), log);
-  const answers: Answers = new Answers(usage, recording, inspected, pages, notify);
-  return { answers, disposables: [item, recordingItem, pages] };
+  readonly #recording = createItem("recording", 102, l10n.t("Partstream Recording"), "partstream.cancelRecording");
+  #isArmed = false;
+
+  constructor(private readonly parts: AnswersParts) {
+    this.#recording.backgroundColor = new vscode.ThemeColor("statusBarItem.warningBackground");
+    const item = createItem("usage", 100, l10n.t("Partstream Token Usage"), "partstream.showUsage");
+    this.usage = new UsageItem(
+      (view) => showStatus(item, view),
+      () => readSettings().usageInStatusBar,
+    );
+    const { redact, running } = parts;
+    this.pages = new Pages({
+      ...parts,
+      isRunning: () => running() !== undefined,
+      sentenceOf: (error) => redact(sentenceOf(error)),
+    });
+    this.disposables = [item, this.#recording, this.pages];
+  }
+
+  /** An answer has ended. */
+  answered(params: DidAnswerParams): void {
+    this.usage.answered(params);
+    void this.pages.renew("usage");
+  }
+
+  /** Shows a page, or says why it cannot be shown. */
+  async showPage(name: PageName["page"]): Promise<void> {
+    try {
+      await this.pages.show(name);
+    } catch (error) {
+      this.parts.notify(sentenceOf(error));
+    }
+  }
+
+  /** Has the next answer written into a file, or takes that back. */
+  record(isArmed: boolean): void {
+    this.#tell(isArmed);
+    this.#showRecording(isArmed);
+  }
+
+  /** The answer was written, or could not be: a dialog tells. */
+  recorded(): void {
+    this.#showRecording(false);
+  }
+
+  /** A process was started: it hears what the one before it was told. */
+  processStarted(): void {
+    if (this.#isArmed) this.#tell(true);
+  }
+
+  #tell(isOn: boolean): void {
+    const { running, log, redact } = this.parts;
+    // A process that ends is followed by one that hears it when it has started.
+    running()
+      ?.request("languageModels/recordNext", { isOn })
+      .catch((error: unknown) => log(`the recording was not told to Python: ${redact(sentenceOf(error))}`));
+  }
+
+  #showRecording(isArmed: boolean): void {
+    this.#isArmed = isArmed;
+    void vscode.commands.executeCommand("setContext", IS_RECORDING, isArmed);
+    const text = `$(record) ${l10n.t("Recording the next answer")}`;
+    const tooltip = l10n.t("The next answer of a Partstream model will be saved to a file. Click to cancel.");
+    showItem(this.#recording, isArmed ? { text, tooltip } : undefined);
+  }
 }

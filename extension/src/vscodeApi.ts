@@ -24,6 +24,12 @@ const SHOW_LOG: NotificationButton = { label: () => l10n.t("Show Log"), command:
 const BUTTONS: Readonly<Record<Remedy | "none", readonly NotificationButton[]>> = {
   "choose Python": [{ label: () => l10n.t("Choose Python"), command: "partstream.choosePython" }, SHOW_LOG],
   reload: [{ label: () => l10n.t("Reload Window"), command: "workbench.action.reloadWindow" }, SHOW_LOG],
+  // Where no Python runs that could write a report.
+  report: [
+    { label: () => l10n.t("Copy Debug Information"), command: "partstream.copyDebugInformation" },
+    { label: () => l10n.t("Choose Python"), command: "partstream.choosePython" },
+    SHOW_LOG,
+  ],
   none: [SHOW_LOG],
 };
 
@@ -57,7 +63,14 @@ export function registerProvider(provider: vscode.LanguageModelChatProvider): vs
   return vscode.lm.registerLanguageModelChatProvider(VENDOR, provider);
 }
 
-export function registerCommands(commands: Readonly<Record<string, () => unknown>>): vscode.Disposable[] {
+/** Calls `opened` with each link to the extension. */
+export function onLink(opened: (uri: vscode.Uri) => Promise<void>): vscode.Disposable {
+  return vscode.window.registerUriHandler({ handleUri: opened });
+}
+
+export function registerCommands(
+  commands: Readonly<Record<string, (source?: vscode.SourceControl) => unknown>>,
+): vscode.Disposable[] {
   return Object.entries(commands).map(([id, run]) => vscode.commands.registerCommand(id, run));
 }
 

@@ -1,5 +1,4 @@
 /** The items of VS Code's status bar; without logic of their own. */
-import * as l10n from "@vscode/l10n";
 import * as vscode from "vscode";
 import type { UsageView } from "./usageItem";
 import { PROBLEM_COMMANDS, type ProblemsView } from "./problems";
@@ -16,9 +15,9 @@ const BACKGROUNDS: Readonly<Record<UsageView["fullness"], string | undefined>> =
 const ICONS = /\$\([^)]*\)\s*/g;
 
 /** A status bar item that runs a command when clicked; hidden until it shows something. */
-export function createStatusItem(command: string): vscode.StatusBarItem {
-  const item = vscode.window.createStatusBarItem("partstream.usage", vscode.StatusBarAlignment.Right, 100);
-  item.name = l10n.t("Partstream Token Usage");
+export function createItem(id: string, priority: number, name: string, command?: string): vscode.StatusBarItem {
+  const item = vscode.window.createStatusBarItem(`partstream.${id}`, vscode.StatusBarAlignment.Right, priority);
+  item.name = name;
   item.command = command;
   return item;
 }
@@ -59,23 +58,10 @@ export function showItem(
   item.show();
 }
 
-/** A status bar item that runs a command when clicked, and a function that shows a view in it, or hides it for undefined. */
-export function createProblemsItem(command: string): {
-  readonly item: vscode.StatusBarItem;
-  readonly show: (view: ProblemsView | undefined) => void;
-} {
-  const item = vscode.window.createStatusBarItem("partstream.trouble", vscode.StatusBarAlignment.Right, 103);
-  item.name = l10n.t("Partstream Problems");
-  item.command = command;
+/** Shows what is wrong, or hides the item for undefined. */
+export function showProblems(item: vscode.StatusBarItem, view: ProblemsView | undefined): void {
   const commands = PROBLEM_COMMANDS.map(([, enabled]) => enabled);
-  return { item, show: (view) => showFullness(item, view && { ...view, fullness: "warning" }, commands) };
-}
-
-/** A status bar item for what answers wait for; hidden until it shows something. */
-export function createWaitingItem(): vscode.StatusBarItem {
-  const item = vscode.window.createStatusBarItem("partstream.waiting", vscode.StatusBarAlignment.Right, 101);
-  item.name = l10n.t("Partstream Waiting");
-  return item;
+  showFullness(item, view && { ...view, fullness: "warning" }, commands);
 }
 
 /** A function that shows a view in the item, or hides it for undefined. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { answer, models, NEW, start, until } from "./applicationWorld";
+import { answer, models, NEW, playDialogs, start, until } from "./applicationWorld";
 import { settled } from "./testClock";
 import { set, shownItem, world } from "./vscodeModule";
 
@@ -30,18 +30,18 @@ test("without an answer, and without a process, there is no page, and nothing is
   assert.equal(world.panels.size, 0);
 });
 
-test("a recording is armed with a sign in the status bar, and over with the answer, which can be inspected", async () => {
+test("a recording is armed with a sign in the status bar, and over with the answer, which a dialog shows", async () => {
   set("python", NEW);
+  playDialogs({ recorded: { asks: [["ui/page", { page: "inspector", path: "/data/a.partstream.zip" }]] } });
   const provider = start();
   await models(provider);
-  world.choices = ["Inspect"];
   await run("recordNextAnswer");
   assert.equal(shownItem("recording")?.text, "$(record) Recording the next answer");
   await until(heard("recording: true"));
   await answer(provider);
   await until(() => html().includes("/data/a.partstream.zip"));
   assert.equal(shownItem("recording"), undefined);
-  assert.match(world.informed.join(), /recorded the answer of echo: failed\. The file holds its texts, but no keys/);
+  assert.match(world.lines.join("\n"), /dialog recorded \{"recording":\{"path":"\/data\/a\.partstream\.zip"/);
 });
 
 test("a click on the sign takes the recording back", async () => {
@@ -55,7 +55,7 @@ test("a click on the sign takes the recording back", async () => {
   await until(heard("recording: false"));
   await answer(provider);
   await settled();
-  assert.doesNotMatch(world.informed.join(), /recorded/);
+  assert.doesNotMatch(world.lines.join(), /dialog recorded/);
 });
 
 test("a recording that is armed before Python runs, or before it is restarted, counts for the next process", async () => {
@@ -70,53 +70,13 @@ test("a recording that is armed before Python runs, or before it is restarted, c
   await until(heard("recording: true"));
 });
 
-test("a recording is shared after its preview, where the person wants it, in a form that Python writes", async () => {
-  set("python", NEW);
-  const provider = start();
-  await models(provider);
-  world.choices = ["Save to Share…", "Save…"];
-  world.saved = "/home/me/bug.partstream.zip";
-  await run("recordNextAnswer");
-  await answer(provider);
-  await until(() => world.files.size > 0);
-  assert.match(world.informed.join(), /What the file to share holds\n1 answer of \/data\/a\.partstream\.zip/);
-  assert.deepEqual(world.saveDialog, { recording: ["partstream.zip"] });
-  assert.equal(world.files.get(world.saved), "bug.partstream.zip of /data/a.partstream.zip");
-});
-
-test("who does not like the preview saves nothing", async () => {
-  set("python", NEW);
-  const provider = start();
-  await models(provider);
-  world.choices = ["Save to Share…"];
-  world.saved = "/home/me/bug.partstream.zip";
-  await run("recordNextAnswer");
-  await answer(provider);
-  await until(() => world.informed.some((message) => message.includes("What the file to share holds")));
-  await settled();
-  assert.equal(world.saveDialog, undefined);
-  assert.equal(world.files.size, 0);
-});
-
-test("the page of an answer may ask to share it, and for nothing else", async () => {
+test("the page of an answer may ask to share what it shows, and for nothing else", async () => {
   set("python", NEW);
   await answer(start());
   await run("inspectLastAnswer");
-  world.choices = ["Save…"];
-  world.saved = "/home/me/bug.har";
   const panel = world.panels.get(INSPECTOR);
   panel?.send({ type: "open", path: "/etc/passwd" });
   panel?.send({ type: "share", path: "/etc/passwd" });
-  await until(() => world.files.size > 0);
-  assert.equal(world.files.get(world.saved), "bug.har of memory");
-});
-
-test("the file of a recording is shown, or its path where VS Code has no window for files", async () => {
-  set("python", NEW);
-  const provider = start();
-  await models(provider);
-  world.choices = ["Show File"];
-  await run("recordNextAnswer");
-  await answer(provider);
-  await until(() => world.opened.some((one) => one.startsWith("revealFileInOS ")));
+  await until(heard('dialog share {"path":null}'));
+  assert.ok(!heard("/etc/passwd")());
 });

@@ -39,6 +39,7 @@ after(() => {
 });
 beforeEach(async () => {
   await deactivate();
+  delete process.env["FAKE_DIALOGS"];
   Object.assign(world, {
     settings: {},
     folder: undefined,
@@ -75,6 +76,13 @@ beforeEach(async () => {
   });
 });
 after(deactivate);
+
+/** What the fake sidecar's dialogs ask of the window, by their names, and what they leave to it. */
+export function playDialogs(
+  dialogs: Readonly<Record<string, { asks?: readonly (readonly [string, unknown])[]; result?: unknown }>>,
+): void {
+  process.env["FAKE_DIALOGS"] = JSON.stringify(dialogs);
+}
 
 /** Opens a window with the extension; closed when the next test begins. */
 export function start(

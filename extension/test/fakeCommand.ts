@@ -27,6 +27,7 @@ export const QUIET: SidecarListener = {
   didAnswer: () => undefined,
   didRecord: () => undefined,
   providerDidLoad: () => undefined,
+  asked: () => Promise.resolve(null),
 };
 
 /** Milliseconds that a fake has to start where a test does not say otherwise. */

@@ -1,16 +1,8 @@
 /** The fake sidecar's hubs: each answer costs a dollar of the five of a day. */
 import type { MessageConnection } from "vscode-jsonrpc/node";
-import type {
-  Group,
-  HubStandingParams,
-  HubStandingResult,
-  InformationResult,
-  JoinHubParams,
-  JoinHubResult,
-} from "../src/protocol.generated";
+import type { Group, HubStandingParams, HubStandingResult, InformationResult } from "../src/protocol.generated";
 
-/** The code that the hub takes, and the key that it gives. */
-export const GOOD_CODE = "psj_good-code-0815";
+/** The key that the hub gives. */
 export const HUB_KEY = "psk_k7m2q9x4ab_s3cret-s3cret-s3cret";
 
 let left = 5;
@@ -26,11 +18,6 @@ export function spendDollar(): void {
 }
 
 export function serveHubs(connection: MessageConnection): void {
-  connection.onRequest("languageModels/joinHub", ({ hub, code }: JoinHubParams): JoinHubResult => {
-    void connection.sendNotification("log", { level: "info", source: "fake", message: `joining with ${code}` });
-    if (code !== GOOD_CODE) return { problem: `the hub answered HTTP 403: ${code} is worth no key` };
-    return { joined: { baseUrl: `${hub}/v1`, apiKey: HUB_KEY, person: "ada" } };
-  });
   connection.onRequest("languageModels/hubStanding", ({ group }: HubStandingParams): HubStandingResult => {
     void connection.sendNotification("log", { level: "info", source: "fake", message: "asking the hub" });
     if (!hubOf(group).isHub) return { standing: null };

@@ -5,10 +5,10 @@
  */
 import { hubOf, serveHubs, spendDollar } from "./fakeHubs";
 import { DIAGNOSTICS } from "./fakeDiagnostics";
-import { serveExaminations } from "./fakeExaminations";
 import { gateOf, knowFiles, loadFiles } from "./fakeFiles";
 import { createMessageConnection, ProgressType, ResponseError } from "vscode-jsonrpc/node";
 import {
+  type CheckParams,
   ErrorCode,
   type DidAnswerParams,
   type ErrorData,
@@ -21,15 +21,13 @@ import {
   type ResponseProgress,
   type SetLogLevelParams,
   type TokenCountParams,
-  type TryServerParams,
-  type TryServerResult,
   type InspectParams,
   type InspectResult,
   type PageParams,
   type RecordedFile,
   type RecordNextParams,
-  type ShareParams,
-  type SharePreviewParams,
+  type RunParams,
+  type RunResult,
 } from "../src/protocol.generated";
 
 let hasAnswered = false;
@@ -225,7 +223,6 @@ connection.onRequest("languageModels/tokenCount", ({ items }: TokenCountParams) 
   counts: items.map(({ text }) => ({ count: text?.length ?? 1000, source: "counted" })),
 }));
 serveHubs(connection);
-serveExaminations(connection);
 connection.onRequest("languageModels/information", ({ group }: InformationParams) => {
   void connection.sendNotification("log", { level: "info", source: "fake", message: "listing" });
   if (!group) loadFiles(connection);
@@ -256,25 +253,29 @@ connection.onRequest("languageModels/inspect", ({ nonce, path }: InspectParams):
     ? { html: `<p>${path ?? "the last answer"}</p><script nonce="${nonce}"></script>`, isOff: false }
     : { html: null, isOff: behaviour === "keeps nothing" },
 );
-connection.onRequest("languageModels/sharePreview", ({ path, isLast }: SharePreviewParams) => ({
-  preview: isLast && !hasAnswered ? "" : `1 answer of ${path ?? "memory"}`,
-  forms: [{ name: "recording", endings: ["partstream.zip"] }],
-}));
-connection.onRequest("languageModels/share", ({ path, name }: ShareParams) => ({
-  content: Buffer.from(`${name} of ${path ?? "memory"}`).toString("base64"),
-}));
+/** What the dialogs of a test ask of the window, by their names, and what they leave to it. */
+const DIALOGS = JSON.parse(process.env["FAKE_DIALOGS"] ?? "{}") as Record<
+  string,
+  { readonly asks?: readonly (readonly [method: string, parameters: unknown])[]; readonly result?: RunResult }
+>;
+connection.onRequest("ui/run", async ({ dialog, given }: RunParams): Promise<RunResult> => {
+  const log = (message: string): void => {
+    void connection.sendNotification("log", { level: "info", source: "fake", message });
+  };
+  log(`dialog ${dialog} ${JSON.stringify(given)}`);
+  for (const [method, parameters] of DIALOGS[dialog]?.asks ?? []) {
+    const said = connection.sendRequest(method, parameters).catch((error: unknown) => ({ error: String(error) }));
+    log(`${method}: ${JSON.stringify(await said)}`);
+  }
+  return DIALOGS[dialog]?.result ?? {};
+});
+connection.onRequest("ui/check", ({ text }: CheckParams) => ({ refusal: text === "wrong" ? "That is wrong." : null }));
 connection.onRequest("languageModels/counting", () => ({
   models: [
     { group: null, model: MODEL.id, family: "f", maxInputTokens: 1000, source: "estimated", factor: 1.25 },
     { group: "very-secret-key", model: "m", family: "f", maxInputTokens: 1000, source: "counted", factor: null },
   ],
 }));
-connection.onRequest("languageModels/tryServer", ({ configuration }: TryServerParams): TryServerResult => {
-  const { apiKey } = configuration;
-  if (apiKey === "the-right-key-0815") return { models: [{ id: "echo", name: "Echo", toolCalling: true }] };
-  return { models: [], problem: { kind: "key", message: `the server answered HTTP 401: ${String(apiKey)} is wrong` } };
-});
-connection.onRequest("languageModels/localModel", () => ({ name: "Tiny", source: "partstream.runtime.local_model" }));
 connection.onRequest("languageModels/diagnostics", () => DIAGNOSTICS);
 connection.onRequest("shutdown", () => {
   for (const reject of hanging) reject(new ResponseError(ErrorCode.RequestCancelled, "cancelled"));

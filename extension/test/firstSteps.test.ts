@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
-import { models, NEW, start, until } from "./applicationWorld";
-import { nextBox } from "./vscodeBoxes";
+import { models, NEW, playDialogs, start, until } from "./applicationWorld";
 import { set, world } from "./vscodeModule";
 
 const SET_UP = "workbench.action.chat.triggerSetupAnonymousWithoutDialog";
@@ -71,32 +70,71 @@ test("settings of a folder that come after the trust do not keep the offer away"
   await new Promise((resolve) => setTimeout(resolve, 20)); // The window has begun, and saw no provider.
   set("providers", ["echo"]);
   await models(provider);
-  await until(() => world.informed.some((text) => text.includes("asks for a GitHub account first")));
+  await until(() => world.lines.some((line) => line.includes("dialog offerAccount")));
 });
 
 test("signed out, the models of a provider file lead from the first window to a chat that is set up", async () => {
   set("providers", ["echo"]);
-  Object.assign(world, { chatExtension: undefined, choices: ["Use Without an Account"] });
-  world.defaults = { "chat.allowAnonymousAccess": false, "chat.byokUtilityModelDefault": "copilot" };
+  Object.assign(world, { chatExtension: undefined });
   let activated = 0;
   world.commands.set(SET_UP, () => {
     world.chatExtension = { activate: () => Promise.resolve(activated++) };
     return true;
   });
+  playDialogs({
+    offerAccount: {
+      asks: [
+        ["ui/facts", undefined],
+        ["ui/change", { key: "chat.allowAnonymousAccess", value: true, isOfWorkspace: false }],
+        ["ui/memory", { key: "offer.account", value: { "chat.allowAnonymousAccess": { written: true } } }],
+        ["ui/setUpChat", undefined],
+        ["ui/memory", { key: "accountAnswered", value: true }],
+      ],
+    },
+  });
   const provider = start();
   await until(() => world.contexts.get("partstream.asksForAccount") === true);
   await models(provider);
-  const question = await nextBox();
-  assert.deepEqual(
-    question.items.map(({ label }) => label),
-    ["Chat without an account", "Let your own model write titles and summaries"],
-  );
-  assert.equal(question.selectedItems.length, 2);
-  question.choose(...question.items.map(({ label }) => label));
-  await until(() => world.contexts.get("partstream.chatIsOn") === true && activated === 1);
+  await until(() => world.contexts.get("partstream.withoutAccount") === true && activated === 1);
+  await until(() => world.lines.some((line) => line.includes('ui/setUpChat: {"isDone":true}')));
+  assert.match(world.lines.join("\n"), /ui\/facts: .*"isSignedOut":true,"isChatOn":false,"asksForAccount":true/);
   assert.equal(world.settings["chat.allowAnonymousAccess"], true);
-  assert.equal(world.settings["chat.byokUtilityModelDefault"], "mainAgent");
-  assert.match(world.informed.join(), /models are in the picker\. VS Code's chat asks for a GitHub account first/);
+  await until(() => world.contexts.get("partstream.chatIsOn") === true);
+  assert.equal(world.contexts.get("github.copilot.hasByokModels"), true);
   assert.deepEqual(world.errors, []);
   world.commands.delete(SET_UP);
+});
+
+const QUESTION = "Partstream has no models yet.";
+const FIRST_WINDOWS = [
+  { button: "Add Models…", dialog: "addModels" },
+  { button: "New Provider File…", dialog: "newProvider" },
+  { button: "Not Now", dialog: undefined },
+];
+
+for (const { button, dialog } of FIRST_WINDOWS) {
+  test(`a first window without models says so once: ${button}`, async () => {
+    world.choices = [button];
+    const memory: Record<string, unknown> = {};
+    const provider = start(memory);
+    for (let round = 0; round < 2; round++) await models(provider); // The second begins when the first is over.
+    await until(() => world.informed.includes(QUESTION));
+    if (dialog !== undefined) await until(() => world.lines.some((line) => line.includes(`dialog ${dialog}`)));
+    await models(provider);
+    assert.deepEqual(world.informed, [QUESTION]);
+  });
+}
+
+test("a first window with a group says nothing of models", async () => {
+  world.configured = [{ baseUrl: "http://x" }];
+  const provider = start();
+  for (let round = 0; round < 2; round++) {
+    await models(provider);
+    await provider.provideLanguageModelChatInformation({
+      silent: true,
+      configuration: { baseUrl: "http://x" },
+    });
+  }
+  await models(provider);
+  assert.deepEqual(world.informed, []);
 });

@@ -4,8 +4,14 @@ import { SidecarError } from "../src/errors";
 import type { Load } from "../src/loadProblems";
 import type { ListView } from "../src/modelList";
 import type { ProviderError } from "../src/protocol.generated";
-import { ASKED_AGAIN_AFTER, ProblemsItem } from "../src/problemsItem";
-import { type Circumstances, problemsOf, problemsView, type ProblemsView } from "../src/problems";
+import {
+  ASKED_AGAIN_AFTER,
+  type Circumstances,
+  problemsOf,
+  problemsView,
+  type ProblemsView,
+  ProblemsItem,
+} from "../src/problems";
 import { TestClock } from "./testClock";
 
 const NOTHING: Circumstances = { process: undefined, loads: [], lists: [] };

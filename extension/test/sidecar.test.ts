@@ -53,6 +53,7 @@ test("it says what runs, and passes on log lines and changes", async () => {
     didAnswer: ({ answer }) => heard.push(answer.inputTokens),
     didRecord: () => undefined,
     providerDidLoad: () => undefined,
+    asked: () => Promise.resolve(null),
   });
   assert.equal(sidecar.information?.python, "3.12.1");
   await sidecar.request("languageModels/information", { group: null, silent: true });

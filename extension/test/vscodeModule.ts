@@ -2,7 +2,14 @@
 import { BACK, Box } from "./vscodeBoxes";
 import * as double from "./vscodeDouble";
 import { EventEmitter, Panel } from "./vscodePanel";
-import type { Diagnostic, MarkdownString, Range, RelativePattern, ThemeColor } from "./vscodeValues";
+import {
+  type Diagnostic,
+  type MarkdownString,
+  type Range,
+  type RelativePattern,
+  type ThemeColor,
+  Uri,
+} from "./vscodeValues";
 
 export { EventEmitter, Panel };
 export * from "./vscodeValues";
@@ -168,6 +175,22 @@ export const window = {
     return new double.Disposable(() => world.serializers.delete(viewType));
   },
   createQuickPick: () => new Box(),
+  showQuickPick: (
+    items: readonly { label: string; kind?: number }[],
+    heading: { title: string; placeHolder: string },
+  ) =>
+    new Promise((resolve) => {
+      const box = new Box();
+      box.title = heading.title;
+      box.placeholder = heading.placeHolder;
+      box.items = items.filter(({ kind }) => kind === undefined);
+      box.onDidAccept(() => {
+        resolve(box.selectedItems[0]);
+        box.dispose();
+      });
+      box.onDidHide(() => resolve(undefined));
+      box.show();
+    }),
   createInputBox: () => new Box(),
   createStatusBarItem: (id: string) => new StatusBarItem(id),
   showTextDocument: ({ fsPath }: { fsPath: string }, options?: { selection: Range }) =>
@@ -185,10 +208,11 @@ export const window = {
     onDidChangeLogLevel: world.logLevelChanged.event,
     dispose: () => undefined,
   }),
-  showErrorMessage: (message: string, ...buttons: string[]) => {
+  showErrorMessage: (message: string, ...rest: (string | object)[]) => {
+    const buttons = rest.filter((one) => typeof one === "string");
     world.errors.push(message);
     world.buttons = buttons;
-    return Promise.resolve(world.chosen);
+    return Promise.resolve(buttons.find((button) => world.choices.includes(button)) ?? world.chosen);
   },
   showInformationMessage: (message: string, ...rest: (string | { detail?: string })[]) => {
     const [first, ...others] = rest;
@@ -215,9 +239,9 @@ export const window = {
   state: { focused: true },
   showSaveDialog: (options: { filters: Record<string, string[]> }) => {
     world.saveDialog = options.filters;
-    return Promise.resolve(world.saved && { path: world.saved, fsPath: world.saved });
+    return Promise.resolve(world.saved === undefined ? undefined : Uri.file(world.saved));
   },
-  showOpenDialog: () => Promise.resolve([{ fsPath: world.settings["file to choose"] }]),
+  showOpenDialog: () => Promise.resolve([Uri.file(world.settings["file to choose"] as string)]),
   setStatusBarMessage: () => undefined,
   onDidChangeWindowState: world.windowState.event,
 };

@@ -10,11 +10,14 @@ export class MarkdownString {
   isTrusted: unknown;
   constructor(readonly value: string) {}
 }
+function file(fsPath: string): { fsPath: string; path: string; toString: () => string } {
+  return { fsPath, path: fsPath, toString: () => `file://${fsPath}` };
+}
 export const Uri = {
   from: (parts: { scheme: string; path: string }) => parts,
-  file: (fsPath: string) => ({ fsPath }),
-  parse: (text: string) => text,
-  joinPath: ({ fsPath }: { fsPath: string }, ...names: string[]) => ({ fsPath: posix.join(fsPath, ...names) }),
+  file,
+  parse: (text: string) => (text.startsWith("file://") ? file(text.slice("file://".length)) : text),
+  joinPath: ({ fsPath }: { fsPath: string }, ...names: string[]) => file(posix.join(fsPath, ...names)),
 };
 export class Position {
   constructor(readonly line: number) {}
@@ -42,7 +45,7 @@ export const QuickPickItemKind = { Separator: -1 };
 export class ThemeIcon {
   constructor(readonly id: string) {}
 }
-export const ProgressLocation = { Notification: 15 };
+export const ProgressLocation = { Notification: 15, Window: 10 };
 export const ViewColumn = { Active: -1 };
 
 /** The accounts at GitHub that are signed in. */

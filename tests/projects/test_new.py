@@ -18,7 +18,7 @@ from clean_environment import SECONDS, build_wheel, install
 from commands import call, run
 from newcomer import Newcomer
 from partstream.cli.new import ProjectName, UnusableNameError, project_files, write_project
-from partstream.cli.provider_source import TEMPLATES, find_template
+from partstream.runtime.project_templates import TEMPLATES, find_template
 from partstream.runtime.provider_files import SourceLoader
 
 ROOT = Path(__file__).parents[2]

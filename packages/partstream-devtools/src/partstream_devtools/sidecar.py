@@ -141,10 +141,10 @@ class SidecarRecordings:
         return {"content": b64encode(await run_in_thread(lambda: _shared(bundle, name), _THREAD)).decode()}
 
     async def aclose(self) -> None:
-        """Closes the capture socket, and waits until recordings are written."""
+        """Waits until recordings are written, and closes the capture socket."""
+        await asyncio.gather(*self._tasks, return_exceptions=True)  # among them the one that opens the socket
         if self._socket is not None:
             await self._socket.aclose()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def _bundle(self, path: str | None, *, is_last: bool = False) -> Bundle:
         if path is not None:

@@ -4,10 +4,8 @@ from __future__ import annotations
 import json
 import keyword
 import re
-import string
 import sys
 from collections.abc import Mapping
-from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
@@ -15,10 +13,11 @@ from typing import Final
 import click
 
 from partstream.cli.program import program
-from partstream.cli.provider_source import TEMPLATES, Template, UnusableProviderError, find_template
+from partstream.cli.provider_source import UnusableProviderError
 from partstream.codec.checks import dataclass
 from partstream.errors import CallerError
 from partstream.plugins import MissingPackageError
+from partstream.runtime.project_templates import TEMPLATES, Template, find_template, kept
 
 _PROVIDER: Final = "provider.py.txt"
 _SHARED: Final = {"README.md": "README.md.txt", "pyproject.toml": "pyproject.toml.txt", ".gitignore": "gitignore.txt"}
@@ -81,10 +80,10 @@ def project_files(name: ProjectName, template: Template, *, python: str | None =
         "requirements": ", ".join(f'"{requirement}"' for requirement in template.requirements),
     }
     return {
-        f"{name.module}.py": _kept(f"{template.name}/{_PROVIDER}").substitute(names),
-        f"test_{name.module}.py": _kept(template.test).substitute(names),
+        f"{name.module}.py": kept(f"{template.name}/{_PROVIDER}").substitute(names),
+        f"test_{name.module}.py": kept(template.test).substitute(names),
         ".vscode/settings.json": json.dumps(settings, indent=2) + "\n",
-        **{path: _kept(file).substitute(names) for path, file in _SHARED.items()},
+        **{path: kept(file).substitute(names) for path, file in _SHARED.items()},
     }
 
 
@@ -102,16 +101,6 @@ def write_project(folder: Path, written: Mapping[str, str]) -> None:
         file.parent.mkdir(parents=True, exist_ok=True)
         with file.open("x", encoding="utf-8", newline="\n") as opened:
             opened.write(text)
-
-
-def provider_template(template: Template) -> str:
-    """The provider of a template as it is kept, with `$title` and `$module` for the names."""
-    return _kept(f"{template.name}/{_PROVIDER}").template
-
-
-def _kept(file: str) -> string.Template:
-    folder = files("partstream.cli").joinpath("templates")
-    return string.Template(folder.joinpath(*file.split("/")).read_text(encoding="utf-8"))
 
 
 _NAMES = [name for template in TEMPLATES.values() for name in (template.name, *template.also_called)]

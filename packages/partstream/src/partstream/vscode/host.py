@@ -32,6 +32,8 @@ from partstream.vscode.failures import ProviderFailedError, provider_error
 from partstream.vscode.gateway import PROVIDER_KEY, GatewayLoader, GatewaySurroundings
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from partstream.lm.cancellation import CancellationToken
     from partstream.lm.completions import CompletionRequest
     from partstream.lm.messages import RequestOptions
@@ -129,11 +131,23 @@ class ProviderHost:
         hub = await hub_of(hosted)
         return {"standing": None if hub is None else await standing_of(hub)}
 
-    async def try_server(self, params: wire.TryServerParams) -> wire.TryServerResult:
+    async def try_server(self, configuration: Mapping[str, Any]) -> wire.TryServerResult:
         """Lists the models of a server that is no group yet, or says what is wrong with it."""
         from partstream.vscode.examining import try_server  # noqa: PLC0415 - few people try a server in a window
 
-        return await try_server(params["configuration"], self._surroundings)
+        return await try_server(configuration, self._surroundings)
+
+    async def load_of(self, file: Path) -> None:
+        """Waits until one of the user's own providers is loaded from a file; for ever where none has that file.
+
+        Raises:
+            ProviderFailedError: It cannot be loaded.
+        """
+        hosted = next((one for one in self._own.values() if one.file is not None and one.file == file), None)
+        if hosted is None:
+            await asyncio.get_running_loop().create_future()
+        else:
+            await hosted.current()
 
     async def examine(self, params: wire.ExamineParams) -> wire.ExamineResult:
         """What keeps the models of a group, or of one of the user's own providers, from answering.

@@ -88,6 +88,10 @@ def _request(name: str, params: type[Any] | None, result: type[Any] | None, doc:
     return Method(name, Direction.TO_SIDECAR, params, result, is_request=True, doc=doc)
 
 
+def _ask(name: str, params: type[Any] | None, result: type[Any] | None, doc: str) -> Method:
+    return Method(name, Direction.TO_EXTENSION, params, result, is_request=True, doc=doc)
+
+
 def _notification(name: str, direction: Direction, params: type[Any] | None, doc: str) -> Method:
     return Method(name, direction, params, None, is_request=False, doc=doc)
 
@@ -149,29 +153,10 @@ _ROWS = (
         "Returns how the last answers ended and which rules providers broke, for the debug information.",
     ),
     _request(
-        "languageModels/tryServer",
-        wire.TryServerParams,
-        wire.TryServerResult,
-        "Asks a server for its models before it becomes a group; the result names what is wrong, and the request "
-        "succeeds.",
-    ),
-    _request(
-        "languageModels/localModel",
-        None,
-        wire.LocalModelResult,
-        "Says whether a model is installed that runs in the sidecar itself; loads none.",
-    ),
-    _request(
-        "languageModels/examine",
-        wire.ExamineParams,
-        wire.ExamineResult,
-        "Runs the checks of `partstream doctor` on a group or on a provider in the settings.",
-    ),
-    _request(
         "languageModels/findingsPage",
-        wire.FindingsPageParams,
+        wire.PageParams,
         wire.PageResult,
-        "Returns what was found as a page for a webview; the page posts the messages `copy` and `again`.",
+        "Returns what was found last as a page for a webview; the page posts the messages `copy` and `again`.",
     ),
     _request(
         "languageModels/recordNext",
@@ -187,29 +172,32 @@ _ROWS = (
         "Returns the page of the last answer, also of one that goes on, or of a recording, for a webview.",
     ),
     _request(
-        "languageModels/sharePreview",
-        wire.SharePreviewParams,
-        wire.SharePreviewResult,
-        "Says what a file to share will hold: without keys and texts, with everything that a fault depends on.",
-    ),
-    _request(
-        "languageModels/share",
-        wire.ShareParams,
-        wire.ShareResult,
-        "Returns that file.",
-    ),
-    _request(
-        "languageModels/joinHub",
-        wire.JoinHubParams,
-        wire.JoinHubResult,
-        "Gives a join code for a key at a hub; the result says why it gave none, and the request succeeds.",
-    ),
-    _request(
         "languageModels/hubStanding",
         wire.HubStandingParams,
         wire.HubStandingResult,
         "Asks the hub of a group what is left of the person's budgets; asks no server that is no hub.",
     ),
+    _request("ui/run", wire.RunParams, wire.RunResult, "Runs a dialog, which asks the extension for what it shows."),
+    _request("ui/check", wire.CheckParams, wire.CheckResult, "Asks whether a text can be taken that a box has."),
+    _ask("ui/list", wire.ListParams, wire.PageReply, "Shows a list to choose from, or that something goes on."),
+    _ask("ui/box", wire.BoxParams, wire.PageReply, "Asks for a text."),
+    _ask("ui/message", wire.MessageParams, wire.MessageResult, "Shows a notification or a question."),
+    _ask("ui/progress", wire.ProgressTitle, None, "Shows that something goes on, until it is cancelled or stopped."),
+    _ask("ui/path", wire.PathParams, wire.PathResult, "Asks for a file, or for a place to save one."),
+    _ask("ui/write", wire.WriteParams, wire.WriteResult, "Writes a file; its content is base64."),
+    _ask("ui/command", wire.CommandParams, wire.CommandResult, "Runs a command of VS Code."),
+    _ask("ui/open", wire.OpenParams, None, "Opens a file or a page."),
+    _ask("ui/copy", wire.CopyParams, None, "Puts a text into the clipboard."),
+    _ask("ui/settings", wire.SettingsParams, wire.SettingsResult, "Reads settings."),
+    _ask("ui/change", wire.SettingChange, None, "Writes a setting that begins no new process."),
+    _ask("ui/memory", wire.MemoryParams, wire.MemoryResult, "Reads or writes what outlives the window."),
+    _ask("ui/facts", None, wire.WindowFacts, "Says what the window is like."),
+    _ask("ui/models", None, wire.UsableModels, "Says which models VS Code has."),
+    _ask("ui/lists", None, wire.ListsResult, "Says what is known of every group and provider."),
+    _ask("ui/debugInformation", None, wire.DebugInformation, "Collects the debug information."),
+    _ask("ui/page", wire.PageName, None, "Shows a page, whose content the extension asks for."),
+    _ask("ui/setUpChat", None, wire.IsDone, "Sets up VS Code's chat without signing in, and waits for it."),
+    _ask("ui/addGroup", wire.NewGroup, wire.IsDone, "Adds a group."),
     _request("shutdown", None, None, "Cancels all requests and closes all providers; then only exit is accepted."),
     _notification(
         "languageModels/didAcceptCompletion",

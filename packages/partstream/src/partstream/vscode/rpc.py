@@ -245,6 +245,12 @@ def encode_error(request_id: RequestId | None, code: int, message: str, data: Ma
     return encode_frame(dumps({"jsonrpc": "2.0", "id": request_id, "error": error}))
 
 
+def encode_request(request_id: RequestId, method: str, params: object) -> bytes:
+    """The frame of a request of ours."""
+    given = {} if params is None else {"params": params}
+    return encode_frame(dumps({"jsonrpc": "2.0", "id": request_id, "method": method, **given}))
+
+
 def encode_notification(method: str, params: object) -> bytes:
     """The frame of a notification."""
     return encode_frame(dumps({"jsonrpc": "2.0", "method": method, "params": params}))

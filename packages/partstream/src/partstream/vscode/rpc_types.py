@@ -228,15 +228,6 @@ class ProviderDidLoadParams(TypedDict):
 # ---- The trial of a server that is no group yet ----
 
 
-class TryServerParams(TypedDict):
-    """Asks a server for its models before it becomes a group.
-
-    `configuration` holds the keys and values that the group would have, with secrets in clear text: it is never logged.
-    """
-
-    configuration: dict[str, Any]
-
-
 ServerProblemKind: TypeAlias = Literal["address", "key", "connection", "list", "other"]
 
 
@@ -284,14 +275,6 @@ class TryServerResult(TypedDict):
     problem: NotRequired[ServerProblem]
 
 
-class LocalModelResult(TypedDict):
-    """The model that runs in this process, where what it needs is installed: for people, and as a source of a provider;
-    both null where it is not."""
-
-    name: str | None
-    source: str | None
-
-
 # ---- What keeps a model from answering ----
 
 
@@ -323,15 +306,6 @@ class ExamineResult(TypedDict):
 
     findings: list[ShownFinding]
     report: str
-
-
-class FindingsPageParams(TypedDict):
-    """Asks for the page of what was found, for the webview of `PageParams`; `name` and `findings` stand in it."""
-
-    nonce: str
-    source: str
-    name: str
-    findings: list[ShownFinding]
 
 
 # ---- Recorded answers ----
@@ -382,16 +356,6 @@ class InspectResult(TypedDict):
     isOff: bool
 
 
-class SharePreviewParams(TypedDict):
-    """The recording to share: its file, or null for the answer that was inspected last.
-
-    With `isLast` true null stands for the last answer in memory as it is now, whatever was inspected.
-    """
-
-    path: str | None
-    isLast: NotRequired[bool]
-
-
 class ShareForm(TypedDict):
     """A form in which a recording can be shared: its name, and the endings of its files, without the dot."""
 
@@ -407,17 +371,6 @@ class SharePreviewResult(TypedDict):
 
     preview: str
     forms: list[ShareForm]
-
-
-class ShareParams(TypedDict):
-    """The recording to share, as for the preview, and the name of the file, whose ending says its form.
-
-    With `isLast` true it is the answer of the last preview that asked for it.
-    """
-
-    path: str | None
-    isLast: NotRequired[bool]
-    name: str
 
 
 class ShareResult(TypedDict):
@@ -530,6 +483,311 @@ class DiagnosticsResult(TypedDict):
 
     answers: list[AnswerEnd]
     brokenRules: list[BrokenRule]
+
+
+# ---- The window: what a dialog asks of the extension ----
+
+
+class RunParams(TypedDict):
+    """Runs a dialog in this window: the name of its command, and what the command was given."""
+
+    dialog: str
+    given: dict[str, Any]
+
+
+class SettingChange(TypedDict):
+    """A setting that the extension writes: of the workspace, or of all windows. Without `value` it is removed."""
+
+    key: str
+    value: NotRequired[Any]
+    isOfWorkspace: bool
+
+
+class RunResult(TypedDict):
+    """The dialog is over.
+
+    A change of the setting `partstream.providers` begins a new process: so the extension writes `change` when nothing
+    of the dialog is left in this one, and then runs the dialog `then` in the process that has it.
+    """
+
+    change: NotRequired[SettingChange]
+    then: NotRequired[RunParams]
+
+
+class Heading(TypedDict):
+    """What stands above a page. `step` counts from 1; `hasBack` tells that a page is before it."""
+
+    title: str
+    step: NotRequired[int]
+    steps: NotRequired[int]
+    hasBack: bool
+
+
+class ListItem(TypedDict):
+    """A row of a list; `description` follows the label, `detail` is below it. `section` begins rows under a heading."""
+
+    label: str
+    description: NotRequired[str]
+    detail: NotRequired[str]
+    section: NotRequired[str]
+
+
+class ListParams(TypedDict):
+    """Shows a list; the extension closes it when the request is cancelled.
+
+    With `chosen`, the places of rows that have a tick from the start, the person takes several, and `refusal` says why
+    not none. With `isBusy` nothing is to be chosen: something goes on, as `placeholder` says.
+    """
+
+    heading: Heading
+    placeholder: str
+    prompt: str
+    items: list[ListItem]
+    chosen: NotRequired[list[int]]
+    refusal: NotRequired[str]
+    isBusy: NotRequired[bool]
+
+
+class BoxButton(TypedDict):
+    """A button above a box, by the name of its icon."""
+
+    icon: str
+    tooltip: str
+
+
+class BoxParams(TypedDict):
+    """Asks for a text, which `ui/check` is asked about with `box` before it is taken; a secret one is not shown."""
+
+    box: int
+    heading: Heading
+    prompt: str
+    placeholder: str
+    value: str
+    isSecret: bool
+    buttons: list[BoxButton]
+
+
+class PageReply(TypedDict):
+    """What the person did with a page: `chosen` are the places of the rows or of the button, `text` is the text."""
+
+    end: Literal["answered", "back", "closed"]
+    chosen: NotRequired[list[int]]
+    text: NotRequired[str]
+
+
+class CheckParams(TypedDict):
+    """Whether the text can be taken that was written into this box."""
+
+    box: int
+    text: str
+
+
+class CheckResult(TypedDict):
+    """Why it cannot; null if it can."""
+
+    refusal: str | None
+
+
+class MessageParams(TypedDict):
+    """Shows a notification; with `detail`, a question that stops everything else; as `status`, in the status bar."""
+
+    level: Literal["info", "warning", "error", "status"]
+    text: str
+    detail: NotRequired[str]
+    buttons: list[str]
+
+
+class MessageResult(TypedDict):
+    """The place of the button that was pressed; null for none."""
+
+    button: int | None
+
+
+class ProgressTitle(TypedDict):
+    """Shows that something goes on until the request is cancelled; its response says that the person stops it."""
+
+    title: str
+    isCancellable: bool
+
+
+class PathParams(TypedDict):
+    """Asks for a file that is there, or with `proposed`, the name of a new one, for a place to save it."""
+
+    title: str
+    button: NotRequired[str]
+    proposed: NotRequired[str]
+    forms: list[ShareForm]
+
+
+class PathResult(TypedDict):
+    """The file as VS Code names it, its path and its name; null for none."""
+
+    uri: str | None
+    path: str
+    name: str
+
+
+class WriteParams(TypedDict):
+    """Writes a file that the person has chosen, or another one beside it, in place of none that is there."""
+
+    uri: str
+    beside: NotRequired[str]
+    content: str
+
+
+class WriteResult(TypedDict):
+    """The whole path of what was written."""
+
+    path: str
+
+
+class CommandParams(TypedDict):
+    """Runs a command of VS Code; an object `{"uri": TEXT}` among what it is given becomes a place.
+
+    With `given` null only the question is answered whether this VS Code has it.
+    """
+
+    command: str
+    given: list[Any] | None
+
+
+class CommandResult(TypedDict):
+    """Whether this VS Code has the command, and what it said as far as that is a text or true."""
+
+    isThere: bool
+    said: str | bool | None
+
+
+class OpenParams(TypedDict):
+    """Opens a file in an editor, or a page in the browser."""
+
+    file: NotRequired[str]
+    page: NotRequired[str]
+
+
+class CopyParams(TypedDict):
+    """Puts a text into the clipboard."""
+
+    text: str
+
+
+class SettingsParams(TypedDict):
+    """Asks for settings by their whole names."""
+
+    keys: list[str]
+
+
+class SettingState(TypedDict):
+    """A setting: whether this VS Code has it, the value in force, and the person's own in the User settings."""
+
+    isKnown: bool
+    value: NotRequired[Any]
+    own: NotRequired[Any]
+
+
+class SettingsResult(TypedDict):
+    """The settings in the order of the keys."""
+
+    settings: list[SettingState]
+
+
+class MemoryParams(TypedDict):
+    """What outlives the window under a key: put there if there is a `value`, and then told."""
+
+    key: str
+    value: NotRequired[Any]
+
+
+class MemoryResult(TypedDict):
+    """The value; null for none."""
+
+    value: Any
+
+
+class WindowFacts(TypedDict):
+    """The window, as far as a dialog goes by it.
+
+    `folder` is the first one where it is on this machine and trusted. `groups` are the names of groups that there are,
+    as far as they are known. With `asksForAccount` VS Code's chat would ask who has not answered yet for an account.
+    """
+
+    isTrusted: bool
+    hasFolder: bool
+    folder: str | None
+    remoteName: str | None
+    isWeb: bool
+    groups: list[str]
+    isSignedOut: bool
+    isChatOn: bool
+    asksForAccount: bool
+
+
+class UsableModel(TypedDict):
+    """A model as VS Code names it to programs."""
+
+    vendor: str
+    id: str
+    name: str
+    family: str
+
+
+class UsableModels(TypedDict):
+    """The models of every vendor."""
+
+    models: list[UsableModel]
+
+
+class ShownModel(TypedDict):
+    """A model in a list, and whether the picker shows it."""
+
+    id: str
+    name: str
+    isShown: bool
+
+
+class ShownList(TypedDict):
+    """A list as the window knows it: its models, and why the last fetch brought no list or not all of it."""
+
+    group: Group | None
+    models: list[ShownModel]
+    error: str | None
+
+
+class ListsResult(TypedDict):
+    """Every list once VS Code has asked for all groups, and the last load of each provider."""
+
+    lists: list[ShownList]
+    loads: list[ProviderDidLoadParams]
+
+
+class DebugInformation(TypedDict):
+    """Versions, settings and models in Markdown, without keys.
+
+    `reporter` is the id of the extension for VS Code's own reporter; null where the manifest says no place for issues.
+    """
+
+    text: str
+    reporter: str | None
+
+
+class PageName(TypedDict):
+    """The page that is shown, made anew; `path` is the recording that the inspector shows."""
+
+    page: Literal["usage", "inspector", "connection"]
+    path: NotRequired[str]
+
+
+class IsDone(TypedDict):
+    """Whether it was done; false where this VS Code has no way to."""
+
+    isDone: bool
+
+
+class NewGroup(TypedDict):
+    """Makes a group, whose key VS Code keeps in its secret storage."""
+
+    name: str
+    configuration: dict[str, Any]
 
 
 # ---- The life of the sidecar ----

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from partstream.server.pages.document import Nonces
     from partstream.vscode import rpc_types as wire
     from partstream.vscode.rpc import ItemStream, Outbox, RequestId
+    from partstream.vscode.window import Window
 
 
 class StreamProgress:
@@ -190,16 +191,12 @@ class Session:
             "languageModels/usagePage": self._usage_page,
             "languageModels/counting": self._counting,
             "languageModels/diagnostics": self._diagnostics,
-            "languageModels/tryServer": self._try_server,
-            "languageModels/localModel": self._local_model,
-            "languageModels/examine": self._examine,
             "languageModels/findingsPage": self._findings_page,
             "languageModels/recordNext": self._record_next,
             "languageModels/inspect": self._inspect,
-            "languageModels/sharePreview": self._share_preview,
-            "languageModels/share": self._share,
-            "languageModels/joinHub": self._join_hub,
             "languageModels/hubStanding": self._hub_standing,
+            "ui/run": self._run,
+            "ui/check": self._check,
             "shutdown": self._shutdown,
         }
         self._notification_handlers: Mapping[str, Callable[[Any], None]] = {
@@ -209,6 +206,13 @@ class Session:
             "setLogLevel": self._set_log_level,
             "exit": self._exit,
         }
+
+    @cached_property
+    def _window(self) -> Window:
+        """The window of the connection, which a dialog needs."""
+        from partstream.vscode.window import Window  # noqa: PLC0415 - not before the first dialog
+
+        return Window(self._outbox, self._redactor, self._host, lambda: self._recordings)
 
     @cached_property
     def _recordings(self) -> Recordings:
@@ -230,6 +234,8 @@ class Session:
         """Cancels all requests and closes the providers; takes at most :data:`RELEASE_SECONDS`."""
         for running in list(self._running.values()):
             self._cancel(running)
+        if "_window" in vars(self):
+            self._window.close()
         ending = [task for task in self._tasks if task is not asyncio.current_task()]
         # Half of the time each: a request that does not end must not keep providers and files from being closed.
         seconds = RELEASE_SECONDS / 2
@@ -385,26 +391,21 @@ class Session:
         diagnostics: wire.DiagnosticsResult = self._redactor.redact_values(self._host.diagnostics())
         return diagnostics
 
-    async def _try_server(self, params: wire.TryServerParams, running: _Running) -> wire.TryServerResult:
-        self._redactor.learn({"id": "", "configuration": params["configuration"]})  # no group has an empty id
-        result: wire.TryServerResult = self._redactor.redact_values(await self._host.try_server(params))
-        return result
-
-    async def _local_model(self, _: None, running: _Running) -> wire.LocalModelResult:
-        from partstream.runtime import local_model  # noqa: PLC0415 - few windows have one
-
-        is_there = local_model.is_installed()
-        return {"name": local_model.TITLE, "source": local_model.SOURCE} if is_there else {"name": None, "source": None}
-
-    async def _examine(self, params: wire.ExamineParams, running: _Running) -> wire.ExamineResult:
-        self._redactor.learn(params["group"])
-        result: wire.ExamineResult = self._redactor.redact_values(await self._host.examine(params))
-        return result
-
-    async def _findings_page(self, params: wire.FindingsPageParams, running: _Running) -> wire.PageResult:
+    async def _findings_page(self, params: wire.PageParams, running: _Running) -> wire.PageResult:
         from partstream.server.pages.usage import findings_html  # noqa: PLC0415 - few windows show a page
 
-        return {"html": findings_html(params["name"], params["findings"], _policy_of(params))}
+        tested = self._window.tested
+        if tested is None:
+            raise RefusedError(rpc.ErrorCode.INVALID_PARAMS, "nothing was tested in this process")
+        return {"html": findings_html(tested.target.name, tested.findings, _policy_of(params))}
+
+    async def _run(self, params: wire.RunParams, running: _Running) -> wire.RunResult:
+        from partstream.vscode.dialogs import run  # noqa: PLC0415 - not before the first dialog
+
+        return await run(self._window, params)
+
+    async def _check(self, params: wire.CheckParams, running: _Running) -> wire.CheckResult:
+        return {"refusal": self._window.refusal(params["box"], params["text"])}
 
     async def _record_next(self, params: wire.RecordNextParams, running: _Running) -> None:
         self._recordings.record_next(is_on=params["isOn"])
@@ -412,18 +413,6 @@ class Session:
     async def _inspect(self, params: wire.InspectParams, running: _Running) -> wire.InspectResult:
         html = await self._recordings.page(params["path"], _policy_of(params))
         return {"html": html, "isOff": self._recordings.is_off}
-
-    async def _share_preview(self, params: wire.SharePreviewParams, running: _Running) -> wire.SharePreviewResult:
-        return await self._recordings.preview(params["path"], is_last=params.get("isLast", False))
-
-    async def _share(self, params: wire.ShareParams, running: _Running) -> wire.ShareResult:
-        return await self._recordings.shared(params["path"], params["name"], is_last=params.get("isLast", False))
-
-    async def _join_hub(self, params: wire.JoinHubParams, running: _Running) -> wire.JoinHubResult:
-        result = await self._host.join_hub(params)
-        if "problem" in result:  # what was joined is a key, which the window has to get
-            result["problem"] = self._redactor.redact(result["problem"])
-        return result
 
     async def _hub_standing(self, params: wire.HubStandingParams, running: _Running) -> wire.HubStandingResult:
         self._redactor.learn(params["group"])
@@ -485,7 +474,8 @@ class Session:
         self._on_exit(0 if self._state is _State.SHUT_DOWN else 1)
 
     def _on_response(self, response: rpc.Response) -> None:
-        _logger.warning("ignored a response with the id %r: the sidecar sends no requests", response.id)
+        if "_window" not in vars(self) or not self._window.answered(response):
+            _logger.warning("ignored a response with the id %r: no request waits for it", response.id)
 
     def _on_malformed(self, malformed: rpc.Malformed) -> None:
         message = self._redactor.redact(malformed.message)
@@ -499,7 +489,7 @@ def _cancelled(request_id: RequestId) -> bytes:
     return rpc.encode_error(request_id, rpc.ErrorCode.REQUEST_CANCELLED, "the request was cancelled")
 
 
-def _policy_of(params: wire.PageParams | wire.InspectParams | wire.FindingsPageParams) -> Nonces:
+def _policy_of(params: wire.PageParams | wire.InspectParams) -> Nonces:
     """The policy of a page for the webview that asks for it.
 
     Raises:

@@ -23,6 +23,7 @@ class Peer:
 
     def __init__(self) -> None:
         self.messages: list[Any] = []
+        self.hearers: list[Callable[[Any], None]] = []  # hear each message when it comes
         self.not_json: list[Any] = []
         self.status: int | None = None
         self._reader = Connection()
@@ -35,12 +36,15 @@ class Peer:
     def send(self, method: str, params: object = None) -> int:
         """Sends a request and returns its id."""
         self._next_id += 1
-        message = {"jsonrpc": "2.0", "id": self._next_id, "method": method, "params": params}
-        self.session.receive(frame(message))
+        self.write(frame({"jsonrpc": "2.0", "id": self._next_id, "method": method, "params": params}))
         return self._next_id
 
+    def write(self, data: bytes) -> None:
+        """Sends what is framed."""
+        self.session.receive(data)
+
     def notify(self, method: str, params: object = None) -> None:
-        self.session.receive(frame({"jsonrpc": "2.0", "method": method, "params": params}))
+        self.write(frame({"jsonrpc": "2.0", "method": method, "params": params}))
 
     def respond(self, model: str, *messages: Any, group: Any = None, **options: Any) -> int:
         """Asks for an answer; its progress token is its id."""
@@ -62,6 +66,10 @@ class Peer:
         reply = await self.reply(self.send(method, params))
         assert reply.error is None, reply.error
         return reply.result
+
+    async def run(self, dialog: str, **given: object) -> Any:
+        """What a dialog leaves to the extension when it is over."""
+        return await self.call("ui/run", {"dialog": dialog, "given": given})
 
     async def information(self, group: Any = None) -> Any:
         return await self.call("languageModels/information", {"group": group, "silent": True})
@@ -97,6 +105,9 @@ class Peer:
             received = self._reader.receive(data)
             self.not_json += [message for message in received if not is_json(asdict(message))]
             self.messages += received
+            for message in received:
+                for hearer in self.hearers:
+                    hearer(message)
         self._news.set()
 
     def _exited(self, status: int) -> None:

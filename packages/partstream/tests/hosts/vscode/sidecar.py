@@ -38,6 +38,7 @@ class Peer(ABC):
 
     def __init__(self) -> None:
         self.messages: list[Any] = []
+        self.hearers: list[Callable[[Any], None]] = []  # hear each message when it comes
         self._news = threading.Condition()
         self._next_id = 0
 
@@ -125,6 +126,18 @@ class Peer(ABC):
     def initialize(self, *providers: object) -> Any:
         return self.call("initialize", initialization(*providers))
 
+    def run(self, dialog: str, **given: object) -> Any:
+        """What a dialog leaves to the extension when it is over."""
+        return self.call("ui/run", {"dialog": dialog, "given": given})
+
+    def _take(self, received: list[Any]) -> None:
+        with self._news:
+            self.messages += received
+            self._news.notify_all()
+        for message in received:
+            for hearer in self.hearers:
+                hearer(message)
+
     def _wait_for(self, condition: Callable[[], Any]) -> Any:
         with self._news:
             found = self._news.wait_for(condition, PATIENCE)
@@ -185,10 +198,7 @@ class Sidecar(Peer):
     def _read_messages(self) -> None:
         connection = Connection()
         while data := self.process.stdout.read1(65536):
-            received = connection.receive(data)
-            with self._news:
-                self.messages += received
-                self._news.notify_all()
+            self._take(connection.receive(data))
             self._may_read.wait(PATIENCE)
 
     def _read_errors(self) -> None:
@@ -224,10 +234,7 @@ class InThread(Peer):
 
         def read() -> None:
             while data := outbox.take():
-                received = connection.receive(data)
-                with self._news:
-                    self.messages += received
-                    self._news.notify_all()
+                self._take(connection.receive(data))
 
         outbox.on_waiting = lambda: self._loop.call_soon(read)
         handler = ChannelHandler(self._loop, outbox.open_minor(), redactor)

@@ -1,12 +1,12 @@
 """The checks of the doctor find in the sidecar what keeps a model from answering; no key is shown."""
 
 import asyncio
-from functools import partial
 
 import pytest
 
 from partstream_devtools.testing.upstream import ReplayUpstream
 
+from .person import Person
 from .sidecar import running
 
 KEY = "sk-examined-0123456789"
@@ -23,11 +23,25 @@ def group(base_url: str, **others: object) -> dict[str, object]:
     return {"id": "g", "configuration": {"baseUrl": base_url, **others}}
 
 
-def examined(sidecar, *, group=None, provider=None, model=None, **more):
-    """The findings by their subjects, and the whole result."""
-    params = {"group": group, "provider": provider, "model": model, "name": "Harbour", **more}
-    result = sidecar.call("languageModels/examine", params)
-    return {one["subject"]: one for one in result["findings"]}, result
+def examined(sidecar, *, group=None, provider=None, model=None, name="Harbour", harness=None):
+    """The findings by their subjects, and all that was found, of what a person chooses to test."""
+    shown = [] if model is None else [{"id": model, "name": model, "isShown": True}]
+    load = {"group": None, "provider": provider, "file": None, "problem": None}
+    lists = {
+        "lists": [{"group": group and {**group, "name": name}, "models": shown, "error": None}],
+        "loads": [] if provider is None else [load],
+    }
+    settings = {} if harness is None else {LISTS: harness["listsModels"], SIGNED_OUT: harness["allowsSignedOut"]}
+    answers = [name if provider is None else provider, *([] if model is None else ["Ask the Model"])]
+    person = Person(
+        sidecar, *answers, lists=lists, settings=settings, isWeb=harness is not None and harness["isRemote"]
+    )
+    assert sidecar.run("testConnection") == {}
+    sidecar.hearers.clear()
+    assert person.done == [("page", "connection")]
+    tested = sidecar._session._window.tested
+    result = {"findings": tested.findings, "report": tested.report}
+    return {one["subject"]: one for one in tested.findings}, result
 
 
 def beside_upstream(test, **options):
@@ -157,18 +171,22 @@ def test_a_file_that_cannot_be_loaded_is_a_problem_with_its_line_also_while_the_
         assert found["models"]["verdict"] == "fine"
 
 
-def test_a_provider_that_is_not_there_is_a_wrong_request():
+def test_a_provider_that_is_not_there_any_more_is_said_to_the_person():
     with running() as sidecar:
-        request = partial(sidecar.send, "languageModels/examine")
-        reply = sidecar.wait(request({"group": None, "provider": "nobody", "model": None, "name": "Nobody"}))
-        assert "params.provider: got 'nobody'" in reply.error["message"]
+        load = {"group": None, "provider": "nobody", "file": None, "problem": None}
+        person = Person(sidecar, "nobody", lists={"lists": [], "loads": [load]})
+        assert sidecar.run("testConnection") == {}
+        assert "params.provider: got 'nobody'" in person.texts()[-1]
 
 
 def test_what_was_found_is_a_page_for_the_webview_that_asks():
     with running() as sidecar:
-        _, result = examined(sidecar, group=group(NOBODY))
-        params = {"nonce": "0123456789abcdef", "source": "https://a.example", "name": "<b>Harbour</b>"}
-        page = sidecar.call("languageModels/findingsPage", {**params, "findings": result["findings"]})["html"]
+        params = {"nonce": "0123456789abcdef", "source": "https://a.example"}
+        assert (
+            "nothing was tested" in sidecar.wait(sidecar.send("languageModels/findingsPage", params)).error["message"]
+        )
+        examined(sidecar, group=group(NOBODY), name="<b>Harbour</b>")
+        page = sidecar.call("languageModels/findingsPage", params)["html"]
         assert "nonce-0123456789abcdef" in page
         assert "&lt;b&gt;Harbour" in page
         assert "<b>" not in page

@@ -96,17 +96,3 @@ def test_a_hub_that_cannot_say_it_now_is_a_problem_and_never_an_error_of_the_win
     _, standing, _, said = asked(KEY, me=me)
     assert (standing["budgets"], says in standing["problem"]) == ([], True), standing
     assert KEY not in said
-
-
-def test_a_session_joins_and_hands_the_key_to_the_window_alone():
-    async def test() -> None:
-        server = ModelServer({"/hub/v1/join": {"key": KEY, "person": "ada"}})
-        async with serving(server), session() as peer:
-            hub = {"hub": server.url.removesuffix("/v1"), "code": CODE}
-            reply = await peer.reply(peer.send("languageModels/joinHub", hub))
-            assert reply.result["joined"]["apiKey"] == KEY
-            others = [message for message in peer.messages if message is not reply]
-            assert KEY not in repr(others)
-            assert CODE not in repr(peer.messages)
-
-    asyncio.run(test())

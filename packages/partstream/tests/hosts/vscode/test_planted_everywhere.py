@@ -8,6 +8,7 @@ from threading import Thread
 
 from configuration.planted import SPOTS
 
+from .person import Person
 from .sidecar import running_process
 
 SECRET = "sk-planted-4f1d0c9ba37e"  # noqa: S105 - it opens nothing
@@ -71,8 +72,14 @@ def test_whatever_a_server_repeats_of_a_group_the_sidecar_does_not_say_it():
             assert sidecar.text(request_id).startswith("**Error:** "), name
             listing = {**group, "configuration": {**group["configuration"], "models": []}}
             assert sidecar.information(listing)["errors"], name
-            examination = {"group": listing, "provider": None, "model": "m", "name": name}
-            assert sidecar.call("languageModels/examine", examination)["findings"], name
+            shown = [{"id": "m", "name": "m", "isShown": True}]
+            lists = {"lists": [{"group": {**listing, "name": name}, "models": shown, "error": None}], "loads": []}
+            person = Person(sidecar, name, "Ask the Model", lists=lists)
+            sidecar.run("testConnection")
+            sidecar.hearers.clear()
+            assert person.done == [("page", "connection")], name
+            page = {"nonce": "0123456789abcdef", "source": ""}
+            assert "problem" in sidecar.call("languageModels/findingsPage", page)["html"], name
             # The test can fail: the server got the secret, and sent it back. Some secrets are never sent.
             heard = "\n".join(server.heard[before:])
             assert (secret in heard) is (name not in {"proxy", "apiKeyCommand"}), name

@@ -826,17 +826,3 @@ def test_how_tokens_are_counted_is_told_of_models_that_were_listed(write):
         sidecar.information()
         (how,) = sidecar.call("languageModels/counting")["models"]
         assert (how["group"], how["model"], how["source"], how["factor"]) == (None, "own/m", "counted", None)
-
-
-@pytest.mark.parametrize("is_installed", [False, True])
-def test_a_model_of_the_sidecars_own_is_told_where_it_is_installed(write, tmp_path, monkeypatch, is_installed):
-    monkeypatch.setenv("PARTSTREAM_CACHE", str(tmp_path))
-    (tmp_path / "models").mkdir()
-    if is_installed:
-        (tmp_path / "models/SmolLM2-135M-Instruct.Q4_1.gguf").write_text("not loaded for this")
-        (tmp_path / "xllamacpp.py").write_text("raise ImportError('nor this')")
-    monkeypatch.syspath_prepend(tmp_path)
-    with running(write("class Own(Base): pass")) as sidecar:
-        told = sidecar.call("languageModels/localModel")
-    source = "partstream.runtime.local_model"
-    assert told == ({"name": "SmolLM2 135M", "source": source} if is_installed else {"name": None, "source": None})

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from partstream import TextPart
+from partstream.vscode.methods import InvalidParamsError
+from partstream.vscode.recordings import Recordings
 from partstream.vscode.rpc import Notification
 from partstream_devtools.bundles.archive import read_bundle
 from partstream_devtools.bundles.exchange import Bundle, HowEnded, RedactionLevel
@@ -42,6 +44,11 @@ async def asked(peer: Peer, upstream: ReplayUpstream, **configuration: Any) -> i
 
 def opened(recording: Any) -> Bundle:
     return read_bundle(Path(recording["path"]).read_bytes())
+
+
+def kept(peer: Peer) -> Recordings:
+    """The recordings of a connection, as its dialogs have them."""
+    return peer.session._recordings
 
 
 async def inspected(peer: Peer, path: str | None = None) -> Any:
@@ -187,14 +194,14 @@ def test_a_recording_can_be_shown_and_shared_after_it_was_made():
             await asked(peer, upstream)
             path = (await recorded(peer))["recording"]["path"]
             assert "Hello" in (await inspected(peer, path))["html"]
-            told = await peer.call("languageModels/sharePreview", {"path": path})
+            told = await kept(peer).preview(path)
             assert told["preview"].startswith("1 answer, 1 request, ")
             assert "lengths, order and times stay" in told["preview"]
             assert "partstream.zip" in told["forms"][0]["endings"]
             for form in told["forms"]:
                 name = f"answer.{form['endings'][0]}"
-                assert (await peer.call("languageModels/share", {"path": path, "name": name}))["content"], name
-            shared = await peer.call("languageModels/share", {"path": path, "name": "answer.partstream.zip"})
+                assert (await kept(peer).shared(path, name))["content"], name
+            shared = await kept(peer).shared(path, "answer.partstream.zip")
             bundle = read_bundle(b64decode(shared["content"]))
             assert bundle.redaction is not None
             assert bundle.redaction.level is RedactionLevel.STRUCTURE
@@ -214,7 +221,7 @@ def test_the_inspected_answer_is_shared_even_if_another_one_has_come_since():
             await asked(peer, upstream)
             await inspected(peer)
             await peer.reply(peer.respond("text", "scenario:tools", group=group_of(upstream)))
-            shared = await peer.call("languageModels/share", {"path": None, "name": "answer.partstream.zip"})
+            shared = await kept(peer).shared(None, "answer.partstream.zip")
             (exchange,) = read_bundle(b64decode(shared["content"])).exchanges
             assert exchange.request is not None
             assert len(exchange.request.body) < 400
@@ -223,20 +230,27 @@ def test_the_inspected_answer_is_shared_even_if_another_one_has_come_since():
 
 
 @pytest.mark.parametrize(
-    ("method", "params", "said"),
-    [
-        ("inspect", {"nonce": NONCE, "source": "", "path": "/no/such.partstream.zip"}, "No such file or directory"),
-        ("inspect", {"nonce": "1", "source": "", "path": None}, "params.nonce"),
-        ("sharePreview", {"path": None}, "no answer was inspected"),
-        ("share", {"path": None, "name": "a.partstream.zip"}, "no answer was inspected"),
-        ("share", {"path": None, "name": "a.partstream.zip", "isLast": True}, "no answer was previewed"),
-    ],
+    ("nonce", "path", "said"),
+    [(NONCE, "/no/such.partstream.zip", "No such file or directory"), ("1", None, "params.nonce")],
 )
-def test_what_cannot_be_shown_or_shared_is_said(method: str, params: Any, said: str):
+def test_what_cannot_be_shown_is_said(nonce: str, path: str | None, said: str):
     async def test() -> None:
         async with serving() as peer:
-            reply = await peer.reply(peer.send(f"languageModels/{method}", params))
-            assert said in reply.error["message"]
+            params = {"nonce": nonce, "source": "", "path": path}
+            assert said in (await peer.reply(peer.send("languageModels/inspect", params))).error["message"]
+
+    run(test())
+
+
+def test_what_cannot_be_shared_is_said():
+    async def test() -> None:
+        async with serving() as peer:
+            with pytest.raises(InvalidParamsError, match="no answer was inspected"):
+                await kept(peer).preview(None)
+            with pytest.raises(InvalidParamsError, match="no answer was inspected"):
+                await kept(peer).shared(None, "a.partstream.zip")
+            with pytest.raises(InvalidParamsError, match="no answer was previewed"):
+                await kept(peer).shared(None, "a.partstream.zip", is_last=True)
 
     run(test())
 
@@ -244,12 +258,11 @@ def test_what_cannot_be_shown_or_shared_is_said(method: str, params: Any, said: 
 def test_the_last_answer_is_shared_as_it_was_previewed_whatever_is_inspected():
     async def test() -> None:
         async with ReplayUpstream(token=KEY) as upstream, serving() as peer:
-            last = {"path": None, "isLast": True}
-            assert await peer.call("languageModels/sharePreview", last) == {"preview": "", "forms": []}
+            assert await kept(peer).preview(None, is_last=True) == {"preview": "", "forms": []}
             await asked(peer, upstream)
-            assert (await peer.call("languageModels/sharePreview", last))["preview"].startswith("1 answer, 1 request, ")
+            assert (await kept(peer).preview(None, is_last=True))["preview"].startswith("1 answer, 1 request, ")
             await asked(peer, upstream)
-            shared = await peer.call("languageModels/share", {**last, "name": "answer.partstream.zip"})
+            shared = await kept(peer).shared(None, "answer.partstream.zip", is_last=True)
             bundle = read_bundle(b64decode(shared["content"]))
             assert len(bundle.answers) == 1
             assert KEY not in repr(bundle)
@@ -263,7 +276,7 @@ def test_a_form_that_nothing_is_written_in_is_said():
         async with ReplayUpstream(token=KEY) as upstream, serving() as peer:
             await asked(peer, upstream)
             await inspected(peer)
-            reply = await peer.reply(peer.send("languageModels/share", {"path": None, "name": "answer.docx"}))
-            assert "params.name: got answer.docx" in reply.error["message"]
+            with pytest.raises(InvalidParamsError, match=r"params.name: got answer\.docx"):
+                await kept(peer).shared(None, "answer.docx")
 
     run(test())
