@@ -411,12 +411,13 @@ export type FinishReason = "stop" | "length" | "content-filter" | "tool-calls" |
  * An answer that ended, with the sums of its conversation and its day.
  *
  * `conversation` is null for a request outside any conversation, such as the one for a title; `day` is the day by this
- * machine's clock.
+ * machine's clock. `budget` says how the person's budget stands, if there is one.
  */
 export interface DidAnswerParams {
   answer: AnswerUsage;
   conversation: UsageSums | null;
   day: UsageSums;
+  budget?: string;
 }
 
 /** The last answers and conversations of this process, and the last days of this user, newest first. */

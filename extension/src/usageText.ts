@@ -34,7 +34,7 @@ export function statusText(answer: AnswerUsage): string {
 }
 
 /** The tooltip of the line, as Markdown. */
-export function statusTooltip({ answer, conversation, day }: DidAnswerParams): string {
+export function statusTooltip({ answer, conversation, day, budget }: DidAnswerParams): string {
   // VS Code's own widget measures against the whole context window.
   const full = percent(answer.inputTokens / answer.maxInputTokens);
   const lines = [
@@ -43,6 +43,10 @@ export function statusTooltip({ answer, conversation, day }: DidAnswerParams): s
     ...answer.edits.map((edit) => l10n.t`Removed by the server: ${plain(edit)}`),
     ...(conversation ? [l10n.t`This conversation: ${sumsInWords(conversation)}`] : []),
     l10n.t`Today: ${sumsInWords(day)}`,
+    ...(budget ? [plain(budget)] : []),
+    ...(answer.cost === null && answer.source === "reported"
+      ? [l10n.t("No price of this model is known: the setting prices of the group sets one")]
+      : []),
     ...(answer.source === "estimated" ? [l10n.t("~: estimated, because the server reported no numbers")] : []),
     TOOLTIP_COMMANDS.map(([title, command]) => `[${title()}](command:${command})`).join(" · "),
   ];

@@ -5,8 +5,10 @@ served from such a server are in both, and are added up once. `--html` writes th
 """
 
 from __future__ import annotations
+import sqlite3
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from partstream.tokens.records import AnswerRow, UsageRow
+    from partstream.upstream.spending import Standing
 
 _WIDEST_BAR: Final = 60
 """Columns."""
@@ -137,11 +140,7 @@ def command(
     if as_json:
         click.echo(dumps([_row(day, columns, names, model, one) for (day, names, model), one in totals.items()]))
     elif totals:
-        console = make_console()
-        console.print(_table(totals, columns))
-        console.print()
-        for line in _bars(console, totals):
-            console.print(line, soft_wrap=True)
+        _print(totals, columns, _standing(profile))
     elif not rows and (named is None or not served):
         click.echo(f"No answer in the last {days} days. The usage of answers is recorded in {visible(str(path))}.")
     else:
@@ -159,6 +158,32 @@ def _upstreams_of(profile: str) -> frozenset[str]:
         raise click.UsageError(f"--profile: the profile {shown_name(profile)} names no base URL")
     base_url = values["baseUrl"].value
     return frozenset(fingerprint_of(protocol, base_url) for protocol in asked_protocols())
+
+
+def _standing(profile: str | None) -> Standing | None:
+    """How the budget stands that is in force; None without one."""
+    from partstream.cli.options import configuration_of  # noqa: PLC0415 - numbers alone need no settings
+    from partstream.settings.kinds import ConfigurationError  # noqa: PLC0415
+    from partstream.upstream.configuration import Limits  # noqa: PLC0415
+    from partstream.upstream.spending import FILE_NAME, SpendingFile  # noqa: PLC0415
+
+    path = DATA.path() / FILE_NAME
+    if not path.is_file():
+        return None
+    configuration = configuration_of(header_variables=(), profile=profile)
+    budget = configuration.resolved.values.get("budget")
+    limits, upstream = Limits(None if budget is None else budget.value), ""
+    with suppress(ConfigurationError):  # no server is set: the budget is that of all
+        gateway = configuration.gateway()
+        limits, upstream = gateway.limits, gateway.fingerprint
+    file = SpendingFile(path)
+    try:
+        return file.standing(limits, upstream)
+    except (sqlite3.Error, OSError) as error:
+        click.echo(f"cannot read {path}: {error}", err=True)
+        return None
+    finally:
+        file.close()
 
 
 def _clear(file: ledger_file.LedgerFile, *, is_sure: bool) -> None:
@@ -196,6 +221,16 @@ def _row(
     }
 
 
+def _print(totals: _Totals, columns: tuple[str, ...], standing: Standing | None) -> None:
+    console = make_console()
+    console.print(_table(totals, columns))
+    console.print()
+    for line in _bars(console, totals):
+        console.print(line, soft_wrap=True)
+    if standing is not None:
+        console.print(f"\n{standing}", soft_wrap=True, highlight=False)
+
+
 def _table(totals: _Totals, columns: tuple[str, ...]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold", show_footer=True, footer_style="bold")
     everything = _all_of(list(totals.values()))
@@ -212,6 +247,8 @@ def _table(totals: _Totals, columns: tuple[str, ...]) -> Table:
         before = day
     numbers_with_gaps = (everything.input, everything.output, everything.cost)
     captions = []
+    if any(one.cost.value is None for one in totals.values()):
+        captions.append("–: no price is known; the setting `prices` sets one.")
     if any(one.unknown and one.answers for one in numbers_with_gaps):
         captions.append("+: at least this many; some answers reported no number.")
     if everything.repeated:

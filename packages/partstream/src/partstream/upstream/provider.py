@@ -169,6 +169,11 @@ class GatewayProvider(LanguageModelChatProvider):
         """What admits the requests; None where there is no budget and no limit of requests."""
         return self._upstream.spending
 
+    async def budget_standing(self) -> str | None:
+        """How the budget stands, such as `Your budget: 1.20 USD of 5 USD/day`; None without one."""
+        standing = None if self.spending is None else await self.spending.standing()
+        return None if standing is None else str(standing)
+
     async def aclose(self) -> None:
         """Closes the connections that are kept open."""
         await self._upstream.aclose()

@@ -211,7 +211,7 @@ class ProviderHost:
                     self._ends.appendleft(end)
                     if tap is not None:
                         tap.end(end["outcome"], answer.error)
-            self._count(answer, model, hosting.conversation_of(options))
+            self._count(answer, generation.provider, hosting.conversation_of(options))
         return methods.encode_finish(answer.finish)
 
     async def complete(self, params: wire.CompleteParams, token: CancellationToken) -> wire.CompleteResult:
@@ -250,13 +250,13 @@ class ProviderHost:
         async with hosted.using(generation):
             answer = HostedAnswer(hosted, generation, model, asked.messages, options, progress, token, None)
             await answer.run()
-        self._count(answer, model, None)
+        self._count(answer, generation.provider, None)
 
-    def _count(self, answer: HostedAnswer, model: LanguageModelChatInformation, conversation: str | None) -> None:
-        used = hosting.answer_usage(answer.usage, model, time.time())
+    def _count(self, answer: HostedAnswer, provider: object, conversation: str | None) -> None:
+        used = hosting.answer_usage(answer.usage, answer.model, time.time())
         if used is not None:
             self._book.add(used, conversation)
-            telling = asyncio.create_task(self._tell_usage(used, conversation))  # the answer must not wait for it
+            telling = asyncio.create_task(self._tell_usage(used, conversation, provider))  # the answer goes on
             self._telling.add(telling)
             telling.add_done_callback(self._telling.discard)
 
@@ -405,10 +405,14 @@ class ProviderHost:
         self._closing.add(task)
         task.add_done_callback(self._closing.discard)
 
-    async def _tell_usage(self, answer: AnswerUsage, conversation: str | None) -> None:
+    async def _tell_usage(self, answer: AnswerUsage, conversation: str | None, provider: object) -> None:
         await self._learn_of_others()
         of_conversation, of_day = self._book.sums_of(answer, conversation)
-        self._announcements.did_answer({"answer": answer, "conversation": of_conversation, "day": of_day})
+        usage: wire.DidAnswerParams = {"answer": answer, "conversation": of_conversation, "day": of_day}
+        standing = getattr(provider, "budget_standing", None)  # of a gateway
+        if standing is not None and (said := await standing()) is not None:
+            usage["budget"] = said
+        self._announcements.did_answer(usage)
 
     async def _learn_of_others(self) -> None:
         """Adds the answers of other windows, which belong to the sums of a day too."""

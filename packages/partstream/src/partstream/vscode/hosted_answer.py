@@ -133,7 +133,7 @@ class HostedAnswer:
     ) -> None:
         self._hosted = hosted
         self._generation = generation
-        self._model = model
+        self.model = model
         self._messages = messages
         self._options = options
         self._token = token
@@ -163,7 +163,7 @@ class HostedAnswer:
         subscription = self._token.on_cancellation_requested(self._checked.cancel)
         try:
             answer = provider.provide_language_model_chat_response(
-                self._model, self._messages, self._options, self._checked, self._token
+                self.model, self._messages, self._options, self._checked, self._token
             )
             await run_to_the_last_report(answer)
         except BaseException as error:
@@ -181,8 +181,8 @@ class HostedAnswer:
             if part is None:
                 messages = [*self._messages, self._watch.answer()]
                 provider = self._generation.provider
-                [*prompt, counted], _ = await count_all(provider, self._model, messages, self._token)
-                usage = counted_usage(prompt, counted, self._watch.length, self._model, self._options)
+                [*prompt, counted], _ = await count_all(provider, self.model, messages, self._token)
+                usage = counted_usage(prompt, counted, self._watch.length, self.model, self._options)
                 part = values.DataPart.json(usage, values.USAGE_MIME_TYPE)
             await self._watch.drain()  # the provider may have left more than the backlog takes
             self._watch.report(part)
@@ -190,7 +190,7 @@ class HostedAnswer:
     def end(self, now: float) -> wire.AnswerEnd:
         """How the answer ended, for the debug information; `now` is in seconds since 1970."""
         cancelled = self._token.is_cancellation_requested
-        return answer_end(self._hosted.name, self._model.id, self.finish, self.error, cancelled=cancelled, now=now)
+        return answer_end(self._hosted.name, self.model.id, self.finish, self.error, cancelled=cancelled, now=now)
 
 
 # ---- Restored files ----

@@ -389,12 +389,13 @@ class DidAnswerParams(TypedDict):
     """An answer that ended, with the sums of its conversation and its day.
 
     `conversation` is null for a request outside any conversation, such as the one for a title; `day` is the day by this
-    machine's clock.
+    machine's clock. `budget` says how the person's budget stands, if there is one.
     """
 
     answer: AnswerUsage
     conversation: UsageSums | None
     day: UsageSums
+    budget: NotRequired[str]
 
 
 class UsageResult(TypedDict):

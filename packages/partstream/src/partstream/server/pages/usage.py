@@ -122,7 +122,8 @@ _NOTHING_YET: Final = (
 _FOOTNOTE: Final = (
     "~: includes estimates for answers whose server reported no numbers. ≥: without answers whose price or tokens are "
     "unknown. Input that is not reported as cached is drawn as new. Costs are those that the servers report, "
-    "otherwise computed from known list prices. These numbers never leave this machine."
+    "otherwise computed from your own or listed prices; an empty one means that no price is known, which the setting "
+    "prices changes. These numbers never leave this machine."
 )
 
 
