@@ -40,6 +40,7 @@ EXAMPLES: dict[type[Exception], dict[str, Any]] = {
         "spent": "4 USD",
         "reserved": "1 USD",
         "resets_at": 9.0,
+        "when": "2026-11-30 at 00:00",
     },
     errors.BudgetUnknownError: {"owner": "", "reason": "m has no price", "advice": "set one"},
     errors.RateReachedError: {"setting": "parallelRequests", "limit": 2, "reason": "2 of 2 run", "retry_after": 3.0},

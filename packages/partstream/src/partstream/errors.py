@@ -44,7 +44,6 @@ The message is one sentence for a person. A log adds the status, the codes and t
 from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, Final
 
@@ -279,10 +278,10 @@ class BudgetReachedError(BudgetError):
         spent: What was spent of it, such as `5.01 USD`.
         reserved: What is reserved of it for answers that are running; empty where all of it is spent.
         resets_at: When the next period begins, in seconds since 1970.
+        when: The same in words, such as `2026-11-30 at 00:00`.
     """
 
-    def __init__(self, owner: str, budget: str, spent: str, reserved: str, resets_at: float) -> None:
-        when = f"{datetime.fromtimestamp(resets_at, UTC).astimezone():%Y-%m-%d at %H:%M}"
+    def __init__(self, owner: str, budget: str, spent: str, reserved: str, resets_at: float, when: str) -> None:
         held = f" and {reserved} reserved for running answers" if reserved else ""
         advice = f"it begins anew on {when}; a higher `budget` lets you go on"
         super().__init__(owner, f"({budget}) is used up: {spent} spent{held}", advice)
@@ -290,6 +289,7 @@ class BudgetReachedError(BudgetError):
         self.spent = spent
         self.reserved = reserved
         self.resets_at = resets_at
+        self.when = when
 
 
 class BudgetUnknownError(BudgetError):

@@ -448,6 +448,7 @@ def _reached(standing: Standing) -> BudgetReachedError:
         amount_text(unit, standing.spent),
         amount_text(unit, standing.reserved) if standing.spent < budget.limit else "",
         standing.resets_at,
+        f"{datetime.fromtimestamp(standing.resets_at, UTC).astimezone():%Y-%m-%d at %H:%M}",
     )
 
 
