@@ -37,6 +37,7 @@ from partstream_devtools.bundles.forms import form_of, read_any
 from partstream_devtools.capturing.bundling import RecordingFolder
 from partstream_devtools.capturing.capture_socket import HAS_SOCKETS, NO_SOCKETS, follow, newest_answer
 from partstream_devtools.inspector.answer_view import UNKNOWN
+from partstream_devtools.inspector.cache import prices_of_settings
 from partstream_devtools.inspector.page.assembly import page_html
 from partstream_devtools.inspector.server import Ending, LiveSource, ViewSource, serve_view
 from partstream_devtools.inspector.shapes import AnswerView, ComparisonView, View, ViolationView
@@ -57,7 +58,8 @@ def last_answer() -> ViewedFile:
     if found is not None:
         known = found.bundle.answers
         said = ", ".join(filter(None, (known[0].host, known[0].model))) if known else ""
-        return ViewedFile("the last answer" + (f" ({said})" if said else ""), "memory", found.bundle)
+        name = "the last answer" + (f" ({said})" if said else "")
+        return ViewedFile(name, "memory", found.bundle, earlier=found.earlier)
     kept = RecordingFolder().newest()
     if kept is None:
         raise recordings.UnreadableRecordingError(
@@ -215,6 +217,10 @@ def _option(name: str) -> str:
     return f"--{name.removeprefix('as_').replace('_', '-')}"
 
 
+def _view_of(files: Sequence[ViewedFile]) -> View:
+    return view_of(files, prices=prices_of_settings())
+
+
 # ---- --compare ----
 
 _TWO: Final = 2
@@ -230,7 +236,7 @@ def print_comparison(files: Sequence[ViewedFile], slower_than: float, *, as_json
         UsageError: There are not two answers.
     """
     with busy_with("Looking into the answers"):
-        answers = view_of(files)["answers"]
+        answers = _view_of(files)["answers"]
     if len(answers) != _TWO:
         raise click.UsageError(f"--compare: got {len(answers)} answers, expected two, in one file or in two")
     old, new = answers
@@ -326,7 +332,7 @@ _CODES: Final[Mapping[str, ExitCode]] = {
 def print_view(files: Sequence[ViewedFile], *, as_json: bool = False) -> ExitCode:
     """Prints a summary of files, or their view as JSON; of several answers, the lowest exit code that is not 0."""
     with busy_with("Looking into the answers"):
-        view = view_of(files)
+        view = _view_of(files)
     if as_json:
         click.echo(dumps(view).decode())
     else:
@@ -469,7 +475,7 @@ class FilesSource:
 
     async def views(self) -> AsyncIterator[Mapping[str, Any]]:
         """The view of the files, once."""
-        view = await asyncio.to_thread(view_of, self._files)
+        view = await asyncio.to_thread(_view_of, self._files)
         yield {**view, "answers": [self._without_large_bytes(answer) for answer in view["answers"]]}
 
     def bytes_of(self, answer: str) -> bytes | None:

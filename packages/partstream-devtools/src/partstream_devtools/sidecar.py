@@ -24,7 +24,7 @@ from partstream_devtools.capturing.last_answers import LastAnswers, NextAnswers
 if TYPE_CHECKING:
     from partstream.server.pages.document import ContentPolicy
     from partstream.vscode import rpc_types as wire
-    from partstream_devtools.bundles.exchange import Bundle
+    from partstream_devtools.bundles.exchange import Bundle, RecordedExchange
     from partstream_devtools.capturing.capture import AnswerCapture
     from partstream_devtools.capturing.capture_socket import CaptureSocket
     from partstream_devtools.redaction.redacting import RedactionReport
@@ -101,13 +101,16 @@ class SidecarRecordings:
         Raises:
             InvalidParamsError: The file is no recording.
         """
+        earlier: tuple[RecordedExchange, ...] = ()
         if path is None:
-            self._inspected = await self._last_bundle()
-            if self._inspected is None:
+            if (last := self._last()) is None:
+                self._inspected = None
                 return None
+            whole = await self._redacted([*self._before(last), last])  # of one redaction, so that they can be compared
+            self._inspected, earlier = whole.last_alone()
         bundle = await self._bundle(path)
         name = _LAST if path is None else Path(path).name
-        return await run_in_thread(lambda: _page(bundle, name, policy), _THREAD)
+        return await run_in_thread(lambda: _page(bundle, name, policy, earlier), _THREAD)
 
     async def preview(self, path: str | None, *, is_last: bool = False) -> wire.SharePreviewResult:
         """What a file to share will hold.
@@ -154,11 +157,18 @@ class SidecarRecordings:
             raise InvalidParamsError("params.path", "null", f"a recording, since no answer was {what}")
         return chosen
 
+    def _last(self) -> AnswerCapture | None:
+        """The last answer; a person means that of a conversation, if there is any."""
+        of_chats = (answer for answer in reversed(self._answers.answers) if answer.host == _SOURCE)
+        return next(of_chats, self._answers.newest)
+
+    def _before(self, last: AnswerCapture) -> list[AnswerCapture]:
+        """The answers before, among which that of the request before is looked for."""
+        return [one for one in self._answers.answers if one.host == last.host and one.number < last.number][-_EARLIER:]
+
     async def _last_bundle(self) -> Bundle | None:
         """The last answer without keys, as it is now; None where there is none."""
-        # A person means the last answer of a conversation, if there is any.
-        of_chats = (answer for answer in reversed(self._answers.answers) if answer.host == _SOURCE)
-        answer = next(of_chats, self._answers.newest)
+        answer = self._last()
         return None if answer is None else await self._redacted([answer])
 
     async def _open_door(self) -> None:
@@ -217,11 +227,17 @@ def _read(path: str) -> Bundle:
         raise InvalidParamsError("params.path", str(error), "a recording") from error
 
 
-def _page(bundle: Bundle, name: str, policy: ContentPolicy) -> str:
-    from partstream_devtools.inspector.page.assembly import page_html  # noqa: PLC0415 - at a person's wish
+_EARLIER: Final = 3
+"""A conversation of an agent has few requests of other conversations between its own."""
+
+
+def _page(bundle: Bundle, name: str, policy: ContentPolicy, earlier: tuple[RecordedExchange, ...]) -> str:
+    from partstream_devtools.inspector.cache import prices_of_settings  # noqa: PLC0415 - at a person's wish
+    from partstream_devtools.inspector.page.assembly import page_html  # noqa: PLC0415 - the same
     from partstream_devtools.inspector.view import ViewedFile, view_of  # noqa: PLC0415 - the same
 
-    return page_html(view_of([ViewedFile(name, "bundle", bundle)]), policy)
+    file = ViewedFile(name, "bundle", bundle, earlier=earlier)
+    return page_html(view_of([file], prices=prices_of_settings()), policy)
 
 
 def _shared(bundle: Bundle, name: str) -> bytes:

@@ -14,7 +14,7 @@ from enum import StrEnum
 from itertools import accumulate
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from partstream.codec.checks import dataclass, field
+from partstream.codec.checks import dataclass, field, replace
 
 if TYPE_CHECKING:
     from partstream.lm.outputs import StreamOptions
@@ -230,6 +230,15 @@ class Bundle:
     def exchanges_of(self, answer: int) -> tuple[RecordedExchange, ...]:
         """The exchanges of an answer, in order."""
         return tuple(exchange for exchange in self.exchanges if exchange.answer == answer)
+
+    def last_alone(self) -> tuple[Bundle, tuple[RecordedExchange, ...]]:
+        """A bundle of the last answer alone, and the exchanges of those before it."""
+        last = self.answers[-1]
+        own = enumerate(self.exchanges_of(last.number), 1)
+        exchanges = tuple(replace(exchange, number=number, answer=1) for number, exchange in own)
+        answer = replace(last, number=1, offset=None if last.offset is None else 0)
+        before = tuple(exchange for exchange in self.exchanges if exchange.answer != last.number)
+        return replace(self, exchanges=exchanges, answers=(answer,)), before
 
 
 # ---- Wall times ----

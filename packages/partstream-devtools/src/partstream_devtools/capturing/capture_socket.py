@@ -25,7 +25,7 @@ from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final, Self
 
 import partstream.codec.silent_log  # noqa: F401 - for its effect
-from partstream.codec.checks import dataclass
+from partstream.codec.checks import dataclass, replace
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads
 from partstream.codec.system import DATA, make_private_folder
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
-    from partstream_devtools.bundles.exchange import Bundle
+    from partstream_devtools.bundles.exchange import Bundle, RecordedExchange
     from partstream_devtools.capturing.capture import AnswerCapture
     from partstream_devtools.capturing.last_answers import LastAnswers
 
@@ -240,12 +240,17 @@ class FollowedAnswer:
     """An answer of a running host, as it is now.
 
     `key` identifies it, `started_at` is in ISO 8601, and `is_over` says that it has ended and does not come again.
+    `earlier` are the exchanges of the answers before it, where it is the newest.
     """
 
     key: str
     started_at: str
     is_over: bool
     bundle: Bundle
+    earlier: tuple[RecordedExchange, ...] = ()
+
+
+_EARLIER: Final = 3
 
 
 async def newest_answer(folder: Path | None = None) -> FollowedAnswer | None:
@@ -261,12 +266,21 @@ async def newest_answer(folder: Path | None = None) -> FollowedAnswer | None:
         if isinstance(facts, dict) and isinstance(facts.get("number"), int)
     ]
     for _, path, number in sorted(known, key=lambda one: one[0], reverse=True):
-        reply = await _ask(path, {"ask": "answer", "number": number})
-        if reply is not None and reply[1]:
-            try:
-                return _answer(path, *reply)
-            except ValueError as error:
-                _logger.warning(_UNREADABLE, error)
+        if (newest := await _one_answer(path, number)) is None:
+            continue
+        numbers = sorted(one for _, of, one in known if of == path and one < number)[-_EARLIER:]
+        before = [one for before in numbers if (one := await _one_answer(path, before)) is not None]
+        return replace(newest, earlier=tuple(exchange for one in before for exchange in one.bundle.exchanges))
+    return None
+
+
+async def _one_answer(path: Path, number: int) -> FollowedAnswer | None:
+    reply = await _ask(path, {"ask": "answer", "number": number})
+    if reply is not None and reply[1]:
+        try:
+            return _answer(path, *reply)
+        except ValueError as error:
+            _logger.warning(_UNREADABLE, error)
     return None
 
 

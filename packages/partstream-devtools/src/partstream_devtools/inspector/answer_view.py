@@ -407,6 +407,7 @@ class _Subject:
             ],
             "notes": self._notes(rhythm, lost),
             "result": metrics.results_shown(runs),
+            "cache": None,  # what two requests tell together: `view.py` sets it
         }
 
     @property

@@ -200,6 +200,27 @@ class ResultView(TypedDict):
     part: int
 
 
+class CacheView(TypedDict):
+    """What became of the prompt cache since the request before, which `before` names.
+
+    `byte` is the first byte of the prompt, in the order in which servers read it, that is not the same as before; the
+    prompt before had `bytes`. `kind` is what changed, `where` its place in the body. `missedTokens` were in the cache
+    and were not read from it, at a `cost` in US dollars; both are None where they are not known. `vendor` is what the
+    server itself says, or empty.
+    """
+
+    before: str
+    kind: str
+    where: str
+    byte: int
+    bytes: int
+    says: str
+    missedTokens: int | None
+    cost: float | None
+    advice: str
+    vendor: str
+
+
 class AnswerView(TypedDict):
     """One exchange with a server, or one answer of a host of which no bytes are known.
 
@@ -237,6 +258,7 @@ class AnswerView(TypedDict):
     gaps: list[GapView]
     notes: list[str]
     result: list[ResultView]
+    cache: CacheView | None
 
 
 class ComparisonRow(TypedDict):

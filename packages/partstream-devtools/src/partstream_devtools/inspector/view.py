@@ -17,10 +17,13 @@ from typing import TYPE_CHECKING, Final, TypedDict
 from partstream.codec.checks import dataclass, replace
 from partstream_devtools.bundles.content import answers_in
 from partstream_devtools.inspector.answer_view import view_of_answer, view_of_exchange
+from partstream_devtools.inspector.cache import finding_of, request_before, sentence_of
+from partstream_devtools.inspector.reading import read_exchange
 from partstream_devtools.inspector.shapes import FORMAT, AnswerView, CommandView, RedactionView, View
 
 if TYPE_CHECKING:
     from partstream_devtools.bundles.exchange import Bundle, RecordedAnswer, RecordedExchange
+    from partstream_devtools.inspector.cache import Prices
     from partstream_devtools.inspector.shapes import ComparisonRow, ComparisonView, RunView
 
 # ---- Comparing ----
@@ -169,16 +172,20 @@ class ViewedFile:
     form: str
     bundle: Bundle
     path: str = ""
+    earlier: tuple[RecordedExchange, ...] = ()
 
 
-def view_of(files: Sequence[ViewedFile], *, is_live: bool = False) -> View:
+def view_of(files: Sequence[ViewedFile], *, is_live: bool = False, prices: Prices = lambda _model: None) -> View:
     """The view of one or several files.
 
     Args:
         files: The files; answers of several files are compared with each other.
         is_live: Whether more may come.
+        prices: Gives the known prices of a model, for what a spoiled cache costs.
     """
-    answers = [answer for number, file in enumerate(files) for answer in _answers(file, number, len(files))]
+    pairs = [pair for number, file in enumerate(files) for pair in _answers(file, number, len(files))]
+    answers = [answer for answer, _ in pairs]
+    _diagnose(pairs, [one for file in files for one in file.earlier], prices)
     versions: dict[str, str] = {}
     for file in files:
         # Of several files, the first that says a version counts.
@@ -200,13 +207,35 @@ def view_of(files: Sequence[ViewedFile], *, is_live: bool = False) -> View:
     }
 
 
-def _answers(file: ViewedFile, number: int, files: int) -> Iterator[AnswerView]:
-    """The answers of a file, in the order in which they began; ids name the file where there are several."""
+_BEFORE: Final = "the answer before"
+
+
+def _diagnose(
+    pairs: Sequence[tuple[AnswerView, RecordedExchange | None]], earlier: Sequence[RecordedExchange], prices: Prices
+) -> None:
+    """Says of each answer what became of the prompt cache since the request before, if that is of its conversation."""
+    known = dict.fromkeys(map(id, earlier), _BEFORE)
+    before = [*earlier]
+    for answer, exchange in pairs:
+        if exchange is None:
+            continue
+        if (found := request_before(exchange, before)) is not None:
+            read, now = read_exchange(found), read_exchange(exchange)
+            answer["cache"] = cache = finding_of(found, exchange, read, now, known[id(found)], prices)
+            if cache is not None:
+                answer["notes"].insert(0, sentence_of(cache))
+        before.append(exchange)
+        known[id(exchange)] = answer["title"]
+
+
+def _answers(file: ViewedFile, number: int, files: int) -> Iterator[tuple[AnswerView, RecordedExchange | None]]:
+    """The answers of a file, in the order in which they began, each with its exchange if there is one; ids name the
+    file where there are several."""
     bundle, beside = _answers_alone(file.bundle)
     file = replace(file, bundle=bundle)
     before = f"{number + 1}." if files > 1 else ""
     known = {answer.number: answer for answer in bundle.answers}
-    seen: list[AnswerView] = []
+    seen: list[tuple[AnswerView, RecordedExchange | None]] = []
     for answer_number in dict.fromkeys((*known, *(exchange.answer for exchange in bundle.exchanges))):
         answer, exchanges = known.get(answer_number), bundle.exchanges_of(answer_number)
         owner = _owner(answer, exchanges)
@@ -214,19 +243,17 @@ def _answers(file: ViewedFile, number: int, files: int) -> Iterator[AnswerView]:
         shared = None
         if answer is not None:
             shared = replace(answer, reported=(), outcome=None, error=None, left_out=0, dropped=())
-        seen += [
-            view_of_exchange(
-                exchange, answer if exchange is owner else shared, _title(file, exchange, exchanges, files)
-            )
-            for exchange in exchanges
-        ]
+        for exchange in exchanges:
+            title = _title(file, exchange, exchanges, files)
+            seen.append((view_of_exchange(exchange, answer if exchange is owner else shared, title), exchange))
         if answer is not None and owner is None:
             title = f"Answer {answer.number}, as its host got it"
-            seen.append(view_of_answer(answer, f"{file.name}: {title}" if files > 1 else title))
-    seen.sort(key=lambda one: one["offset"])
+            seen.append((view_of_answer(answer, f"{file.name}: {title}" if files > 1 else title), None))
+    seen.sort(key=lambda pair: pair[0]["offset"])
     if beside and seen:
-        seen[0]["notes"].append(f"The file also holds what is no answer of a model: {', '.join(beside)}.")
-    return ({**one, "id": before + one["id"]} for one in seen)
+        seen[0][0]["notes"].append(f"The file also holds what is no answer of a model: {', '.join(beside)}.")
+    for one, shown in seen:
+        yield {**one, "id": before + one["id"]}, shown
 
 
 def _answers_alone(bundle: Bundle) -> tuple[Bundle, list[str]]:
