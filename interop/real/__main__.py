@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _KNOWN_ISSUES: Final = (
     "tools need a chat template that names them: `--chat-template-file`",
     "over OpenResponses a cut answer is `completed`, which Partstream mends",
-    "a named `tool_choice` is read as `auto`, and `none` over Messages too: Partstream sends what may be called",
+    "in `tool_choice`, a named tool counts as `auto`, and over Messages `none` too, which Partstream mends",
 )
 _LONGEST: Final = 240.0
 

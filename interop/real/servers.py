@@ -29,7 +29,7 @@ from rich.markup import escape
 
 from interop.real.building import Built, cache_folder, ready
 from interop.real.rows import RealServer, keep
-from interop.servers.environments import ROOT, NodeEnvironment, NotInstalledError, run_step
+from interop.servers.environments import ROOT, NodeEnvironment, NotInstalledError, PythonEnvironment, run_step
 from interop.servers.processes import NotStartedError, free_port, running
 from partstream import GatewayConfiguration, PartstreamError, connect
 from partstream.lm.messages import RequestOptions, Tool, ToolMode
@@ -45,6 +45,8 @@ _HERE: Final = Path(__file__).resolve().parent
 _KEY: Final = "local-key"
 _KEY_VARIABLE: Final = "KEY_OF_THE_SERVER"
 _MODEL_ID: Final = "smollm2"
+_ANY_LLM_MODEL: Final = f"openai:{_MODEL_ID}"
+_ANY_LLM_KEY: Final = f"gw-{'0' * 64}"
 _LONGEST_COMMAND: Final = 180
 _LONGEST_ANSWER: Final = 240.0
 _FREED_WITHIN: Final = 5.0
@@ -93,7 +95,9 @@ class Packages:
 
 
 _EMBEDDED: Final = Packages("xllamacpp", ("xllamacpp==2026.10.11549",))
-_LITELLM: Final = Packages("litellm", ("litellm[proxy]==1.108.7",))
+_LITELLM: Final = PythonEnvironment("litellm", ROOT / "benchmarks" / "litellm_proxy" / "requirements.lock")
+_ANY_LLM: Final = Packages("any-llm", ("any-llm-sdk[gateway,openai]==1.14.0",))
+"""The last one that holds the gateway, which went into the image of a container of its own."""
 _ROSETTA: Final = Packages("llm-rosetta", ("llm-rosetta[gateway]==0.13.0",))
 _TORCH: Final = "torch==2.13.0+cpu" if sys.platform == "linux" else "torch==2.13.0"
 """On Linux, the plain package brings five gigabytes for graphics cards. Where no index has one for processors alone,
@@ -201,7 +205,17 @@ def _litellm(place: Place) -> Sequence[str]:
         "general_settings": {"master_key": _KEY},
     }
     config = _write(place.folder / "config.yaml", settings)
-    return _LITELLM.program("litellm"), "--config", config, "--host", "127.0.0.1", "--port", str(place.port)
+    return str(_LITELLM.program("litellm")), "--config", config, "--host", "127.0.0.1", "--port", str(place.port)
+
+
+def _any_llm(place: Place) -> Sequence[str]:
+    settings = {
+        "database_url": f"sqlite:///{place.folder / 'gateway.db'}",
+        "providers": {"openai": {"api_key": "none", "api_base": f"{place.root}/v1"}},
+        "pricing": {_ANY_LLM_MODEL: {"input_price_per_million": 1, "output_price_per_million": 2}},  # so it is listed
+    }
+    config = _write(place.folder / "config.yaml", settings)
+    return _ANY_LLM.program("python"), str(_HERE / "any_llm_gateway.py"), config, str(place.port), _ANY_LLM_KEY
 
 
 def _rosetta(place: Place) -> Sequence[str]:
@@ -243,13 +257,25 @@ SERVERS: Final = (
     Server("llama.cpp in xllamacpp", "2026.10.11549", _EMBEDDED.install, _embedded, 8080, is_gateway=False),
     Server(
         "LiteLLM before llama.cpp",
-        "1.108.7",
+        "1.110.2, Rust core",
         _LITELLM.install,
         _litellm,
         4000,
         key=_KEY,
         ready_path="/health/liveliness",
-        variables={"LITELLM_LOCAL_MODEL_COST_MAP": "True"},
+        variables={"LITELLM_LOCAL_MODEL_COST_MAP": "True", "LITELLM_RUST": "true"},
+        notes=(_NO_WINDOW,),
+    ),
+    Server(
+        "any-llm's gateway before llama.cpp",
+        "1.14.0",
+        _ANY_LLM.install,
+        _any_llm,
+        8000,
+        wires=(_CHAT, "anthropic-messages"),
+        model=_ANY_LLM_MODEL,
+        key=_ANY_LLM_KEY,
+        ready_path="/health/liveness",
         notes=(_NO_WINDOW,),
     ),
     Server(
@@ -304,8 +330,7 @@ SERVERS: Final = (
         },
     ),
 )
-"""In the order in which they run. Not here: llama-cpp-python's server (it compiles llama.cpp for ten minutes, and is
-asked by the same wire), any-llm's gateway (left the package with 1.40), Ollama (no registry has the server)."""
+"""In the order in which they run. Not here: Ollama, of which registries have clients alone."""
 
 
 # ---- Trials ----

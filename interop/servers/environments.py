@@ -171,5 +171,6 @@ def run_step(
     except subprocess.TimeoutExpired as error:
         raise NotInstalledError(f"{name} took longer than {_LONGEST} s") from error
     except subprocess.CalledProcessError as error:
-        last = [*error.stderr.strip().splitlines(), "it gave no output"][0]
-        raise NotInstalledError(f"{name} failed: {last}") from error
+        lines = [*error.stderr.strip().splitlines(), "it gave no output"]
+        said = next((line for line in lines if line.lower().startswith("error")), lines[0])  # pip warns before it
+        raise NotInstalledError(f"{name} failed: {said}") from error
