@@ -21,7 +21,7 @@ from partstream.server.requests import RequestFailedError, endpoints_of
 from partstream.server.settings import OwnerReply, OwnerRequest
 from partstream_hub.admission import HubAdmission, budget_document
 from partstream_hub.budgets import HubWorker
-from partstream_hub.directory import Policy
+from partstream_hub.directory import Directory, Policy
 from partstream_hub.hub import Background, Hub, HubAuthenticator, HubSettings, code_digest, new_key, unreachable
 from partstream_hub.page.routes import HubPage
 from partstream_hub.policy import HubPolicy, loaded_policy
@@ -110,14 +110,14 @@ class _HubRoutes:
     async def me(self, _request: OwnerRequest, caller: Caller) -> OwnerReply:
         """Who asks, which models there are for him, and what is left of his budgets."""
         asking = self._hub.require(caller)
-        rules = asking.directory.budgets_of(asking.key)
+        person, key, rules = asking.person, asking.key, asking.directory.budgets_of(asking.key)
         windows = await self._store(lambda store: store.open_windows(rules)) if rules else {}
-        held = [(rule, windows[rule.id]) for rule in rules]
+        held = ((rule, windows[rule.id]) for rule in rules)
         said: dict[str, Any] = {
-            "person": asking.person.name,
-            "team": asking.person.team,
-            "is_admin": asking.person.is_admin,
-            "key": {"id": asking.key.id, "label": asking.key.label, "expires_at": asking.key.expires_at},
+            "person": person.name,
+            "team": person.team,
+            "is_admin": person.is_admin,
+            "key": {"id": key.id, "label": key.label, "expires_at": key.expires_at},
             "models": list(await self._application.models_of(caller)),
             "budgets": [budget_document(rule, one.limit, one.spent, one.reserved, one.ends_at) for rule, one in held],
         }
@@ -202,14 +202,11 @@ _WITHOUT_TEAM: Final = Policy()  # what holds for what was kept of people who ha
 
 def forget_old(store: HubStore) -> int:
     """Deletes what has been kept for as long as each team wants; how many requests and answers that were."""
-    directory, now = store.directory(), store.time()
-    if directory is None:
-        return 0
+    directory, now = store.directory() or Directory(), store.time()
     forgotten = store.forget_contents_of(now - _WITHOUT_TEAM.content_days * _DAY, ())
-    by_days: dict[int, list[str]] = {}
     for team in directory.teams.values():
-        by_days.setdefault(team.policy.content_days, []).append(team.name)
-    return forgotten + sum(store.forget_contents_of(now - days * _DAY, teams) for days, teams in by_days.items())
+        forgotten += store.forget_contents_of(now - team.policy.content_days * _DAY, [team.name])
+    return forgotten
 
 
 class Retention(Background):

@@ -67,10 +67,8 @@ def hub_database() -> Iterator[Administration]:
         if version == 0:
             raise UnusableHubError(f"there is no hub in {where}: `partstream hub init` makes one")
         if version < len(VERSIONS):
-            raise UnusableHubError(
-                f"{where}: got tables of version {version}, expected {len(VERSIONS)}: "
-                "`partstream hub init` brings them up to date"
-            )
+            said = f"{where}: got tables of version {version}, expected {len(VERSIONS)}"
+            raise UnusableHubError(f"{said}: `partstream hub init` brings them up to date")
         try:
             user = getpass.getuser()
         except (OSError, KeyError):  # a container may have a user without a name
@@ -116,21 +114,20 @@ _FOR: Final = re.compile(r"(\d{1,5})([mhdw])", re.ASCII)
 _EXPECTED: Final = "how long from now, such as 12h, 90d or 8w, or a date such as 2027-01-31"
 
 
-class _Label(click.ParamType[str]):
+class Label(click.ParamType[str]):
+    """The type of an option with the label of a key."""
+
     name = "text"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The label."""
         if not directory.LABEL.fits(value):
             self.fail(f"got {described(value)}, expected {directory.LABEL.description}", param, ctx)
         return str(value)
 
 
-LABEL: Final = _Label()
-"""The type of an option with the label of a key."""
-
-
-class _End(click.ParamType[float]):
-    """When something ends: seconds since 1970, by the clock of this machine."""
+class End(click.ParamType[float]):
+    """The type of an option that says when something ends: seconds since 1970, by the clock of this machine."""
 
     name = "time"
 
@@ -138,8 +135,7 @@ class _End(click.ParamType[float]):
         """The instant that a text means; a date ends when its day begins, here."""
         if isinstance(value, float):
             return value
-        now = datetime.now(UTC).timestamp()
-        end = -1.0
+        now, end = datetime.now(UTC).timestamp(), -1.0
         if (found := _FOR.fullmatch(str(value))) is not None:
             end = now + int(found[1]) * _SECONDS[found[2]]
         else:
@@ -150,10 +146,6 @@ class _End(click.ParamType[float]):
         if end <= now:
             self.fail(f"got {value!r}, which is over, expected {_EXPECTED}", param, ctx)
         return end
-
-
-END: Final = _End()
-"""The type of an option that says when something ends."""
 
 
 def time_text(time: float | None) -> str:

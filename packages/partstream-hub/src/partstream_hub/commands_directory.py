@@ -31,8 +31,8 @@ from partstream.upstream.hub import editor_link, page_link
 from partstream_hub import configuration
 from partstream_hub.administration import Administration, PreparedPlan, findings_of
 from partstream_hub.commands_database import (
-    END,
-    LABEL,
+    End,
+    Label,
     UnusableHubError,
     hub_database,
     hub_url,
@@ -407,8 +407,8 @@ def key() -> None:
 
 @key.command("add")
 @click.argument("person")
-@click.option("--label", type=LABEL, default="", metavar="TEXT", help="What the key is called, such as laptop.")
-@click.option("--expires", type=END, metavar="WHEN", help="When the key expires: 90d, 12h or a date.")
+@click.option("--label", type=Label(), default="", metavar="TEXT", help="What the key is called, such as laptop.")
+@click.option("--expires", type=End(), metavar="WHEN", help="When the key expires: 90d, 12h or a date.")
 @_field_options(configuration.Section.PEOPLE, _KEY_FIELDS)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with the key in it.")
 def add_key(person: str, label: str, expires: float | None, *, as_json: bool, **options: Any) -> None:
@@ -474,10 +474,10 @@ def revoke(key_ids: tuple[str, ...]) -> None:
 @click.argument("person", metavar="NAME")
 @url_option("The address at which people reach the hub.")
 @click.option(
-    "--expires", type=END, default="7d", show_default=True, metavar="WHEN", help="How long the link is valid."
+    "--expires", type=End(), default="7d", show_default=True, metavar="WHEN", help="How long the link is valid."
 )
-@click.option("--label", type=LABEL, default="", metavar="TEXT", help="What the key will be called.")
-@click.option("--key-expires", type=END, metavar="WHEN", help="When the key expires.")
+@click.option("--label", type=Label(), default="", metavar="TEXT", help="What the key will be called.")
+@click.option("--key-expires", type=End(), metavar="WHEN", help="When the key expires.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object, with the link in it.")
 def invite(person: str, url: str, expires: float, label: str, key_expires: float | None, *, as_json: bool) -> None:
     """Print a link with which NAME gets a key, once; for VS Code, and for `partstream add hub URL` elsewhere.

@@ -56,14 +56,13 @@ def list_(what: str, *, as_json: bool) -> None:
         shown = {one.value: _plain(document.of(one)) for one in sections}
         click.echo(dumps(shown))
         return
-    is_empty = True
-    for section in sections:
-        if entries := document.of(section):
-            if not is_empty:
-                click.echo()
-            show_table(_COLUMNS[section], [_row(section, name, fields, directory) for name, fields in entries.items()])
-            is_empty = False
-    if is_empty:
+    filled = [section for section in sections if document.of(section)]
+    for number, section in enumerate(filled):
+        if number:
+            click.echo()
+        entries = document.of(section).items()
+        show_table(_COLUMNS[section], [_row(section, name, fields, directory) for name, fields in entries])
+    if not filled:
         click.echo("There is nothing yet; `partstream hub add person NAME` adds a person.")
 
 
@@ -349,11 +348,8 @@ def answers(answer_id: str | None, person: str | None, most: int, *, as_json: bo
     """
     wanted = {"answer_id": answer_id, "person": person}
     given = {name: value for name, value in wanted.items() if value is not None}
-    where = " AND ".join(f"{name} = ?" for name in given)  # names of our own; the values are parameters
-    statement = (
-        f"SELECT {', '.join(_FIELDS)} FROM hub_ledger {f'WHERE {where}' if where else ''} "  # noqa: S608
-        "ORDER BY time DESC, answer_id LIMIT ?"
-    )
+    where = " AND ".join(["TRUE", *(f"{name} = ?" for name in given)])  # names of our own; the values are parameters
+    statement = f"SELECT {', '.join(_FIELDS)} FROM hub_ledger WHERE {where} ORDER BY time DESC, answer_id LIMIT ?"  # noqa: S608
     with hub_database() as hub:
         found = hub.store.read(statement, [*given.values(), most])
         rows = [dict(zip(_FIELDS, row, strict=True)) for row in found]

@@ -8,14 +8,13 @@ few digits as a reader needs; every plot has a table or a label that says the sa
 from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, tzinfo
-from decimal import Decimal
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 from zoneinfo import ZoneInfo
 
 from partstream.server.pages.document import PATTERNS, Column, Piece, bars, document, figure, resource, table, text
-from partstream.server.pages.usage import cached_share, exact, tokens
-from partstream.tokens.amounts import BudgetUnit
+from partstream.server.pages.usage import cached_share, dollars, exact, tokens
+from partstream.tokens.amounts import DOLLAR, BudgetUnit
 from partstream_hub import usage
 from partstream_hub.directory import OwnerKind
 
@@ -329,20 +328,13 @@ def _changes(view: usage.HubView, zone: tzinfo | None) -> Iterator[str]:
 
 # ---- Amounts and times in words ----
 
-_A_CENT: Final = 10_000_000  # nanodollars
-_LEAST: Final = 1_000
 _UNITS: Final = ((86_400, "day"), (3_600, "hour"), (60, "minute"))
 _WHOLE_NUMBER: Final = 1_000_000
 
 
 def money(nanodollars: int) -> str:
     """$1,234.56, or below a cent the two digits that matter: $0.0013."""
-    if nanodollars < 0:
-        return f"-{money(-nanodollars)}"
-    dollars = Decimal(nanodollars).scaleb(-9)
-    if nanodollars == 0 or nanodollars >= _A_CENT:
-        return f"${dollars:,.2f}"
-    return f"${Decimal(f'{dollars:.2g}'):f}".rstrip("0") if nanodollars >= _LEAST else "< $0.000001"
+    return dollars(nanodollars / DOLLAR)
 
 
 def _money_tick(nanodollars: float) -> str:

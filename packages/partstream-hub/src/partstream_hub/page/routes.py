@@ -32,7 +32,7 @@ from partstream.server.pages.document import ContentPolicy, Nonces, document, re
 from partstream.server.requests import RequestFailedError
 from partstream.server.settings import OwnerHandler, OwnerReply, OwnerRequest
 from partstream_hub.budgets import answered
-from partstream_hub.directory import ZONE, known_zone
+from partstream_hub.directory import ZONE, Directory, known_zone
 from partstream_hub.hub import unreachable
 from partstream_hub.page.document import PERIODS, content_html, frame_html
 from partstream_hub.store.values import StoreError, StoreUnreachableError
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from partstream.server.application import ServingApp
     from partstream.server.clients import Caller
     from partstream_hub.administration import Administration
-    from partstream_hub.directory import Directory
     from partstream_hub.store.store import HubStore
 
 # ---- The page to join ----
@@ -161,11 +160,8 @@ class HubPage:
         if self._store is None:
             self._store = self._open_store()
         known = self._directory
-        directory = self._store.directory(None if known is None else known.version) or known
-        assert directory is not None  # noqa: S101 - who knows no version is given one
-        self._directory = directory
-        reader = reader_of(directory, person)
-        if reader is None:
+        directory = self._directory = self._store.directory(known.version if known else None) or known or Directory()
+        if (reader := reader_of(directory, person)) is None:
             return None
         until, html = self._kept.find(reader, (days, zone.key)) or (0.0, "")
         begins = time.monotonic()
@@ -193,20 +189,18 @@ def _asked(query: str) -> tuple[int, ZoneInfo]:
     try:
         given = dict(parse_qsl(query, max_num_fields=8))
     except ValueError:
-        raise _wrong("query", "more than 8 fields", "days and zone") from None
-    days = given.get("days", str(_DAYS))
+        raise _wrong("query", "more than 8 fields, expected days and zone") from None
+    days, name = given.get("days", str(_DAYS)), given.get("zone", "UTC")
     if days not in map(str, PERIODS):
-        raise _wrong("days", "something else", f"one of {', '.join(map(str, PERIODS))}")
-    name = given.get("zone", "UTC")
+        raise _wrong("days", f"something else, expected one of {', '.join(map(str, PERIODS))}")
     zone = known_zone(name) if _ZONE.fullmatch(name) else None
     if zone is None:
-        raise _wrong("zone", "something else", ZONE.description)
+        raise _wrong("zone", f"something else, expected {ZONE.description}")
     return int(days), zone
 
 
-def _wrong(name: str, got: str, expected: str) -> RequestFailedError:
-    said = f"{name}: got {got}, expected {expected}"
-    return RequestFailedError(ServedFailure(FailureKind.INVALID_REQUEST, said, param=name))
+def _wrong(name: str, got: str) -> RequestFailedError:
+    return RequestFailedError(ServedFailure(FailureKind.INVALID_REQUEST, f"{name}: got {got}", param=name))
 
 
 # ---- Links ----
