@@ -12,8 +12,10 @@ import pytest
 from tools.docs_site.code_blocks import find_blocks
 from tools.doors.stranger import StepError, Stranger
 from tools.doors.table import DOORS, Door, commands_in, commands_of
+from tools.doors.tasks import TASKS, Task, block_of, is_on_page
 
 ROOT = Path(__file__).parent.parent
+DONE = json.loads((ROOT / "tools/doors/tasks.json").read_text(encoding="utf-8"))
 RESULTS = json.loads((ROOT / "tools/doors/results.json").read_text(encoding="utf-8"))
 MARK = re.compile(r"^<!-- door: (\w+) -->$", re.MULTILINE)
 
@@ -41,6 +43,26 @@ def test_what_was_seen_behind_a_door_is_what_it_promises(door: Door) -> None:
 def test_a_door_whose_block_no_page_has_is_refused_with_its_name() -> None:
     with pytest.raises(ValueError, match=r"attic: no page of .* has a block marked 'nowhere'"):
         commands_of(Door("attic", "", ("nowhere",), ""))
+
+
+@pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)
+def test_a_task_is_done_by_what_its_page_says_now(task: Task) -> None:
+    page = (ROOT / task.page).read_text(encoding="utf-8")
+    assert [command for command in task.commands if not is_on_page(command, page)] == []
+    assert not task.saved or block_of(task)
+    ways = [*task.commands, *filter(None, (task.runs,))]
+    assert [step["what"] for step in DONE[task.name]["steps"]][-len(ways) :] == ways
+
+
+def test_ten_tasks_were_done() -> None:
+    assert list(DONE) == [task.name for task in TASKS]
+    assert len(DONE) == 10
+    assert str(ROOT) not in json.dumps(DONE)
+
+
+def test_a_task_whose_block_is_on_no_page_is_refused_with_its_name() -> None:
+    with pytest.raises(ValueError, match=r"attic: 0 blocks of docs/install.md have 'nowhere'"):
+        block_of(Task("attic", "", "docs/install.md", phrase="nowhere"))
 
 
 HAS_CLONES = pytest.mark.skipif(

@@ -21,9 +21,9 @@ _HEAD: Final = """\
 
 <!-- Made by tools/generate.py from the commands of all packages. Change their docstrings and options. -->
 
-Every command with all its options, as `partstream COMMAND --help` says it. [The command line](../command-line.md)
-explains what belongs together, with exit codes and output. An option is stronger than its
-environment variable; the rules of a setting are those of [its table](../configuration.md#settings).
+Every command with all its options, as `partstream COMMAND --help` says it; some are in
+[packages of their own](../install.md#the-packages). [The command line](../command-line.md) explains them. An option is
+stronger than its environment variable; the rules of a setting are those of [its table](settings.md#settings).
 """
 _SHARED_HEAD: Final = """\
 ## Options of several commands
@@ -61,7 +61,7 @@ def _rows(context: click.Context) -> Iterator[tuple[str, str]]:
 
 
 def _name_of(row: str) -> str:
-    return row.partition(" | ")[0].removeprefix("| ").partition(",")[0]
+    return row.removeprefix("| ").split("`", 2)[1].join("``")
 
 
 def _options(context: click.Context, shared: Mapping[str, str]) -> Iterator[str]:
@@ -81,7 +81,7 @@ def _command(context: click.Context, shared: Mapping[str, str]) -> Iterator[str]
     yield f"`{' '.join((path, *command.collect_usage_pieces(context)))}`\n"
     home, _ = COMMANDS.get(path.removeprefix("partstream "), (".", ""))
     if "." not in home:
-        yield f"In the package `{home}` ([installing](../install.md#the-packages)).\n"
+        yield f"Package: `{home}`\n"
     yield from _paragraphs(command.help)
     yield from _options(context, shared)
     yield ""
@@ -100,11 +100,10 @@ def _inner(group: click.Group, name: str, context: click.Context) -> click.Conte
 
 
 def _contents(group: click.Group, context: click.Context) -> Iterator[str]:
-    """A list of the commands of a group."""
-    for name in group.list_commands(context):
-        inner = _inner(group, name, context)
-        anchor = inner.command_path.replace(" ", "-")
-        yield f"- [`{inner.command_path}`](#{anchor}): {inner.command.get_short_help_str(200)}"
+    """The commands of a group, each with a link to its section, which begins with what it does."""
+    paths = [_inner(group, name, context).command_path for name in group.list_commands(context)]
+    links = [f"[`{path.rpartition(' ')[2]}`](#{path.replace(' ', '-')})" for path in paths]
+    yield f"Commands: {', '.join(links)}"
 
 
 def _paragraphs(text: str | None) -> Iterator[str]:

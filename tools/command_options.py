@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 __all__ = ["OPTIONS_HEAD", "bounds", "options_as_code", "options_table"]
 
-OPTIONS_HEAD: Final = "| option | value | environment variable | what it does |\n|---|---|---|---|"
+OPTIONS_HEAD: Final = "| option | what it does |\n|---|---|"
 
 _CODE: Final = re.compile(r"(`[^`]*`)")
 _OPTION: Final = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
@@ -30,7 +30,7 @@ def options_table(command: click.Command, context: click.Context) -> Iterator[st
         yield OPTIONS_HEAD
     for option in options:
         names = ", ".join(f"`{one}`" for one in (*option.opts, *option.secondary_opts))
-        yield f"| {names} | {_value(option, context)} | {_variable(option)} | {_says(option, context)} |"
+        yield f"| {f'{names} {_value(option, context)}'.rstrip()} | {_says(option, context)} |"
 
 
 def bounds(kind: click.ParamType) -> str:
@@ -50,17 +50,14 @@ def _value(option: click.Option, context: click.Context) -> str:
         return ""
     if isinstance(option.type, click.Choice):
         return ", ".join(f"`{getattr(one, 'value', one)}`" for one in option.type.choices)
-    shown = f"`{option.make_metavar(context).removesuffix(' RANGE')}`"
+    shown = ", ".join(f"`{one}`" for one in option.make_metavar(context).removesuffix(" RANGE").split("|"))
     within = bounds(option.type)
     return f"{shown}: {within}" if within else shown
-
-
-def _variable(option: click.Option) -> str:
-    return f"`{option.envvar}`" if option.envvar else ""
 
 
 def _says(option: click.Option, context: click.Context) -> str:
     extra = option.get_help_extra(context)
     default = f" Default: {extra['default']}." if "default" in extra else ""
     required = " Required." if "required" in extra else ""
-    return options_as_code(f"{option.help}{default}{required}").replace("|", "\\|")
+    variable = f" Variable: `{option.envvar}`." if option.envvar else ""
+    return options_as_code(f"{option.help}{default}{required}{variable}").replace("|", "\\|")

@@ -1,4 +1,4 @@
-"""Writes the page of the settings from their table."""
+"""Writes the page on configuration, and the reference of all settings, from their table."""
 
 from __future__ import annotations
 from collections.abc import Mapping
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
     from partstream.settings.row import Setting
 
-__all__ = ["configuration_page"]
+__all__ = ["configuration_page", "settings_page"]
 
 _HEAD: Final = f"""\
 # Configuration
 
 <!-- Made by tools/generate.py from the rows that partstream/config/table.py gathers. Change them. -->
 
-One upstream is configured by the settings below. They have the same names in a VS Code group
+One upstream is configured by [the settings](reference/settings.md). They have the same names in a VS Code group
 (`chatLanguageModels.json`, through **Partstream: Manage Models**), in `{FILE_NAME}` and in errors. `partstream config
-show` says which value is in force and where it comes from; `partstream doctor` tries it.
+show` prints each value with its source; `partstream doctor` tries it.
 
 ## Where settings come from
 
@@ -37,18 +37,17 @@ The strongest place first:
 _PLACES: Final = {
     SettingSource.COMMAND_LINE: "the options of a command such as `partstream chat`",
     SettingSource.GROUP: "the keys of one group of models in VS Code",
-    SettingSource.PROFILE: "the table `[profiles.NAME]` of the user's file that is in force, see below",
+    SettingSource.PROFILE: "the table `[profiles.NAME]` of the active profile",
     SettingSource.EDITOR: "`http.proxy` and `http.proxyStrictSSL` of VS Code, where they are set",
-    SettingSource.ENVIRONMENT: "the variables below; what is not text is written as JSON",
+    SettingSource.ENVIRONMENT: "[variables](reference/settings.md#settings); what is not text is written as JSON",
     SettingSource.FILE: f"the user's own file, see `partstream config path`; `{FILE_VARIABLE}` names another",
-    SettingSource.DEFAULT: "what holds where nothing is set",
+    SettingSource.DEFAULT: "without any of these",
 }
 
 _RULES: Final = """
-What belongs to an upstream (all but the settings marked *anywhere*) is taken only from places that speak of the base
-URL in force: its own place, stronger ones, and weaker ones that name the same URL. So a key never goes to a server
-that another person's setting names. With `--base-url` on the command line the environment's key is used, unless the
-environment names another URL.
+Settings of an upstream (all but those marked *anywhere*) apply only if they come from the same place as the active base
+URL, from a stronger one, or from one with the same URL. So a key never goes to a server that another person's setting
+names. With `--base-url` the environment's key is used, unless the environment names another URL.
 
 `partstream.toml` is never read from the present folder: a folder that you do not trust could send your key anywhere.
 
@@ -131,14 +130,22 @@ toolCalling = true
 
 ## Profiles
 
-A profile is one upstream among several of your file: a table `[profiles.NAME]` with any of the settings below.
+A profile is one upstream among several of your file: a table `[profiles.NAME]` with any settings.
 `partstream add` writes one, `partstream profiles` lists them, and `partstream profiles remove NAME` removes one. The
-profile in force is the one that `--profile` names, else `PARTSTREAM_PROFILE`, else `defaultProfile`; `partstream config
-show` says which it is. A base URL of a narrower place means another upstream, and no profile is in force then:
-`--base-url` and a VS Code group precede the two latter, and `PARTSTREAM_BASE_URL` precedes `defaultProfile`.
+active profile is the one that `--profile` names, else `PARTSTREAM_PROFILE`, else `defaultProfile`; `partstream config
+show` names it. A base URL of a stronger place means another upstream, without a profile: `--base-url` and a VS Code
+group precede the two latter, and `PARTSTREAM_BASE_URL` precedes `defaultProfile`.
 
-A profile ranks above the environment. A key that was exported for one server goes to none of the profiles, unless the
-profile names its variable (`apiKeyEnv`). What is wrong in a profile that is not in force is noted, and hinders nothing.
+A profile ranks above the environment. A key that was exported for one server goes to no profile, unless the profile
+names its variable (`apiKeyEnv`). A mistake in another profile is only reported.
+"""
+_SETTINGS_HEAD: Final = """\
+# Reference of the settings
+
+<!-- Made by tools/generate.py from the rows that partstream/config/table.py gathers. Change them. -->
+
+Every setting of an upstream, for VS Code groups, `partstream.toml` and the environment.
+[Configuration](../configuration.md) says which place wins, and has examples.
 
 ## Settings
 
@@ -234,54 +241,52 @@ one that is known to take more.
 
 ## Certificates and proxies
 
-The certificates that the system trusts are trusted; `SSL_CERT_FILE` or `SSL_CERT_DIR` name others in their place.
-Proxies are those of `proxy`, else `HTTPS_PROXY`, `HTTP_PROXY` and `ALL_PROXY`; `NO_PROXY` names hosts to reach
-directly, and a server on this machine is always reached directly. A SOCKS proxy (`socks5://host:port`) needs the
-package `socksio` beside Partstream (`pip install socksio`, or the extra `socks`). Redirects are not followed.
+[TLS and proxies](tls-and-proxies.md) has the rules of `proxy`, `proxyStrictSSL` and `allowInsecureHttp`.
 """
 
 _USUAL_PLACES: Final = frozenset(
     {SettingSource.GROUP, SettingSource.PROFILE, SettingSource.ENVIRONMENT, SettingSource.FILE}
 )
+_MOST_EXPLAINED: Final = 20
+"""The most choices of a setting that are explained one by one: those of more are names of servers."""
 _BOUNDS: Final = {"minimum": "from", "exclusiveMinimum": "above", "maximum": "to"}
 """The words before a bound, by the keyword of JSON Schema."""
 _OTHER_VARIABLES: Final = """
 ## Further environment variables
 
 They are no settings of an upstream. Those of one command's options, such as `PARTSTREAM_SERVE_PORT`, are in the
-[reference of the command line](reference/command-line.md).
+[reference of the command line](command-line.md).
 
 """
 _VARIABLES: Final = (
     (FILE_VARIABLE, f"The file that is read instead of the user's `{FILE_NAME}`"),
-    (DATA.variable, "The folder for usage, recordings and tokens of servers ([where it is](install.md#removing-it))"),
+    (DATA.variable, "The folder for usage, recordings and tokens of servers ([which](../install.md#removing-it))"),
     (CACHE.variable, "The folder for lists of models and files of answers (the same)"),
-    (TOKEN_VARIABLE, "The token of `partstream serve`, for `partstream connect` too ([more](serving.md#the-token))"),
-    (DATABASE_VARIABLE, "The database of a hub: a file of SQLite, or `postgresql://...` ([hub](hub.md))"),
+    (TOKEN_VARIABLE, "The token of `partstream serve`, for `partstream connect` too ([more](../serving.md#the-token))"),
+    (DATABASE_VARIABLE, "The database of a hub: a file of SQLite, or `postgresql://...` ([hub](../hub.md))"),
     (UPSTREAM_VARIABLE, "Set by `partstream conformance --stdio` for what it tests: the base URL of its model server"),
 )  # fmt: skip
 """The variables that are read beside those of the settings and of options."""
 
 
 def configuration_page() -> str:
-    """The page in Markdown."""
+    """The page for people in Markdown."""
     places = [f"{number}. **{place}**: {_PLACES[place]}\n" for number, place in enumerate(SettingSource, 1)]
-    table = _table(
-        ("setting", "form", "what it says", "default", "environment variable", "option"),
-        [(*_columns(row), *_spellings(row)) for row in SETTINGS.values()],
-    )
-    variables = _table(("environment variable", "what it says"), [(f"`{name}`", says) for name, says in _VARIABLES])
+    tail = _TAIL.replace("PROBED", ", ".join(f"`{wire.path}`" for wire in probed_wires(known_wires())))
+    return "".join((_HEAD, *places, _RULES, tail))
+
+
+def settings_page() -> str:
+    """The reference in Markdown."""
     return "".join(
         (
-            _HEAD,
-            *places,
-            _RULES,
-            table,
+            _SETTINGS_HEAD,
+            _table(("setting", "form", "what it says", "default"), [_columns(row) for row in SETTINGS.values()]),
+            _spellings(),
             *_elsewhere(),
             *map(_section, SETTINGS.values()),
             _OTHER_VARIABLES,
-            variables,
-            _TAIL.replace("PROBED", ", ".join(f"`{wire.path}`" for wire in probed_wires(known_wires()))),
+            _table(("environment variable", "what it says"), [(f"`{name}`", says) for name, says in _VARIABLES]),
         )
     )
 
@@ -316,17 +321,20 @@ def _form(schema: Mapping[str, Any], form: str) -> str:
 
 def _choices(row: Setting) -> Iterable[str]:
     schema = row.kind.schema
+    if len(words := schema.get("enum", ())) > _MOST_EXPLAINED:
+        yield f": {', '.join(f'`{word}`' for word in words)}"
+        return
     for word, meaning in zip(schema.get("enum", ()), schema.get("enumDescriptions", ()), strict=False):
         yield f"<br>`{word}`: {meaning}"
 
 
-def _spellings(row: Setting) -> tuple[str, ...]:
-    variable = f"`{row.variable}`" if SettingSource.ENVIRONMENT in row.places else f"none: only in {_only(row)}"
-    return variable, f"`{row.option}`" if row.option else ""
-
-
-def _only(row: Setting) -> str:
-    return "a VS Code group" if SettingSource.GROUP in row.places else f"`{FILE_NAME}`"
+def _spellings() -> str:
+    """How a setting is written as a variable and as an option."""
+    options = [f"`{row.option}`" for row in SETTINGS.values() if row.option]
+    return (
+        "\nThe environment variable of a setting is `PARTSTREAM_` and its name in capitals, its words joined by `_`: "
+        f"`{SETTINGS['baseUrl'].variable}`. These have an option too: {', '.join(options)}.\n"
+    )
 
 
 def _section(row: Setting) -> str:

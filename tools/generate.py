@@ -14,7 +14,7 @@ from benchmark_pages import benchmark_pages
 from client_pages import client_pages
 from clients_page import clients_page
 from command_line_page import command_line_page
-from configuration_page import configuration_page
+from configuration_page import configuration_page, settings_page
 from conformance_kit_page import conformance_kit_page
 from conformance_page import conformance_page
 from conformance_schema import conformance_schema
@@ -28,6 +28,7 @@ from http_page import http_page
 from inspector_page import inspector_page
 from install_page import install_page
 from matrix_page import matrix_page
+from newcomers_page import newcomers_page
 from project_examples import project_examples
 from project_files import project_files
 from public_names import public_names
@@ -53,6 +54,7 @@ GENERATORS: Mapping[str, Callable[[], str]] = {
     "docs/maintainers/clients.md": clients_page,
     **client_pages(),
     "docs/configuration.md": configuration_page,
+    "docs/reference/settings.md": settings_page,
     "docs/maintainers/conformance-kit.md": conformance_kit_page,
     "docs/maintainers/conformance.md": conformance_page,
     "docs/conformance-report.schema.json": conformance_schema,
@@ -66,6 +68,7 @@ GENERATORS: Mapping[str, Callable[[], str]] = {
     "extension/package.nls.json": extension_texts,
     **project_files(),
     "docs/maintainers/matrix.md": matrix_page,
+    "docs/maintainers/newcomers.md": newcomers_page,
     "docs/maintainers/ray-figures.md": ray_page,
     "docs/maintainers/releasing.md": releasing_page,
     "docs/security/tests.md": attacks_page,

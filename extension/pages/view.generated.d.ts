@@ -176,6 +176,27 @@ interface ResultView {
 }
 
 /**
+ * What became of the prompt cache since the request before, which `before` names.
+ *
+ * `byte` is the first byte of the prompt, in the order in which servers read it, that is not the same as before; the
+ * prompt before had `bytes`. `kind` is what changed, `where` its place in the body. `missedTokens` were in the cache
+ * and were not read from it, at a `cost` in US dollars; both are None where they are not known. `vendor` is what the
+ * server itself says, or empty.
+ */
+interface CacheView {
+  before: string;
+  kind: string;
+  where: string;
+  byte: number;
+  bytes: number;
+  says: string;
+  missedTokens: number | null;
+  cost: number | null;
+  advice: string;
+  vendor: string;
+}
+
+/**
  * One exchange with a server, or one answer of a host of which no bytes are known.
  *
  * `wrong` is the number of the event at which it went wrong; None where it did not, or where no event shows it.
@@ -212,6 +233,7 @@ interface AnswerView {
   gaps: GapView[];
   notes: string[];
   result: ResultView[];
+  cache: CacheView | null;
 }
 
 /** One place of two answers: the two runs of a pair, None on the side that has none. */

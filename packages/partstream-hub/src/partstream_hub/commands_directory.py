@@ -263,7 +263,7 @@ def _add_commands(kind: str, section: configuration.Section) -> None:
 
 
 def _unset_option(names: tuple[str, ...]) -> Callable[[Any], Any]:
-    says = f"Set a field back to its default: {', '.join(names)}; repeat for more."
+    says = "Set a field back to its default; repeat for more."
     return click.option("--unset", multiple=True, metavar="FIELD", type=click.Choice(names), help=says)
 
 

@@ -85,7 +85,7 @@ def page_refusal(
     """
     host, origin = headers.get("host", ""), headers.get("origin")
     if not is_here(host):
-        return f"got the host {host[:80]!r}, expected 127.0.0.1 or localhost, or a name that the server was told"
+        return f"got the host {host[:80]!r}, expected 127.0.0.1 or localhost, or a name that the server answers to"
     if origin is not None and not (is_on_loopback(origin) or allow(origin)):
         return f"got a request of the page {origin[:80]!r}, expected one of a program or of a page that is allowed"
     if origin is None and headers.get("sec-fetch-site", "").lower() in _OF_ANOTHER_PAGE and not allow("null"):
