@@ -14,9 +14,10 @@ from typing import Any
 
 import pytest
 
-from partstream import CancellationTokenSource, GatewayConfiguration, Usage
+from partstream import CancellationTokenSource, GatewayConfiguration, RequestOptions, Usage
 from partstream.config.loading import load_configuration
 from partstream.errors import BudgetError, BudgetReachedError, BudgetUnknownError, LanguageModelError, RateReachedError
+from partstream.lm.completions import COMPLETION, CompletionRequest
 from partstream.lm.outputs import Finish, Outcome
 from partstream.lm.parts import COST_KEY
 from partstream.protocols.failures import FailureKind, failure_of
@@ -161,6 +162,27 @@ def test_a_budget_of_tokens_needs_no_price_and_one_of_money_names_the_model_with
 
 
 GROUP = {"baseUrl": "https://x.example/v1"}
+
+
+def test_completions_count_as_answers_do() -> None:
+    async def check() -> None:
+        options = RequestOptions(
+            model_options={COMPLETION: CompletionRequest("def f(", "):\n").fields, "max_tokens": 9}
+        )
+        async with (
+            ReplayUpstream() as upstream,
+            gateway_to(upstream.base_url, **settings(upstream.base_url, budget="0.0005 USD/day")) as provider,
+        ):
+            assert (await ask(provider, "Hi", options=options)).error is None
+            asked = [request.path for request in upstream.requests]
+            assert asked == ["/v1/completions"]
+            error = (await ask(provider, "Hi", options=options)).error
+            assert isinstance(error, BudgetReachedError)
+            assert len(upstream.requests) == 1
+
+    run(check())
+
+
 FILE = """
 budget = "1 USD/day"
 [prices."*"]
