@@ -128,14 +128,18 @@ def test_the_turn_runs_over_every_other_protocol_that_serve_speaks(protocol: str
 # ---- A real model ----
 
 
-def test_before_a_real_model_is_installed_its_sizes_and_licences_are_said_and_a_no_installs_nothing(tmp_path: Path):
+@pytest.mark.parametrize("typed", ["n\n", "\n", ""], ids=["no", "return alone", "nothing"])
+def test_before_a_real_model_is_installed_its_sizes_and_licences_are_said_and_a_no_installs_nothing(
+    typed: str, tmp_path: Path
+):
     async def test() -> None:
-        asked = await call("demo", "--real", typed="n\n", PARTSTREAM_CACHE=str(tmp_path))
+        asked = await call("demo", "--real", typed=typed, PARTSTREAM_CACHE=str(tmp_path))
         said = " ".join(asked.output.split())
         assert "SmolLM2-135M-Instruct" in said
         assert "licence Apache-2.0 93 MB to download, 98 MB on the disk" in said
         assert ("xllamacpp: llama.cpp as a Python package; licence MIT" in said) is not local_model.is_installed()
-        assert said.endswith("Install? [y/N]: n")
+        assert "Install? [y/N]:" in said
+        assert "nothing was installed; --yes installs without this question" in " ".join(asked.errors.split())
         assert (asked.code, list(tmp_path.iterdir())) == (1, [])
 
     run(test())
@@ -178,7 +182,7 @@ def test_yes_installs_without_a_question_and_never_compiles(
 def test_a_failed_install_and_a_python_without_an_installer_are_errors(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(demo, "find_spec", lambda _name: True)
     monkeypatch.setattr(demo.subprocess, "run", lambda command, check: subprocess.CompletedProcess(command, 2))
-    with pytest.raises(demo.click.ClickException, match="ended with code 2"):
+    with pytest.raises(demo.click.ClickException, match="pip ended with code 2, and its last lines say why"):
         demo._install_package()
     monkeypatch.setattr(demo, "find_spec", lambda _name: None)
     monkeypatch.setattr(demo.shutil, "which", lambda _name: None)

@@ -227,8 +227,7 @@ def _install_what_is_missing(console: Console, *, has_consent: bool) -> None:
     """Installs the package and the model, if they are not there and the person wants them.
 
     Raises:
-        ClickException: They could not be installed.
-        Abort: The person does not want them.
+        ClickException: They could not be installed, or the person does not want them.
     """
     missing = [need for need in _NEEDS if not need.is_there()]
     if not missing:
@@ -238,8 +237,15 @@ def _install_what_is_missing(console: Console, *, has_consent: bool) -> None:
     for need in missing:
         console.print(f"  [bold]{need.name}[/bold]: {need.says}; licence {need.licence}\n    {need.size}")
     console.print(f"\nThe package goes to {escape(sys.prefix)}, the model to {escape(str(local_model.model_file()))}.")
-    if not has_consent:
-        click.confirm("Install?", abort=True)
+    try:
+        is_wanted = has_consent or click.confirm("Install?")
+    except click.Abort:  # no answer: Ctrl-C, or nobody types
+        is_wanted = False
+        console.print()
+    if not is_wanted:
+        raise click.ClickException(
+            "nothing was installed; --yes installs without this question, and without --real the demo needs no model"
+        )
     for need in missing:
         need.install()
     importlib.invalidate_caches()
@@ -276,7 +282,10 @@ def _run_installer(*arguments: str) -> None:
         raise click.ClickException(f"{sys.executable} has no pip, and there is no uv; one of them is needed")
     code = subprocess.run([*command, "--only-binary", ":all:", *arguments], check=False).returncode  # noqa: S603
     if code:
-        raise click.ClickException(f"{Path(command[0]).name} ended with code {code}; its last lines say why")
+        installer = "uv" if command[0] == uv else "pip"
+        raise click.ClickException(
+            f"{installer} ended with code {code}, and its last lines say why; it asks the index that it is set to"
+        )
 
 
 _MODEL_WHEEL: Final = (
@@ -287,7 +296,7 @@ _NEEDS: Final = (
         local_model.PACKAGE,
         "llama.cpp as a Python package",
         "MIT",
-        "9 MB (Windows) to 34 MB (Linux) to download, up to 102 MB on the disk",
+        "9 MB (Windows) to 34 MB (Linux) to download, up to 106 MB on the disk",
         lambda: find_spec(local_model.PACKAGE) is not None,
         _install_package,
     ),
