@@ -30,7 +30,7 @@ import { Answers } from "./vscodeAnswers";
 import { Dialogs } from "./vscodeDialogs";
 import { FirstSteps } from "./vscodeFirstSteps";
 import { showHelp } from "./vscodeHelp";
-import { createBudgets, openPage } from "./vscodeHubs";
+import { HubItem } from "./vscodeHubs";
 import { createKeys } from "./vscodeKeys";
 import { showLoadProblems } from "./vscodeLoadProblems";
 import type { Ask } from "./vscodePages";
@@ -74,6 +74,7 @@ export class Application {
     notify: (sentence) => this.#notifier.tell(sentence),
     log: this.#log.info,
   });
+  readonly #hubs = new HubItem(() => this.#events.request());
   readonly #problemsStatus = status.createItem("trouble", 103, l10n.t("Partstream Problems"), "partstream.help");
   readonly #problems = new ProblemsItem({
     show: (view) => {
@@ -92,7 +93,6 @@ export class Application {
   readonly #keys: ReturnType<typeof createKeys>;
   readonly #dialogs: Dialogs;
   readonly #firstSteps: FirstSteps;
-  readonly #hubs: ReturnType<typeof createBudgets>;
   readonly #children = new Children();
   readonly #backend: Backend<Sidecar>;
   readonly #events = new Throttle(SYSTEM_CLOCK, EVENT_INTERVAL, () => setImmediate(() => this.#didChange.fire()));
@@ -128,12 +128,6 @@ export class Application {
       askForModels: this.#events.request,
       failed: (error) => this.#notifier.tell(sentenceOf(error)),
     });
-    this.#hubs = createBudgets({
-      ask: (group) => this.#backend.process?.request("languageModels/hubStanding", { group }),
-      changed: this.#events.request,
-      log: this.#log.info,
-      clock: SYSTEM_CLOCK,
-    });
     context.subscriptions.push(
       this.#channel,
       this.#didChange,
@@ -141,7 +135,7 @@ export class Application {
       ...this.#loadProblems.disposables,
       ...this.#answers.disposables,
       this.#problemsStatus,
-      ...this.#hubs.disposables,
+      this.#hubs.item,
       ...this.#keys.disposables,
       ...this.#firstSteps.disposables,
       api.registerProvider(this.#provider()),
@@ -178,10 +172,8 @@ export class Application {
       ),
     forgotten: (groupId) => {
       this.#loadProblems.problems.forget(groupId);
-      this.#hubs.budgets.forgotten(groupId);
       this.#problems.refresh();
     },
-    hubListed: (group, isHub) => this.#hubs.budgets.listed(group, isHub),
     keyNeeded: (group, failed, silent) =>
       void this.#keys.keys.needed(group, failed, silent).catch((error: unknown) => this.#show(sentenceOf(error))),
     counted: (groups) => void this.#firstSteps.counted(groups),
@@ -204,7 +196,7 @@ export class Application {
     "partstream.reportIssue": () => this.#run("reportIssue"),
     "partstream.joinHub": () => this.#run("joinHub"),
     "partstream.help": () => showHelp(this.context.extensionUri),
-    "partstream.openHubPage": () => openPage(this.#hubs.budgets.page),
+    "partstream.openHubPage": () => this.#hubs.openPage(),
     "partstream.enterKey": () => this.#keys.keys.run(),
     "partstream.stopAnswers": () => this.#harness.stopAll(),
     "partstream.restart": () => this.#restart(),
@@ -221,7 +213,6 @@ export class Application {
   async close(): Promise<void> {
     this.#events.cancel();
     this.#harness.close();
-    this.#hubs.budgets.close();
     this.#problems.close();
     await this.#backend.close();
     this.#children.killAll();
@@ -252,8 +243,7 @@ export class Application {
       addModels: () => setImmediate(() => void this.#firstSteps.runWithModels("addModels")),
       harness: this.#harness,
       begin: (model, asker) => this.#waiting.begin(model, asker),
-      ended: ({ group }) => this.#hubs.budgets.answered(group?.id),
-      budget: (groupId) => this.#hubs.budgets.pickerText(groupId),
+      budget: (groupId) => this.#hubs.texts[groupId],
       stopped: () => this.#answers.usage.stopped(),
       didChange: this.#didChange.event,
       log: this.#log.warning,
@@ -310,6 +300,7 @@ export class Application {
           this.#answers.recorded();
           void this.#run("recorded", { ...recorded });
         },
+        budgetsDidChange: (budgets) => this.#hubs.changed(budgets),
         asked: (method, parameters, token) => this.#dialogs.handle(method, parameters, token),
         providerDidLoad: (load) => {
           this.#loadProblems.problems.told(load);
@@ -317,7 +308,11 @@ export class Application {
         },
       },
     });
-    void sidecar.ended.then(() => this.#dialogs.closeAll());
+    const following = api.followFocus((isFocused) => sidecar.notify("ui/focus", { isFocused }));
+    void sidecar.ended.then(() => {
+      following.dispose();
+      this.#dialogs.closeAll();
+    });
     return sidecar;
   }
 

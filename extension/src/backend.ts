@@ -26,8 +26,6 @@ export interface BackendParts<Process> {
 
 export interface BackendListener extends ModelListListener {
   started(): void;
-  /** A group has listed its models; whether its server is a hub. */
-  hubListed(group: Group, isHub: boolean): void;
   /** A provider needs a key for its list; whether the list was asked for without a word to the person. */
   keyNeeded(group: Group | null, failed: ProviderError, silent: boolean): void;
   /** What was considered leaves the process as it is. */
@@ -125,7 +123,6 @@ export class Backend<Process extends Serving> {
 
   async #list(group: Group | null, silent: boolean): Promise<InformationResult> {
     const list = await this.use((process) => process.request("languageModels/information", { group, silent }));
-    if (group && list.models.length > 0) this.listener.hubListed(group, list.isHub === true);
     for (const error of list.errors) if (error.keyNeed) this.listener.keyNeeded(group, error, silent);
     return list;
   }

@@ -229,14 +229,23 @@ export interface KeyNeed {
   hadKey: boolean;
 }
 
-/** Asks the hub of a group what is left of the person's budgets. */
-export interface HubStandingParams {
-  group: Group;
+/** What is left of the tightest budget for the status bar; the tooltip is Markdown. */
+export interface BudgetItem {
+  text: string;
+  tooltip: string;
+  fullness: "normal" | "warning" | "error";
 }
 
-/** What the hub says; null where the group's server is no hub, and then nothing was asked. */
-export interface HubStandingResult {
-  standing: HubStanding | null;
+/** What is left of budgets at hubs: for the status bar, with the hub's page, and for the models of groups by id. */
+export interface BudgetsDidChangeParams {
+  item: BudgetItem | null;
+  texts: Record<string, string>;
+  page?: string;
+}
+
+/** Whether the window has the focus. */
+export interface FocusParams {
+  isFocused: boolean;
 }
 
 /** The person has removed the group with this id, or has changed its settings, which gives it another id. */
@@ -878,15 +887,10 @@ export interface ProviderError {
   keyNeed?: KeyNeed;
 }
 
-/**
- * The models of the providers that work, and the errors of those that fail.
- *
- * `isHub` tells that the server of the group is a hub, which says what is left of budgets: only then it is asked.
- */
+/** The models of the providers that work, and the errors of those that fail. */
 export interface InformationResult {
   models: LanguageModelChatInformation[];
   errors: ProviderError[];
-  isHub?: boolean;
 }
 
 /** A text that is open in the editor, or the part of it that was edited last. */
@@ -1059,8 +1063,6 @@ export interface Requests {
   "languageModels/recordNext": { params: RecordNextParams; result: null };
   /** Returns the page of the last answer, also of one that goes on, or of a recording, for a webview. */
   "languageModels/inspect": { params: InspectParams; result: InspectResult };
-  /** Asks the hub of a group what is left of the person's budgets; asks no server that is no hub. */
-  "languageModels/hubStanding": { params: HubStandingParams; result: HubStandingResult };
   /** Runs a dialog, which asks the extension for what it shows. */
   "ui/run": { params: RunParams; result: RunResult };
   /** Asks whether a text can be taken that a box has. */
@@ -1117,6 +1119,8 @@ export interface NotificationsToSidecar {
   "languageModels/didAcceptCompletion": null;
   /** Announces that a group is gone: its provider is closed once its running answers have ended. */
   "languageModels/forgetGroup": ForgetGroupParams;
+  /** Says whether the window has the focus. */
+  "ui/focus": FocusParams;
   /** Ends the process, with status 0 after shutdown, otherwise 1. */
   "exit": null;
   /** Cancels a request: its response is RequestCancelled, sent at once, and no progress follows. */
@@ -1127,6 +1131,8 @@ export interface NotificationsToSidecar {
 
 /** Notifications to the extension. */
 export interface NotificationsToExtension {
+  /** Announces what is left of budgets at hubs. */
+  "ui/budgetsDidChange": BudgetsDidChangeParams;
   /** Carries the next parts of a running answer. */
   "$/progress": ProgressParams;
   /** Announces that a list of models may have changed; never sent because of languageModels/information itself. */

@@ -49,8 +49,6 @@ export interface ProviderParts {
   readonly begin: (model: string, asker: Asker) => Waiting;
   /** The person has chosen to add models, in VS Code's own list of vendors. */
   readonly addModels: () => void;
-  /** An answer of this model has ended, whichever way. */
-  readonly ended: (model: Model) => void;
   /** What the picker says beside the models of a group about the budget at its hub; undefined for nothing. */
   readonly budget: (groupId: string) => string | undefined;
   /** The person has stopped an answer in the chat. */
@@ -128,7 +126,6 @@ export class PartstreamProvider implements vscode.LanguageModelChatProvider<Mode
     } finally {
       waiting.end();
       run.end();
-      this.parts.ended(model);
       if (run.token.isCancellationRequested && asker !== "program") this.parts.stopped();
       if (run.isStopped) {
         // An error would be repeated, and an answer without a text is one: the host gets what came, and why it ends.

@@ -16,6 +16,7 @@ import { SinglePieceWriter } from "./messageWriter";
 import { StdoutFilter } from "./stdoutFilter";
 import {
   type AnswerWait,
+  type BudgetsDidChangeParams,
   type DidAnswerParams,
   type DidRecordParams,
   type InitializeParams,
@@ -56,6 +57,7 @@ export interface SidecarListener {
   didAnswer(usage: DidAnswerParams): void;
   didRecord(recorded: DidRecordParams): void;
   providerDidLoad(load: ProviderDidLoadParams): void;
+  budgetsDidChange(budgets: BudgetsDidChangeParams): void;
   /** A dialog asks something of the window; rejects with a ResponseError. */
   asked(method: string, parameters: unknown, token: CancellationToken): Promise<unknown>;
 }
@@ -235,6 +237,9 @@ export class Sidecar {
     );
     this.#connection.onNotification("languageModels/providerDidLoad", (load: ProviderDidLoadParams) =>
       this.listener.providerDidLoad(load),
+    );
+    this.#connection.onNotification("ui/budgetsDidChange", (budgets: BudgetsDidChangeParams) =>
+      this.listener.budgetsDidChange(budgets),
     );
     this.#connection.onRequest((method, parameters, token) => this.listener.asked(method, parameters, token));
     this.#connection.onUnhandledNotification(({ method }) =>

@@ -63,6 +63,12 @@ export function registerProvider(provider: vscode.LanguageModelChatProvider): vs
   return vscode.lm.registerLanguageModelChatProvider(VENDOR, provider);
 }
 
+/** Tells whether the window has the focus: at once, and whenever that changes. */
+export function followFocus(tell: (isFocused: boolean) => void): vscode.Disposable {
+  tell(vscode.window.state.focused);
+  return vscode.window.onDidChangeWindowState(({ focused }) => tell(focused));
+}
+
 /** Calls `opened` with each link to the extension. */
 export function onLink(opened: (uri: vscode.Uri) => Promise<void>): vscode.Disposable {
   return vscode.window.registerUriHandler({ handleUri: opened });

@@ -123,7 +123,6 @@ export class World {
     {
       started: () => undefined,
       unchanged: () => undefined,
-      hubListed: () => undefined,
       keyNeeded: () => undefined,
       processFailed: (error) => this.told.push(error.message),
       changed: () => this.changes++,

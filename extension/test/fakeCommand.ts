@@ -28,6 +28,7 @@ export const QUIET: SidecarListener = {
   didRecord: () => undefined,
   providerDidLoad: () => undefined,
   asked: () => Promise.resolve(null),
+  budgetsDidChange: () => undefined,
 };
 
 /** Milliseconds that a fake has to start where a test does not say otherwise. */

@@ -3,7 +3,7 @@
  *
  * The behaviour says how it starts; the model's id of a request says what becomes of that request.
  */
-import { hubOf, serveHubs, spendDollar } from "./fakeHubs";
+import { tellBudget } from "./fakeHubs";
 import { DIAGNOSTICS } from "./fakeDiagnostics";
 import { gateOf, knowFiles, loadFiles } from "./fakeFiles";
 import { createMessageConnection, ProgressType, ResponseError } from "vscode-jsonrpc/node";
@@ -216,18 +216,18 @@ connection.onRequest("initialize", ({ configuration }: InitializeParams) => {
   return (START[behaviour] ?? START.normal)();
 });
 connection.onRequest("languageModels/response", (parameters: ResponseParams) => {
-  if (hubOf(parameters.group).isHub) spendDollar();
+  tellBudget(connection, parameters.group, 1);
   return RESPOND[parameters.model]?.(parameters);
 });
 connection.onRequest("languageModels/tokenCount", ({ items }: TokenCountParams) => ({
   counts: items.map(({ text }) => ({ count: text?.length ?? 1000, source: "counted" })),
 }));
-serveHubs(connection);
 connection.onRequest("languageModels/information", ({ group }: InformationParams) => {
   void connection.sendNotification("log", { level: "info", source: "fake", message: "listing" });
   if (!group) loadFiles(connection);
+  tellBudget(connection, group);
   void connection.sendNotification("languageModels/didChange", { group: null });
-  return gateOf(group) ?? { models: [MODEL], errors: [], ...hubOf(group) };
+  return gateOf(group) ?? { models: [MODEL], errors: [] };
 });
 connection.onNotification("setLogLevel", ({ level }: SetLogLevelParams) => {
   void connection.sendNotification("log", { level: "info", source: "fake", message: `the level is ${level}` });

@@ -54,6 +54,7 @@ test("it says what runs, and passes on log lines and changes", async () => {
     didRecord: () => undefined,
     providerDidLoad: () => undefined,
     asked: () => Promise.resolve(null),
+    budgetsDidChange: () => undefined,
   });
   assert.equal(sidecar.information?.python, "3.12.1");
   await sidecar.request("languageModels/information", { group: null, silent: true });

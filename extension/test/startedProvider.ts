@@ -79,7 +79,6 @@ export function start(
     harness,
     begin: (model, asker) =>
       parts.begin?.(model, asker) ?? { told: () => undefined, begun: () => undefined, end: () => undefined },
-    ended: (ended) => parts.ended?.(ended),
     budget: (groupId) => parts.budget?.(groupId),
     stopped: () => parts.stopped?.(),
     didChange: () => new Disposable(),

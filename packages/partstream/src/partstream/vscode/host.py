@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from partstream.server.pages.document import ContentPolicy
     from partstream.tokens import TokenCount
     from partstream.upstream.configuration import GatewayConfiguration
+    from partstream.vscode.budgets import HubBudgets
     from partstream.vscode.completing import Completer
     from partstream.vscode.hosted_answer import HostedAnswer
     from partstream.vscode.recordings import Recordings
@@ -104,6 +105,8 @@ class ProviderHost:
             given, source = {"apiKey": one["apiKey"]} if one.get("apiKey") else hosting.NO_CONFIGURATION, one["source"]
             self._own[name] = self._host(None, name, name, self._loader_of(source), given, source)
         self._groups: dict[str, _HostedGroup] = {}
+        self._budgets: HubBudgets | None = None  # there from the first hub on
+        self._is_focused = False
         self._closing: set[asyncio.Task[None]] = set()
         self._telling: set[asyncio.Task[None]] = set()
 
@@ -116,20 +119,35 @@ class ProviderHost:
         for prefix, (models, errors) in zip(hosted, lists, strict=True):
             result["models"] += [{**model, "id": _qualified(prefix, model["id"])} for model in models]
             result["errors"] += errors
-        if group is not None and result["models"] and await hub_of(hosted[""]) is not None:
-            result["isHub"] = True
+        if group is not None and result["models"]:
+            self._hub_listed(group, is_hub=await hub_of(hosted[""]) is not None)
         return result
 
     async def join_hub(self, params: wire.JoinHubParams) -> wire.JoinHubResult:
         """Gives a join code for a key, or says why there is none."""
         return await join_hub(params, self._surroundings)
 
-    async def hub_standing(self, params: wire.HubStandingParams) -> wire.HubStandingResult:
+    def focused(self, is_focused: bool) -> None:
+        """The window has got or lost the focus."""
+        self._is_focused = is_focused
+        if self._budgets is not None:
+            self._budgets.focused(is_focused)
+
+    def _hub_listed(self, group: wire.Group, *, is_hub: bool) -> None:
+        if self._budgets is None and is_hub:
+            from partstream.vscode.budgets import HubBudgets  # noqa: PLC0415 - not before the first hub
+
+            self._budgets = HubBudgets(self._standing, self._announcements.budgets_did_change)
+            self._budgets.focused(self._is_focused)
+        if self._budgets is not None:
+            self._budgets.listed(group, is_hub=is_hub)
+
+    async def _standing(self, group: wire.Group) -> wire.HubStanding | None:
         """The report of a group's hub on the person whose key the group has."""
-        hosted = self._of_group(params["group"])
+        hosted = self._of_group(group)
         await hosted.current()
         hub = await hub_of(hosted)
-        return {"standing": None if hub is None else await standing_of(hub)}
+        return None if hub is None else await standing_of(hub)
 
     async def try_server(self, configuration: Mapping[str, Any]) -> wire.TryServerResult:
         """Lists the models of a server that is no group yet, or says what is wrong with it."""
@@ -211,6 +229,8 @@ class ProviderHost:
                     self._ends.appendleft(end)
                     if tap is not None:
                         tap.end(end["outcome"], answer.error)
+                    if self._budgets is not None and params["group"] is not None:
+                        self._budgets.answered(params["group"]["id"])
             self._count(answer, generation.provider, hosting.conversation_of(options))
         return methods.encode_finish(answer.finish)
 
@@ -311,6 +331,8 @@ class ProviderHost:
         A group that is not known is no error: no request may have named it so far.
         """
         group = self._groups.pop(group_id, None)
+        if self._budgets is not None:
+            self._budgets.forgotten(group_id)
         if group is not None:
             self._close_in_background(group.provider)
 
@@ -326,6 +348,8 @@ class ProviderHost:
         Args:
             seconds: The most seconds for all of it.
         """
+        if self._budgets is not None:
+            self._budgets.close()
         closing = {asyncio.create_task(hosted.aclose()) for hosted in self._hosted()} | self._closing | self._telling
         if closing and (await asyncio.wait(closing, timeout=seconds / 2))[1]:
             _logger.warning("a provider was not closed within %g s", seconds / 2)

@@ -171,12 +171,6 @@ _ROWS = (
         wire.InspectResult,
         "Returns the page of the last answer, also of one that goes on, or of a recording, for a webview.",
     ),
-    _request(
-        "languageModels/hubStanding",
-        wire.HubStandingParams,
-        wire.HubStandingResult,
-        "Asks the hub of a group what is left of the person's budgets; asks no server that is no hub.",
-    ),
     _request("ui/run", wire.RunParams, wire.RunResult, "Runs a dialog, which asks the extension for what it shows."),
     _request("ui/check", wire.CheckParams, wire.CheckResult, "Asks whether a text can be taken that a box has."),
     _ask("ui/list", wire.ListParams, wire.PageReply, "Shows a list to choose from, or that something goes on."),
@@ -210,6 +204,18 @@ _ROWS = (
         Direction.TO_SIDECAR,
         wire.ForgetGroupParams,
         "Announces that a group is gone: its provider is closed once its running answers have ended.",
+    ),
+    _notification(
+        "ui/focus",
+        Direction.TO_SIDECAR,
+        wire.FocusParams,
+        "Says whether the window has the focus.",
+    ),
+    _notification(
+        "ui/budgetsDidChange",
+        Direction.TO_EXTENSION,
+        wire.BudgetsDidChangeParams,
+        "Announces what is left of budgets at hubs.",
     ),
     _notification("exit", Direction.TO_SIDECAR, None, "Ends the process, with status 0 after shutdown, otherwise 1."),
     _notification(
@@ -644,6 +650,10 @@ class Announcements:
     def did_answer(self, params: wire.DidAnswerParams) -> None:
         """Sends `languageModels/didAnswer`."""
         self._post("languageModels/didAnswer", params)
+
+    def budgets_did_change(self, params: wire.BudgetsDidChangeParams) -> None:
+        """Sends `ui/budgetsDidChange`, without secrets."""
+        self._post("ui/budgetsDidChange", self._redactor.redact_values(params))
 
     def did_record(self, params: wire.DidRecordParams) -> None:
         """Sends `languageModels/didRecord`."""

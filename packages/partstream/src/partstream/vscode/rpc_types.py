@@ -178,16 +178,26 @@ class KeyNeed(TypedDict):
     hadKey: bool
 
 
-class HubStandingParams(TypedDict):
-    """Asks the hub of a group what is left of the person's budgets."""
+class BudgetItem(TypedDict):
+    """What is left of the tightest budget for the status bar; the tooltip is Markdown."""
 
-    group: Group
+    text: str
+    tooltip: str
+    fullness: Literal["normal", "warning", "error"]
 
 
-class HubStandingResult(TypedDict):
-    """What the hub says; null where the group's server is no hub, and then nothing was asked."""
+class BudgetsDidChangeParams(TypedDict):
+    """What is left of budgets at hubs: for the status bar, with the hub's page, and for the models of groups by id."""
 
-    standing: HubStanding | None
+    item: BudgetItem | None
+    texts: dict[str, str]
+    page: NotRequired[str]
+
+
+class FocusParams(TypedDict):
+    """Whether the window has the focus."""
+
+    isFocused: bool
 
 
 class ForgetGroupParams(TypedDict):
@@ -912,14 +922,10 @@ class ProviderError(TypedDict):
 
 
 class InformationResult(TypedDict):
-    """The models of the providers that work, and the errors of those that fail.
-
-    `isHub` tells that the server of the group is a hub, which says what is left of budgets: only then it is asked.
-    """
+    """The models of the providers that work, and the errors of those that fail."""
 
     models: list[LanguageModelChatInformation]
     errors: list[ProviderError]
-    isHub: NotRequired[bool]
 
 
 # ---- Completions in the editor ----

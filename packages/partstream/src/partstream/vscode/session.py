@@ -194,7 +194,6 @@ class Session:
             "languageModels/findingsPage": self._findings_page,
             "languageModels/recordNext": self._record_next,
             "languageModels/inspect": self._inspect,
-            "languageModels/hubStanding": self._hub_standing,
             "ui/run": self._run,
             "ui/check": self._check,
             "shutdown": self._shutdown,
@@ -204,6 +203,7 @@ class Session:
             "languageModels/didAcceptCompletion": lambda _: self._host.completion_accepted(),
             "languageModels/forgetGroup": self._forget_group,
             "setLogLevel": self._set_log_level,
+            "ui/focus": self._focus,
             "exit": self._exit,
         }
 
@@ -414,11 +414,6 @@ class Session:
         html = await self._recordings.page(params["path"], _policy_of(params))
         return {"html": html, "isOff": self._recordings.is_off}
 
-    async def _hub_standing(self, params: wire.HubStandingParams, running: _Running) -> wire.HubStandingResult:
-        self._redactor.learn(params["group"])
-        standing: wire.HubStandingResult = self._redactor.redact_values(await self._host.hub_standing(params))
-        return standing
-
     async def _shutdown(self, _: None, running: _Running) -> None:
         del self._running[running.id]  # so that it does not cancel itself
         try:
@@ -445,6 +440,9 @@ class Session:
     def _set_log_level(self, params: wire.SetLogLevelParams) -> None:
         self._log_level = LogLevel(params["level"])
         self._on_log_level(self._log_level)
+
+    def _focus(self, params: wire.FocusParams) -> None:
+        self._host.focused(params["isFocused"])
 
     def _cancel_request(self, params: wire.CancelParams) -> None:
         running = self._running.get(params["id"])
