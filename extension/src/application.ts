@@ -141,7 +141,7 @@ export class Application {
       api.registerProvider(this.#provider()),
       api.onDidChangeEnvironment(
         () => {
-          this.#answers.usage.refresh();
+          this.#answers.refresh();
           this.#backend.reconsider();
         },
         () => this.#backend.state === "refused" || this.#backend.state === "waiting",
@@ -244,7 +244,7 @@ export class Application {
       harness: this.#harness,
       begin: (model, asker) => this.#waiting.begin(model, asker),
       budget: (groupId) => this.#hubs.texts[groupId],
-      stopped: () => this.#answers.usage.stopped(),
+      stopped: () => this.#answers.stopped(),
       didChange: this.#didChange.event,
       log: this.#log.warning,
       clock: SYSTEM_CLOCK,

@@ -1,7 +1,7 @@
 /** Converts the sidecar's description of a model into the object for VS Code. */
 import * as l10n from "@vscode/l10n";
 import type * as vscode from "vscode";
-import { plain as escaped } from "./usageText";
+import { plain as escaped } from "./problems";
 import type { Group, LanguageModelChatInformation } from "./protocol.generated";
 
 /** A model in VS Code, which hands this very object back with every request. */

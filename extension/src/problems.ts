@@ -11,7 +11,6 @@ import type { SidecarError } from "./errors";
 import type { Load } from "./loadProblems";
 import type { ListView } from "./modelList";
 import type { ProviderError } from "./protocol.generated";
-import { plain } from "./usageText";
 
 /** Milliseconds until a server that did not answer is asked once more. */
 export const ASKED_AGAIN_AFTER = 30_000;
@@ -131,4 +130,9 @@ export class ProblemsItem {
       for (const { group } of silent) this.parts.askAgain(group?.id ?? null);
     });
   }
+}
+
+/** Escapes a name from a server, so that nothing in it is markup. */
+export function plain(name: string): string {
+  return name.replace(/[\\`*_{}[\]()#+!<>|$~]/g, "\\$&").replace(/\s+/g, " ");
 }

@@ -229,8 +229,8 @@ export interface KeyNeed {
   hadKey: boolean;
 }
 
-/** What is left of the tightest budget for the status bar; the tooltip is Markdown. */
-export interface BudgetItem {
+/** An item of the status bar; the tooltip is Markdown, `fullness` its colour. */
+export interface StatusItem {
   text: string;
   tooltip: string;
   fullness: "normal" | "warning" | "error";
@@ -238,7 +238,7 @@ export interface BudgetItem {
 
 /** What is left of budgets at hubs: for the status bar, with the hub's page, and for the models of groups by id. */
 export interface BudgetsDidChangeParams {
-  item: BudgetItem | null;
+  item: StatusItem | null;
   texts: Record<string, string>;
   page?: string;
 }
@@ -420,13 +420,15 @@ export type FinishReason = "stop" | "length" | "content-filter" | "tool-calls" |
  * An answer that ended, with the sums of its conversation and its day.
  *
  * `conversation` is null for a request outside any conversation, such as the one for a title; `day` is the day by this
- * machine's clock. `budget` says how the person's budget stands, if there is one.
+ * machine's clock. `budget` says how the person's budget stands, if there is one. `item` is the status bar's item of
+ * the last answer of a conversation, absent before there is one.
  */
 export interface DidAnswerParams {
   answer: AnswerUsage;
   conversation: UsageSums | null;
   day: UsageSums;
   budget?: string;
+  item?: StatusItem;
 }
 
 /** The last answers and conversations of this process, and the last days of this user, newest first. */

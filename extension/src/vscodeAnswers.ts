@@ -5,12 +5,11 @@
 import * as l10n from "@vscode/l10n";
 import * as vscode from "vscode";
 import { sentenceOf } from "./errors";
-import type { DidAnswerParams, PageName } from "./protocol.generated";
+import type { DidAnswerParams, PageName, StatusItem } from "./protocol.generated";
 import type { Sidecar } from "./sidecar";
-import { UsageItem } from "./usageItem";
 import { readSettings } from "./vscodeApi";
 import { Pages, type PagesParts } from "./vscodePages";
-import { createItem, showItem, showStatus } from "./vscodeStatus";
+import { createItem, showFullness, showItem } from "./vscodeStatus";
 
 /** What the commands' `enablement` and `when` look at. */
 const IS_RECORDING = "partstream.isRecording";
@@ -23,32 +22,45 @@ export interface AnswersParts extends Omit<PagesParts, "isRunning" | "sentenceOf
 }
 
 export class Answers {
-  readonly usage: UsageItem;
   readonly pages: Pages;
   readonly disposables: readonly { dispose(): unknown }[];
+  readonly #usage = createItem("usage", 100, l10n.t("Partstream Token Usage"), "partstream.showUsage");
+  /** What the last answer of a conversation took, and whether the person has stopped one since: its usage is not known. */
+  #last: StatusItem | undefined;
+  #isStopped = false;
   readonly #recording = createItem("recording", 102, l10n.t("Partstream Recording"), "partstream.cancelRecording");
   #isArmed = false;
 
   constructor(private readonly parts: AnswersParts) {
     this.#recording.backgroundColor = new vscode.ThemeColor("statusBarItem.warningBackground");
-    const item = createItem("usage", 100, l10n.t("Partstream Token Usage"), "partstream.showUsage");
-    this.usage = new UsageItem(
-      (view) => showStatus(item, view),
-      () => readSettings().usageInStatusBar,
-    );
     const { redact, running } = parts;
     this.pages = new Pages({
       ...parts,
       isRunning: () => running() !== undefined,
       sentenceOf: (error) => redact(sentenceOf(error)),
     });
-    this.disposables = [item, this.#recording, this.pages];
+    this.disposables = [this.#usage, this.#recording, this.pages];
   }
 
   /** An answer has ended. */
-  answered(params: DidAnswerParams): void {
-    this.usage.answered(params);
+  answered({ item, conversation }: DidAnswerParams): void {
+    this.#last = item;
+    if (conversation) this.#isStopped = false;
+    this.refresh();
     void this.pages.renew("usage");
+  }
+
+  /** The person has stopped an answer. */
+  stopped(): void {
+    this.#isStopped = true;
+    this.refresh();
+  }
+
+  /** Shows the usage of the last answer; the setting may have changed. */
+  refresh(): void {
+    const last = readSettings().usageInStatusBar ? this.#last : undefined;
+    const shown = last && this.#isStopped ? stopped(last) : last;
+    showFullness(this.#usage, shown, ["partstream.showUsage", "partstream.inspectLastAnswer"]);
   }
 
   /** Shows a page, or says why it cannot be shown. */
@@ -91,4 +103,10 @@ export class Answers {
     const tooltip = l10n.t("The next answer of a Partstream model will be saved to a file. Click to cancel.");
     showItem(this.#recording, isArmed ? { text, tooltip } : undefined);
   }
+}
+
+/** The view of the answer before one that was stopped. */
+function stopped({ text, tooltip, fullness }: StatusItem): StatusItem {
+  const unknown = l10n.t("An answer was stopped: its usage is unknown.");
+  return { text: l10n.t`${text} · then stopped`, tooltip: `${tooltip}\n\n${unknown}`, fullness };
 }

@@ -1,12 +1,11 @@
 /** The items of VS Code's status bar; without logic of their own. */
 import * as vscode from "vscode";
-import type { UsageView } from "./usageItem";
+import type { StatusItem } from "./protocol.generated";
 import { PROBLEM_COMMANDS, type ProblemsView } from "./problems";
-import { TOOLTIP_COMMANDS } from "./usageText";
 import type { WaitingView } from "./waitingItem";
 
 /** The backgrounds that a status bar item may have. */
-const BACKGROUNDS: Readonly<Record<UsageView["fullness"], string | undefined>> = {
+const BACKGROUNDS: Readonly<Record<StatusItem["fullness"], string | undefined>> = {
   normal: undefined,
   warning: "statusBarItem.warningBackground",
   error: "statusBarItem.errorBackground",
@@ -22,18 +21,10 @@ export function createItem(id: string, priority: number, name: string, command?:
   return item;
 }
 
-export function showStatus(item: vscode.StatusBarItem, view: UsageView | undefined): void {
-  showFullness(
-    item,
-    view,
-    TOOLTIP_COMMANDS.map(([, command]) => command),
-  );
-}
-
 /** Shows a view whose tooltip is Markdown, which may run these commands, or hides the item for undefined. */
 export function showFullness(
   item: vscode.StatusBarItem,
-  view: UsageView | undefined,
+  view: StatusItem | undefined,
   enabledCommands: readonly string[],
 ): void {
   const background = view && BACKGROUNDS[view.fullness];

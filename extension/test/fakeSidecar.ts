@@ -112,6 +112,7 @@ const ANSWER: DidAnswerParams = {
   },
   conversation: SUMS,
   day: SUMS,
+  item: { text: "$(symbol-number) 950 in · 20 out · 50% cached · $0.13", tooltip: "**Echo**", fullness: "error" },
 };
 
 const LOAD_PROBLEM = { message: "SyntaxError: expected ':'", file: "/models/parrot.py", line: 4, keepsOld: true };

@@ -8,14 +8,12 @@ nothing while a hub is away: it stays, with what keeps the hub from saying it no
 from __future__ import annotations
 import asyncio
 import logging
-import re
 from collections.abc import Awaitable, Callable
-from datetime import datetime
 from typing import TYPE_CHECKING, Final
-from urllib.parse import urlsplit
 
 from partstream.codec.checks import dataclass
 from partstream.errors import PartstreamError
+from partstream.vscode.status import budget_item, budget_words
 
 if TYPE_CHECKING:
     from partstream.vscode import rpc_types as wire
@@ -25,9 +23,6 @@ AFTER_ANSWER: Final = 2.0
 
 POLL_SECONDS: Final = 60.0
 """The seconds between two questions while no model is asked."""
-
-LOW_SHARE: Final = 0.1
-"""The share of a budget below which the item changes its colour."""
 
 _logger = logging.getLogger("partstream.hosts.vscode")
 
@@ -155,8 +150,8 @@ class HubBudgets:
     def _show(self) -> None:
         known = {group_id: hub.standing for group_id, hub in self._hubs.items() if hub.standing is not None}
         first = known.get(self._last or "") or min(known.values(), key=_share_left, default=None)
-        texts = {group_id: _words(one["budgets"][0]) for group_id, one in known.items() if one["budgets"]}
-        shown: wire.BudgetsDidChangeParams = {"item": None if first is None else _item(first), "texts": texts}
+        texts = {group_id: budget_words(one["budgets"][0]) for group_id, one in known.items() if one["budgets"]}
+        shown: wire.BudgetsDidChangeParams = {"item": None if first is None else budget_item(first), "texts": texts}
         if first is not None:
             shown["page"] = first["page"]
         if shown != self._shown:
@@ -166,38 +161,3 @@ class HubBudgets:
 
 def _share_left(standing: wire.HubStanding) -> float:
     return standing["budgets"][0]["shareLeft"] if standing["budgets"] else 2
-
-
-def _item(standing: wire.HubStanding) -> wire.BudgetItem | None:
-    """The line in the status bar and its tooltip; None for a person whom no budget limits."""
-    budgets = standing["budgets"]
-    if not budgets:
-        return None
-    left, host = budgets[0]["shareLeft"], _plain(urlsplit(standing["hub"]).netloc)
-    lines = [f"**{'Budget' if len(budgets) == 1 else 'Budgets'} at {host}**"]
-    if standing["person"]:
-        lines.append(f"You are {_plain(standing['person'])} on this hub.")
-    lines += [f"{_plain(_words(one))}{_reset(one['resetsAt'])}" for one in budgets]
-    if "problem" in standing:
-        lines.append(f"Currently unknown; last known: {_plain(standing['problem'])}")
-    lines.append("[Open the Hub's Page](command:partstream.openHubPage)")
-    return {
-        "text": f"$(credit-card) {_words(budgets[0])}",
-        "tooltip": "\n\n".join(lines),
-        "fullness": "error" if left <= 0 else "warning" if left < LOW_SHARE else "normal",
-    }
-
-
-def _words(budget: wire.HubBudget) -> str:
-    """A text that is made of the hub's numbers; all the same nothing in it may be an icon."""
-    return budget["text"].replace("$(", "$ (")
-
-
-def _reset(moment: float | None) -> str:
-    """When the next period begins, by this machine's clock."""
-    return "" if moment is None else f", resets {datetime.fromtimestamp(moment).astimezone():%b %d, %Y, %H:%M}"
-
-
-def _plain(text: str) -> str:
-    """The text of a server in Markdown, in which nothing is markup."""
-    return re.sub(r"\s+", " ", re.sub(r"[\\`*_{}\[\]()#+!<>|$~]", r"\\\g<0>", text))

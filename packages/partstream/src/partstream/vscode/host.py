@@ -107,6 +107,7 @@ class ProviderHost:
         self._groups: dict[str, _HostedGroup] = {}
         self._budgets: HubBudgets | None = None  # there from the first hub on
         self._is_focused = False
+        self._shown_usage: wire.DidAnswerParams | None = None  # of the last answer of a conversation
         self._closing: set[asyncio.Task[None]] = set()
         self._telling: set[asyncio.Task[None]] = set()
 
@@ -436,6 +437,14 @@ class ProviderHost:
         standing = getattr(provider, "budget_standing", None)  # of a gateway
         if standing is not None and (said := await standing()) is not None:
             usage["budget"] = said
+        # VS Code asks for a title by itself: it counts for the day, and the item goes on with the conversation.
+        if of_conversation is not None:
+            self._shown_usage = usage
+        if self._shown_usage is not None:
+            from partstream.vscode.status import usage_item  # noqa: PLC0415 - not before the first answer
+
+            shown = self._shown_usage = {**self._shown_usage, "day": of_day}
+            usage["item"] = usage_item(shown["answer"], shown)
         self._announcements.did_answer(usage)
 
     async def _learn_of_others(self) -> None:

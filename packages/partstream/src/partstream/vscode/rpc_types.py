@@ -178,8 +178,8 @@ class KeyNeed(TypedDict):
     hadKey: bool
 
 
-class BudgetItem(TypedDict):
-    """What is left of the tightest budget for the status bar; the tooltip is Markdown."""
+class StatusItem(TypedDict):
+    """An item of the status bar; the tooltip is Markdown, `fullness` its colour."""
 
     text: str
     tooltip: str
@@ -189,7 +189,7 @@ class BudgetItem(TypedDict):
 class BudgetsDidChangeParams(TypedDict):
     """What is left of budgets at hubs: for the status bar, with the hub's page, and for the models of groups by id."""
 
-    item: BudgetItem | None
+    item: StatusItem | None
     texts: dict[str, str]
     page: NotRequired[str]
 
@@ -399,13 +399,15 @@ class DidAnswerParams(TypedDict):
     """An answer that ended, with the sums of its conversation and its day.
 
     `conversation` is null for a request outside any conversation, such as the one for a title; `day` is the day by this
-    machine's clock. `budget` says how the person's budget stands, if there is one.
+    machine's clock. `budget` says how the person's budget stands, if there is one. `item` is the status bar's item of
+    the last answer of a conversation, absent before there is one.
     """
 
     answer: AnswerUsage
     conversation: UsageSums | None
     day: UsageSums
     budget: NotRequired[str]
+    item: NotRequired[StatusItem]
 
 
 class UsageResult(TypedDict):
