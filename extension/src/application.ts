@@ -27,6 +27,7 @@ import { DuplicateModels } from "./duplicateModels";
 import { ProblemsItem } from "./problems";
 import * as api from "./vscodeApi";
 import { Answers } from "./vscodeAnswers";
+import { Completions } from "./vscodeCompletions";
 import { Dialogs } from "./vscodeDialogs";
 import { FirstSteps } from "./vscodeFirstSteps";
 import { showHelp } from "./vscodeHelp";
@@ -90,6 +91,12 @@ export class Application {
     askAgain: (groupId) => this.#backend.models.invalidate(groupId),
     clock: SYSTEM_CLOCK,
   });
+  readonly #completions = new Completions({
+    lists: () => this.#backend.models.lists,
+    ask: (parameters, token) => this.#ask("languageModels/complete", parameters, token),
+    accepted: () => this.#backend.process?.notify("languageModels/didAcceptCompletion", null),
+    log: this.#log.info,
+  });
   readonly #keys: ReturnType<typeof createKeys>;
   readonly #dialogs: Dialogs;
   readonly #firstSteps: FirstSteps;
@@ -132,6 +139,7 @@ export class Application {
       this.#channel,
       this.#didChange,
       this.#waitingStatus,
+      this.#completions,
       ...this.#loadProblems.disposables,
       ...this.#answers.disposables,
       this.#problemsStatus,
@@ -179,6 +187,7 @@ export class Application {
     counted: (groups) => void this.#firstSteps.counted(groups),
     fetched: () => {
       this.#problems.refresh();
+      this.#completions.refresh();
       if (this.#backend.models.lists.some(({ models }) => models.length > 0)) void this.#firstSteps.listed();
     },
   };

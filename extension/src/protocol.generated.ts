@@ -922,9 +922,14 @@ export interface CompleteParams {
   isManual: boolean;
 }
 
-/** The text to show, empty for none; `off` says why nothing was asked. */
+/**
+ * The text to show, empty for none; `off` says why nothing was asked. `shown` and `accepted` count those of this
+ * process.
+ */
 export interface CompleteResult {
   text: string;
+  shown: number;
+  accepted: number;
   off?: "file" | "language" | "failure";
 }
 

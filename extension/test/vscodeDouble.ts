@@ -85,4 +85,8 @@ export class TokenSource {
     this.token.isCancellationRequested = true;
     for (const listener of this.#listeners) listener();
   }
+
+  dispose(): void {
+    this.#listeners = [];
+  }
 }

@@ -54,6 +54,7 @@ export const world = {
   /** What VS Code knows about its own settings, by their names; another one is not known. */
   defaults: {} as Record<string, unknown>,
   configurationChanged: new EventEmitter<{ affectsConfiguration: () => boolean }>(),
+  documentChanged: new EventEmitter<unknown>(),
   trustGranted: new EventEmitter<undefined>(),
   windowState: new EventEmitter<{ focused: boolean }>(),
   /** The level that the person chose for the output channel. */
@@ -120,7 +121,7 @@ export function set(name: string, value: unknown): void {
 
 export const version = "1.127.0";
 export const ConfigurationTarget = { Global: "User", Workspace: "Workspace" };
-export { Disposable, LanguageModelError } from "./vscodeDouble";
+export { Disposable, LanguageModelError, TokenSource as CancellationTokenSource } from "./vscodeDouble";
 export {
   DataPart as LanguageModelDataPart,
   TextPart as LanguageModelTextPart,
@@ -152,6 +153,7 @@ class StatusBarItem {
 }
 
 export const languages = {
+  registerInlineCompletionItemProvider: () => new double.Disposable(),
   createDiagnosticCollection: () => ({
     clear: () => (world.problems = []),
     set: ({ fsPath }: { fsPath: string }, diagnostics: Diagnostic[]) => {
@@ -165,6 +167,9 @@ export const languages = {
 export const QuickInputButtons = { Back: BACK };
 
 export const window = {
+  activeTextEditor: undefined,
+  showQuickPick: <Item extends { label: string }>(items: Item[]) =>
+    Promise.resolve(items.find(({ label }) => label === world.chosen)),
   createWebviewPanel: (viewType: string) => {
     const panel = new Panel(viewType, () => world.panels.delete(viewType));
     world.panels.set(viewType, panel);
@@ -247,6 +252,10 @@ export const window = {
 };
 
 export const workspace = {
+  textDocuments: [],
+  asRelativePath: ({ path }: { path: string }) => path,
+  onDidChangeTextDocument: world.documentChanged.event,
+  onDidCloseTextDocument: new EventEmitter().event,
   fs: {
     writeFile: ({ fsPath }: { fsPath: string }, content: Uint8Array) =>
       Promise.resolve(void world.files.set(fsPath, Buffer.from(content).toString())),

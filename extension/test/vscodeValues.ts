@@ -46,6 +46,14 @@ export class ThemeIcon {
   constructor(readonly id: string) {}
 }
 export const ProgressLocation = { Notification: 15, Window: 10 };
+export const InlineCompletionTriggerKind = { Invoke: 0, Automatic: 1 };
+export class InlineCompletionItem {
+  command: { command: string } | undefined;
+  constructor(
+    readonly insertText: string,
+    readonly range: Range,
+  ) {}
+}
 export const ViewColumn = { Active: -1 };
 
 /** The accounts at GitHub that are signed in. */

@@ -60,7 +60,7 @@ def is_left_out(path: str, globs: Iterable[str]) -> bool:
 
 
 def is_language_on(language: str, languages: Mapping[str, Any]) -> bool:
-    """What the setting says of a language; of one that it does not name, what it says of `*`."""
+    """Whether the setting has a language on; for one that it does not name, its entry `*` counts."""
     return languages.get(language, languages.get("*", True)) is not False
 
 
@@ -240,12 +240,12 @@ class Completer:
             Exception: What the model has failed with; it is not asked for a while then.
         """
         if (off := self._off(params)) is not None:
-            return {"text": "", "off": off}
+            return {**self._result(""), "off": off}
         if (rest := self._remembered(params)) is not None:
-            return {"text": rest}
+            return self._result(rest)
         if not params["isManual"]:
             if self._clock() < self._failed.get(params["model"], 0.0):
-                return {"text": "", "off": "failure"}
+                return {**self._result(""), "off": "failure"}
             await asyncio.sleep(params["delay"] / 1000)
         text = None
         if not _is_late(token):
@@ -254,11 +254,14 @@ class Completer:
             async with self._asking:
                 text = None if _is_late(token) else await self._answer(params, _request_of(params), token)
         if text is None or _is_late(token):
-            return {"text": ""}
+            return self._result("")
         before, after = params["prefix"][-_TAIL:], params["suffix"][:_TAIL]
         self._keep(_Kept(params["model"], params["path"], before, after, text))
         self.shown += bool(text)
-        return {"text": text}
+        return self._result(text)
+
+    def _result(self, text: str) -> wire.CompleteResult:
+        return {"text": text, "shown": self.shown, "accepted": self.accepted}
 
     @staticmethod
     def _off(params: wire.CompleteParams) -> Literal["file", "language"] | None:

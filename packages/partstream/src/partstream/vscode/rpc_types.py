@@ -962,9 +962,12 @@ class CompleteParams(TypedDict):
 
 
 class CompleteResult(TypedDict):
-    """The text to show, empty for none; `off` says why nothing was asked."""
+    """The text to show, empty for none; `off` says why nothing was asked. `shown` and `accepted` count those of this
+    process."""
 
     text: str
+    shown: int
+    accepted: int
     off: NotRequired[Literal["file", "language", "failure"]]
 
 

@@ -68,7 +68,11 @@ class Model:
                 one.cancel()
 
     async def complete(self, *given: Any, **changes: Any) -> dict[str, Any]:
-        return await self.completer.complete(question(*given, **changes), CancellationTokenSource().token)
+        return _said(await self.completer.complete(question(*given, **changes), CancellationTokenSource().token))
+
+
+def _said(result: Any) -> dict[str, Any]:
+    return {name: value for name, value in result.items() if name in ("text", "off")}
 
 
 @one_test_for(
@@ -231,7 +235,7 @@ def test_a_question_that_is_cancelled_in_its_delay_asks_nothing():
         task = asyncio.create_task(model.completer.complete(question("a = ", delay=20), source.token))
         await asyncio.sleep(0)
         source.cancel()
-        assert await task == {"text": ""}
+        assert _said(await task) == {"text": ""}
         assert model.asked == []
 
     run(main())
@@ -270,7 +274,8 @@ def test_a_python_file_completes_over_the_wire_and_its_tokens_are_counted(tmp_pa
             assert model["extra"]["isUserSelectable"] is False
             others = [{"path": "b.py", "text": "total = 1"}]
             asked = question("total = ", "", model=model["id"], others=others)
-            assert await peer.call("languageModels/complete", asked) == {"text": "python b.py"}
+            said = await peer.call("languageModels/complete", asked)
+            assert said == {"text": "python b.py", "shown": 1, "accepted": 0}
             told = await peer.until(lambda one: getattr(one, "method", "") == "languageModels/didAnswer")
             assert told.params["answer"]["outputTokens"] > 0
             assert told.params["conversation"] is None

@@ -1,0 +1,147 @@
+import assert from "node:assert/strict";
+import { afterEach, test } from "node:test";
+import type { InlineCompletionItem, TextDocument } from "vscode";
+import type { CompleteParams, CompleteResult } from "../src/protocol.generated";
+import { Completions } from "../src/vscodeCompletions";
+import { TokenSource } from "./vscodeDouble";
+import { accounts, Position, world } from "./vscodeModule";
+
+const model = (id: string, extra = {}): object => ({ id, name: id.toUpperCase(), extra });
+const GROUP = { id: "g", name: "Desk", configuration: {} };
+const LISTS = [{ group: GROUP, models: [model("chat"), model("fill", { completesText: true })] }];
+const item = (): { text: string; tooltip: string } =>
+  world.items.get("partstream.completions") ?? { text: "", tooltip: "" };
+
+interface Question {
+  readonly params: CompleteParams;
+  readonly token: TokenSource["token"];
+  readonly answer: (result: Partial<CompleteResult> | Error) => void;
+}
+
+class Editor {
+  readonly asked: Question[] = [];
+  readonly logged: string[] = [];
+  accepted = 0;
+  readonly completions = new Completions({
+    lists: () => LISTS as never,
+    ask: (params, token) =>
+      new Promise((resolve, reject) => {
+        const answer = (result: Partial<CompleteResult> | Error): void => {
+          if (result instanceof Error) reject(result);
+          else resolve({ text: "", shown: 0, accepted: 0, ...result });
+        };
+        this.asked.push({ params, token, answer });
+      }),
+    accepted: () => this.accepted++,
+    log: (line) => this.logged.push(line),
+  });
+  readonly document = {
+    uri: { scheme: "file", path: "src/a.py", toString: () => "file:a.py" },
+    languageId: "python",
+    getText: () => "text",
+  } as unknown as TextDocument;
+
+  complete(triggerKind = 1): {
+    readonly source: TokenSource;
+    readonly items: Promise<InlineCompletionItem[] | undefined>;
+  } {
+    const source = new TokenSource();
+    const context = { triggerKind, selectedCompletionInfo: undefined, requestUuid: "" };
+    const at = new Position(3) as never;
+    return { source, items: this.completions.provideInlineCompletionItems(this.document, at, context, source.token) };
+  }
+
+  /** The question that was asked last; one must be there after a turn. */
+  async question(): Promise<Question> {
+    await new Promise((resolve) => setImmediate(resolve));
+    const question = this.asked.at(-1);
+    assert.ok(question);
+    return question;
+  }
+}
+
+afterEach(() => {
+  world.settings = {};
+  world.chatExtension = {};
+  world.chosen = undefined;
+  accounts.length = 0;
+});
+
+test("the first model that completes text answers, and its text is an item that counts its acceptance", async () => {
+  const editor = new Editor();
+  const { items } = editor.complete();
+  const { params, answer } = await editor.question();
+  assert.equal(params.model, "fill");
+  assert.deepEqual([params.path, params.language, params.delay, params.isManual], ["src/a.py", "python", 250, false]);
+  answer({ text: "x", shown: 1 });
+  const shown = (await items)?.[0];
+  assert.equal(shown?.insertText, "x");
+  await world.commands.get("partstream.completionAccepted")?.();
+  assert.equal(editor.accepted, 1);
+  assert.match(item().text, /FILL$/);
+  assert.match(item().tooltip, /1 shown, 1 accepted/);
+});
+
+test("the setting names another model, by its group and its id", async () => {
+  world.settings["completions.model"] = "Desk/chat";
+  const editor = new Editor();
+  editor.complete();
+  assert.equal((await editor.question()).params.model, "chat");
+});
+
+test("the next key cancels the question at once, and so does the host", async () => {
+  const editor = new Editor();
+  const first = editor.complete();
+  const { token } = await editor.question();
+  const change = { range: { start: { line: 3 } } };
+  world.documentChanged.fire({ document: editor.document, contentChanges: [change] });
+  assert.ok(token.isCancellationRequested);
+  const second = editor.complete();
+  const question = await editor.question();
+  second.source.cancel();
+  assert.ok(question.token.isCancellationRequested);
+  for (const { answer } of editor.asked) answer(new Error("cancelled"));
+  assert.deepEqual([await first.items, await second.items, editor.logged], [undefined, undefined, []]);
+});
+
+test("a failure is in the tooltip and the log, and goes with the next answer", async () => {
+  const editor = new Editor();
+  editor.complete();
+  (await editor.question()).answer(new Error("no key"));
+  await editor.question();
+  assert.match(item().tooltip, /no key/);
+  assert.deepEqual(editor.logged, ["a completion failed: no key"]);
+  editor.complete();
+  (await editor.question()).answer({});
+  await editor.question();
+  assert.doesNotMatch(item().tooltip, /no key/);
+});
+
+test("nothing is asked unasked while Copilot completes, unless a setting wants both", async () => {
+  world.chatExtension = { isActive: true };
+  world.settings["enable"] = { "*": true };
+  accounts.push("somebody");
+  const editor = new Editor();
+  assert.equal(await editor.complete().items, undefined);
+  assert.equal(editor.asked.length, 0);
+  editor.complete(0);
+  await editor.question(); // By hand
+  world.settings["enable"] = { "*": true, python: false };
+  editor.complete();
+  await editor.question();
+  world.settings["enable"] = { "*": true };
+  world.settings["completions.besideCopilot"] = true;
+  editor.complete();
+  await editor.question();
+  assert.equal(editor.asked.length, 3);
+});
+
+test("a person snoozes completions, and asks for one by hand all the same", async () => {
+  world.chosen = "Snooze Completions for 5 Minutes";
+  const editor = new Editor();
+  await world.commands.get("partstream.completions")?.();
+  assert.match(item().text, /bell-slash/);
+  assert.equal(await editor.complete().items, undefined);
+  editor.complete(0);
+  assert.ok((await editor.question()).params.isManual);
+});
