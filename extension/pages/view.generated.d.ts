@@ -181,7 +181,7 @@ interface ResultView {
  * `byte` is the first byte of the prompt, in the order in which servers read it, that is not the same as before; the
  * prompt before had `bytes`. `kind` is what changed, `where` its place in the body. `missedTokens` were in the cache
  * and were not read from it, at a `cost` in US dollars; both are None where they are not known. `vendor` is what the
- * server itself says, or empty.
+ * server itself says, or empty. `text` says all of it in words.
  */
 interface CacheView {
   before: string;
@@ -194,6 +194,7 @@ interface CacheView {
   cost: number | null;
   advice: string;
   vendor: string;
+  text: string;
 }
 
 /**

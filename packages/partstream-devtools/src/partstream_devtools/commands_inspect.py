@@ -379,6 +379,8 @@ def _answer(answer: AnswerView) -> Iterator[_Line]:
     for gap in answer["gaps"][:_MOST_VIOLATIONS]:
         word = "Stall" if gap["stall"] else "Gap"
         yield f"  {word} of {gap['ms']:,.0f} ms before event {gap['before']}", "yellow" if gap["stall"] else "dim"
+    if (cache := answer["cache"]) is not None:
+        yield f"  Prompt cache: {cache['text']}", "yellow" if cache["advice"] else ""
     yield from ((f"  Note: {note}", "yellow") for note in answer["notes"])
     yield from _numbers(answer)
 

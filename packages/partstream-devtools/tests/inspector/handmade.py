@@ -118,6 +118,7 @@ def answer(name: str = "1", steps: tuple[Any, ...] = STEPS, **more: Any) -> dict
         "unmapped": [{"type": "response.vendor.extra", "count": 1, "events": [7]}],
         "gaps": [{"after": 5, "before": 6, "ms": 1200.0, "stall": False}],
         "notes": ["Most events came in the same read as the one before: something between buffers."],
+        "cache": None,
         "result": [
             {"kind": "thinking", "text": "The user greets. ", "name": None, "callId": None, "part": 0},
             {"kind": "text", "text": "Hello, Wörld 👋", "name": None, "callId": None, "part": 1},

@@ -23,7 +23,7 @@ from partstream.codec.json_codec import dumps, loads
 from partstream_devtools.bundles.exchange import Bundle, Chunk
 from partstream_devtools.capturing.bundling import bundle_of, snapshot_of
 from partstream_devtools.capturing.last_answers import LastAnswers
-from partstream_devtools.inspector.cache import sentence_of
+from partstream_devtools.commands_inspect import summary
 from partstream_devtools.inspector.page.assembly import skeleton_html
 from partstream_devtools.inspector.shapes import CacheView, View
 from partstream_devtools.inspector.sharing import summary_markdown
@@ -140,8 +140,7 @@ def test_each_way_to_spoil_a_cache_is_named_with_its_place_its_byte_its_cost_and
     is_free = kind == "options" and protocol != "anthropic-messages"
     assert (bool(cache["missedTokens"]), bool(cache["advice"])) == (not is_free, not is_free)
     assert cache["cost"] == pytest.approx(cache["missedTokens"] * (6.25 - 0.5) / 1_000_000)
-    note = viewed(bundle)["answers"][-1]["notes"][0]
-    assert note == sentence_of(cache)
+    note = cache["text"]
     assert f"up to byte {cache['byte']:,} of {cache['bytes']:,}" in note
     assert ("all the same" if is_free else "What helps: ") in note
 
@@ -164,7 +163,7 @@ def test_a_conversation_that_goes_on_spoils_nothing_and_a_cache_that_gives_nothi
     bundle = asked("anthropic-messages", FIRST, request((*ASKED, *NEXT)))
     cache = found(bundle)
     assert (cache["kind"], cache["advice"], cache["vendor"]) == ("nothing", "", "")
-    assert "the whole prompt before is the beginning of this one" in sentence_of(cache)
+    assert "the whole prompt before is the beginning of this one" in cache["text"]
     last = bundle.exchanges[-1]
     body = last.body.replace(b"cache_read_input_tokens", b"cache_nothing_here_tokens")
     expired = replace(last, chunks=(Chunk(0, body),))
@@ -196,7 +195,7 @@ def test_what_the_vendor_itself_found_is_shown_beside_it(protocol: str) -> None:
     bundle = replace(bundle, exchanges=(bundle.exchanges[0], replace(last, chunks=(Chunk(0, body),))))
     cache = found(bundle)
     assert cache["vendor"] == words
-    assert sentence_of(cache).endswith(f"The server says: {words}.")
+    assert cache["text"].endswith(f"The server says: {words}.")
 
 
 def test_the_request_before_is_that_of_the_same_conversation_among_others() -> None:
@@ -213,7 +212,8 @@ def test_a_page_of_the_last_answer_alone_compares_it_with_those_before() -> None
     assert answer["id"] == "1.1"
     assert answer["cache"] is not None
     assert answer["cache"]["before"] == "the answer before"
-    for shown in (skeleton_html(view), summary_markdown(view).decode()):
+    lines = "\n".join(line for line, _ in summary(view))
+    for shown in (skeleton_html(view), summary_markdown(view).decode(), lines):
         assert "the list of tools changed" in shown
 
 

@@ -267,7 +267,7 @@ def finding_of(
         advice = _EXPIRED
     elif missed == 0:
         advice = ""
-    return {
+    found: CacheView = {
         "before": earlier,
         "kind": difference.kind,
         "where": difference.where,
@@ -278,16 +278,17 @@ def finding_of(
         "cost": cost,
         "advice": advice,
         "vendor": _said_by_vendor(read),
+        "text": "",
     }
+    return {**found, "text": _text_of(found)}
 
 
-def sentence_of(found: CacheView) -> str:
-    """A finding in words."""
+def _text_of(found: CacheView) -> str:
     if found["kind"] == "nothing":
-        said = f"Prompt cache: {found['says']} ({found['bytes']:,} bytes of {found['before']})"
+        said = f"{found['says']} ({found['bytes']:,} bytes of {found['before']})"
     else:
         said = (
-            f"Prompt cache: the same as in {found['before']} up to byte {found['byte']:,} of {found['bytes']:,}; "
+            f"the same as in {found['before']} up to byte {found['byte']:,} of {found['bytes']:,}; "
             f"then {found['says']} ({found['where']})"
         )
     missed, cost = found["missedTokens"], found["cost"]

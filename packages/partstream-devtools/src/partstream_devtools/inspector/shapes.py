@@ -206,7 +206,7 @@ class CacheView(TypedDict):
     `byte` is the first byte of the prompt, in the order in which servers read it, that is not the same as before; the
     prompt before had `bytes`. `kind` is what changed, `where` its place in the body. `missedTokens` were in the cache
     and were not read from it, at a `cost` in US dollars; both are None where they are not known. `vendor` is what the
-    server itself says, or empty.
+    server itself says, or empty. `text` says all of it in words.
     """
 
     before: str
@@ -219,6 +219,7 @@ class CacheView(TypedDict):
     cost: float | None
     advice: str
     vendor: str
+    text: str
 
 
 class AnswerView(TypedDict):

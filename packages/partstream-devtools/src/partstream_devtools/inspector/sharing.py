@@ -94,6 +94,8 @@ def _facts(answer: AnswerView) -> Iterator[str]:
     yield f"- Contract: {verdict['kept']} rules kept, {verdict['broken']} broken, {verdict['warnings']} warned of"
     if answer["usage"] is not None:
         yield f"- Tokens: {', '.join(f'{count:,} {label}' for label, count in answer['usage']['rows'])}"
+    if answer["cache"] is not None:
+        yield f"- Prompt cache: {_text(answer['cache']['text'])}"
     if answer["reads"]:
         size = answer["reads"][-1][2]
         yield f"- Stream: {sum(one['count'] for one in answer['events']):,} events, {size:,} bytes"

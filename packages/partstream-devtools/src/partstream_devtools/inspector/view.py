@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, TypedDict
 from partstream.codec.checks import dataclass, replace
 from partstream_devtools.bundles.content import answers_in
 from partstream_devtools.inspector.answer_view import view_of_answer, view_of_exchange
-from partstream_devtools.inspector.cache import finding_of, request_before, sentence_of
+from partstream_devtools.inspector.cache import finding_of, request_before
 from partstream_devtools.inspector.reading import read_exchange
 from partstream_devtools.inspector.shapes import FORMAT, AnswerView, CommandView, RedactionView, View
 
@@ -221,9 +221,7 @@ def _diagnose(
             continue
         if (found := request_before(exchange, before)) is not None:
             read, now = read_exchange(found), read_exchange(exchange)
-            answer["cache"] = cache = finding_of(found, exchange, read, now, known[id(found)], prices)
-            if cache is not None:
-                answer["notes"].insert(0, sentence_of(cache))
+            answer["cache"] = finding_of(found, exchange, read, now, known[id(found)], prices)
         before.append(exchange)
         known[id(exchange)] = answer["title"]
 

@@ -89,6 +89,7 @@ def facts_of(answer: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("Finish reason", finish and finish["unified"] + (f" ({finish['raw']})" if finish["raw"] else "")),
         ("Bytes ended", answer["ending"] or (answer["events"] and "-")),
         ("Usage", usage and f"{counts} ({usage['source']})"),
+        ("Prompt cache", answer["cache"] and answer["cache"]["text"]),
     )
     return [(name, str(value)) for name, value in facts if value]
 

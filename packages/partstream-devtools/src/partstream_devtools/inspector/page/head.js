@@ -23,7 +23,7 @@
   }
 
   /** @param {AnswerView} answer @returns {[string, string | null | undefined | false][]} */
-  function factsOf({ request, response, protocol, model, host, startedAt, finishReason, ending, events, usage }) {
+  function factsOf({ request, response, protocol, model, host, startedAt, finishReason, ending, events, usage, cache }) {
     return [
       ["Request", request && `${request.method} ${request.path}`],
       ["Response", response && `${response.status} ${response.reason}`.trim()],
@@ -34,6 +34,7 @@
       ["Finish reason", finishReason && finishReason.unified + (finishReason.raw ? ` (${finishReason.raw})` : "")],
       ["Bytes ended", ending ?? (events.length > 0 && "-")],
       ["Usage", usage && `${usage.rows.map(([label, count]) => `${label} ${count.toLocaleString("en-US")}`).join(", ")} (${usage.source})`],
+      ["Prompt cache", cache?.text],
     ];
   }
 
