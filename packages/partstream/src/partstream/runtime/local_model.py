@@ -59,6 +59,8 @@ LONGEST_ANSWER: Final = 1024
 _MODEL: Final = "SmolLM2-135M-Instruct.Q4_1.gguf"
 TITLE: Final = "SmolLM2 135M"
 _ITS_LINE: Final = re.compile(rb"[\d.]+ ([IWED]) (.*)\n")
+_ERRORS: Final = 1
+"""The level of llama.cpp's lines that are written: errors alone."""
 _AT_ONCE: Final = 2
 """Answers at once; VS Code asks for a title beside the answer."""
 
@@ -231,6 +233,7 @@ def _start(file: Path, information: LanguageModelChatInformation) -> _Running:
     settings.api_keys = [key]
     settings.endpoint_slots = False
     settings.model_alias = {information.id}  # else answers name the whole path
+    settings.verbosity = _ERRORS  # a thread of its own writes the rest when it likes, perhaps after the load
     settings.warmup = False  # it would hold up this process for longer than the load itself
     # Its threads wait in loops: with one for every processor, they and the rest of the machine hold each other up.
     settings.cpuparams.n_threads = settings.cpuparams_batch.n_threads = max(1, (os.cpu_count() or 1) // 2)
@@ -242,7 +245,7 @@ def _start(file: Path, information: LanguageModelChatInformation) -> _Running:
             failure = error
     if failure is not None:
         raise LocalModelError(information.name, (errors or [str(failure)])[0][:300]) from failure
-    # Its errors come with the answers. Where its library does not allow this call (Windows), a few lines of each stay.
+    # Its errors come with the answers. Where its library does not allow this call (Windows), they are written, too.
     with suppress(OSError, AttributeError):
         ctypes.CDLL(engine.xllamacpp.__file__)["_Z30common_log_set_verbosity_tholdi"](0)
     counters = Counters(())
