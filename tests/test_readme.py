@@ -97,5 +97,18 @@ def test_every_command_that_it_shows_exists() -> None:
     assert {"new", "chat"} <= shown <= set(COMMANDS)
 
 
+_FIGURE = re.compile(r"\d[\d.,]*(?: ?[×%]|-fold\b| (?:times|ns|µs|ms|s|seconds|kB|MB|GB|words|tokens)\b)")
+"""A number with a unit."""
+
+
+def test_every_figure_of_it_and_of_the_pages_of_performance_is_made_of_a_run() -> None:
+    """`tests/test_generated.py` compares what is made with the results of the runs."""
+    by_hand = re.sub(r"<!-- made: figures -->.*?<!-- end: figures -->|```.*?```", "", README, flags=re.DOTALL)
+    assert _FIGURE.findall(by_hand) == []
+    tool = (ROOT / "tools" / "benchmark_pages.py").read_text(encoding="utf-8")
+    made = {place for place in re.findall(r'"(docs/\S+\.md)"', tool) if "performance" in place}
+    assert made == {path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*performance*.md")}
+
+
 def test_it_stays_short_enough_to_be_read() -> None:
     assert len(README.splitlines()) <= 120
