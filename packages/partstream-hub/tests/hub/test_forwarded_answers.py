@@ -53,7 +53,9 @@ def test_an_answer_passes_and_its_tokens_are_charged(
             (got,) = requests
             assert json.loads(got.body) == json.loads(vendor.request(stream=stream)[1])
             assert ana.key.secret.reveal() not in repr(got)
-            said = {name: value for name, value in vendor.headers.items() if name != "idempotency-key"}
+            own = ("idempotency-key", "openai-organization")  # of the caller, and of who pays
+            said = {name: value for name, value in vendor.headers.items() if name not in own}
+            assert "openai-organization" not in got.headers
             assert {name: got.headers.get(name) for name in said} == said
         assert (row["input_tokens"], row["output_tokens"], row["is_estimated"]) == (*vendor.tokens, False)
         assert (row["outcome"], row["status"]) == ("completed", 200)
@@ -341,6 +343,67 @@ def test_the_upstream_gets_the_json_that_was_judged(hub_database: HubDatabase, t
         assert json.loads(requests[0].body)["model"] == MODEL
 
     run(test())
+
+
+SMUGGLED: dict[str, Any] = {
+    "Model": "dearer",
+    "MODELS": ["dearer"],
+    "models": ["dearer"],
+    "fallbacks": ["dearer"],
+    "extra_body": {"model": "dearer"},
+    "N": 9,
+    "best_of": 9,
+    "Max_Tokens": 99_999,
+    "max_to\u212aens": 99_999,
+    "max_tokens\0": 99_999,
+    "MaxOutputTokens": 99_999,
+    "Options": {"num_predict": 99_999},
+    "GenerationConfig": {"maxOutputTokens": 99_999},
+    "Previous_Response_Id": "resp_1",
+    "\u017ftream": False,
+}
+"""Fields that some upstream reads as another model, a longer answer, or more answers."""
+
+
+@every_vendor
+def test_a_field_that_adds_to_what_was_judged_is_refused(
+    hub_database: HubDatabase, tmp_path: Path, vendor: Vendor
+) -> None:
+    places = {GEMINI.name: "generationConfig", "gemini-interactions": "generation_config", "ollama": "options"}
+
+    async def test() -> None:
+        ana, changes = person("ana")
+        tokens = budget("ana", ENOUGH, BudgetUnit.TOKENS)
+        async with vendor_of(vendor, *[vendor.reply(stream=True)] * 40) as (provider, requests):
+            async with hub(hub_database, [*changes, tokens], provider, tmp_path) as application:
+                body = json.loads(vendor.request(stream=True)[1])
+                smuggled = [{name: value} for name, value in SMUGGLED.items()]
+                if place := places.get(vendor.name):
+                    more = ("MaxOutputTokens", "Num_Predict")
+                    smuggled += [{place: {**body.get(place, {}), name: 9}} for name in more]
+                for added in smuggled:
+                    said = json.dumps({**body, **added}).encode()
+                    assert (await asked(application, ana, vendor, body=said).end()).status == 400, added
+            assert not requests
+
+    run(test(), 60)
+
+
+def test_of_two_limits_the_upstream_gets_the_smaller_in_both_places(hub_database: HubDatabase, tmp_path: Path) -> None:
+    async def test() -> None:
+        ana, changes = person("ana")
+        async with vendor_of(CHAT, *[CHAT.reply(stream=True)] * 2) as (provider, requests):
+            tokens = budget("ana", ENOUGH, BudgetUnit.TOKENS)
+            async with hub(hub_database, [*changes, tokens], provider, tmp_path) as application:
+                body = json.loads(CHAT.request(stream=True)[1])
+                for one, other in ((10, 99_999), (99_999, 10)):
+                    said = {**body, "max_completion_tokens": one, "max_tokens": other}
+                    assert (await asked(application, ana, CHAT, body=json.dumps(said).encode()).end()).status == 200
+            for got in requests:
+                said = json.loads(got.body)
+                assert (said["max_completion_tokens"], said["max_tokens"]) == (10, 10)
+
+    run(test(), 60)
 
 
 def test_a_count_passes_through_a_route(hub_database: HubDatabase, tmp_path: Path) -> None:

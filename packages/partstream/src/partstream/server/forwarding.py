@@ -22,6 +22,7 @@ written from its parts.
 from __future__ import annotations
 import asyncio
 import logging
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from hashlib import sha256
@@ -32,7 +33,7 @@ from partstream.codec.checks import dataclass, narrow, replace
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads
 from partstream.codec.limits import LARGE_BYTES
 from partstream.codec.text import bare_media_type
-from partstream.errors import LanguageModelError, PartstreamError
+from partstream.errors import LanguageModelError, PartstreamError, UnsupportedParameterError
 from partstream.lm.cancellation import CancellationToken
 from partstream.protocols.options import Option
 from partstream.protocols.serve import ID, ForwardingRules, WireRequest
@@ -120,6 +121,39 @@ class ForwardingCase:
         return not is_same or not self.granted().keys() <= set(Option.LIMIT.value)
 
 
+_NAMES: Final = frozenset(
+    {"model", "stream", "n", "candidateCount", "generationConfig", "options", "background", "conversation", "thread"}
+    | {"candidate_count", "generation_config", "previous_response_id", "previous_interaction_id", "num_predict"}
+    | {"max_tokens", "max_completion_tokens", "max_output_tokens", "maxOutputTokens"}
+)
+_ADDING: Final = frozenset({"models", "fallback", "fallbacks", "extrabody", "bestof", "maxnewtokens"})
+_SIGNS: Final = re.compile(r"[^a-z0-9]")
+
+
+def check_judged(body: Mapping[str, Any], rules: ForwardingRules | None) -> None:
+    """Refuses what would say another model, a longer answer or more answers to an upstream than an admission judges:
+    many upstreams are written in Go, whose JSON takes `MAX_TOKENS` and `max_to\u212aens` for `max_tokens`; gateways
+    read further models and bodies beside the usual fields.
+
+    Raises:
+        UnsupportedParameterError: The body has such a field.
+    """
+    outer = () if rules is None else {place[0] for place in rules.output_limits if len(place) > 1}
+    inner = (value for name in outer if isinstance(value := body.get(name), Mapping))
+    for one in (body, *inner):
+        for name in one:
+            if name not in _NAMES and _folded(name) in _GUARDED:
+                raise UnsupportedParameterError(name, "such a field", "none: an admission judges one model and limit")
+
+
+def _folded(name: str) -> str:
+    return _SIGNS.sub("", name.casefold())
+
+
+_GUARDED: Final = _ADDING.union(map(_folded, _NAMES))
+
+_OF_ACCOUNT: Final = frozenset({"openai-organization", "openai-project"})
+"""Headers that say who pays; callers who share a key do not choose."""
 _BY_CALLER: Final = "idempotency-key"
 """The header by which an upstream repeats an answer: of several callers, none may get that of another one."""
 
@@ -154,6 +188,8 @@ def offer(
             _logger.debug("the request to %s is translated: %s", case.model.id, obstacle.value)
         return None
     headers = _headers(case.wire, rules)
+    if case.settings.is_shared:
+        headers = {name: value for name, value in headers.items() if name not in _OF_ACCOUNT}
     if case.settings.is_shared and _BY_CALLER in headers:
         headers[_BY_CALLER] = sha256(f"{case.caller}\0{headers[_BY_CALLER]}".encode()).hexdigest()
     granted = [value for name, value in case.granted().items() if type(value) is int]

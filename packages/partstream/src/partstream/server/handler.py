@@ -51,7 +51,14 @@ from partstream.server import replies, requests
 from partstream.server import settings as serving
 from partstream.server.clients import NOBODY, Caller, TokenAuthenticator, client_of
 from partstream.server.dropped import UNSAID_HEADER, DroppedFields, DroppedLog
-from partstream.server.forwarding import ForwardedReply, ForwardingCase, counted_as_it_came, kept_request, offer
+from partstream.server.forwarding import (
+    ForwardedReply,
+    ForwardingCase,
+    check_judged,
+    counted_as_it_came,
+    kept_request,
+    offer,
+)
 from partstream.server.models import (
     CataloguedModel,
     ForwardingProvider,
@@ -657,6 +664,7 @@ class RequestHandler:
         if refusal is not None and self._settings.admission is not None and not reading.is_whole:
             raise refusal  # nothing is admitted that was not read
         if self._settings.admission is not None:  # an announcement takes no tokens, but is a request
+            check_judged(wire.body, endpoint.reads.forwarding)
             case = await self._admitted(case, is_count=not generates, size=self.size or len(body or b""))
         try:
             await self._run(case, generates=generates)

@@ -145,13 +145,17 @@ class RawRequest:
         added = {**self.added, **added}
         for field_name, value in {**usage, **added}.items():
             body.pop(field_name, None) if value is None else body.update({field_name: value})
-        if (limit := self.output_limit) is not None:
-            limited = [place for place in self.rules.output_limits if value_at(body, place) is not None]
+        limited = [place for place in self.rules.output_limits if value_at(body, place) is not None]
+        limit = self.output_limit
+        if limit is None and len(limited) > 1:  # servers differ in which of them counts
+            said_limits = (value_at(body, place) for place in limited)
+            limit = min((one for one in said_limits if type(one) is int and one > 0), default=None)
+        if limit is not None:
             beside = [place for place in self.rules.output_limits if isinstance(body.get(place[0]), Mapping)]
             for place in limited or beside[:1] or filter(None, [self.rules.new_limit]):
                 body = _put(body, place, limit)
         request = WireRequest(path, body, {**headers, **self.headers}, self.query)
-        is_edited = self.is_judged or added or self.output_limit is not None or usage.keys() & self.document.keys()
+        is_edited = self.is_judged or added or limit is not None or usage.keys() & self.document.keys()
         content = None if is_edited else self.body
         if content is not None and isinstance(said, str) and said != name:
             content = _with_model(content, said, name)
