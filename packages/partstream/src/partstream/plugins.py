@@ -18,17 +18,14 @@ each caller looks when it first needs an addition.
 from __future__ import annotations
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from functools import cache
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from functools import cache, reduce
+from importlib import import_module
+from typing import Any, Final, NamedTuple
 
 from partstream._version import __version__
 from partstream.errors import CallerError
-
-if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
 
 PACKAGES: Final = ("partstream-agents", "partstream-devtools", "partstream-hub")
 """The packages of this project beside the core."""
@@ -68,38 +65,68 @@ class PluginLoadError(CallerError):
         self.package = package
 
 
+class Addition(NamedTuple):
+    """What a package adds, which is there as `value`: a module, a colon, and the name in it."""
+
+    group: str
+    name: str
+    value: str
+    package: str
+
+    def load(self) -> Any:
+        """The object."""
+        module, _, path = self.value.partition(":")
+        return reduce(getattr, filter(None, path.split(".")), import_module(module))
+
+
 @cache
-def _installed() -> Sequence[EntryPoint]:
+def _installed() -> Sequence[Addition]:
     """All additions. Of a package that is on the path twice, those of the first.
 
-    `importlib.metadata.entry_points` reads what every installed package adds to any other, in four times as long.
+    `importlib.metadata.entry_points` reads what every installed package adds to any other, in four times as long, and
+    takes a megabyte.
     """
-    from importlib.metadata import Distribution, PathDistribution  # noqa: PLC0415 - most programs ask for no addition
-
-    packages: dict[str, Distribution] = {}
+    packages: dict[str, list[Addition]] = {}
     for place in sys.path:
         try:
             names = os.listdir(place or ".")
-        except OSError:  # an archive, or nothing
-            there: Iterable[Distribution] = Distribution.discover(path=[place])
-        else:
-            folders = (os.path.join(place, name) for name in names if name.endswith((".dist-info", ".egg-info")))
-            there = (PathDistribution(Path(folder)) for folder in folders if _has_additions(folder))
-        for one in there:
-            packages.setdefault(one.name, one)
-    return [point for one in packages.values() for point in one.entry_points]
+        except OSError:
+            if os.path.isfile(place):  # an archive
+                from importlib.metadata import Distribution  # noqa: PLC0415 - seldom
+
+                for one in Distribution.discover(path=[place]):
+                    there = [Addition(point.group, point.name, point.value, one.name) for point in one.entry_points]
+                    packages.setdefault(one.name, there)
+            continue
+        for name in names:
+            if name.endswith((".dist-info", ".egg-info")):
+                package = name.rpartition(".")[0].partition("-")[0].replace("_", "-")
+                if package not in packages and (found := _additions(os.path.join(place, name), package)):
+                    packages[package] = found
+    return [point for found in packages.values() for point in found]
 
 
-def _has_additions(folder: str) -> bool:
-    with suppress(OSError), open(os.path.join(folder, "entry_points.txt"), "rb") as points:
-        return b"[partstream." in points.read()
-    return False
+def _additions(folder: str, package: str) -> list[Addition]:
+    """What the metadata of a package in a folder names in groups of ours."""
+    found: list[Addition] = []
+    with (
+        suppress(OSError, UnicodeDecodeError),
+        open(os.path.join(folder, "entry_points.txt"), encoding="utf-8") as said,
+    ):
+        group = ""
+        for line in map(str.strip, said):
+            name, equals, value = line.partition("=")
+            if line.startswith("["):
+                group = line.strip("[] ")
+            elif equals and group.startswith("partstream.") and not line.startswith(("#", ";")):
+                found.append(Addition(group, name.strip(), value.partition("[")[0].strip(), package))
+    return found
 
 
 @cache
-def added(group: str) -> Mapping[str, EntryPoint]:
+def added(group: str) -> Mapping[str, Addition]:
     """The additions of a group by name; of two with one name, the first. Loads none of them."""
-    found: dict[str, EntryPoint] = {}
+    found: dict[str, Addition] = {}
     for point in _installed():
         if point.group == group:
             found.setdefault(point.name, point)
@@ -118,5 +145,4 @@ def find(group: str, name: str) -> Any:
     try:
         return point.load()
     except (ImportError, AttributeError) as error:
-        package = "a package without a name" if point.dist is None else point.dist.name
-        raise PluginLoadError(package, point.value, f"{type(error).__name__}: {error}") from error
+        raise PluginLoadError(point.package, point.value, f"{type(error).__name__}: {error}") from error

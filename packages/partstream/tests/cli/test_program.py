@@ -47,7 +47,7 @@ def test_what_uvx_started_is_started_by_uvx_though_a_path_of_its_own_has_the_com
     monkeypatch.setattr(sys, "prefix", CACHE)
     monkeypatch.setattr(module.shutil, "which", lambda name: f"{CACHE}/bin/{name}")
     installed = _Installed(url.format(here=here) if url else None)
-    monkeypatch.setattr(module, "distribution", lambda name: installed)
+    monkeypatch.setattr("importlib.metadata.distribution", lambda name: installed)
     assert program() == expected
 
 
@@ -62,7 +62,7 @@ def test_a_package_that_is_not_installed_has_no_source(here: Path, monkeypatch: 
 
     monkeypatch.setenv("UV", "/usr/bin/uv")
     monkeypatch.setattr(sys, "prefix", CACHE)
-    monkeypatch.setattr(module, "distribution", missing)
+    monkeypatch.setattr("importlib.metadata.distribution", missing)
     assert program() == "uvx partstream"
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import itertools
 from contextlib import aclosing
 
 import httpx2
@@ -12,10 +13,12 @@ from partstream.conversation.preparation import CountTokens, RequestSettings
 from partstream.errors import UpstreamConnectionError
 from partstream.upstream.configuration import Timeouts
 from partstream.upstream.endpoint import CredentialError, Secret
-from partstream.upstream.http import DocumentFetcher, OutboundHTTPRequest, UpstreamHTTP
+from partstream.upstream.http import DocumentFetcher, OutboundHTTPRequest, UpstreamHTTP, place_of
+from partstream.upstream.http_connection import DirectTransport
 from partstream.upstream.provider import GatewayProvider
 from partstream_devtools.testing.faults import document
 from partstream_devtools.testing.upstream import ReplayUpstream
+from rows import one_test_for
 from upstreams.upstreams import HELLO, ask, configuration, run, server_of
 
 COUNTING = RequestSettings(count_tokens=CountTokens.UPSTREAM)
@@ -24,7 +27,7 @@ MODELS = OutboundHTTPRequest("GET", "/v1/models")
 
 
 def _clients() -> int:
-    return sum(issubclass(type(thing), httpx2.AsyncClient) for thing in gc.get_objects())
+    return sum(issubclass(type(thing), DirectTransport) for thing in gc.get_objects())
 
 
 def test_the_list_of_models_a_count_and_an_answer_go_over_one_connection_of_one_client():
@@ -45,6 +48,28 @@ def test_the_list_of_models_a_count_and_an_answer_go_over_one_connection_of_one_
             await provider.aclose()
 
     run(test())
+
+
+HOSTS = (
+    "h.example", "h.example:8080", "127.0.0.1", "127.0.0.1:80", "xn--bcher-kva.example", "bücher.example",
+    "[::1]", "[::1]:8000", "H.Example", "a_b", "1.2", "h:443",
+)  # fmt: skip
+TARGETS = (
+    *("", "?", "?a=b", "/v1", "/v1/", "//v1", "/a/../b", "/a/./b", "/a.b", "/.b", "/a%20b", "/a%2", "/a%2f?x=%zz"),
+    *(f"/a{chr(code)}b?c{chr(code)}d" for code in range(33, 127)),
+    "/ü?ü",
+)
+
+
+@one_test_for(("scheme", "host", "target"), itertools.product(("http", "https"), HOSTS, TARGETS))
+def test_a_request_goes_where_the_client_would_send_it(scheme: str, host: str, target: str) -> None:
+    path, question, query = target.partition("#")[0].partition("?")
+    parsed = httpx2.URL(f"{scheme}://{host}{path}{question if query else ''}{query}")
+    port = parsed.port or (443 if scheme == "https" else 80)
+    place = place_of(f"{scheme}://{host}", path, query)
+    assert place.target == parsed.raw_path
+    assert place.host == httpx2.Request("GET", parsed).headers["host"]
+    assert place.origin == (scheme, parsed.raw_host.decode(), port, None)
 
 
 # ---- keys ----

@@ -9,7 +9,6 @@ import os
 import shlex
 import shutil
 import sys
-from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Final
 from urllib.parse import unquote, urlsplit
@@ -41,6 +40,8 @@ def program(*, here: bool = True) -> str:
 
 def _source() -> Path | None:
     """The folder or the file that this package was installed from; None for an index."""
+    from importlib.metadata import PackageNotFoundError, distribution  # noqa: PLC0415 - under `uvx` alone
+
     try:
         kept = distribution(_NAME).read_text("direct_url.json")
         url = urlsplit(json.loads(kept)["url"]) if kept else None

@@ -1,4 +1,5 @@
-"""Where the user's system wants files to be, how they are replaced, how SQLite keeps them, who lives; shared memory.
+"""Where the user's system wants files to be, how they are replaced, how SQLite keeps them, who lives; shared memory;
+modules that are loaded late.
 
 The only module of this room that touches the system. It creates and opens no folder by itself.
 """
@@ -13,8 +14,9 @@ import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager, suppress
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
     import sqlite3
@@ -56,6 +58,17 @@ DATA: Final = UserFolder("PARTSTREAM_DATA", "Library/Application Support", "XDG_
 """Data that programs keep."""
 CACHE: Final = UserFolder("PARTSTREAM_CACHE", "Library/Caches", "XDG_CACHE_HOME", ".cache")
 """Files that can be fetched again."""
+
+
+class LazyModule:
+    """A module that is loaded when something of it is first used: most programs never need it."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        """What the module has of this name."""
+        return getattr(import_module(self._name), name)
 
 
 # ---- Files that several processes use at the same time ----

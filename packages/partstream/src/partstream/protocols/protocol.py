@@ -34,7 +34,7 @@ from partstream.codec.sse import BareJSONDecoder, EventDecoder, JSONLinesDecoder
 from partstream.conversation.preparation import ANY_CONVERSATION, ChatRequest, ConversationRules, RequestSettings
 from partstream.conversation.provider_state import Carried
 from partstream.errors import CallerError, PartstreamError
-from partstream.plugins import added
+from partstream.plugins import Addition, added
 from partstream.protocols.errors import COMMON_ERRORS, Errors
 from partstream.protocols.serve import (  # names that installed protocols import from here
     RequestReader,
@@ -44,8 +44,6 @@ from partstream.protocols.serve import (  # names that installed protocols impor
 )
 
 if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
-
     from partstream.conversation.turns import Note
     from partstream.lm.provider import LanguageModelChatInformation
     from partstream.protocols.read_response import ResponseReader
@@ -602,7 +600,7 @@ PROTOCOLS: Final = Protocols()
 
 
 @cache
-def _entry_points() -> Mapping[str, EntryPoint]:
+def _entry_points() -> Mapping[str, Addition]:
     """The entry points of installed packages; the first of two with one name."""
     return {name: point for name, point in added(ENTRY_POINT_GROUP).items() if name != AUTO}
 
@@ -618,13 +616,15 @@ def _loaded(name: str) -> Protocol:
         return PROTOCOLS[_OTHER_NAMES[name]]
     if point is None:
         raise UnknownProtocolError(name, tuple(PROTOCOLS))
-    package = "without a name" if point.dist is None else point.dist.name
+    package = point.package
     try:
         added: Any = point.load()
     except Exception as error:
         raise ProtocolLoadError(name, package, f"{type(error).__name__}: {error}") from error
     if not isinstance(added, Protocol):
-        raise ProtocolLoadError(name, package, f"got {type(added).__name__} from {point.value}, expected a Protocol")
+        raise ProtocolLoadError(
+            name, point.package, f"got {type(added).__name__} from {point.value}, expected a Protocol"
+        )
     if added.name != name:
         raise ProtocolLoadError(name, package, f"got a Protocol named {added.name!r}, expected {name!r}")
     return added

@@ -299,12 +299,12 @@ def is_http_url(url: str) -> bool:
 def _may_be_a_host(host: str) -> bool:
     from ipaddress import ip_address  # noqa: PLC0415 - most URLs have a plain name
 
-    import idna  # noqa: PLC0415 - the same
-
     try:
         if ":" in host or not host.strip("0123456789."):
             ip_address(host)
         elif not host.isascii():
+            import idna  # noqa: PLC0415 - the same
+
             idna.encode(host.lower(), uts46=True)
     except ValueError:  # also that of idna
         return False

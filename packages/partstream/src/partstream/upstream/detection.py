@@ -30,8 +30,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from urllib.parse import urlsplit, urlunsplit
 
-import httpx2
-
 from partstream._version import __version__
 from partstream.codec.checks import dataclass, field, replace
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads
@@ -44,6 +42,7 @@ from partstream.upstream import http_errors
 from partstream.upstream.discovery import MODELS_PATH, FetchResponse, KeptFile, entries_of
 from partstream.upstream.endpoint import without_query
 from partstream.upstream.http import Connections, OutboundHTTPRequest, UpstreamHTTP
+from partstream.upstream.http_connection import httpx2
 
 if TYPE_CHECKING:
     from partstream.protocols.errors import Errors
@@ -651,14 +650,13 @@ async def ask_once(http: UpstreamHTTP, path: str, document: Mapping[str, Any] | 
             aclosing(await http.send(request, await http.credentials.get())) as answer,
         ):
             try:
-                async for chunk in answer.response.aiter_bytes():
-                    body += chunk[: _MOST - len(body)]
-                    if len(body) >= _MOST:
-                        break
+                next_piece = answer.next_piece()
+                while len(body) < _MOST and (piece := await next_piece()):
+                    body += piece[: _MOST - len(body)]
             except httpx2.RequestError as error:
                 return answer.broke(error).reason
             start = answer.redactor.redact_bytes(bytes(body))
-            return FetchResponse(answer.response.status_code, answer.headers, start)
+            return FetchResponse(answer.status, answer.headers, start)
     except TimeoutError:
         return "no answer in time"
     except UpstreamConnectionError as error:

@@ -4,8 +4,8 @@
 server, the key, and the configured headers, in this order; headers that were set for this request win over all others.
 What follows a refused key or another failure is decided in :mod:`partstream.upstream.attempts`.
 
-`Connections` makes the client when it is first needed: certificates, and the proxy of the settings or the environment.
-A proxy leads out of this machine, so a model server on it is not asked through one, nor is a host that NO_PROXY names.
+`Connections` go straight to a server, or through a client with the proxy of the settings or the environment. A proxy
+leads out of this machine, so a model server on it is not asked through one, nor is a host that NO_PROXY names.
 No redirect is followed, because it must not carry the key to another host.
 
 No error, log or capture shows a secret: everything that comes from the upstream or from the client goes through a
@@ -20,6 +20,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import re
 import socket
 import ssl
 import sys
@@ -29,11 +30,8 @@ from contextvars import ContextVar
 from functools import cached_property, lru_cache
 from importlib.util import find_spec
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
-from urllib.parse import urlsplit
-from urllib.request import getproxies, proxy_bypass
-
-import httpx2
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, cast
+from urllib.parse import unquote, urlsplit
 
 from partstream import errors
 from partstream._version import __version__
@@ -48,11 +46,13 @@ from partstream.upstream.context import CapturedRequest, ExchangeTap
 from partstream.upstream.discovery import FetchResponse
 from partstream.upstream.forwarding import SEALING_HEADER
 from partstream.upstream.http_connection import (
+    KEPT,
     AnswerBody,
     DirectTransport,
     Origin,
     PlainAnswer,
     PlainRequest,
+    httpx2,
     plain_head,
     trusting_nobody,
 )
@@ -143,26 +143,27 @@ class UpstreamHTTP:
 
     def _head(self, request: OutboundHTTPRequest, key: endpoint.Secret | None) -> OutboundHead:
         """The head of a request; that of the last one where nothing of it is another."""
-        client = self._connections.client()
+        connections = self._connections
+        connections.open()
         of = (request.method, request.path, request.query, request.headers, request.own_headers, request.session, key)
         traced: dict[str, str] = {}
         if (tracing := sys.modules.get(_TRACE_CONTEXT)) is not None:
             tracing.TraceContextTextMapPropagator().inject(traced)
-        is_usual = not traced and not client.cookies
+        is_usual = not traced and not connections.has_cookies
         if is_usual and self._last is not None and self._last[0] == of:
             return self._last[1]
         sent = self._own_headers(request, key)
         place = place_of(self._configuration.base_url, request.path, request.query)
-        proxy = self._connections.proxy
+        proxy = connections.proxy
         if proxy is not None:  # one that the environment names is in no setting
             self._secrets |= {*endpoint.secrets_in_url(proxy.url)}
         # What a server wants by default gives way to what the protocol has chosen for this request.
         headers = {**traced, **self._headers_of_server, **request.headers, **sent}
-        if client.cookies:
-            asked = client.build_request(request.method, place.parsed, headers=headers)
+        if connections.has_cookies:
+            asked = connections.client().build_request(request.method, place.url, headers=headers)
             headers = {name: value for name, value in asked.headers.items() if name != "content-length"}
         else:
-            headers = {"host": place.host, **self._connections.headers, **headers}
+            headers = {"host": place.host, **_USUAL_HEADERS, **headers}
         own = frozenset(name.lower() for name in request.own_headers)
         head = OutboundHead(request.method, place, headers, sent, self._secrets, self._keys, own)
         if is_usual:
@@ -200,25 +201,46 @@ _WITH_BODY: Final = frozenset({"POST", "PUT", "PATCH"})
 """Methods whose requests say the length of their body also where it is empty."""
 
 
+_USUAL_HEADERS: Final = {
+    "accept": "*/*", "accept-encoding": "gzip, deflate", "connection": "keep-alive", "user-agent": "",
+}  # fmt: skip
+"""Headers of every request, which others of these names replace; the last is one of them always."""
+
+
 class _Place(NamedTuple):
     """Where a request goes; taken apart once for all requests that go there. `shown` is the URL without its query,
-    which may hold a secret, and `host` the value of that header."""
+    which may hold a secret, `target` the path with its query as it is sent, and `host` the value of that header."""
 
     url: str
     shown: str
-    parsed: httpx2.URL
+    target: bytes
     host: str
     origin: Origin
+
+
+_BYTE: Final = r"(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)"
+_PLAIN_URL: Final = re.compile(
+    rf"(https?)://({_BYTE}(?:\.{_BYTE}){{3}}|(?![\d.]*[:/])[a-z0-9-]+(?:\.[a-z0-9-]+)*)(?::([0-9]{{1,5}}))?(?!.*/\.)"
+    r"((?:/(?:[\w.~!$&()*+,;=:@-]|%[0-9A-Fa-f]{2})*)+(?:\?(?:[\w.~!$&()*+,;=:@/-]|%[0-9A-Fa-f]{2})+)?)",
+    re.ASCII,
+)
+"""A URL of which nothing has to be written in another way."""
+_PORTS: Final = {"http": 80, "https": 443}
 
 
 @lru_cache(maxsize=64)
 def place_of(base_url: str, path: str, query: str) -> _Place:
     """Where a request to a path of an upstream goes."""
     url = endpoint.url_on_host(base_url, path, query)
+    shown = endpoint.without_query(url)
+    if (plain := _PLAIN_URL.fullmatch(url)) is not None:
+        scheme, name, said, target = plain.groups()
+        port = int(said or 0) or _PORTS[scheme]
+        host = name if port == _PORTS[scheme] else f"{name}:{port}"
+        return _Place(url, shown, target.encode(), host, (scheme, name, port, None))
     parsed = httpx2.URL(url)
-    port = parsed.port or (443 if parsed.scheme == "https" else 80)
-    origin = (parsed.scheme, parsed.raw_host.decode(), port, None)
-    return _Place(url, endpoint.without_query(url), parsed, httpx2.Request("GET", parsed).headers["host"], origin)
+    origin = (parsed.scheme, parsed.raw_host.decode(), parsed.port or _PORTS[parsed.scheme], None)
+    return _Place(url, shown, parsed.raw_path, httpx2.Request("GET", parsed).headers["host"], origin)
 
 
 @dataclass(frozen=True, repr=False)
@@ -251,7 +273,7 @@ class OutboundHead:
     @cached_property
     def plain(self) -> bytes | None:
         """The bytes of the head, see :func:`partstream.upstream.http_connection.plain_head`."""
-        return plain_head(self.method, self.place.parsed.raw_path, self.raw)
+        return plain_head(self.method, self.place.target, self.raw)
 
     @cached_property
     def redactor(self) -> Redactor:
@@ -274,13 +296,13 @@ class OutboundHead:
     @cached_property
     def _captured(self) -> CapturedRequest:
         """What a capture keeps of the request without its body."""
-        secrets, url = self.secrets | self.keys, self.place.parsed
+        secrets, url = self.secrets | self.keys, urlsplit(self.place.url)
         headers = [
             (name, HIDDEN if name.lower() in self.own or value in secrets else value)
             for name, value in self.headers.items()
         ]
-        query = query_without_secrets(url.query.decode(errors="replace"))
-        return CapturedRequest(self.method, url.path, query, without_secrets_by_name(headers), b"")
+        query = query_without_secrets(url.query)
+        return CapturedRequest(self.method, unquote(url.path) or "/", query, without_secrets_by_name(headers), b"")
 
     def begin_exchange(self, open_exchange: OpenExchange, content: bytes) -> ExchangeTap:
         """Begins the capture of an exchange. In bodies, as in a list of models, only what is a secret by its name is
@@ -473,14 +495,15 @@ class _DocumentAsking(Asking):
         redact = redactor.redact_bytes
         shown = redact(content) if len(content) < _MOST_AT_ONCE else await asyncio.to_thread(redact, content)
         self.response = FetchResponse(answer.status, answer.headers, shown)
-        if answer.status == httpx2.codes.UNAUTHORIZED:
+        if answer.status == 401:
             raise errors.UpstreamHTTPError(answer.status)
 
 
 async def _bounded(answer: HTTPAnswer, path: str) -> bytes:
     body = bytearray()  # not a list of chunks: a server may send them byte by byte
     try:
-        async for chunk in answer.response.aiter_bytes():
+        next_piece = answer.next_piece()
+        while chunk := await next_piece():
             if len(body) + len(chunk) > _MAX_BODY:
                 got, expected = f"more than {len(body):,} bytes", f"at most {_MAX_BODY:,}"
                 raise errors.UpstreamProtocolError(
@@ -498,8 +521,8 @@ async def _bounded(answer: HTTPAnswer, path: str) -> bytes:
 
 
 class Connections:
-    """The HTTP client of one upstream; made when it is first needed, and again in another event loop. `headers` are
-    those that it adds to each request, names in lower case, and `proxy` is its proxy; known with the client."""
+    """The connections to one upstream; made when they are first needed, and again in another event loop. `proxy` is
+    their proxy, known then."""
 
     def __init__(self, configuration: GatewayConfiguration) -> None:
         self._configuration = configuration
@@ -507,22 +530,29 @@ class Connections:
         self._direct: DirectTransport | None = None
         self.proxy: Proxy | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
-        self.headers: Mapping[str, str] = MappingProxyType({})
 
-    def client(self) -> httpx2.AsyncClient:
-        """The client of the running event loop; connections cannot move to another.
+    def open(self) -> None:
+        """Makes what the running event loop needs; connections cannot move to another.
 
         Raises:
             ConnectionSetupError: The proxy or the certificates that this machine names are not usable.
         """
         loop = asyncio.get_running_loop()
-        if self._client is None or self._loop is not loop:
-            self.proxy = find_proxy(self._configuration)
+        if self._loop is not loop:
+            self.proxy, self._client = find_proxy(self._configuration), None
             self._direct = DirectTransport(_certificates(self._configuration)) if self.proxy is None else None
-            self._client = make_client(self._configuration, self.proxy, self._direct)
-            self.headers = dict(self._client.headers)
             self._loop = loop
+
+    def client(self) -> httpx2.AsyncClient:
+        """The HTTP client above the connections: for a proxy, and for cookies."""
+        if self._client is None:
+            self._client = make_client(self._configuration, self.proxy, self._direct)
         return self._client
+
+    @property
+    def has_cookies(self) -> bool:
+        """Whether the upstream has set cookies."""
+        return self._client is not None and bool(self._client.cookies)
 
     async def send(
         self, head: OutboundHead, content: bytes, exchange: ExchangeTap | None
@@ -534,11 +564,12 @@ class Connections:
         Raises:
             httpx2.TransportError: There is no answer.
         """
-        client, direct, place = self.client(), self._direct, head.place
+        direct, place = self._direct, head.place
         if direct is None:
+            client = self.client()
             asked = httpx2.Request(
                 head.method,
-                place.parsed,
+                place.url,
                 content=content or None,
                 headers={**head.headers, **head.length_of(content)},
                 extensions={"timeout": client.timeout.as_dict(), **({} if exchange is None else _steps_of(exchange))},
@@ -551,25 +582,26 @@ class Connections:
             plain = None if plain is None else b"%b%b: %b\r\n" % (plain, *line)
             headers = [*headers, line]
         steps = () if exchange is None else (exchange.sending, exchange.was_sent)
-        asked_plainly = PlainRequest(head.method, place.parsed.raw_path, headers, content, *steps)
+        asked_plainly = PlainRequest(head.method, place.target, headers, content, *steps)
         written = None if plain is None else b"%b\r\n%b" % (plain, content)
-        answer = await direct.send(place.origin, asked_plainly, client.timeout.connect, written)
-        if any(name == b"set-cookie" for name, _ in answer.head.fields):
+        answer = await direct.send(place.origin, asked_plainly, self._configuration.timeouts.connect, written)
+        if any([name == b"set-cookie" for name, _ in answer.head.fields]):  # noqa: C419 - quicker so
             response = answer.response()
-            response.request = httpx2.Request(head.method, place.parsed)
-            client.cookies.extract_cookies(response)
+            response.request = httpx2.Request(head.method, place.url)
+            self.client().cookies.extract_cookies(response)
         if _client_logger.isEnabledFor(logging.INFO):
-            response = answer.response()
-            status = f"{response.http_version} {response.status_code} {response.reason_phrase}"
-            with redacted_log(lambda: head.redactor):
-                _client_logger.info('HTTP Request: %s %s "%s"', head.method, place.parsed, status)
+            of = answer.head
+            status = f"HTTP/{of.http_version.decode()} {of.status} {of.reason.decode('ascii', errors='ignore')}"
+            said = head.redactor.redact(f'HTTP Request: {head.method} {place.url} "{status}"')
+            _client_logger.info("%s", said)
         return answer
 
     async def aclose(self) -> None:
         """Closes the connections that are kept open for the next request."""
-        client, self._client = self._client, None
-        if client is not None and self._loop is asyncio.get_running_loop():  # another loop took its connections along
-            await client.aclose()
+        if self._loop is asyncio.get_running_loop():  # another loop took its connections along
+            opened, self._client, self._direct, self._loop = self._client or self._direct, None, None, None
+            if opened is not None:
+                await opened.aclose()
 
 
 def make_client(
@@ -588,16 +620,18 @@ def make_client(
     return httpx2.AsyncClient(
         # The other limits are ours: httpx2 has none for the first event or for the whole answer.
         timeout=httpx2.Timeout(None, connect=configuration.timeouts.connect),
-        limits=httpx2.Limits(max_connections=None, max_keepalive_connections=8),
+        limits=httpx2.Limits(max_connections=None, max_keepalive_connections=KEPT),
         follow_redirects=False,  # a redirect must not carry the key to another host
         verify=True if direct is not None else _certificates(configuration) or trusting_nobody(),  # ours has its own
         proxy=None if proxy is None else proxy.url,
-        transport=direct,
+        transport=cast("httpx2.AsyncBaseTransport | None", direct),
         trust_env=False,  # the proxies of the environment are looked up before, so that errors can name them
     )
 
 
-def make_transport(configuration: GatewayConfiguration, proxy: Proxy | None) -> httpx2.AsyncBaseTransport:
+def make_transport(
+    configuration: GatewayConfiguration, proxy: Proxy | None
+) -> httpx2.AsyncBaseTransport | DirectTransport:
     """Makes the transport below a client, for code that passes requests on unchanged; the caller closes it.
 
     It logs nothing, keeps no cookies and follows no redirect.
@@ -678,7 +712,7 @@ def take_head(exchange: ExchangeTap, came: httpx2.Response | PlainAnswer) -> Non
         status, reason, headers = came.head.status, came.head.reason.decode("ascii", errors="ignore"), came.fields
     else:
         status, reason, headers = came.status_code, came.reason_phrase, came.headers.multi_items()
-    if any(name == "content-encoding" and value != "identity" for name, value in headers):
+    if any([name == "content-encoding" and value != "identity" for name, value in headers]):  # noqa: C419 - quicker so
         headers = [(name, value) for name, value in headers if name not in _OF_PACKED_BODIES]
     exchange.responded(status, reason, headers)
 
@@ -717,7 +751,14 @@ def find_proxy(configuration: GatewayConfiguration) -> Proxy | None:
     """
     address = urlsplit(configuration.base_url)
     host = address.hostname or ""
-    if endpoint.is_loopback(host) or proxy_bypass(host):
+    if endpoint.is_loopback(host):
+        return None
+    is_named = configuration.proxy is not None or any(name.lower().endswith("_proxy") for name in os.environ)
+    if not is_named and sys.platform not in {"darwin", "win32"}:
+        return None
+    from urllib.request import getproxies, proxy_bypass  # noqa: PLC0415 - with an HTTP client of its own
+
+    if proxy_bypass(host):
         return None
     if configuration.proxy is not None:
         return _checked(Proxy(configuration.proxy, "the setting proxy"))
@@ -765,7 +806,7 @@ def _checked(proxy: Proxy) -> Proxy:
 class _Failure:
     """A row; its texts may hold `{peer}`, `{name}`, `{host}`, `{proxy}` and `{detail}`."""
 
-    kind: type[BaseException]  # of one of the causes of the error
+    kind: type[BaseException] | str  # of one of the causes of the error; a name for one of the client's
     says: str
     advice: str
     words: tuple[str, ...] = ()  # the cause holds one of these; none where its type is enough
@@ -775,7 +816,8 @@ class _Failure:
 
     def fits(self, cause: BaseException, scheme: str) -> bool:
         """Whether a cause of an error is of this kind."""
-        if not isinstance(cause, self.kind) or self.scheme not in {"", scheme}:
+        is_one = type(cause).__name__ == self.kind if isinstance(self.kind, str) else isinstance(cause, self.kind)
+        if not is_one or self.scheme not in {"", scheme}:
             return False
         return not self.words or any(word in str(cause) for word in self.words)
 
@@ -788,10 +830,10 @@ _NO_PROXY: Final = "NO_PROXY names hosts that need none"
 
 # An SSLError is an OSError, and so is a failed look-up of a name: the more special rows come first.
 _FAILURES: Final = (
-    _Failure(httpx2.ProxyError, "the proxy {proxy} refuses: {detail}",
+    _Failure("ProxyError", "the proxy {proxy} refuses: {detail}",
         "for a proxy with a password, use http://user:password@host:port; NO_PROXY names hosts that need none",
         ("407",), lasts=True),
-    _Failure(httpx2.ProxyError, "the proxy {proxy} refuses: {detail}",
+    _Failure("ProxyError", "the proxy {proxy} refuses: {detail}",
         "is that a proxy, and does it let this host through? NO_PROXY names hosts that need none", lasts=True),
     _Failure(ssl.SSLCertVerificationError, "the certificate of {name} is not trusted: {detail}",
         "name the certificate of your network in SSL_CERT_FILE",
@@ -812,11 +854,11 @@ _FAILURES: Final = (
     _Failure(ConnectionResetError, "{peer} reset the connection", _SIGN_OF_HTTPS, scheme="http", of_proxy=True),
     _Failure(ConnectionResetError, "{peer} reset the connection", "", of_proxy=True),
     _Failure(TimeoutError, "{peer} does not answer", RUNNING, of_proxy=True),
-    _Failure(httpx2.RemoteProtocolError, "the answer of {peer} is not HTTP",
+    _Failure("RemoteProtocolError", "the answer of {peer} is not HTTP",
         "does the base URL have to begin with https://{peer}?", ("illegal", "malformed"), scheme="http", lasts=True),
-    _Failure(httpx2.RemoteProtocolError, "{peer} closed the connection without an answer", _SIGN_OF_HTTPS,
+    _Failure("RemoteProtocolError", "{peer} closed the connection without an answer", _SIGN_OF_HTTPS,
         ("disconnected without",), scheme="http"),
-    _Failure(httpx2.RemoteProtocolError, "{peer} closed the connection without an answer", "",
+    _Failure("RemoteProtocolError", "{peer} closed the connection without an answer", "",
         ("disconnected without",)),
 )  # fmt: skip
 

@@ -1,7 +1,8 @@
 """The way of our HTTP client straight to a server: connections that are kept, over HTTP/1.1.
 
-`httpx2` remains the client. Where there is a proxy, it uses its own transport; without one it uses `DirectTransport`,
-which takes a fifth of the time for each piece of an answer: docs/decisions/0017-connections-of-our-own.md.
+`httpx2` is the client where there is a proxy, and is loaded then. Without one, requests go through `DirectTransport`,
+which takes a fifth of the time for each piece of an answer: docs/decisions/0017-connections-of-our-own.md. The errors
+of both are the client's.
 
 `HTTPConnection` is a protocol of asyncio: a request, its answer, then perhaps the next. A head that is plain, as nearly
 all are, is written and read here with one regular expression (`plain_request`, `plain_answer`); `h11`, which takes ten
@@ -26,12 +27,17 @@ from contextlib import suppress
 from functools import partial
 from ipaddress import ip_address
 from itertools import chain, zip_longest
-from typing import Any, Final, NamedTuple, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, TypeAlias, TypeVar, cast
 
-import httpx2
+from partstream.codec.system import LazyModule
 
-_KEPT: Final = 8
-"""Idle connections."""
+if TYPE_CHECKING:
+    import httpx2 as httpx2  # noqa: PLC0414 - for the modules that share it
+else:
+    httpx2 = LazyModule("httpx2")  # it has 3.5 MB, and takes a tenth of the start
+
+KEPT: Final = 8
+"""Idle connections that are kept."""
 _KEPT_SECONDS: Final = 5.0
 _PORTS: Final = {"http": 80, "https": 443}
 Origin: TypeAlias = tuple[str, str, int, str | None]
@@ -60,8 +66,8 @@ def trusting_nobody() -> ssl.SSLContext:
     return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
-class DirectTransport(httpx2.AsyncBaseTransport):
-    """Connections to servers, without a proxy; lives in one event loop.
+class DirectTransport:
+    """Connections to servers, without a proxy; lives in one event loop. A client may have it as its transport.
 
     Attributes:
         certificates: The trusted ones; None trusts no authority, and takes no memory until TLS is used.
@@ -72,6 +78,14 @@ class DirectTransport(httpx2.AsyncBaseTransport):
         self._idle: deque[tuple[Origin, HTTPConnection]] = deque()
         self._all: set[HTTPConnection] = set()
         self._is_closed = False
+
+    async def __aenter__(self) -> Self:
+        """Opens nothing yet."""
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        """Closes all connections."""
+        await self.aclose()
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Sends a request and returns its answer when the head has come."""
@@ -117,9 +131,9 @@ class DirectTransport(httpx2.AsyncBaseTransport):
         return self.certificates
 
     def _give_back(self, origin: Origin, one: HTTPConnection) -> None:
-        one.last_used = asyncio.get_running_loop().time()
+        one.last_used = one.loop.time()
         self._idle.append((origin, one))
-        if len(self._idle) > _KEPT:
+        if len(self._idle) > KEPT:
             self._idle.popleft()[1].abort()
         if self._is_closed:
             self._drop_idle()
@@ -138,8 +152,7 @@ class DirectTransport(httpx2.AsyncBaseTransport):
 
     def _take(self, origin: Origin) -> HTTPConnection | None:
         """An idle connection to a server, the one that was used last; closes those that were idle for too long."""
-        now = asyncio.get_running_loop().time()
-        while self._idle and now - self._idle[0][1].last_used > _KEPT_SECONDS:
+        while self._idle and (oldest := self._idle[0][1]).loop.time() - oldest.last_used > _KEPT_SECONDS:
             self._idle.popleft()[1].abort()
         for entry in reversed(self._idle):
             if entry[0] == origin:
@@ -168,7 +181,8 @@ class HTTPConnection(asyncio.Protocol):
     def __init__(self, on_lost: Callable[[HTTPConnection], object]) -> None:
         self.last_used = 0.0
         self._on_lost = on_lost
-        self._loop = asyncio.get_running_loop()
+        self.loop = asyncio.get_running_loop()
+        self._poll: select.poll | None = None
         self._transport: asyncio.Transport | None = None
         self._arrived: bytes | bytearray = b""
         self._is_paused = False
@@ -223,9 +237,10 @@ class HTTPConnection(asyncio.Protocol):
             return False
         if not hasattr(select, "poll"):  # Windows
             return not select.select([socket.fileno()], [], [], 0)[0]
-        poll = select.poll()
-        poll.register(socket.fileno(), select.POLLIN)
-        return not poll.poll(0)
+        if self._poll is None:
+            self._poll = select.poll()
+            self._poll.register(socket.fileno(), select.POLLIN)
+        return not self._poll.poll(0)
 
     async def ask(
         self, request: PlainRequest, give_back: Callable[[HTTPConnection], object], written: bytes | None = None
@@ -293,7 +308,7 @@ class HTTPConnection(asyncio.Protocol):
         """What ends when bytes have come, or the end; None where they are there."""
         if self._arrived or self._ended:
             return None
-        self._reader = self._loop.create_future()
+        self._reader = self.loop.create_future()
         return self._reader
 
     def take(self) -> bytes:
@@ -427,7 +442,7 @@ class _Conversation:
         return _AnswerHead(event.status_code, event.reason, event.http_version, headers, [*event.headers]), rest
 
 
-class AnswerBody(httpx2.AsyncByteStream):
+class AnswerBody:
     """The body of one answer; `give_back` takes the connection when it can be used again, or is None."""
 
     def __init__(
@@ -502,13 +517,14 @@ class PlainAnswer:
 
     def response(self) -> httpx2.Response:
         """The same as the client has it."""
-        head = self.head
+        head, body = self.head, self.body
+        methods = {"__aiter__": lambda _: body.__aiter__(), "aclose": lambda _: body.aclose()}
         return httpx2.Response(
             head.status,
             headers=head.headers,
-            stream=self.body,
+            stream=type("Stream", (httpx2.AsyncByteStream,), methods)(),
             extensions={
-                "http_version": b"HTTP/" + head.http_version, "reason_phrase": head.reason, "body": self.body,
+                "http_version": b"HTTP/" + head.http_version, "reason_phrase": head.reason, "body": body,
             },
         )  # fmt: skip
 

@@ -12,8 +12,6 @@ from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import Final
 from urllib.parse import urljoin, urlsplit, urlunsplit
 
-import httpx2
-
 from partstream._version import __version__
 from partstream.codec.checks import dataclass
 from partstream.codec.text import bare_media_type
@@ -25,6 +23,7 @@ from partstream.lm.parts import DataPart, ResponsePart
 from partstream.upstream.configuration import GatewayConfiguration
 from partstream.upstream.endpoint import without_query
 from partstream.upstream.http import find_proxy, make_client
+from partstream.upstream.http_connection import httpx2
 
 _logger = logging.getLogger("partstream.upstreams")
 
@@ -124,7 +123,7 @@ class LinkedFiles:
                 await response.aclose()
 
     async def _read(self, response: httpx2.Response) -> DataPart:
-        if response.status_code != httpx2.codes.OK:
+        if response.status_code != 200:
             raise _NotFetchedError(f"HTTP {response.status_code}")
         if response.headers.get("content-encoding", "identity") != "identity":
             raise _NotFetchedError("it is compressed, although the request did not ask for that")

@@ -18,8 +18,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from urllib.parse import urlsplit
 
-import httpx2
-
 from partstream.codec.checks import replace
 from partstream.codec.json_codec import dumps
 from partstream.conversation.preparation import UNKNOWN_CAPABILITIES, ModelCapabilities
@@ -676,7 +674,7 @@ class ModelList:
 
 def list_refusal(response: FetchResponse, configuration: GatewayConfiguration) -> UpstreamError:
     """The error for a response, without secrets, that is no list of models, in the server's own words."""
-    if response.status == httpx2.codes.OK:
+    if response.status == 200:
         wanted, expected = "list of models", "application/json"
         return http_errors.content_type_error(response.headers, response.body, wanted=wanted, expected=expected)
     errors = asking(configuration.protocol).errors

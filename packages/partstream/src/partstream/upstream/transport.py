@@ -24,8 +24,6 @@ from itertools import count
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
-import httpx2
-
 from partstream.codec.checks import dataclass, field, replace
 from partstream.codec.json_codec import dumps, find_non_json
 from partstream.codec.limits import LARGE_BYTES, MOST_ANSWER_BYTES, MOST_ANSWER_TEXT, PIECE, TURN_SECONDS
@@ -48,6 +46,7 @@ from partstream.protocols.reader import ReadStep, StreamReader, Tap
 from partstream.upstream.context import RECEIVED, TRACE, current_capture, in_thread, is_traced
 from partstream.upstream.forwarding import EventBorders, KeptReply, LookingReader, RawRefusal, returned_headers
 from partstream.upstream.http import HTTPAnswer, OutboundHTTPRequest, UpstreamHTTP
+from partstream.upstream.http_connection import httpx2
 from partstream.upstream.http_errors import (
     content_type_error,
     http_error,
@@ -202,8 +201,7 @@ class Transport:
         self, answer: HTTPAnswer, exchange: UpstreamRequest, reader: AnswerReader, waits: LimitedWaits, take: Take
     ) -> None:
         """Reads a stream to its end, or to a pause."""
-        now, next_piece = asyncio.get_running_loop().time, answer.next_piece()
-        deadlines = waits.deadlines
+        now, next_piece, deadlines = waits.now, answer.next_piece(), waits.deadlines
         take, tells_all = _telling(reader, take), exchange.passage is not None or RECEIVED.get() is not None
         outputs: list[StreamOutput] = []
         come, busy, rest = _Come(), 0.0, b""
@@ -552,11 +550,12 @@ class LimitedWaits:
     deadlines move only between two waits.
     """
 
-    __slots__ = ("_cancelling", "_is_waiting", "_loop", "_set_for", "_task", "_timer", "_was_ended", "deadlines")
+    __slots__ = ("_cancelling", "_is_waiting", "_loop", "_set_for", "_task", "_timer", "_was_ended", "deadlines", "now")
 
     def __init__(self, deadlines: Deadlines) -> None:
         self.deadlines = deadlines
         self._loop = asyncio.get_running_loop()
+        self.now = self._loop.time
         self._timer: asyncio.TimerHandle | None = None
         self._set_for = 0.0
         self._task = asyncio.current_task()
