@@ -17,6 +17,7 @@ import pytest
 from partstream.upstream import http_connection
 from partstream.upstream.http_connection import (
     AnswerBody,
+    KEPT,
     DirectTransport,
     PlainRequest,
     _Conversation,
@@ -291,12 +292,12 @@ def test_only_so_many_connections_are_kept() -> None:
     async def test() -> None:
         async with serving(_echo) as (port, peers), _client() as client:
             url = f"http://127.0.0.1:{port}/"
-            await asyncio.gather(*(client.get(url) for _ in range(20)))
-            assert len(peers) == 20
-            await asyncio.gather(*(client.get(url) for _ in range(8)))
-            assert len(peers) == 20
-            await asyncio.gather(*(client.get(url) for _ in range(9)))
-            assert len(peers) == 21
+            await asyncio.gather(*(client.get(url) for _ in range(KEPT + 12)))
+            assert len(peers) == KEPT + 12
+            await asyncio.gather(*(client.get(url) for _ in range(KEPT)))
+            assert len(peers) == KEPT + 12
+            await asyncio.gather(*(client.get(url) for _ in range(KEPT + 1)))
+            assert len(peers) == KEPT + 13
 
     run(test())
 

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 else:
     httpx2 = LazyModule("httpx2")  # it has 3.5 MB, and takes a tenth of the start
 
-KEPT: Final = 8
-"""Idle connections that are kept."""
+KEPT: Final = 64
+"""Idle connections that are kept: of a server with many clients, each answer takes one."""
 _KEPT_SECONDS: Final = 5.0
 _PORTS: Final = {"http": 80, "https": 443}
 Origin: TypeAlias = tuple[str, str, int, str | None]
