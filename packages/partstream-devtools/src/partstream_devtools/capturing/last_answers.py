@@ -71,7 +71,7 @@ class LastAnswers:
     @property
     def size(self) -> int:
         """The bytes that the answers have taken."""
-        return sum(answer.size for answer in self._answers)
+        return sum([answer.size for answer in self._answers])
 
     def on_change(self, listener: Callable[[AnswerCapture], object]) -> Callable[[], None]:
         """Has a function called with each answer when it has begun, and again when it has ended.

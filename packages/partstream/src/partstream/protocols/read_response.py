@@ -29,7 +29,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, TypeAlias
 from zlib import crc32
 
 from partstream.codec.checks import Places, find_unread
-from partstream.codec.json_codec import DECODE_ERRORS, is_json, loads_or_none, make_decoder
+from partstream.codec.json_codec import (
+    DECODE_ERRORS,
+    dumps_text,
+    is_json,
+    loads_or_none,
+    make_decoder,
+    make_text_decoder,
+)
 from partstream.conversation.thinking import FIRST_CHARACTERS
 from partstream.errors import AdapterUsageError, LanguageModelError, TruncatedStreamError, UpstreamProtocolError
 from partstream.lm.outputs import SERVICE_TIER, EmitText, Finish, Outcome, StreamOptions, StreamOutput, Unmapped
@@ -471,6 +478,7 @@ def without_type(kind: object) -> UpstreamProtocolError:
 
 _MOST_GLANCED: Final = 16 * 1024
 """Bytes. Of a longer answer, most events take the fast path of the reader."""
+_decode_text: Final = make_text_decoder()
 _NOT_PLAIN: Final[tuple[type[Exception], ...]] = (*DECODE_ERRORS, LookupError, AttributeError)
 
 
@@ -485,17 +493,20 @@ class Glance(ABC):
         seen: The bytes that were read.
         ending: Whether the end is near: what still comes, comes at once.
         finish: The end of the answer; None before it.
+        text_field: The name of the field with a piece of text, as nearly all servers write it.
         usage_event: The event, with its frame, that holds usage and nothing else; None before it.
     """
 
+    decode = staticmethod(make_decoder())
     reads: ClassVar[Places]
+    text_field: ClassVar[bytes]
 
     def __init__(self) -> None:
         self.seen = b""
+        self._around = b"", b""  # the bytes around the text of the event before
         self.ending = False
         self.finish: Finish | None = None
         self.usage_event: bytes | None = None
-        self._decode = make_decoder()
         self._is_text = False  # whether no tag of thinking can follow
         self._unread: dict[str, None] = {}
 
@@ -506,15 +517,24 @@ class Glance(ABC):
         pieces: list[str] = []
         try:
             for frame in data[:-2].split(b"\n\n"):
+                before, after = self._around
+                if before and frame.startswith(before) and frame.endswith(after):
+                    pieces.append(_decode_text(frame[len(before) : len(frame) - len(after)]))
+                    continue
                 piece = None if self.finish is not None else self._piece(frame)
                 if piece is None:
                     return None
                 pieces.append(piece)
+                # An event with the same bytes around its text is the same but for it.
+                field = self.text_field + dumps_text(piece) if piece else b""
+                is_certain = piece and frame.count(field) == 1
+                begin, _, end = frame.partition(field) if is_certain else (b"", b"", b"")
+                self._around = begin and begin + self.text_field, end
         except _NOT_PLAIN:
             return None
         said = "".join(pieces)
-        if not self._is_text and (begin := said.lstrip()):
-            if begin[0] in FIRST_CHARACTERS:
+        if not self._is_text and (letters := said.lstrip()):
+            if letters[0] in FIRST_CHARACTERS:
                 return None
             self._is_text = True
         self.seen += data

@@ -295,7 +295,7 @@ ID: Final = "{id}"
 
 def path_for_model(pattern: str, model_id: str) -> str:
     """The path of a pattern for one model, which is percent-encoded as one segment (RFC 3986 section 2.1)."""
-    return pattern.replace(MODEL, quote(model_id, safe=""))
+    return pattern.replace(MODEL, quote(model_id, safe="")) if MODEL in pattern else pattern
 
 
 def model_in_path(pattern: str, path: str) -> str | None:

@@ -26,7 +26,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from functools import lru_cache
@@ -225,7 +224,7 @@ class ServerState:
     def reply_headers(self, request_id: str) -> tuple[tuple[str, str], ...]:
         """The headers of every reply: in which clients look for the id of their request, those of every wire, and that
         this server seals state."""
-        return (*((name, request_id) for name in self._id_headers), (SEALING_HEADER, "1"))
+        return (*[(name, request_id) for name in self._id_headers], (SEALING_HEADER, "1"))
 
     def check_room(self) -> None:
         """Refuses a further response while the server is stopped or full.
@@ -362,7 +361,7 @@ class RequestHandler:
         self._time = time.time()
         self._loop = asyncio.get_running_loop()
         self._started = self._loop.time()
-        self._violations: Counter[str] = Counter()
+        self._violations: dict[str, int] = {}
         self._usage_rows: list[UsageRow] = []  # what the upstreams that the provider asked have entered into the ledger
 
     # ---- Route, caller, body ----
@@ -616,7 +615,7 @@ class RequestHandler:
         return self._is_head_sent
 
     def _fields_of(self, head: replies.Head) -> tuple[tuple[str, str], ...]:
-        dropped = (header for one in (self._dropped, self._unsaid) if one is not None for header in one.headers)
+        dropped = [header for one in (self._dropped, self._unsaid) if one is not None for header in one.headers]
         upstream = ((serving.UPSTREAM_HEADER, self._upstream),) if self._upstream else ()
         return (*head.headers, *upstream, *dropped)
 
@@ -1131,7 +1130,7 @@ class RequestHandler:
         return "" if self._model is None else self._model.provider_name
 
     def _note_violation(self, violation: Violation) -> None:
-        self._violations[violation.rule.id] += 1
+        self._violations[violation.rule.id] = self._violations.get(violation.rule.id, 0) + 1
         place = "" if violation.place is None else f" at {violation.place}"
         if self._violations[violation.rule.id] == 1:
             # What was reported instead is left out: it may hold what a person wrote.
@@ -1163,7 +1162,7 @@ class RequestHandler:
             cost=sum(costs) if costs else progress.cost,
             is_usage_kept=bool(rows),
             response_id=None if finish is None else finish.response_id,
-            violations=self._violations.total(),
+            violations=sum(self._violations.values()),
             unsaid=() if self._unsaid is None else self._unsaid.names,
         )
 

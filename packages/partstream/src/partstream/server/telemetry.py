@@ -233,7 +233,7 @@ def _facts(answer: AnswerObservation) -> dict[str, Any]:
         "request": answer.request_id,
     }
     for name, value in facts.items():
-        if isinstance(value, str):
+        if value.__class__ is str and not (value.isascii() and len(value) <= _MOST_CHARACTERS):
             facts[name] = storable_text(value if len(value) <= _MOST_CHARACTERS else f"{value[:_MOST_CHARACTERS]}…")
     return {name: value for name, value in facts.items() if value not in {None, ""}}
 

@@ -304,7 +304,7 @@ class _DirectReply(DirectReply):
             return False
         if b"connection" in fields or status in _WITHOUT_BODY:
             return False
-        lines = [STATUS_LINE[status], *(b"%b: %b\r\n" % header for header in (*cycle.default_headers, *headers))]
+        lines = [STATUS_LINE[status], *[b"%b: %b\r\n" % header for header in (*cycle.default_headers, *headers)]]
         size = fields.get(b"content-length")
         if size is None:
             lines.append(b"transfer-encoding: chunked\r\n")
@@ -416,7 +416,7 @@ class BoundedConnection(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         """Ends a head, and starts the application."""
-        size = len(self.url) + sum(len(name) + len(value) for name, value in self.headers)
+        size = len(self.url) + sum([len(name) + len(value) for name, value in self.headers])
         if size > self._limits.request_head_bytes:
             self._refused = HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE
             raise _RefusedHeadError

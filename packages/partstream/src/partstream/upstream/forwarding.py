@@ -379,8 +379,7 @@ the account or the pages of the upstream."""
 
 def returned_headers(headers: Mapping[str, str], redactor: Redactor) -> dict[str, str]:
     """The headers of an answer that its client gets, names in lower case, without secrets."""
-    lowered = ((name.lower(), value) for name, value in headers.items())
-    named = ((_REQUEST_IDS.get(name, name), value) for name, value in lowered)
+    named = [(_REQUEST_IDS.get(name.lower(), name.lower()), value) for name, value in headers.items()]
     kept = {name: value for name, value in named if name in _RETURNED or name.startswith(_LIMITS)}
     return {name: redactor.redact(value) for name, value in kept.items()} if redactor.may_find(kept) else kept
 

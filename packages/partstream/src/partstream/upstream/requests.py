@@ -16,7 +16,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from functools import partial
@@ -565,7 +564,7 @@ class AttemptReport:
         self._tokens = tokens
         self._prefix = prefix
         self._stores = stores
-        self._unmapped: Counter[str] = Counter()
+        self._unmapped: dict[str, int] = {}
         self._is_empty = True
         options = question.options
         self._lacks_call = bool(options.tools) and options.tool_mode is ToolMode.REQUIRED
@@ -579,13 +578,13 @@ class AttemptReport:
                 self._lacks_call = self._lacks_call and not isinstance(output, ToolCallPart)
                 self._progress.report(output if self._state is None else self._state.see(output))
             case Unmapped(type=kind):
-                self._unmapped[kind] += 1
+                self._unmapped[kind] = self._unmapped.get(kind, 0) + 1
 
     def end(self, finish: Finish) -> None:
         """Takes the end of the answer."""
         if (reason := self._ends_at.reason(finish)) is not finish.reason:
             if isinstance(finish.error, errors.ToolArgumentsError):  # as wires say it that name the limit
-                self._unmapped.update(f"tool call {name} (incomplete)" for _, name, _ in finish.error.calls)
+                self._unmapped |= {f"tool call {name} (incomplete)": 1 for _, name, _ in finish.error.calls}
             finish = replace(finish, outcome=Outcome.INCOMPLETE, reason=reason, error=None)
         if self._is_empty and finish.error is None:
             reason, usage = finish.reason, finish.usage
@@ -626,7 +625,7 @@ class AttemptReport:
         if self._lacks_call and reason is not None and reason.unified is UnifiedFinishReason.STOP:
             _logger.warning("%s had to call a tool, and called none", self._question.shown_model_id)
         if self._unmapped:
-            _logger.info("the answer held what has no part: %s", dict(self._unmapped))
+            _logger.info("the answer held what has no part: %s", self._unmapped)
         if finish.dropped:
             _logger.debug("nothing reads these fields of the answer: %s", ", ".join(finish.dropped))
 

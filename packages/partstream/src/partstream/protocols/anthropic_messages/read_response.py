@@ -734,6 +734,7 @@ class MessagesGlance(base.Glance):
     """A look at an answer of Messages; see :class:`partstream.protocols.read_response.Glance`."""
 
     reads = MessagesStream.reads
+    text_field = b'"text":'
 
     def __init__(self) -> None:
         super().__init__()
@@ -748,7 +749,7 @@ class MessagesGlance(base.Glance):
 
     def _piece(self, frame: bytes) -> str | None:
         name, _, data = frame.partition(b"\ndata: ")
-        event = self._decode(data)
+        event = self.decode(data)
         kind = event["type"]
         if name != b"event: " + kind.encode():
             return None

@@ -602,6 +602,9 @@ def _rows_of(server: str | None) -> tuple[ModelQuirks, ...]:
     return tuple(row for row in MODEL_QUIRKS if row.server == server)
 
 
+_USUAL: Final = Quirks()
+
+
 def quirks_of(own: ChatCompletionsSettings, model_id: str) -> Quirks:
     """What the server of a model takes: what is known of it, and over that what a person set."""
     changes: dict[str, Any] = {}
@@ -615,7 +618,7 @@ def quirks_of(own: ChatCompletionsSettings, model_id: str) -> Quirks:
         changes["empty_content"] = None if own.empty_content is EmptyContent.NULL else ""
     if own.cache_control is not CacheControl.AUTO:
         changes["cache_marks"] = CacheMarks.ALL if own.cache_control is CacheControl.ON else CacheMarks.NONE
-    quirks = SERVER_QUIRKS.get(own.server or "", Quirks())
+    quirks = SERVER_QUIRKS.get(own.server or "", _USUAL)
     for row in _rows_of(own.server):
         if row.models.match(model_id):
             quirks = replace(quirks, **row.changes)

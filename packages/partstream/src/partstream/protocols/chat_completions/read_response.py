@@ -672,6 +672,7 @@ class ChatGlance(base.Glance):
     """A look at an answer of Chat Completions; see :class:`partstream.protocols.read_response.Glance`."""
 
     reads = ChatCompletionsStream.reads
+    text_field = b'"content":'
 
     def __init__(self) -> None:
         super().__init__()
@@ -684,7 +685,7 @@ class ChatGlance(base.Glance):
         if frame == b"data: [DONE]":
             word = self._word
             return None if word is None else self._end(WORDS[word], word, self._usage, self._id, self._model)
-        chunk = self._decode(frame.removeprefix(b"data: "))
+        chunk = self.decode(frame.removeprefix(b"data: "))
         choices, usage = chunk["choices"], chunk.get("usage")
         is_plain = chunk.keys() <= _PLAIN_CHUNK and ("service_tier" not in chunk or not base.tier(chunk))
         if not is_plain or type(choices) is not list or len(choices) > 1:
