@@ -205,7 +205,7 @@ LATE = {
     "partstream": IO | {"msgspec", "partstream.upstream", "partstream.runtime"},
     "partstream.cli": {"httpx2", "asyncio", "rich", "h11", "msgspec"},
     "partstream.cli.options": OF_THE_HUB | OF_WIRES | {"rich", "uvicorn", "sqlite3", "prometheus_client"},
-    "partstream.cli.serve": OF_WIRES | {"rich", "httpx2", "uvicorn", "prometheus_client", "psycopg"},
+    "partstream.cli.serve": OF_WIRES | {"rich", "httpx2", "uvicorn", "prometheus_client", "psycopg", "sqlite3"},
     "partstream.upstream.provider": OF_WIRES
     | {"httpx2", "httpcore2", "http.client", "urllib.request", "importlib.metadata", "idna", "uvicorn", "click"},
     "partstream.server.application": OF_THE_HUB | OF_WIRES | {"httpx2", "uvicorn", "sqlite3", "click"},

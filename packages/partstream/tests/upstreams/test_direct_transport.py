@@ -16,8 +16,8 @@ import pytest
 
 from partstream.upstream import http_connection
 from partstream.upstream.http_connection import (
-    AnswerBody,
     KEPT,
+    AnswerBody,
     DirectTransport,
     PlainRequest,
     _Conversation,

@@ -53,12 +53,13 @@ COMMANDS: Final = {
 
 @contextmanager
 def loading() -> Iterator[None]:
-    """Collects no garbage meanwhile, nor ever of what is loaded: it stays, and looking takes a tenth of a start."""
+    """Collects no garbage meanwhile, and then once: what is loaded stays, and looking takes a tenth of a start."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
+        gc.collect()
         gc.freeze()
         if was_enabled:
             gc.enable()

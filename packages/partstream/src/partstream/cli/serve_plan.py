@@ -98,10 +98,10 @@ def opened_store(options: Mapping[str, Any]) -> SQLiteAnswers | None:
     Raises:
         StoreUnusableError: The file cannot be used.
     """
-    from partstream.server.stored_answers import SQLiteAnswers  # noqa: PLC0415 - SQLite is needed only here
-
     if options["no_store"]:
         return None
+    from partstream.server.stored_answers import SQLiteAnswers  # noqa: PLC0415 - SQLite is needed only here
+
     return SQLiteAnswers(options["store_file"] or DATA.path() / _FILE_NAME, options["store_days"])
 
 
@@ -848,6 +848,7 @@ async def _list_models(application: ServingApp, callbacks: ServerCallbacks) -> N
     """Says the models when the providers have listed them: a server may take its time."""
     callbacks.listed(await application.models())
     # What is loaded now stays: a full collection would look at all of it, and hold up every answer for that long.
+    gc.collect()
     gc.freeze()
     gc.set_threshold(_YOUNG_OBJECTS)
 

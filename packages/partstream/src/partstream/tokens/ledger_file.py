@@ -16,7 +16,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import sqlite3
 import threading
 import time
 import weakref
@@ -30,11 +29,16 @@ from functools import partial
 from itertools import chain, groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, Final, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar
 
 from partstream.codec.checks import LAST_TIME, MOST_DOLLARS, as_amount, as_count, dataclass, field, fields
-from partstream.codec.system import closed_on_error, make_private_folder, use_write_ahead_log
+from partstream.codec.system import LazyModule, closed_on_error, make_private_folder, use_write_ahead_log
 from partstream.tokens.records import AnswerRow, UsageRow
+
+if TYPE_CHECKING:
+    import sqlite3
+else:
+    sqlite3 = LazyModule("sqlite3")  # a megabyte
 
 APPLICATION_ID: Final = 0x50535447
 """The mark in the header of the file that distinguishes it from other applications' files (`PRAGMA application_id`)."""
@@ -178,21 +182,15 @@ _MOST_UNWRITTEN: Final = 20_000
 _TRIMMED_EVERY: Final = 256
 """The number of writes between two checks of the size."""
 
-_BROKEN: Final = frozenset(
-    {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CONSTRAINT}
-)
-"""SQLite's error codes for a file with other content than ours. SQLITE_ERROR means a missing table or column,
-SQLITE_CONSTRAINT for a rule or a trigger, of which our tables have none that our rows could break."""
+_BROKEN: Final = frozenset({1, 11, 19, 26})
+"""SQLite's error codes for a file with other content than ours: SQLITE_ERROR means a missing table or column,
+SQLITE_CORRUPT, SQLITE_CONSTRAINT a rule or a trigger, of which our tables have none that our rows could break, and
+SQLITE_NOTADB."""
 
-_UNWRITABLE: Final = (
-    ValueError,
-    OverflowError,
-    TypeError,
-    sqlite3.ProgrammingError,
-    sqlite3.InterfaceError,
-    sqlite3.DataError,
-)
-"""The errors for a row with a value that SQLite cannot hold, such as an integer of more than 64 bits."""
+
+def _unwritable() -> tuple[type[Exception], ...]:
+    """The errors for a row with a value that SQLite cannot hold, such as an integer of more than 64 bits."""
+    return ValueError, TypeError, OverflowError, sqlite3.ProgrammingError, sqlite3.InterfaceError, sqlite3.DataError
 
 
 _TOGETHER: Final = (32, 4)
@@ -239,7 +237,9 @@ class LedgerFile:
         self._is_lenient = False
 
     def read(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """The rows of a query; empty if the file cannot be read."""
+        """The rows of a query; empty if the file cannot be read, or is not there: only a write makes it."""
+        if self._connection is None and not os.path.lexists(self.path):
+            return []
         return self._use(lambda connection: connection.execute(sql, parameters).fetchall()) or []
 
     def write(self, statements: Sequence[Statement]) -> bool:
@@ -323,12 +323,12 @@ class LedgerFile:
         connection.execute("SAVEPOINT rows")
         try:
             _execute_together(connection, sql, rows)
-        except _UNWRITABLE:
+        except _unwritable():
             connection.execute("ROLLBACK TO rows")
             for row in rows:
                 try:
                     connection.execute(sql, row)
-                except _UNWRITABLE as error:
+                except _unwritable() as error:
                     self._log(f"a row that it cannot hold was dropped: {error}")
         connection.execute("RELEASE rows")
 
