@@ -33,8 +33,6 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from functools import partial
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 
@@ -188,10 +186,9 @@ class Reservation:
 
     def drop(self) -> None:
         """Ends the reservation without a trace: no provider was asked. Does nothing if it has ended."""
-        if not self.has_ended:
-            self.has_ended = True
-            if self._windows:
-                self._worker.end(Drop(self.answer.answer_id, tuple(self._windows.values())))
+        if self._windows and not self.has_ended:
+            self._worker.end(Drop(self.answer.answer_id, tuple(self._windows.values())))
+        self.has_ended = True
 
     def _extend(self, amounts: Mapping[str, int], sign: int) -> Extend:
         of_windows = {self._windows[rule]: sign * amount for rule, amount in amounts.items()}
@@ -428,9 +425,7 @@ class HubWorker:
         loop = asyncio.get_running_loop()
         reserves = [one for one in self._reserves if not one[1].done()]
         extends, self._reserves, self._extends = self._extends, [], []
-        ended = list(islice(self._ended, _MOST_ENDED))
-        for _ in ended:
-            self._ended.popleft()
+        ended = [self._ended.popleft() for _ in range(min(len(self._ended), _MOST_ENDED))]
         if not (reserves or extends or ended):
             self._idle.set()
             return
@@ -561,11 +556,10 @@ class HubWorker:
         step, self._beat_at = pulse.time - self._beat_at, pulse.time
         if self._connected_since is None or not 0 <= step <= _CONNECTED * self._settings.heartbeat_seconds:
             self._connected_since = pulse.time
-        self._locks.bury(partial(self._charge_gone, store))
+        self._locks.bury(lambda name: self._charge_gone(store, name, "is gone"))
         if pulse.time - self._connected_since >= silent:
             for name, seen_at in pulse.silent.items():
-                if count := store.expire(name, seen_at):
-                    _logger.warning("the worker %s is silent: %d answers were charged in full", name, count)
+                self._charge_gone(store, name, "is silent", seen_at)
         known = None if self.directory is None else self.directory.version
         return pulse, None if pulse.version == known else store.directory(known)
 
@@ -576,9 +570,11 @@ class HubWorker:
         except OSError as error:
             _logger.warning("the folder of locks %s cannot be used: %s", self._folder, error.strerror or error)
 
-    def _charge_gone(self, store: HubStore, name: str) -> None:
-        count = store.expire(name)
-        _logger.warning("the worker %s is gone: %d answers were charged in full", name, count)
+    @staticmethod
+    def _charge_gone(store: HubStore, name: str, how: str, seen_at: float | None = None) -> None:
+        count = store.expire(name, seen_at)
+        if count or seen_at is None:
+            _logger.warning("the worker %s %s: %d answers were charged in full", name, how, count)
 
 
 def _say_failure(starting: asyncio.Task[None]) -> None:

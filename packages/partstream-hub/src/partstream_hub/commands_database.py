@@ -8,7 +8,7 @@ import getpass
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -22,7 +22,7 @@ from partstream.codec.checks import described
 from partstream.settings.kinds import ConfigurationError
 from partstream_hub import directory
 from partstream_hub.administration import Administration
-from partstream_hub.store.opening import database_address, opened_store, shown_address, tables_version
+from partstream_hub.store.opening import database_address, opened_store
 from partstream_hub.store.store import VERSIONS, HubStore
 from partstream_hub.store.values import StoreError, StoreUnreachableError, calendar_time
 
@@ -43,15 +43,11 @@ class FailedHubError(click.ClickException):
 
 
 @contextmanager
-def opened_database() -> Iterator[tuple[HubStore, str]]:
-    """The database, whatever is in it, and how people are shown its place."""
+def opened_database() -> Iterator[HubStore]:
+    """The database, whatever is in it."""
     try:
-        address = database_address(os.environ)
-        store = opened_store(address)
-        try:
-            yield store, shown_address(address)
-        finally:
-            store.close()
+        with closing(opened_store(database_address(os.environ))) as store:
+            yield store
     except StoreUnreachableError as error:
         raise FailedHubError(f"the hub's database cannot be reached: {error.reason}") from error
     except StoreError as error:
@@ -62,12 +58,12 @@ def opened_database() -> Iterator[tuple[HubStore, str]]:
 def hub_database() -> Iterator[Administration]:
     """A hub that is there and up to date, opened for the person who runs the command; what keeps it from that, or a
     change that does not fit what is there, ends the command."""
-    with opened_database() as (store, where):
-        version = tables_version(store, database_address(os.environ))
+    with opened_database() as store:
+        version = store.version()
         if version == 0:
-            raise UnusableHubError(f"there is no hub in {where}: `partstream hub init` makes one")
+            raise UnusableHubError(f"there is no hub in {store.where}: `partstream hub init` makes one")
         if version < len(VERSIONS):
-            said = f"{where}: got tables of version {version}, expected {len(VERSIONS)}"
+            said = f"{store.where}: got tables of version {version}, expected {len(VERSIONS)}"
             raise UnusableHubError(f"{said}: `partstream hub init` brings them up to date")
         try:
             user = getpass.getuser()

@@ -61,15 +61,15 @@ def init() -> None:
     Without PARTSTREAM_HUB_DATABASE, it is a file of SQLite in your data folder, readable for you alone. Doing it again
     changes nothing.
     """
-    with opened_database() as (store, where):
+    with opened_database() as store:
         before = store.migrate()
         is_empty = not (directory := store.directory()) or not directory.people
     if before == 0:
-        click.echo(f"Made a hub in {where}.")
+        click.echo(f"Made a hub in {store.where}.")
     elif before < len(VERSIONS):
-        click.echo(f"Brought the hub in {where} from version {before} to {len(VERSIONS)}.")
+        click.echo(f"Brought the hub in {store.where} from version {before} to {len(VERSIONS)}.")
     else:
-        click.echo(f"The hub in {where} is up to date.")
+        click.echo(f"The hub in {store.where} is up to date.")
     if is_empty:
         click.echo(_NEXT)
 

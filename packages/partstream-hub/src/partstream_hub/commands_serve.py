@@ -82,9 +82,9 @@ class _Hub:
             raise click.UsageError(f"{option_of(given[0])}: got it without --hub, expected both")
 
     def shown_place(self) -> str:
-        from partstream_hub.store.opening import database_address, shown_address  # noqa: PLC0415 - most have no hub
+        from partstream_hub.store.opening import database_address, opened_store  # noqa: PLC0415 - most have no hub
 
-        return shown_address(database_address(os.environ))
+        return opened_store(database_address(os.environ)).where
 
     def open(self, options: Mapping[str, Any]) -> OpenHub:
         return OpenHub.of(options)
@@ -117,7 +117,6 @@ class OpenHub:
     """The database of a hub for one worker, with tables that are up to date."""
 
     store: HubStore
-    where: str
     policy: str | None
     contact: str
 
@@ -127,19 +126,17 @@ class OpenHub:
         from partstream_hub.store import opening  # noqa: PLC0415
         from partstream_hub.store.values import StoreUnreachableError  # noqa: PLC0415
 
-        address = opening.database_address(os.environ)
-        store, where = opening.opened_store(address), opening.shown_address(address)
-        opened = cls(store, where, options.get(_POLICY), options.get(_CONTACT) or "")
+        store = opening.opened_store(opening.database_address(os.environ))
         with ExitStack() as failing:
             failing.callback(store.close)
             try:
-                if opening.tables_version(store, address) == 0:
-                    raise click.UsageError(f"--hub: there is no hub in {opened.where}: `partstream hub init` makes one")
+                if store.version() == 0:
+                    raise click.UsageError(f"--hub: there is no hub in {store.where}: `partstream hub init` makes one")
                 store.migrate()
             except StoreUnreachableError as error:
                 click.echo(f"{error}; until then, no request is answered", err=True)
             failing.pop_all()
-        return opened
+        return cls(store, options.get(_POLICY), options.get(_CONTACT) or "")
 
     def close(self) -> None:
         """Closes the database."""

@@ -64,10 +64,7 @@ class Section(StrEnum):
     @property
     def one(self) -> str:
         """What one entry is called in sentences."""
-        return _ONE[self]
-
-
-_ONE: Final = {Section.MODELS: "model", Section.TEAMS: "team", Section.PEOPLE: "person"}
+        return "person" if self is Section.PEOPLE else self.removesuffix("s")
 
 
 class EntryId(NamedTuple):
@@ -221,16 +218,6 @@ def _list_of(read: Callable[[Any, str], Any], what: str) -> Callable[[Any, str],
     return read_all
 
 
-def _models(value: Any, where: str) -> tuple[str, ...]:
-    """The models in alphabetical order: an order has no meaning here."""
-    return tuple(sorted(set(_list_of(_pattern, "ids of models, or patterns such as gpt-*")(value, where))))
-
-
-def _fallbacks(value: Any, where: str) -> tuple[str, ...]:
-    """The models in the order in which they are asked."""
-    return tuple(dict.fromkeys(_list_of(_model, "ids of models")(value, where)))
-
-
 def _budgets(value: Any, where: str) -> tuple[str, ...]:
     """The budgets, one for a unit and a period, as the database has them."""
     found: dict[tuple[str, str], str] = {}
@@ -300,7 +287,14 @@ _TIME_ZONE: Final = Field(
     "time_zone", "The time zone in which days, weeks and months of its budgets begin", _fitting(ZONE), "ZONE", "UTC"
 )
 _MODELS: Final = Field(
-    "models", "Which models may be used, as ids or patterns; without it, all", _models, "PATTERN", form=Form.MANY
+    "models",
+    "Which models may be used, as ids or patterns; without it, all",
+    # In alphabetical order: an order has no meaning here.
+    lambda value, where: tuple(
+        sorted(set(_list_of(_pattern, "ids of models, or patterns such as gpt-*")(value, where)))
+    ),
+    "PATTERN",
+    form=Form.MANY,
 )
 _RATES: Final = (
     Field("requests_per_minute", "How many requests may begin in a minute", _count(1), "N"),
@@ -323,7 +317,7 @@ _ROWS: Final[Mapping[Section, tuple[Field, ...]]] = {
         Field(
             "fallbacks",
             "Which models answer in its place, in this order, when no upstream of it can",
-            _fallbacks,
+            lambda value, where: tuple(dict.fromkeys(_list_of(_model, "ids of models")(value, where))),
             "MODEL",
             (),
             Form.MANY,

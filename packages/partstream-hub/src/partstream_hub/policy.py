@@ -393,8 +393,7 @@ class PolicyThreads:
 
     def _note_end(self, person: str) -> None:
         with self._lock:
-            self._open[person] -= 1
-            self._open += Counter()  # without those of whom nothing is open
+            self._open -= Counter([person])  # without those of whom nothing is open
 
     def _work(self) -> None:
         while (job := self._jobs.get()) is not None:

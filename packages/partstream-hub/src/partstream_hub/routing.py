@@ -146,9 +146,8 @@ class Circuit:
 
     def asked_wait(self, now: float) -> float | None:
         """The seconds that the upstream itself still asks to wait; None if it does not."""
-        if self._opens_until is None or not self._asked_to_wait or now >= self._opens_until:
-            return None
-        return self._opens_until - now
+        left = (self._opens_until or now) - now
+        return left if self._asked_to_wait and left > 0 else None
 
     def begin(self) -> Attempt:
         """A request goes there; one of the next four calls says how it went."""
@@ -396,8 +395,8 @@ class UpstreamModels:
 
     async def known(self, routes: Iterable[Route]) -> dict[tuple[str, str], LanguageModelChatInformation]:
         """What is known of upstreams, by provider and model; those are missing whose list cannot be had now."""
-        wanted = {route.provider for route in routes} & self._lists.keys()
-        lists = await asyncio.gather(*(self._list(name) for name in sorted(wanted)))
+        wanted = sorted({route.provider for route in routes} & self._lists.keys())
+        lists = await asyncio.gather(*map(self._list, wanted))
         return {(one.provider_name, one.information.id): one.information for models in lists for one in models}
 
     async def offering(self, model_id: str) -> tuple[Route, ...]:
@@ -484,18 +483,17 @@ class RoutedProvider(LanguageModelChatProvider):
     ) -> Sequence[LanguageModelChatInformation]:
         """The routed models, each once; without those of which no upstream can be listed now."""
         routed = {name: route for name, route in self._routes.items() if route.upstreams or route.fallbacks}
-        upstreams = {name: await self._upstreams_of(name) for name in routed}
-        in_place = {
-            name: [one for other in route.fallbacks for one in await self._upstreams_of(other)]
-            for name, route in routed.items()
-        }
-        known = await self._models.known(one for routes in (*upstreams.values(), *in_place.values()) for one in routes)
+        # Of each model its own upstreams, those of the largest share first, and those that answer in its place.
+        found = {}
+        for name, route in routed.items():
+            own = sorted(await self._upstreams_of(name), key=lambda one: one.weight, reverse=True)
+            found[name] = own, [one for other in route.fallbacks for one in await self._upstreams_of(other)]
+        known = await self._models.known(one for pair in found.values() for routes in pair for one in routes)
         listed = []
-        for name, routes in upstreams.items():
-            by_share = sorted(routes, key=lambda one: one.weight, reverse=True)
-            own, others = ([known[one[:2]] for one in some if one[:2] in known] for some in (by_share, in_place[name]))
-            if own and name in self._routes:
-                listed.append(routed_information(self._routes[name], own, others))
+        for name, pair in found.items():
+            own_models, others = ([known[one[:2]] for one in routes if one[:2] in known] for routes in pair)
+            if own_models and name in self._routes:
+                listed.append(routed_information(self._routes[name], own_models, others))
         return listed
 
     async def provide_language_model_chat_response(

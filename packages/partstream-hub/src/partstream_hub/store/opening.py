@@ -16,7 +16,6 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Final, TypeVar
-from urllib.parse import urlsplit
 
 from partstream.codec.system import DATA, closed_on_error, make_private_folder, use_write_ahead_log
 from partstream_hub.store.store import HubStore
@@ -93,6 +92,9 @@ class _Sqlite(HubStore):
     def table_exists(self, work: Transaction, table: str) -> bool:
         return bool(work.rows("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", (table,)))
 
+    def version(self) -> int:
+        return 0 if self._path is not None and not self._path.exists() else super().version()
+
     def another(self) -> HubStore:
         return self if self._path is None else _Sqlite(self._path, self._clock)
 
@@ -152,11 +154,6 @@ class _Sqlite(HubStore):
 _SCHEMES: Final = ("postgresql://", "postgres://")
 
 
-def is_postgres(address: str) -> bool:
-    """Whether an address is one of Postgres."""
-    return address.startswith(_SCHEMES)
-
-
 def opened_store(address: str | Path, clock: Callable[[], float] | None = None) -> HubStore:
     """The database at an address; nothing is opened or made before it is first asked. The clock takes the place of the
     database's own, in seconds since 1970: for tests and simulations.
@@ -164,10 +161,10 @@ def opened_store(address: str | Path, clock: Callable[[], float] | None = None) 
     Raises:
         DriverMissingError: It is Postgres, and its package is not installed.
     """
-    if isinstance(address, str) and is_postgres(address):
+    if str(address).startswith(_SCHEMES):
         from partstream_hub.store.postgres import PostgresStore  # noqa: PLC0415 - the driver is an extra
 
-        return PostgresStore(address, clock)
+        return PostgresStore(str(address), clock)
     return _Sqlite(None if str(address) == ":memory:" else Path(address), clock or time.time)
 
 
@@ -193,34 +190,13 @@ def database_address(environment: Mapping[str, str]) -> str | Path:
     given = environment.get(DATABASE_VARIABLE, "").strip()
     if not given:
         return DATA.path() / _FILE_NAME
-    if is_postgres(given):
+    if given.startswith(_SCHEMES):
         return given
-    said = None
     if _NO_PATH.match(given):
-        said = "something else that looks like an address of Postgres"
-    elif "://" in given:
-        said = f"an address that begins with {given.partition('://')[0][:20]}://"
-    if said is not None:
-        raise HubStoreUnusableError(DATABASE_VARIABLE, said, _EXPECTED)
+        raise HubStoreUnusableError(
+            DATABASE_VARIABLE, "something else that looks like an address of Postgres", _EXPECTED
+        )
+    scheme, separator, _ = given.partition("://")
+    if separator:
+        raise HubStoreUnusableError(DATABASE_VARIABLE, f"an address that begins with {scheme[:20]}://", _EXPECTED)
     return Path(given).expanduser()
-
-
-def tables_version(store: HubStore, address: str | Path) -> int:
-    """The version of the tables in a database; 0 if there are none. Nothing is made by asking, which may raise
-    `StoreUnreachableError`."""
-    if isinstance(address, Path) and not address.exists():
-        return 0
-    try:
-        ((version,),) = store.read("SELECT version FROM hub_schema")
-    except HubStoreUnusableError:
-        return 0
-    return int(version)
-
-
-def shown_address(address: str | Path) -> str:
-    """An address as people are shown it: without user, password and parameters."""
-    if isinstance(address, Path):
-        return str(address)
-    url = urlsplit(address)
-    host = url.netloc.rpartition("@")[2] or "the socket of this machine"
-    return f"Postgres at {host}, database {url.path.lstrip('/') or 'of the user'}"

@@ -113,6 +113,14 @@ class HubStore:
 
         return self.run_alone(migrate)
 
+    def version(self) -> int:
+        """The version of the tables; 0 if there are none. Nothing is made by asking."""
+        try:
+            ((version,),) = self.read("SELECT version FROM hub_schema")
+        except values.HubStoreUnusableError:
+            return 0
+        return int(version)
+
     def time(self) -> float:
         """The time of the database, in seconds since 1970."""
         return self.run(lambda work: work.now(), values.Access.READ)
