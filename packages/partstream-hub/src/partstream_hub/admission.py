@@ -74,7 +74,7 @@ class HubAdmission:
         self._policy = policy
         self._gate = RateGate()
         self._counters = counters or Counters()
-        hub.worker.on_did_change_directory(self._forget_rates)
+        hub.worker.on_did_change_directory(self._gate.keep)
 
     @property
     def is_ready(self) -> bool:
@@ -135,10 +135,6 @@ class HubAdmission:
             (await self._hub.worker.reserve(row, needs, is_whole=True)).drop()
         except BudgetError as error:
             raise self._refusal(error, directory) from error
-
-    def _forget_rates(self, directory: Directory) -> None:
-        names = zip(OwnerKind, (directory.teams, directory.people, directory.keys), strict=True)
-        self._gate.keep(frozenset(Owner(kind, name) for kind, of_kind in names for name in of_kind))
 
     async def _reserved(self, asking: DirectoryCaller, request: AnswerRequest, rate: Entry) -> Admitted:
         directory, model = asking.directory, request.model
@@ -322,8 +318,10 @@ class RateGate:
 
         return RatePass(end)
 
-    def keep(self, owners: frozenset[Owner]) -> None:
-        """Forgets all other owners, whose limits are gone."""
+    def keep(self, directory: Directory) -> None:
+        """Forgets all owners that are not in a directory, whose limits are gone."""
+        names = zip(OwnerKind, (directory.teams, directory.people, directory.keys), strict=True)
+        owners = {Owner(kind, name) for kind, of_kind in names for name in of_kind}
         self._paces = {owner: pace for owner, pace in self._paces.items() if owner in owners or pace.answers}
 
 

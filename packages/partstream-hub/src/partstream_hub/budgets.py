@@ -287,7 +287,10 @@ class HubWorker:
         await self.begin()
 
     async def _start(self) -> None:
-        await asyncio.to_thread(self._take_lock)
+        try:  # the lock by which others see that it lives; without one, its silence alone tells that it is gone
+            await asyncio.to_thread(self._locks.begin)
+        except OSError as error:
+            _logger.warning("the folder of locks %s cannot be used: %s", self._folder, error.strerror or error)
         try:
             with suppress(values.StoreUnreachableError, TimeoutError):
                 async with asyncio.timeout(self._settings.stop_seconds):
@@ -562,13 +565,6 @@ class HubWorker:
                 self._charge_gone(store, name, "is silent", seen_at)
         known = None if self.directory is None else self.directory.version
         return pulse, None if pulse.version == known else store.directory(known)
-
-    def _take_lock(self) -> None:
-        """Takes the lock by which others see that it lives; without one, its silence alone tells that it is gone."""
-        try:
-            self._locks.begin()
-        except OSError as error:
-            _logger.warning("the folder of locks %s cannot be used: %s", self._folder, error.strerror or error)
 
     @staticmethod
     def _charge_gone(store: HubStore, name: str, how: str, seen_at: float | None = None) -> None:

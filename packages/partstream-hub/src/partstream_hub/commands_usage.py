@@ -120,7 +120,18 @@ def show(name: str, *, as_json: bool) -> None:
     for number, one in enumerate(shown):
         if number:
             click.echo()
-        _print(one)
+        click.echo(f"{one['kind']} {one['name']}")
+        for field, value in one["fields"].items():
+            if field != "budgets":
+                click.echo(f"    {field} = {written_value(value)}")
+        rows = []
+        for standing in one["budgets"]:
+            amounts = (text.rpartition(" ")[0] for text in standing["text"].values())  # the first column has the unit
+            resets = time_text(standing["resets_at"]) if standing["resets_at"] else "never"
+            rows.append((standing["budget"], standing["of"], *amounts, resets))
+        if rows:
+            click.echo()
+            show_table(_BUDGET_COLUMNS, rows, right=("spent", "reserved", "left"))
 
 
 def _found(name: str, directory: Directory) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
@@ -161,21 +172,6 @@ def _standings(hub: Administration, kind: str, name: str, directory: Directory) 
         for rule in rules
         for window in (windows[rule.id],)
     ]
-
-
-def _print(one: dict[str, Any]) -> None:
-    click.echo(f"{one['kind']} {one['name']}")
-    for name, value in one["fields"].items():
-        if name != "budgets":
-            click.echo(f"    {name} = {written_value(value)}")
-    if one["budgets"]:
-        rows = []
-        for standing in one["budgets"]:
-            amounts = (text.rpartition(" ")[0] for text in standing["text"].values())  # the first column has the unit
-            resets = time_text(standing["resets_at"]) if standing["resets_at"] else "never"
-            rows.append((standing["budget"], standing["of"], *amounts, resets))
-        click.echo()
-        show_table(_BUDGET_COLUMNS, rows, right=("spent", "reserved", "left"))
 
 
 # ---- hub changes ----

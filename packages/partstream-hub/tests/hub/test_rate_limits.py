@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from partstream_hub.admission import RateGate, RatePass, TooFast
-from partstream_hub.directory import Owner, OwnerKind, RateLimits
+from partstream_hub.directory import Directory, Owner, OwnerKind, RateLimits
 
 ANA = Owner(OwnerKind.PERSON, "ana")
 RED = Owner(OwnerKind.TEAM, "red")
@@ -101,10 +101,10 @@ def test_a_request_that_one_owner_may_not_ask_costs_the_others_nothing():
 def test_owners_without_limits_are_forgotten_once_their_answers_have_ended():
     gate, limits = RateGate(), RateLimits(concurrent_answers=1)
     running = entered(gate, limits, 0.0)
-    gate.keep(frozenset())
+    gate.keep(Directory())
     refused(gate, limits, 0.0)
     running.end(0)
-    gate.keep(frozenset())
+    gate.keep(Directory())
     entered(gate, limits, 0.0)
 
 

@@ -138,11 +138,6 @@ def _table(kind: str, made: type[Any], table: str, order: str = "name") -> _Tabl
     )
 
 
-def _rule(_id: str, kind: str, owner: str, unit: str, period: str, limit: int, time_zone: str) -> directory.BudgetRule:
-    whose = directory.Owner(directory.OwnerKind(kind), owner)
-    return directory.BudgetRule(whose, BudgetUnit(unit), Period(period), limit, time_zone)
-
-
 _TABLES: Final = {
     "teams": _table("team", directory.Team, "hub_teams"),
     "people": _table("person", directory.Person, "hub_people"),
@@ -152,7 +147,9 @@ _TABLES: Final = {
         "hub_budgets",
         ("id", "owner_kind", "owner", "unit", "period", "budget_limit", "time_zone"),
         lambda rule: (rule.id, *rule.owner, rule.unit, rule.period, rule.limit, rule.time_zone),
-        _rule,
+        lambda _, kind, owner, unit, period, limit, zone: directory.BudgetRule(
+            directory.Owner(directory.OwnerKind(kind), owner), BudgetUnit(unit), Period(period), limit, zone
+        ),
         "id",
     ),
     "routes": _table("model", directory.ModelRoute, "hub_models"),
@@ -370,11 +367,13 @@ def carry_out(work: Transaction, worker: str, batch: Batch, also: Collection[int
     extended = [_extended(work, one, running.get(one.answer_id), windows, changes) for one in batch.extends]
     reserved = [_reserved(one, known, windows, changes) for one in batch.reserves]
     changes.write(work)
-    begun = [
-        _reservation(one, worker, granted)
-        for one, granted in zip(batch.reserves, reserved, strict=True)
-        if isinstance(granted, Granted)
-    ]
+    begun = []
+    for (row, needs, _), granted in zip(batch.reserves, reserved, strict=True):
+        if isinstance(granted, Granted):
+            money = next((granted.windows[one.rule.id] for one in needs if one.rule.unit is BudgetUnit.MONEY), None)
+            amounts = {window: granted.amounts[rule] for rule, window in granted.windows.items()}
+            lost = dumps([getattr(row, name) for name in _LOST_FIELDS]).decode()
+            begun.append((row.answer_id, worker, _text_of_amounts(amounts), money, lost))
     if begun:
         work.run(*_inserting("hub_reservations", _RESERVATIONS, begun)[:2])
     return BatchResult(extended, reserved)
@@ -504,14 +503,6 @@ def _reserved(
     for rule, amount in amounts.items():
         changes.reserved[known[rule]] += amount
     return Granted({rule: known[rule] for rule in amounts}, amounts)
-
-
-def _reservation(reserve: Reserve, worker: str, granted: Granted) -> tuple[Any, ...]:
-    """A row of the reservations, with what the ledger needs if the answer is lost."""
-    money = next((need.rule.id for need in reserve.needs if need.rule.unit is BudgetUnit.MONEY), None)
-    amounts = {window: granted.amounts[rule] for rule, window in granted.windows.items()}
-    lost = dumps([getattr(reserve.row, name) for name in _LOST_FIELDS]).decode()
-    return reserve.row.answer_id, worker, _text_of_amounts(amounts), money and granted.windows[money], lost
 
 
 def expire(work: Transaction, worker: str, seen_at: float | None = None) -> int:
