@@ -9,7 +9,7 @@ import pytest
 from partstream.protocols.protocol import loadable_protocols
 from partstream.server.clients import key_places
 from partstream.server.requests import RequestFailedError, endpoints_of
-from partstream_hub import authentication as keys
+from partstream_hub import hub as keys
 from partstream_hub.directory import Directory, Key, Person, Team
 from partstream_hub.hub import (
     HubAuthenticator,
