@@ -5,17 +5,19 @@ import asyncio
 import socket
 import sqlite3
 import threading
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
+import pytest
 from psycopg import conninfo
 
 from hub.hubs import QUICK, Seller, budget, hub, person
 from hub.stores import HubDatabase
 from partstream_hub.hub import new_code
-from partstream_hub.store.values import JoinCode
+from partstream_hub.store.opening import opened_store
+from partstream_hub.store.values import JoinCode, StoreUnreachableError, Transaction
 from rows import one_test_for
 from serving.asgi import WAIT, Call, ask
 
@@ -141,6 +143,29 @@ def test_no_path_waits_longer_for_the_database_than_our_own_limit(kind: str, tmp
     database.close()
     if quieted:
         quieted.close()
+
+
+def test_an_event_loop_gives_a_transaction_up_and_says_where_it_may_have_been_committed(
+    postgres_address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("partstream_hub.store.postgres._COMMIT_SECONDS", 0.1)
+    quieted = QuietedPostgres(postgres_address)
+    store = opened_store(quieted.address)
+    store.migrate()
+    assert store.run_at_once(lambda work: work.now()) is not None
+    with quieted.quiet():
+        assert store.run_at_once(lambda work: work.now()) is None  # nothing can have happened
+    with ExitStack() as quiet:
+
+        def until_its_end(work: Transaction) -> None:
+            work.now()
+            quiet.enter_context(quieted.quiet())
+
+        store.time()  # connects again
+        with pytest.raises(StoreUnreachableError):
+            store.run_at_once(until_its_end)
+    store.close()
+    quieted.close()
 
 
 def test_a_server_that_accepts_and_says_nothing_keeps_nobody_waiting_from_the_beginning(tmp_path: Path):
