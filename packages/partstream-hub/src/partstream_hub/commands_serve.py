@@ -26,28 +26,16 @@ if TYPE_CHECKING:
 _HUB: Final = "hub"
 _POLICY: Final = "policy"
 _CONTACT: Final = "contact"
+_OF_HUB: Final[Mapping[str, Mapping[str, Any]]] = {
+    _HUB: {"is_flag": True, "help": "Serve the people of a hub, each with a key of their own; see `partstream hub`."},
+    _POLICY: {
+        "metavar": "FILE[:NAME]",
+        "help": "With --hub: Python of yours that looks at each request before it is answered, and at each end.",
+    },
+    _CONTACT: {"metavar": "TEXT", "help": "With --hub: the contact that errors name. Default: the admins."},
+}
 _OPTIONS: Final = all_options(
-    click.option(
-        "--hub",
-        _HUB,
-        is_flag=True,
-        envvar=variable_of(_HUB),
-        help="Serve the people of a hub, each with a key of their own; see `partstream hub`.",
-    ),
-    click.option(
-        "--policy",
-        _POLICY,
-        metavar="FILE[:NAME]",
-        envvar=variable_of(_POLICY),
-        help="With --hub: Python of yours that looks at each request before it is answered, and at each end.",
-    ),
-    click.option(
-        "--contact",
-        _CONTACT,
-        metavar="TEXT",
-        envvar=variable_of(_CONTACT),
-        help="With --hub: the contact that errors name. Default: the admins.",
-    ),
+    *(click.option(f"--{name}", name, envvar=variable_of(name), **more) for name, more in _OF_HUB.items()),
     click.option(
         "--on",
         "host_program",

@@ -36,7 +36,6 @@ from partstream_hub.directory import (
     BudgetRule,
     Directory,
     DirectoryChange,
-    EntryKind,
     Key,
     ModelPrice,
     ModelRoute,
@@ -512,7 +511,7 @@ def changes_of(plan: ConfigurationPlan, directory: Directory) -> Iterator[Direct
     """The changes that carry a plan out, in order and for one transaction; `directory` is what it was made for."""
     for step in plan.steps:
         if step.after is None:
-            yield Remove(EntryKind(step.id.section.one), step.id.name)
+            yield Remove(step.id.section.one, step.id.name)
         else:
             fields = {row.name: row.default for row in FIELDS[step.id.section].values()} | dict(step.after)
             changed = {name for name, _, _ in step.changed_fields()} - {"budgets", "time_zone"}
@@ -552,7 +551,7 @@ def budget_changes(owner: Owner, wanted: Iterable[BudgetRule], directory: Direct
     before = {rule.id: rule for rule in directory.budgets.get(owner, ())}
     after = {rule.id: rule for rule in wanted}
     yield from (Put(rule) for rule in after.values() if before.get(rule.id) != rule)
-    yield from (Remove(EntryKind.BUDGET, one) for one in before.keys() - after.keys())
+    yield from (Remove("budget", one) for one in before.keys() - after.keys())
 
 
 def _made(section: Section, name: str, fields: Mapping[str, Any]) -> Team | Person | ModelRoute:

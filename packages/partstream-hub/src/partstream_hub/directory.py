@@ -286,16 +286,6 @@ class Directory:
 Entry: TypeAlias = Team | Person | Key | BudgetRule | ModelRoute
 
 
-class EntryKind(StrEnum):
-    """What can be put into a directory and removed from it."""
-
-    TEAM = "team"
-    PERSON = "person"
-    KEY = "key"
-    BUDGET = "budget"
-    MODEL = "model"
-
-
 @dataclass(frozen=True, slots=True)
 class Put:
     """Puts an entry, new or instead of the one with its name. The person and the digest of a key never change."""
@@ -310,25 +300,21 @@ class Remove:
     What was spent stays in the ledger. A team that has people cannot be removed. A key and a budget are named by id.
     """
 
-    kind: EntryKind
+    kind: str  # team, person, key, budget or model
     name: str
 
 
 DirectoryChange: TypeAlias = Put | Remove
 
-_PLACES: Final[Mapping[EntryKind, str]] = {
-    EntryKind.TEAM: "teams",
-    EntryKind.PERSON: "people",
-    EntryKind.KEY: "keys",
-    EntryKind.MODEL: "routes",
-}
+_PLACES: Final = {"team": "teams", "person": "people", "key": "keys", "model": "routes"}
 """The field of the directory that has the entries of a kind, by name; those of budgets are by their owner."""
-
-
-def kind_of(entry: Entry) -> EntryKind:
-    """What an entry is."""
-    kinds = {Team: EntryKind.TEAM, Person: EntryKind.PERSON, Key: EntryKind.KEY, BudgetRule: EntryKind.BUDGET}
-    return kinds.get(type(entry), EntryKind.MODEL)
+_KINDS: Final = {
+    Team: "team",
+    Person: "person",
+    Key: "key",
+    BudgetRule: "budget",
+    ModelRoute: "model",
+}
 
 
 def name_of(entry: Entry) -> str:
@@ -354,14 +340,14 @@ def _without(values: Mapping[Name, Value], names: Iterable[Name]) -> dict[Name, 
 
 def _put(directory: Directory, entry: Entry, time: float) -> Directory:
     if (reason := _conflict(directory, entry)) is not None:
-        raise DirectoryConflictError(f"put {kind_of(entry)} {name_of(entry)}", reason)
+        raise DirectoryConflictError(f"put {_KINDS[type(entry)]} {name_of(entry)}", reason)
     if isinstance(entry, BudgetRule):
         others = (one for one in directory.budgets.get(entry.owner, ()) if one.id != entry.id)
         rules = tuple(sorted((*others, entry), key=lambda one: one.id))
         return replace(directory, budgets={**directory.budgets, entry.owner: rules})
     if isinstance(entry, Key) and entry.id not in directory.keys:
         entry = replace(entry, created_at=time)
-    place = _PLACES[kind_of(entry)]
+    place = _PLACES[_KINDS[type(entry)]]
     changed: dict[str, Any] = {place: {**getattr(directory, place), name_of(entry): entry}}
     return replace(directory, **changed)
 
@@ -372,7 +358,7 @@ def _conflict(directory: Directory, entry: Entry) -> str | None:
         is_known = entry.team is None or entry.team in directory.teams
         return None if is_known else f"there is no team {entry.team}"
     if isinstance(entry, BudgetRule):
-        place = getattr(directory, _PLACES[EntryKind(entry.owner.kind.value)])
+        place = getattr(directory, _PLACES[entry.owner.kind])
         return None if entry.owner.name in place else f"there is no {entry.owner}"
     if not isinstance(entry, Key):
         return None
@@ -390,7 +376,7 @@ def _removed(directory: Directory, change: Remove) -> Directory:
         return DirectoryConflictError(f"remove {kind} {name}", reason)
 
     kind, name = change.kind, change.name
-    if kind is EntryKind.BUDGET:
+    if kind == "budget":
         rule = next((one for one in directory.rules() if one.id == name), None)
         if rule is None:
             raise refused("it is not there")
@@ -400,9 +386,9 @@ def _removed(directory: Directory, change: Remove) -> Directory:
     place = _PLACES[kind]
     if name not in getattr(directory, place):
         raise refused("it is not there")
-    if kind is EntryKind.TEAM and (people := sorted(one.name for one in directory.people.values() if one.team == name)):
+    if kind == "team" and (people := sorted(one.name for one in directory.people.values() if one.team == name)):
         raise refused(f"it has people: {', '.join(people[:5])}")
-    keys = [one.id for one in directory.keys.values() if kind is EntryKind.PERSON and one.person == name]
+    keys = [one.id for one in directory.keys.values() if kind == "person" and one.person == name]
     owners = {(kind, name), *((OwnerKind.KEY, key) for key in keys)}
     budgets = {owner: rules for owner, rules in directory.budgets.items() if owner not in owners}
     directory = replace(directory, keys=_without(directory.keys, keys), budgets=budgets)

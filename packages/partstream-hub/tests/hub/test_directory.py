@@ -11,7 +11,6 @@ from partstream_hub.directory import (
     AuditLevel,
     BudgetRule,
     DirectoryChange,
-    EntryKind,
     Key,
     ModelPrice,
     ModelRoute,
@@ -79,9 +78,9 @@ CONFLICTS: list[tuple[list[DirectoryChange], str]] = [
     ([Put(replace(KEY, id="k2", person="bob"))], "put key k2: there is no person bob"),
     ([Put(replace(KEY, digest=b"x" * 32))], "put key k1: a key with this id is there"),
     ([revoked(KEY), Put(KEY)], "put key k1: it was revoked, which is for ever"),
-    ([Remove(EntryKind.TEAM, "core")], "remove team core: it has people: ana"),
-    ([Remove(EntryKind.MODEL, "gpt-9")], "remove model gpt-9: it is not there"),
-    ([Remove(EntryKind.BUDGET, "team/core/money/day")], "remove budget team/core/money/day: it is not there"),
+    ([Remove("team", "core")], "remove team core: it has people: ana"),
+    ([Remove("model", "gpt-9")], "remove model gpt-9: it is not there"),
+    ([Remove("budget", "team/core/money/day")], "remove budget team/core/money/day: it is not there"),
     ([Put(replace(OF_KEY, owner=Owner(OwnerKind.KEY, "k2")))], "put budget key/k2/money/day: there is no key k2"),
 ]
 
@@ -109,7 +108,7 @@ def test_a_person_leaves_with_keys_and_budgets_and_what_was_spent_stays(hub_stor
     hub_store.change(ALL, "ana")
     window = hub_store.open_windows([OF_TEAM])[OF_TEAM.id].id
     settle(hub_store, "w1", [LedgerRow("a1", 1.7e9, "k1", "ana", "core", "gpt-5", charges=(Charge(window, 5),))])
-    change = hub_store.change([Remove(EntryKind.PERSON, "ana")], "bob")
+    change = hub_store.change([Remove("person", "ana")], "bob")
     directory = hub_store.directory()
     assert directory is not None
     assert (directory.people, directory.keys, set(directory.budgets)) == ({}, {}, {OF_TEAM.owner})
@@ -160,7 +159,7 @@ def test_a_budget_that_is_removed_and_comes_back_remembers_what_was_spent(hub_st
     hub_store.heartbeat("w1")
     window = hub_store.open_windows([OF_TEAM])[OF_TEAM.id].id
     settle(hub_store, "w1", [LedgerRow("a1", 1.7e9, "k1", "ana", "core", "gpt-5", charges=(Charge(window, 5),))])
-    hub_store.change([Remove(EntryKind.BUDGET, OF_TEAM.id)], "ana")
+    hub_store.change([Remove("budget", OF_TEAM.id)], "ana")
     hub_store.change([Put(again := replace(OF_TEAM, limit=77))], "ana")
     found = hub_store.open_windows([again])[again.id]
     assert (found.id, found.limit, found.spent) == (window, 77, 5)
@@ -191,7 +190,7 @@ def test_a_code_that_is_over_or_whose_person_is_gone_is_worth_nothing(hub_databa
         store.add_join_code(JoinCode(bytes([number]) * 32, person, now + 60))
     with pytest.raises(DirectoryConflictError, match="there is no person zoe"):
         store.add_join_code(JoinCode(b"z" * 32, "zoe", now + 60))
-    store.change([Put(Person("bob", is_disabled=True)), Remove(EntryKind.PERSON, "eve")], "ana")
+    store.change([Put(Person("bob", is_disabled=True)), Remove("person", "eve")], "ana")
     assert store.join(b"\1" * 32, "k2", b"d" * 32) is None
     assert store.join(b"\2" * 32, "k2", b"d" * 32) is None
     now += 60

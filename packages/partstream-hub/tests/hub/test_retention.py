@@ -6,7 +6,7 @@ import pytest
 
 from hub.stores import HubDatabase, settle
 from partstream_hub.app import Retention, forget_old
-from partstream_hub.directory import AuditLevel, EntryKind, Person, Policy, Put, Remove, Team
+from partstream_hub.directory import AuditLevel, Person, Policy, Put, Remove, Team
 from partstream_hub.store.store import HubStore
 from partstream_hub.store.values import AnswerContent, LedgerRow, StoreUnreachableError
 
@@ -30,7 +30,7 @@ def store(hub_database: HubDatabase) -> HubStore:
         rows = [LedgerRow(answer, time, "k1", name, team, "m") for answer, time in times.items()]
         kept = [AnswerContent(answer, time, name, "request", "answer") for answer, time in times.items()]
         settle(store, "w1", rows, kept)
-    store.change([Remove(EntryKind.PERSON, "di")], "tests")
+    store.change([Remove("person", "di")], "tests")
     return store
 
 
