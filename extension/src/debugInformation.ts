@@ -19,7 +19,7 @@ export interface HostFacts {
 
 /** One list in short. */
 interface ListSummary {
-  /** The group's name, or its id where the name is not known; null stands for the providers in the settings. */
+  /** The group's name, or its id where the name is not known; null means the providers in the settings. */
   readonly group: string | null;
   readonly models: number;
   readonly error: string | undefined;

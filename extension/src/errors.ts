@@ -34,7 +34,7 @@ export class SidecarSlowError extends SidecarError {
   override readonly name = "SidecarSlowError";
 }
 
-/** The process was told to end before it got the request: another process can get it. */
+/** The process was ending before it got the request: another process can get it. */
 export class SidecarNotAskedError extends SidecarError {
   override readonly name = "SidecarNotAskedError";
 

@@ -56,7 +56,7 @@ export class LoadProblems {
     return [...this.#loads.values()];
   }
 
-  /** The groups whose provider has this file; null stands for the providers in the settings. */
+  /** The groups whose provider has this file; null means the providers in the settings. */
   groupsOf(file: string): readonly (string | null)[] {
     return [...new Set([...this.#loads.values()].filter((load) => load.file === file).map(({ group }) => group))];
   }

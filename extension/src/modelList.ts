@@ -43,7 +43,7 @@ export interface ModelListListener {
 
 /** One list as it is known now. */
 export interface ListView {
-  /** Null stands for the providers in the settings. */
+  /** Null means the providers in the settings. */
   readonly group: Group | null;
   readonly models: Models;
   /** Why the last fetch brought no list, or not all of it. */

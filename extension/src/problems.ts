@@ -96,7 +96,7 @@ export interface ProblemsItemParts {
   /** Shows the view, or hides the item for undefined. */
   readonly show: (view: ProblemsView | undefined) => void;
   readonly circumstances: () => Circumstances;
-  /** Has the list of this group fetched again; null stands for the providers in the settings. */
+  /** Has the list of this group fetched again; null means the providers in the settings. */
   readonly askAgain: (groupId: string | null) => void;
   readonly clock: Clock;
 }

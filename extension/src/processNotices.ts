@@ -18,7 +18,7 @@ export class ProcessNotices {
 
   constructor(private readonly parts: ProcessNoticesParts) {}
 
-  /** Why no process runs, as it was told; undefined where one runs or will by itself. */
+  /** Why no process runs; undefined while one runs or will by itself. */
   get problem(): SidecarError | undefined {
     return this.#problem;
   }

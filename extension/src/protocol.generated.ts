@@ -269,7 +269,7 @@ export interface LoadProblem {
 /**
  * A person's own provider was loaded, or could not be loaded for the reason in `problem`.
  *
- * `group` is the group's id; null stands for the providers in the configuration. `file` is the provider's file; null
+ * `group` is the group's id; null means the providers in the configuration. `file` is the provider's file; null
  * if it is not known.
  */
 export interface ProviderDidLoadParams {
@@ -378,7 +378,7 @@ export interface DidRecordParams {
 /**
  * Which answers to show, and for which webview.
  *
- * `path` is the file of a recording; null stands for the last answer in memory. `nonce` and `source` are those of
+ * `path` is the file of a recording; null means the last answer in memory. `nonce` and `source` are those of
  * `PageParams`.
  */
 export interface InspectParams {
@@ -537,7 +537,7 @@ export interface RunResult {
   then?: RunParams;
 }
 
-/** What stands above a page. `step` counts from 1; `hasBack` tells that a page is before it. */
+/** The head of a page. `step` counts from 1; `hasBack` tells that a page is before it. */
 export interface Heading {
   title: string;
   step?: number;
@@ -706,7 +706,7 @@ export interface MemoryResult {
 }
 
 /**
- * The window, as far as a dialog goes by it.
+ * The facts about the window that a dialog depends on.
  *
  * `folder` is the first one where it is on this machine and trusted. `groups` are the names of groups that there are,
  * as far as they are known. With `asksForAccount` VS Code's chat would ask who has not answered yet for an account.
@@ -877,8 +877,8 @@ export type LanguageModelErrorCode = "NotFound" | "NoPermissions" | "Blocked" | 
  *
  * `message` does not name the provider. `code` is absent where it would be `Unspecified`. With `NoPermissions` the
  * models that were known before must not be shown any more: the server refuses the key, or wants one. `kind` is what a
- * person can change. `isLoadProblem` tells that `languageModels/providerDidLoad` has told the same. `keyNeed` is there
- * where the provider asks the person for a key, by `message`.
+ * person can change. `isLoadProblem` says that `languageModels/providerDidLoad` has reported the same. `keyNeed` is
+ * there where the provider asks the person for a key, by `message`.
  */
 export interface ProviderError {
   provider: string;
@@ -997,12 +997,12 @@ export interface TokenCountResult {
   counts: TokenCount[];
 }
 
-/** The models of the group with this id may have changed; null stands for the providers in the configuration. */
+/** The models of the group with this id may have changed; null means the providers in the configuration. */
 export interface ModelsDidChangeParams {
   group: string | null;
 }
 
-/** Token counts have changed for models of the group with this id; null stands for the configuration's providers. */
+/** Token counts have changed for models of the group with this id; null means the configuration's providers. */
 export interface TokenCountsDidChangeParams {
   group: string | null;
   models: string[];
@@ -1132,7 +1132,7 @@ export interface NotificationsToSidecar {
   "exit": null;
   /** Cancels a request: its response is RequestCancelled, sent at once, and no progress follows. */
   "$/cancelRequest": CancelParams;
-  /** Says which messages the output channel shows: sent behind initialize, and when the level changes. */
+  /** Says which messages the output channel shows: sent after initialize, and when the level changes. */
   "setLogLevel": SetLogLevelParams;
 }
 

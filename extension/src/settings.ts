@@ -145,7 +145,7 @@ export function groupId(configuration: Readonly<Record<string, unknown>>): strin
   return createHash("sha256").update(JSON.stringify(configuration)).digest("hex").slice(0, 16);
 }
 
-/** An empty text is as good as none, because the dialog leaves them behind; but for some settings it is a value. */
+/** An empty text is as good as none, because the dialog leaves them; but for some settings it is a value. */
 function isEmptyValue(name: string, value: unknown): boolean {
   return value === "" && MAY_BE_EMPTY.includes(name);
 }

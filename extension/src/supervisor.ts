@@ -102,7 +102,7 @@ export class Supervisor<Process extends Supervised> {
     });
   }
 
-  /** Calls `action` with the running sidecar, and again with the next one if that one was just told to end. */
+  /** Calls `action` with the running sidecar, and again with the next one if that one is just ending. */
   async use<Result>(action: (process: Process) => Promise<Result>): Promise<Result> {
     for (;;) {
       const process = await this.running();

@@ -1,7 +1,7 @@
 /**
  * Shows thinking in a host without thinking parts: as a Markdown quote in the answer, or not at all.
  *
- * The quote has an empty line before and behind it, and between two thoughts. Knows no VS Code class.
+ * The quote has an empty line before and after it, and between two thoughts. Knows no VS Code class.
  */
 import type { ResponsePart, TextPart, ThinkingPart } from "./protocol.generated";
 
@@ -66,7 +66,7 @@ export class ThinkingText {
   }
 }
 
-/** What makes an empty line behind a text. */
+/** The end of a text that makes an empty line after it. */
 function lineEnds(tail: string): string {
   if (tail.endsWith("\n\n")) return "";
   return tail.endsWith("\n") ? "\n" : "\n\n";

@@ -162,7 +162,7 @@ class ModelCounts {
   }
 }
 
-/** What stands for a text or a message in memory; the leading zeros keep apart what is no short text. */
+/** The key of a text or a message in memory; the leading zeros keep apart what is no short text. */
 function keyOf(item: TokenCountItem): string {
   const text = item.text ?? `\0${JSON.stringify(item.message)}`;
   return text.length < LONG_TEXT ? text : `\0\0${createHash("sha256").update(text).digest("base64")}`;

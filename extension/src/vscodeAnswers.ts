@@ -93,7 +93,7 @@ export class Answers {
     // A process that ends is followed by one that hears it when it has started.
     running()
       ?.request("languageModels/recordNext", { isOn })
-      .catch((error: unknown) => log(`the recording was not told to Python: ${redact(sentenceOf(error))}`));
+      .catch((error: unknown) => log(`Python was not told of the recording: ${redact(sentenceOf(error))}`));
   }
 
   #showRecording(isArmed: boolean): void {

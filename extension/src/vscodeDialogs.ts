@@ -109,7 +109,7 @@ export class Dialogs {
     }
   }
 
-  /** The process has ended: nobody waits for the pages any more. */
+  /** The process has ended: no caller waits for the pages any more. */
   closeAll(): void {
     for (const close of [...this.#open]) close();
   }
@@ -278,7 +278,7 @@ export class Dialogs {
     );
   }
 
-  /** Shows an input until the person has answered it, gone back or closed it, or nobody waits for it. */
+  /** Shows an input until the person has answered it, gone back or closed it, or no caller waits for it. */
   #shown(
     input: Input,
     { title, step, steps, hasBack }: Heading,

@@ -39,7 +39,7 @@ export interface FirstStepsParts {
 }
 
 export class FirstSteps {
-  /** Whether nothing has told of models in this window. */
+  /** Whether this window has seen no models. */
   #isExpecting = false;
   #hasModels = false;
   readonly disposables: readonly vscode.Disposable[];
@@ -85,7 +85,7 @@ export class FirstSteps {
     if (await this.#isNeeded()) await this.parts.dialogs.run("offerAccount");
   }
 
-  /** VS Code has told how many groups there are: says once, and never again, that there is no model at all. */
+  /** The number of groups is known: says once, and never again, that there is no model at all. */
   async counted(groups: number): Promise<void> {
     const { memory } = this.parts;
     if (memory.get(NOTICED) === true) return;
@@ -100,7 +100,7 @@ export class FirstSteps {
     if (chosen === create) await this.runWithModels("newProvider");
   }
 
-  /** What a dialog goes by. */
+  /** The facts that a dialog depends on. */
   async account(): Promise<Pick<WindowFacts, "isSignedOut" | "isChatOn" | "asksForAccount">> {
     return { isSignedOut: await isSignedOut(), isChatOn: isChatOn(), asksForAccount: await this.#isNeeded() };
   }

@@ -87,7 +87,7 @@ test("a text is taken once Python does, its box stays until then, and a secret o
   assert.deepEqual(answers, ['box: {"end":"answered","text":"[hidden]"}']);
 });
 
-test("a button of a box is told by its place", async () => {
+test("a button of a box is named by its place", async () => {
   const buttons = [
     { icon: "file", tooltip: "From a file" },
     { icon: "link", tooltip: "Open the page" },
@@ -199,7 +199,7 @@ test("the facts of the window: its folder, its groups, the machine it is on", as
   );
 });
 
-test("a group is added without its key in a log; where VS Code has no way to, Python is told", async () => {
+test("a group is added without its key in a log; where VS Code has no way to, Python hears so", async () => {
   const group = { name: "Harbour", configuration: { baseUrl: "http://x", apiKey: "sk-of-the-harbour-0815" } };
   assert.deepEqual(await asked([["ui/addGroup", group]]), ['addGroup: {"isDone":true}']);
   assert.deepEqual(world.groups, [{ vendor: "partstream", name: "Harbour", ...group.configuration }]);
@@ -211,7 +211,7 @@ test("a group is added without its key in a log; where VS Code has no way to, Py
   assert.deepEqual(said(), ['addGroup: {"isDone":false}']);
 });
 
-test("every list is told once VS Code has asked for all groups", async () => {
+test("every list is reported once VS Code has asked for all groups", async () => {
   world.configured = [{ baseUrl: "http://harbour" }];
   const [lists = ""] = await asked([["ui/lists", undefined]]);
   assert.match(lists, /"models":\[\{"id":"echo","name":"Echo","isShown":true\}\]/);
@@ -240,7 +240,7 @@ test("without a Python a dialog says why and has the button that helps; a report
   assert.deepEqual(world.buttons, ["Copy Debug Information", "Choose Python", "Show Log"]);
 });
 
-test("a new provider is named in the settings, and what becomes of it is told by the process that has it", async () => {
+test("a new provider is named in the settings, and the process that has it reports what becomes of it", async () => {
   mkdirSync(join(folder, "work"), { recursive: true });
   world.folder = join(folder, "work");
   const file = join(folder, "work", "echo.py");

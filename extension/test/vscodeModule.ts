@@ -168,8 +168,6 @@ export const QuickInputButtons = { Back: BACK };
 
 export const window = {
   activeTextEditor: undefined,
-  showQuickPick: <Item extends { label: string }>(items: Item[]) =>
-    Promise.resolve(items.find(({ label }) => label === world.chosen)),
   createWebviewPanel: (viewType: string) => {
     const panel = new Panel(viewType, () => world.panels.delete(viewType));
     world.panels.set(viewType, panel);
@@ -185,6 +183,8 @@ export const window = {
     heading: { title: string; placeHolder: string },
   ) =>
     new Promise((resolve) => {
+      const chosen = items.find(({ label }) => label === world.chosen);
+      if (chosen) return resolve(chosen);
       const box = new Box();
       box.title = heading.title;
       box.placeholder = heading.placeHolder;

@@ -53,7 +53,7 @@ class _LazyGroup(click.Group):
 
 _FIRST: Final = (
     "First commands: `partstream hub init`, then `hub add person`, `hub key add`, and `partstream serve --hub`. "
-    "docs/hub.md has the whole way."
+    "docs/hub.md has every step."
 )
 
 

@@ -162,7 +162,7 @@ class RayApplication:
 # ---- Kubernetes ----
 
 PRE_STOP_SECONDS: Final = 5
-"""How long a pod still takes requests after it was told to end: until balancers have heard of it."""
+"""How long an ending pod still takes requests: until balancers know that it ends."""
 ADDED_SECONDS: Final = 15
 """What a pod has beyond its drain: for the wait before it, the last bytes, and closing."""
 _CODE: Final = PurePosixPath("/app")
@@ -178,7 +178,7 @@ def kubernetes_text(plan: ServePlan, replicas: int) -> str:
     Keys are references to a Secret, which is not printed: its comment says how it is made. The template turns
     `enableServiceLinks` off, because a Service named partstream-serve would set PARTSTREAM_SERVE_PORT, and has no limit
     of processor time, which would hold up streams. Its user is the one of the image, without rights, and all pods sign
-    with one key, so that each reads what another has sealed for a client. One replica stands for as many as keep
+    with one key, so that each reads what another has sealed for a client. One replica counts as many as keep
     serving when one ends: two.
     """
     if plan.no_token:

@@ -141,7 +141,7 @@ _BUDGETS_EXPECTED: Final = 'a budget such as "5 USD/day", "2M tokens/week" or "2
 _PRICES: Final = ("input", "output", "cached_input", "cache_write")
 _PRICE_EXPECTED: Final = (
     'the US dollars of a million tokens, such as "0.25/2" or {input = 0.25, output = 2.0}, beside which '
-    "cached_input and cache_write may stand"
+    "cached_input and cache_write may be"
 )
 _UPSTREAM_EXPECTED: Final = (
     'a provider of the workers and its model, such as "work/gpt-5" or {provider = "work", model = "gpt-5", weight = 3}'
@@ -411,7 +411,7 @@ class Step:
     after: Fields | None
 
     def changed_fields(self) -> Iterator[tuple[str, Any, Any]]:
-        """The fields that differ: name, the value as it is, the value as it shall be; None where there is none."""
+        """The fields that differ: name, the value as it is, the new value; None where there is none."""
         before, after = self.before or {}, self.after or {}
         for name, field in FIELDS[self.id.section].items():
             old, new = before.get(name, field.default), after.get(name, field.default)
@@ -484,7 +484,7 @@ _UTC: Final = "UTC"
 
 
 def document_of(directory: Directory) -> HubDocument:
-    """What a directory says, in the words of a file; keys stand in none."""
+    """What a directory says, in the words of a file, which holds no keys."""
     found = {EntryId(Section.MODELS, route.name): _fields_of_route(route) for route in directory.routes.values()}
     for team in directory.teams.values():
         own = {"audit": team.policy.audit.value, "content_days": team.policy.content_days, "disabled": team.is_disabled}

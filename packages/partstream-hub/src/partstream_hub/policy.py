@@ -181,7 +181,7 @@ class HubPolicy:
             answered = self._threads.call(row.person, function, lambda: answer, lambda _: None)
             answered.add_done_callback(_say_failure)
         except PolicyBusyError:
-            _logger.warning("the policy was not told of the end of an answer: too many calls of it have not ended")
+            _logger.warning("the policy did not learn the end of an answer: too many calls of it have not ended")
 
     async def start(self) -> None:
         """Does nothing: threads start with the first call."""

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from partstream.lm.provider import LanguageModelChatProvider
 
 LONGEST_ANSWER_SECONDS: Final = 590.0
-"""Ray ends a replica 600 s after it was told to stop; an answer may take no longer than this, so that none is cut."""
+"""Ray kills a replica 600 s after the signal to stop; an answer may take no longer than this, so that none is cut."""
 
 _LOST: Final = (RayError, RayServeException)
 _DEFAULTS: Final[Mapping[str, Any]] = {

@@ -226,7 +226,7 @@ class Attempt:
 _OF_THE_ACCOUNT: Final = frozenset(
     {ErrorKind.NO_PERMISSION, ErrorKind.NO_CREDIT, ErrorKind.QUOTA_SPENT, ErrorKind.UNKNOWN_MODEL}
 )
-"""What is said of the key, the account or the model there: another upstream has its own, and this one says it again."""
+"""Errors about the key, the account or the model there: another upstream has its own; this one would repeat them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,9 +288,9 @@ def routed_information(
     upstreams: Sequence[LanguageModelChatInformation],
     in_its_place: Sequence[LanguageModelChatInformation] = (),
 ) -> LanguageModelChatInformation:
-    """What is said of a routed model: the name and the look of its first upstream, the limits, capabilities and choices
-    that all of them have, and the highest price that an answer may have, also of those that answer in its place. A
-    price that one of its own upstreams does not say is unknown: it may be higher.
+    """The description of a routed model: the name and the look of its first upstream, the limits, capabilities and
+    choices that all of them have, and the highest price that an answer may have, also of those that answer in its
+    place. A price that one of its own upstreams does not report is unknown: it may be higher.
 
     The models of the upstreams, at least one, begin with those of the largest share.
     """

@@ -114,7 +114,7 @@ class SharedCounts(Background):
         await super().start()
 
     async def stop(self) -> None:
-        """Ends the exchange; what has not been told yet stays in this worker's own ledger."""
+        """Ends the exchange; what was not exchanged stays in this worker's own ledger."""
         self._ledger.tell = None
         await super().stop()
 
@@ -128,10 +128,10 @@ class SharedCounts(Background):
             self._waiting.popitem(last=False)
 
     async def exchange(self) -> bool:
-        """Tells what is new and takes what others have told; whether there is more of it now.
+        """Sends what is new and takes what others have sent; whether there is more of it now.
 
         Raises:
-            StoreError: The database cannot be asked; what was to be told waits for the next time.
+            StoreError: The database cannot be asked; what was to be sent waits for the next time.
         """
         told = [self._waiting.popitem(last=False) for _ in range(min(len(self._waiting), _MOST_AT_ONCE))]
         since, name = self._since, self._name
@@ -158,7 +158,7 @@ class SharedCounts(Background):
     async def _take(self, facts: list[records.Fact], series: dict[str, list[records.Fact]]) -> None:
         for start in range(0, len(facts), _TAKEN_AT_ONCE):
             for fact in facts[start : start + _TAKEN_AT_ONCE]:
-                if key_of(fact, 0) not in self._waiting:  # what was learned here since will be told next
+                if key_of(fact, 0) not in self._waiting:  # what was learned here since will be sent next
                     self._ledger.take(fact)
             await asyncio.sleep(0)
         for owner, samples in series.items():

@@ -54,7 +54,7 @@ def _told(outputs: list[StreamOutput]) -> tuple[str, list[Any]]:
 
 
 def _glanced(wire: str, frames: list[bytes]) -> bool:
-    """Whether a glance reads all of it; what it reads is what the reader says of it."""
+    """Whether a glance reads all of it; what it reads is what the reader reads."""
     make = PROTOCOLS[wire].read_response().glance
     assert make is not None
     glance, reader = make(), StreamReader(wire)

@@ -1,5 +1,5 @@
-// Shows what the hub says to the reader's key. The key comes from a form, or from a link that is good once: what stands
-// behind the # of its URL is sent to nobody by the browser, is taken away at once, and becomes a key for this page alone.
+// Shows what the hub says to the reader's key. The key comes from a form, or from a link that is good once: the
+// code after the # of its URL, which no browser sends, is removed at once and becomes a key for this page alone.
 {
   const KEPT = "partstream-hub-page";
   const REFRESH_MILLISECONDS = 30_000;

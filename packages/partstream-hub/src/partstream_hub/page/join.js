@@ -1,4 +1,4 @@
-// What a person does with a link to join. The code stands behind the # of the URL, which no browser sends to a server; it
+// What a person does with a link to join. The code is after the # of the URL, which no browser sends to a server; it
 // is taken out of the address bar at once, and given to the hub only when the person wants the key here.
 {
   const hub = location.origin + location.pathname.replace(/\/hub\/join\/?$/, "");

@@ -29,7 +29,7 @@ from partstream_hub.store.values import (
 # ---- Why Postgres cannot be reached ----
 
 _FAULTS: Final[Mapping[str, str]] = json.loads(Path(__file__).with_name("postgres_faults.json").read_bytes())
-"""What libpq or the server says, in English, and what is said of it; the first that is found."""
+"""A message of libpq or the server, in English, and our words for it; the first that is found."""
 
 
 # ---- The engine ----
@@ -222,7 +222,7 @@ class PostgresStore(HubStore):
         reason = type(error).__name__ if error.sqlstate is None else f"{type(error).__name__} ({error.sqlstate})"
         if isinstance(error, _UNUSABLE):
             return HubStoreUnusableError(self.where, reason, "a database whose tables were made by partstream hub init")
-        # A server that takes no writes is a stand-by, in whose place another has come: the next connection finds that.
+        # A server that takes no writes is a stand-by, replaced by another: the next connection finds that.
         is_standby = isinstance(error, errors.ReadOnlySqlTransaction) and access is not Access.READ
         if not (is_standby or isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)):
             return HubStoreUnusableError(self.where, reason, "a database that takes the statements of this version")

@@ -1107,7 +1107,7 @@ class RequestHandler:
         try:
             self._source.cancel()
         except Exception as error:
-            _logger.warning("the provider %s failed with %s when told to stop", self._name, type(error).__name__)
+            _logger.warning("the provider %s failed with %s while it stopped", self._name, type(error).__name__)
 
     async def _wind_down(self) -> None:
         """Waits until the provider has stopped; cancels it if it does not stop by itself, and then gives it up."""

@@ -297,7 +297,7 @@ end after it. Called for each in the event loop, so it has to be quick and must 
 
 
 class Entry(Protocol):
-    """What one request takes of the rates of its caller from before it is read until it is over."""
+    """The share of one request in the rates of its caller, from before it is read until it is over."""
 
     def end(self, tokens: int, /) -> None:
         """The request is over and took these tokens; later calls do nothing."""

@@ -143,7 +143,7 @@ MEASURES: Final = (
         "From the request until the first part of an answer that ended well.", _FIRST_TOKEN,
         lambda answer: answer.first_part_after if _is_good(answer) else None),
     Measure("gen_ai.server.time_per_output_token", "s",
-        "For each token behind the first, of an answer that ended well and whose tokens the provider reported.",
+        "For each token after the first, of an answer that ended well and whose tokens the provider reported.",
         _EACH_TOKEN, _time_per_output_token),
 )  # fmt: skip
 """What is measured of each answer, each at most once an answer."""

@@ -2,7 +2,7 @@
 
 A server offers a request with a :class:`Passage`, which goes along with the progress of the answer. A wrapper that
 changes nothing of an answer hands it on (:class:`PassingProgress`). Any other object around the progress does not, so
-that what is behind it reports parts. A gateway takes the passage if :func:`obstacle_at` finds no reason against it, and
+that its provider reports parts. A gateway takes the passage if :func:`obstacle_at` finds no reason against it, and
 asks its upstream with the same transport, attempts, keys and limits as for any other request. Otherwise the request is
 translated.
 

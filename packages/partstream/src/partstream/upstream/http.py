@@ -643,8 +643,8 @@ def make_transport(
 
 
 def _certificates(configuration: GatewayConfiguration) -> ssl.SSLContext | None:
-    """The trusted certificates: those of SSL_CERT_FILE and SSL_CERT_DIR if they are set, else the system's; None where
-    nobody has to be trusted."""
+    """The trusted certificates: those of SSL_CERT_FILE and SSL_CERT_DIR if they are set, else the system's; None if
+    certificates are not checked."""
     verify = configuration.verify_certificates
     if verify and urlsplit(configuration.base_url).scheme == "http":
         # Reading the certificates takes a quarter of a second, and even an empty context has a megabyte.

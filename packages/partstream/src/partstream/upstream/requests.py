@@ -687,7 +687,7 @@ class ForwardingProgress:
             self._tell(self.last)
 
     def failed(self, error: LanguageModelError) -> None:
-        """Passes on that the answer fails with `error`, and what else the upstream said about its end."""
+        """Reports that the answer fails with `error`, and the other facts about its end."""
         last = self.last
         # An attempt that got no response at all says nothing; what is kept then is of the attempt before it.
         if last is None or last.error is None or last.error not in (error, error.__cause__):

@@ -7,8 +7,8 @@ When its answer ends, another one enters what it took, and what was reserved is 
    when it has waited for long (`retry.longestWait`). They count the requests to one upstream.
 2. **Budget**: nothing is left of it: the request is refused. All that is left is reserved for answers that run: it
    waits for them. What the request itself takes is not asked: so a budget is exceeded by no more than the answer that
-   was begun last, as far as the reservations are upper bounds, and nobody is refused because of a bound far above what
-   answers take.
+   was begun last, as far as the reservations are upper bounds, and no request is refused because of a bound far above
+   what answers take.
 
 A reservation is the bound of :mod:`partstream.tokens.bounds` times the highest price of each token. What was taken is
 the cost and the usage that the upstream reports; where an answer was cut and none came, it is estimated by the bytes
@@ -581,7 +581,7 @@ class Spending:
             return None
 
     def _drop(self, beginning: Future[Verdict]) -> None:
-        """Frees what was reserved for a request that nobody waits for any more."""
+        """Frees what was reserved for a request that no caller waits for any more."""
         if not beginning.cancelled() and beginning.exception() is None and isinstance(beginning.result(), Begun):
             self._end(beginning.result().id, Taken())  # type: ignore[union-attr] # it is one
 

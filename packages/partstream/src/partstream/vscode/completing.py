@@ -60,7 +60,7 @@ def is_left_out(path: str, globs: Iterable[str]) -> bool:
 
 
 def is_language_on(language: str, languages: Mapping[str, Any]) -> bool:
-    """Whether the setting has a language on; for one that it does not name, its entry `*` counts."""
+    """The setting's value for a language; for one that it does not name, its value for `*`."""
     return languages.get(language, languages.get("*", True)) is not False
 
 

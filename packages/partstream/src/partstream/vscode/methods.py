@@ -261,7 +261,7 @@ _ROWS = (
         "setLogLevel",
         Direction.TO_SIDECAR,
         wire.SetLogLevelParams,
-        "Says which messages the output channel shows: sent behind initialize, and when the level changes.",
+        "Says which messages the output channel shows: sent after initialize, and when the level changes.",
     ),
     _notification("log", Direction.TO_EXTENSION, wire.LogParams, "Carries a line for the output channel."),
 )

@@ -225,7 +225,7 @@ class LoadProblem(TypedDict):
 class ProviderDidLoadParams(TypedDict):
     """A person's own provider was loaded, or could not be loaded for the reason in `problem`.
 
-    `group` is the group's id; null stands for the providers in the configuration. `file` is the provider's file; null
+    `group` is the group's id; null means the providers in the configuration. `file` is the provider's file; null
     if it is not known.
     """
 
@@ -350,7 +350,7 @@ class DidRecordParams(TypedDict):
 class InspectParams(TypedDict):
     """Which answers to show, and for which webview.
 
-    `path` is the file of a recording; null stands for the last answer in memory. `nonce` and `source` are those of
+    `path` is the file of a recording; null means the last answer in memory. `nonce` and `source` are those of
     `PageParams`.
     """
 
@@ -528,7 +528,7 @@ class RunResult(TypedDict):
 
 
 class Heading(TypedDict):
-    """What stands above a page. `step` counts from 1; `hasBack` tells that a page is before it."""
+    """The head of a page. `step` counts from 1; `hasBack` tells that a page is before it."""
 
     title: str
     step: NotRequired[int]
@@ -718,7 +718,7 @@ class MemoryResult(TypedDict):
 
 
 class WindowFacts(TypedDict):
-    """The window, as far as a dialog goes by it.
+    """The facts about the window that a dialog depends on.
 
     `folder` is the first one where it is on this machine and trusted. `groups` are the names of groups that there are,
     as far as they are known. With `asksForAccount` VS Code's chat would ask who has not answered yet for an account.
@@ -911,8 +911,8 @@ class ProviderError(TypedDict):
 
     `message` does not name the provider. `code` is absent where it would be `Unspecified`. With `NoPermissions` the
     models that were known before must not be shown any more: the server refuses the key, or wants one. `kind` is what a
-    person can change. `isLoadProblem` tells that `languageModels/providerDidLoad` has told the same. `keyNeed` is there
-    where the provider asks the person for a key, by `message`.
+    person can change. `isLoadProblem` says that `languageModels/providerDidLoad` has reported the same. `keyNeed` is
+    there where the provider asks the person for a key, by `message`.
     """
 
     provider: str
@@ -1044,13 +1044,13 @@ class TokenCountResult(TypedDict):
 
 
 class ModelsDidChangeParams(TypedDict):
-    """The models of the group with this id may have changed; null stands for the providers in the configuration."""
+    """The models of the group with this id may have changed; null means the providers in the configuration."""
 
     group: str | None
 
 
 class TokenCountsDidChangeParams(TypedDict):
-    """Token counts have changed for models of the group with this id; null stands for the configuration's providers."""
+    """Token counts have changed for models of the group with this id; null means the configuration's providers."""
 
     group: str | None
     models: list[str]

@@ -74,7 +74,7 @@ class Tested(NamedTuple):
 
 
 class Item(NamedTuple, Generic[_Value]):
-    """A row of a list, and the value that it stands for. `section` begins rows under a heading of that text."""
+    """A row of a list, and its value. `section` begins rows under a heading of that text."""
 
     label: str
     value: _Value
@@ -106,7 +106,7 @@ def file_place(path: Path) -> dict[str, str]:
 
 
 class Window:
-    """One window, and what runs behind it.
+    """One window, and what runs in the background.
 
     Args:
         outbox: Takes the requests.
@@ -274,7 +274,7 @@ class Window:
         return await self._first_of(work, self._list(params))
 
     async def progress(self, title: str, work: Awaitable[_Value], *, is_cancellable: bool = False) -> _Value:
-        """The same behind a notification; a person who stops it ends the dialog."""
+        """The same below a notification; a person who stops it ends the dialog."""
 
         async def shown() -> None:
             await self.ask("ui/progress", {"title": title, "isCancellable": is_cancellable})

@@ -44,7 +44,7 @@ class Person:
         self.models: list[Any] = []
         self.lists = lists or {"lists": [], "loads": []}
         self.missing: set[str] = set()  # the commands that this VS Code lacks
-        self.fails: dict[str, str] = {}  # what the window says of requests that it cannot do
+        self.fails: dict[str, str] = {}  # the errors of the window for requests that it cannot do
         self.pages: list[Any] = []  # every page and message, as it was asked for
         self.refused: list[str] = []
         self.done: list[Any] = []  # everything else that was done, in order

@@ -367,7 +367,7 @@ NOT_JOINED = {
     "who does not agree": ((None,), {}, {}, None),
     "a folder that is not trusted": ((), {"isTrusted": False}, {}, "Restricted Mode"),
     "a VS Code that adds no groups": ((), {}, {"missing": "lm.addLanguageModelsProviderGroup"}, "partstream add hub"),
-    "a link of somebody else": ((), {}, {"link": "hub=http://lamps.example"}, "without encryption"),
+    "a link of another person": ((), {}, {"link": "hub=http://lamps.example"}, "without encryption"),
 }
 
 

@@ -57,7 +57,7 @@ def test_a_chat_without_an_account_is_set_up_after_one_question():
 
 
 ACCOUNTS = {
-    "who is signed in is told so": ({"isSignedOut": False}, (), {}, "You are signed in to GitHub"),
+    "a person who is signed in reads so": ({"isSignedOut": False}, (), {}, "You are signed in to GitHub"),
     "who closes the question is not asked again": ({"isSignedOut": True}, (CLOSED,), {"accountAnswered": True}, ""),
 }
 

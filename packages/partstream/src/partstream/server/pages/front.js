@@ -1,3 +1,3 @@
-// Only the browser knows the address by which it reaches the server: a proxy may stand before it, with another name.
+// Only the browser knows the address by which it reaches the server: a proxy before it may have another name.
 for (const place of document.querySelectorAll("[data-root]"))
   place.textContent = location.origin + location.pathname.replace(/\/+$/, "");
