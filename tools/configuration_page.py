@@ -1,6 +1,7 @@
 """Writes the page on configuration, and the reference of all settings, from their table."""
 
 from __future__ import annotations
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
@@ -277,18 +278,12 @@ def configuration_page() -> str:
 
 
 def settings_page() -> str:
-    """The reference in Markdown."""
-    return "".join(
-        (
-            _SETTINGS_HEAD,
-            _table(("setting", "form", "what it says", "default"), [_columns(row) for row in SETTINGS.values()]),
-            _spellings(),
-            *_elsewhere(),
-            *map(_section, SETTINGS.values()),
-            _OTHER_VARIABLES,
-            _table(("environment variable", "what it says"), [(f"`{name}`", says) for name, says in _VARIABLES]),
-        )
-    )
+    """The reference in Markdown; texts of rows link to pages as those of docs/ do."""
+    rows = [_table(("setting", "form", "what it says", "default"), [_columns(row) for row in SETTINGS.values()])]
+    rows += [_spellings(), *_elsewhere(), *map(_section, SETTINGS.values())]
+    variables = _table(("environment variable", "what it says"), [(f"`{name}`", says) for name, says in _VARIABLES])
+    settings = re.sub(r"\]\((?=[a-z-]+\.md)", "](../", "".join(rows))
+    return "".join((_SETTINGS_HEAD, settings, _OTHER_VARIABLES, variables))
 
 
 def _elsewhere() -> Iterator[str]:

@@ -8,6 +8,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "packages/partstream-devtools/tests"))
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "packages/partstream-hub/tests"))
 
 from webp import picture_as_webp
