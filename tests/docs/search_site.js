@@ -24,11 +24,13 @@ const context = vm.createContext({
     currentScript: { dataset: {} },
     body: { dataset: {} },
     getElementById: () => null,
+    querySelector: () => null,
     querySelectorAll: () => [],
     addEventListener: (_, listener) => listeners.push(listener),
   },
 });
 context.window = context;
+context.addEventListener = () => {};
 context.location = { search: process.env.ALL ? "?maintainers=1" : "" };
 const html = fs.readFileSync(path.join(site, "search.html"), "utf8");
 context.document.currentScript.dataset.maintainers = /data-maintainers="([^"]*)"/.exec(html)[1];

@@ -198,6 +198,9 @@ FOUND = {
     "Ollama": "docs/ollama",
     "proxy": "docs/tls-and-proxies",
     "windows": "docs/windows",
+    "budget": "docs/hub",
+    "ghost text": "docs/completions",
+    "completion": "docs/completions",
 }
 """What a user types into the search, and the page that has to be among its first three results."""
 SEARCH = Path(__file__).parent / "search_site.js"

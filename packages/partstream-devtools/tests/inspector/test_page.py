@@ -62,10 +62,16 @@ def test_no_good_badge_stands_alone_above_an_accusation(shown: Shown, who: str, 
     made = answer(violations=[], verdict=verdict, blame={"who": who, "sentence": "It was so."})
     badges = shown(view(made)).locator(".verdict .badge").all_inner_texts()
     assert [words.strip() for words in badges] == [
-        "✓ completed",
-        "✓ contract kept",
-        *["✗ host got something else"] * is_said,
+        *(
+            ("– completed", "– no rule of the contract broken", "✗ host got something else")
+            if is_said
+            else ("✓ completed", "✓ contract kept")
+        )
     ]
+
+
+def test_an_answer_that_broke_a_rule_has_no_good_badge(shown: Shown):
+    assert shown().locator(".verdict .badge.good").count() == 0
 
 
 @pytest.mark.parametrize("outcome", ["failed", "truncated", "cancelled", "incomplete"])

@@ -37,7 +37,8 @@ def _lines(view: Mapping[str, Any]) -> Iterator[str]:
     for number, answer in enumerate(view["answers"]):
         name = f"answer-{number}"
         yield f'<article aria-labelledby="{name}"><h2 id="{name}">{text(answer["title"])}</h2>'
-        verdict = verdict_words(answer["verdict"], is_good=answer["outcome"] in _GOOD)
+        is_good = answer["outcome"] in _GOOD and answer["blame"]["who"] == "nobody"
+        verdict = verdict_words(answer["verdict"], is_good=is_good)
         yield f"<p><strong>{text(answer['outcome'])}</strong>, {text(verdict)}.</p>"
         yield f"<p>{text(answer['blame']['sentence'])}</p>"
         if (error := answer["error"]) is not None:

@@ -8,7 +8,7 @@
   const GOOD = ["completed", "running"];
   const SIGNS = { bad: "✗", unsure: "!", good: "✓", quiet: "–" };
 
-  /** Of an answer that ended badly no badge says that all is well. @param {VerdictView} verdict @param {boolean} isGood */
+  /** No badge says that all is well beside one that does not. @param {VerdictView} verdict @param {boolean} isGood */
   function verdictWords({ kept, broken, warnings }, isGood) {
     const judged = !kept && !warnings ? "contract not judged" : isGood ? "contract kept" : "no rule of the contract broken";
     const words = broken ? `contract: ${broken} broken` : judged;
@@ -51,16 +51,18 @@
   /** @param {AnswerView} answer */
   function verdictLine(answer) {
     const { verdict, outcome, blame } = answer;
-    const isGood = GOOD.includes(outcome);
-    const outcomeHow = isGood ? "good" : outcome === "failed" ? "bad" : "unsure";
+    // The bytes keep every promise and the host got something else: no other badge says so.
+    const hostDiffers = blame.who === "provider" && level(answer) === "good";
+    const isGood = level(answer) === "good" && !hostDiffers;
+    const isEnded = GOOD.includes(outcome);
+    const outcomeHow = isGood ? "good" : isEnded ? "quiet" : outcome === "failed" ? "bad" : "unsure";
     const how = verdict.broken ? "bad" : verdict.warnings || !verdict.kept ? "unsure" : isGood ? "good" : "quiet";
     return element(
       "div",
       { class: "verdict" },
-      badge(outcome, OUTCOMES[outcome] ?? "?", outcomeHow),
+      badge(outcome, outcomeHow === "quiet" ? SIGNS.quiet : (OUTCOMES[outcome] ?? "?"), outcomeHow),
       badge(verdictWords(verdict, isGood), SIGNS[how], how),
-      // The bytes keep every promise and the host got something else: no other badge says so.
-      blame.who === "provider" && level(answer) === "good" && badge("host got something else", SIGNS.bad, "bad"),
+      hostDiffers && badge("host got something else", SIGNS.bad, "bad"),
       element("p", { class: blame.who === "nobody" ? "quiet" : "blame" }, blame.sentence),
     );
   }
