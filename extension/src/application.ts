@@ -3,27 +3,22 @@ import * as l10n from "@vscode/l10n";
 import type { ExtensionContext, SourceControl } from "vscode";
 import { Backend, type BackendListener } from "./backend";
 import { Children } from "./children";
-import { SYSTEM_CLOCK } from "./clock";
+import { SYSTEM_CLOCK, Throttle } from "./clock";
 import { debugInformation } from "./debugInformation";
 import { type Remedy, sentenceOf, SidecarError, SidecarRefusedError } from "./errors";
 import type { Plan } from "./launch";
-import { GroupNames } from "./groupNames";
+import { GroupNames, DuplicateModels } from "./groups";
 import { Harness } from "./harness";
 import { Log } from "./log";
-import { Notifier } from "./notifier";
+import { Notifier, ProcessNotices, SettingsNotices } from "./notices";
 import { planSurroundings } from "./planSurroundings";
-import { ProcessNotices } from "./processNotices";
 import { modelKey, PartstreamProvider } from "./provider";
 import { runIn } from "./python";
 import { Redactor } from "./redaction";
 import { resolveConfiguration } from "./settings";
-import { SettingsNotices } from "./settingsNotices";
-import type { Sidecar } from "./sidecar";
-import { Throttle } from "./throttle";
-import { startSidecar } from "./startSidecar";
+import { type Sidecar, startSidecar } from "./sidecar";
 import type { Start } from "./supervisor";
 import { TokenCache } from "./tokenCache";
-import { DuplicateModels } from "./duplicateModels";
 import { ProblemsItem } from "./problems";
 import * as api from "./vscodeApi";
 import { Answers } from "./vscodeAnswers";
@@ -302,19 +297,22 @@ export class Application {
       followLogLevel: (tell) => api.followLogLevel(this.#channel, tell),
       listener: {
         log: this.#log.add.bind(this.#log),
-        modelsDidChange: (groupId) => this.#backend.models.invalidate(groupId),
-        tokenCountsDidChange: ({ group, models }) => this.#counts.forget(models.map((model) => modelKey(group, model))),
-        didAnswer: (usage) => this.#answers.answered(usage),
-        didRecord: (recorded) => {
-          this.#answers.recorded();
-          void this.#run("recorded", { ...recorded });
+        hearers: {
+          "languageModels/didChange": ({ group }) => this.#backend.models.invalidate(group),
+          "languageModels/tokenCountsDidChange": ({ group, models }) =>
+            this.#counts.forget(models.map((model) => modelKey(group, model))),
+          "languageModels/didAnswer": (usage) => this.#answers.answered(usage),
+          "languageModels/didRecord": (recorded) => {
+            this.#answers.recorded();
+            void this.#run("recorded", { ...recorded });
+          },
+          "languageModels/providerDidLoad": (load) => {
+            this.#loadProblems.problems.told(load);
+            this.#problems.refresh();
+          },
+          "ui/budgetsDidChange": (budgets) => this.#hubs.changed(budgets),
         },
-        budgetsDidChange: (budgets) => this.#hubs.changed(budgets),
         asked: (method, parameters, token) => this.#dialogs.handle(method, parameters, token),
-        providerDidLoad: (load) => {
-          this.#loadProblems.problems.told(load);
-          this.#problems.refresh();
-        },
       },
     });
     const following = api.followFocus((isFocused) => sidecar.notify("ui/focus", { isFocused }));

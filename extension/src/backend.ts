@@ -7,11 +7,10 @@ import type { Clock } from "./clock";
 import { type SidecarError, SidecarNotAskedError } from "./errors";
 import { type Plan, Planner, type Surroundings } from "./launch";
 import type { State } from "./lifecycle";
-import { ModelList, type ModelListListener } from "./modelList";
+import { ModelList, type ModelListListener, type Storage } from "./modelList";
 import type { Group, InformationResult, ProviderError } from "./protocol.generated";
 import type { Search } from "./python";
 import type { Sidecar } from "./sidecar";
-import type { Storage } from "./storedLists";
 import { type Start, type Supervised, Supervisor } from "./supervisor";
 
 /** The part of a sidecar that is used here. */

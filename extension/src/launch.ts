@@ -6,7 +6,7 @@ import type { Abandoned } from "./children";
 import { ExtensionGoneError } from "./errors";
 import { type Candidate, findPython, type Python, PythonNotFoundError, type Run, type Search } from "./python";
 import type { SidecarConfiguration } from "./protocol.generated";
-import type { SidecarCommand } from "./sidecarCommand";
+import type { SidecarCommand } from "./sidecar";
 
 /** How to start the sidecar; equal plans need no new process. */
 export interface Plan {

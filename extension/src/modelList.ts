@@ -3,16 +3,220 @@
  *
  * VS Code asks whenever models are shown, and replaces its list by the answer: so answers are quick, and a
  * failed request changes nothing. It asks in rounds, first without a group, then for every group that there is: a group
- * that a round left out was deleted, and is forgotten. When a list is fetched, the table of `listLife.ts` says. Knows
- * neither VS Code nor the sidecar: both are handed in.
+ * that a round left out was deleted, and is forgotten. When a list is fetched, the table of its states says; lists
+ * outlive the window. Knows neither VS Code nor the sidecar: both are handed in.
  */
-import type { Clock } from "./clock";
-import { LIST_TRANSITIONS, type ListAction, type ListEvent, type ListState } from "./listLife";
-import type { Group, InformationResult, ProviderError } from "./protocol.generated";
-import { isRefused, keptModels, type Models, otherModels, withAdvice } from "./modelListContents";
-import { ListRounds } from "./listRounds";
-import { Throttle } from "./throttle";
-import { type Storage, StoredLists } from "./storedLists";
+import * as l10n from "@vscode/l10n";
+import { type Clock, Throttle } from "./clock";
+import type { Group, InformationResult, LanguageModelChatInformation, ProviderError } from "./protocol.generated";
+
+/** The most groups whose lists are stored for the next start. */
+export const STORED_GROUPS = 50;
+const STORAGE_KEY = "models";
+
+/** Storage in which lists outlive the window: `vscode.Memento`. */
+export interface Storage {
+  get(key: string): unknown;
+  update(key: string, value: unknown): Thenable<void>;
+}
+
+export class StoredLists {
+  constructor(private readonly storage: Storage) {}
+
+  get(key: string): Models | undefined {
+    return this.#all[key];
+  }
+
+  /** Whether no list holds a model. */
+  get isEmpty(): boolean {
+    return Object.values(this.#all).every((models) => models.length === 0);
+  }
+
+  /** Stores a list in place of the one before; removes it for undefined. */
+  async put(key: string, models: Models | undefined): Promise<void> {
+    const others = Object.entries(this.#all).filter(([other]) => other !== key);
+    const stored = models ? [...others, [key, models]] : others;
+    await this.storage.update(STORAGE_KEY, Object.fromEntries(stored.slice(-STORED_GROUPS)));
+  }
+
+  get #all(): Record<string, Models> {
+    return (this.storage.get(STORAGE_KEY) as Record<string, Models> | undefined) ?? {};
+  }
+}
+
+export type ListState =
+  /** The list was not fetched in this window, or so long ago that the next look fetches it again. */
+  | "stale"
+  | "fetching"
+  /** The list has changed during the fetch: another one follows. */
+  | "fetching old"
+  | "fresh"
+  /** The list has changed, and is fetched when its turn comes: changes that follow each other fast are one. */
+  | "due soon"
+  /** VS Code does not have the group any more. */
+  | "forgotten";
+
+export type ListEvent =
+  /** VS Code asks for the list. */
+  | "look"
+  /** So much time has passed that the list may be another. */
+  | "expired"
+  /** The provider says that its list may be another. */
+  | "changed"
+  /** The process that answers is gone or given up: a fetch from it is worth nothing. */
+  | "lost"
+  /** Another process runs; a fetch that is under way is with it. */
+  | "started"
+  /** The fetch has ended, well or not. */
+  | "fetched"
+  | "due"
+  | "gone";
+
+export type ListAction = "fetch" | "schedule" | "unschedule";
+
+export interface ListTransition {
+  readonly next: ListState;
+  readonly actions: readonly ListAction[];
+}
+
+const to = (next: ListState, ...actions: ListAction[]): ListTransition => ({ next, actions });
+
+/** The events that may happen in each state; any other event is a bug. */
+export const LIST_TRANSITIONS: Readonly<Record<ListState, Readonly<Partial<Record<ListEvent, ListTransition>>>>> = {
+  stale: {
+    look: to("fetching", "fetch"),
+    expired: to("stale"),
+    changed: to("due soon", "schedule"),
+    lost: to("stale"),
+    started: to("fetching", "fetch"),
+    gone: to("forgotten"),
+  },
+  fetching: {
+    look: to("fetching"),
+    expired: to("fetching"),
+    changed: to("fetching old"),
+    lost: to("fetching", "fetch"),
+    started: to("fetching"),
+    fetched: to("fresh"),
+    gone: to("forgotten"),
+  },
+  "fetching old": {
+    look: to("fetching old"),
+    expired: to("fetching old"),
+    changed: to("fetching old"),
+    lost: to("fetching", "fetch"),
+    started: to("fetching old"),
+    fetched: to("due soon", "schedule"),
+    gone: to("forgotten"),
+  },
+  fresh: {
+    look: to("fresh"),
+    expired: to("stale"),
+    changed: to("due soon", "schedule"),
+    lost: to("fresh"),
+    started: to("fetching", "fetch"),
+    gone: to("forgotten"),
+  },
+  "due soon": {
+    look: to("due soon"),
+    expired: to("due soon"),
+    changed: to("due soon"),
+    lost: to("due soon"),
+    started: to("fetching", "unschedule", "fetch"),
+    due: to("fetching", "fetch"),
+    gone: to("forgotten", "unschedule"),
+  },
+  forgotten: {},
+};
+
+/** Milliseconds without a call after which a round is over. */
+export const ROUND_PAUSE = 5000;
+
+export class ListRounds {
+  /** The ids of the groups that this round has asked for; undefined between two rounds. */
+  #asked: Set<string> | undefined;
+  #calls = 0;
+  #cancelEnd: (() => void) | undefined;
+  #isClosed = false;
+
+  /** @param ended Hears of each round that is over, with the ids of all groups that it asked for. */
+  constructor(
+    private readonly clock: Clock,
+    private readonly ended: (groupIds: ReadonlySet<string>) => void,
+  ) {}
+
+  /** A call for a group begins; null begins a round. */
+  callBegins(groupId: string | null): void {
+    this.#calls++;
+    this.#cancelEnd?.();
+    if (groupId !== null) {
+      this.#asked?.add(groupId);
+      return;
+    }
+    this.#end();
+    this.#asked = new Set();
+  }
+
+  callEnds(): void {
+    this.#calls--;
+    if (this.#calls > 0 || this.#isClosed) return;
+    this.#cancelEnd = this.clock.after(ROUND_PAUSE, () => this.#end());
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#cancelEnd?.();
+  }
+
+  #end(): void {
+    const asked = this.#asked;
+    this.#asked = undefined;
+    if (asked) this.ended(asked);
+  }
+}
+
+export type Models = readonly LanguageModelChatInformation[];
+
+/** Keys of a group that say where else the API key comes from. */
+const OTHER_PLACES = /^(apiKey.+|vercelOidc|provider)$/;
+
+/** The ids of the models that are described otherwise in the two lists, or are in one of them only. */
+export function otherModels(before: Models, after: Models): string[] {
+  const described = (models: Models): Map<string, string> =>
+    new Map(models.map((model) => [model.id, JSON.stringify(model)]));
+  const [old, now] = [described(before), described(after)];
+  return [...new Set([...old.keys(), ...now.keys()])].filter((id) => old.get(id) !== now.get(id));
+}
+
+/** The known models of the providers that failed: all models of a group, otherwise those under the provider's name. */
+export function keptModels(
+  isGroup: boolean,
+  before: Models,
+  models: Models,
+  errors: InformationResult["errors"],
+): Models {
+  const isNew = new Set(models.map(({ id }) => id));
+  const isOfFailed = (id: string): boolean => errors.some(({ provider }) => isGroup || id.startsWith(`${provider}/`));
+  return before.filter(({ id }) => !isNew.has(id) && isOfFailed(id));
+}
+
+/** Whether the server refuses the key, or wants one. */
+export function isRefused({ code }: ProviderError): boolean {
+  return code === "NoPermissions";
+}
+
+/**
+ * The reason; for the key of a group first what helps, because VS Code shows only the beginning. VS Code 1.139 shows no row
+ * and no gear where one group alone fails.
+ */
+export function withAdvice(group: Group | null, error: ProviderError): string {
+  if (!group || !isRefused(error)) return error.message;
+  const isElsewhere = Object.keys(group.configuration).some((name) => OTHER_PLACES.test(name));
+  if (isElsewhere && !error.keyNeed) return error.message;
+  return "apiKey" in group.configuration
+    ? l10n.t`The API key is refused: choose Update API Key in the gear menu of this group. If there is no gear, remove the group with Partstream: Edit Groups as JSON and add it again (${error.message})`
+    : l10n.t`An API key is missing: choose Update API Key in the gear menu of this group. If there is no gear, remove the group with Partstream: Edit Groups as JSON and add it again (${error.message})`;
+}
 
 /** Milliseconds that one round waits for first lists, for all groups together. */
 export const FIRST_LIST_LIMIT = 3000;

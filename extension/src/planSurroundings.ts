@@ -1,9 +1,9 @@
 /** What the plan of a start is made of here: VS Code's settings and folder, and the programs of this machine. */
 import { isThere, type Plan, type Surroundings } from "./launch";
-import type { ProviderKeys } from "./providerKeys";
+import type { ProviderKeys } from "./vscodeKeys";
 import { candidatesInOrder, namedInterpreter, type Run } from "./python";
 import { resolveNetwork, resolveProviders, resolvePython } from "./settings";
-import type { SettingsNotices } from "./settingsNotices";
+import type { SettingsNotices } from "./notices";
 import * as api from "./vscodeApi";
 
 export interface PlanParts {

@@ -8,7 +8,7 @@ import { basename } from "node:path";
 import * as l10n from "@vscode/l10n";
 import type { Clock } from "./clock";
 import type { SidecarError } from "./errors";
-import type { Load } from "./loadProblems";
+import type { Load } from "./vscodeLoadProblems";
 import type { ListView } from "./modelList";
 import type { ProviderError } from "./protocol.generated";
 

@@ -7,16 +7,15 @@ import { fromHostMessage, fromHostTool, type PartClasses, toHostPart } from "./c
 import { type Asked, type Asker, askerOf, errorData, type LanguageModelErrorClass, toHostError } from "./errors";
 import type { Harness, HarnessAnswer } from "./harness";
 import { type Model, toModels } from "./modelInformation";
-import type { GroupNames } from "./groupNames";
+import type { GroupNames, DuplicateModels } from "./groups";
 import type { ModelList } from "./modelList";
 import { Pacer } from "./pacing";
-import type { ProviderKeys } from "./providerKeys";
+import type { ProviderKeys } from "./vscodeKeys";
 import type { Group, RequestOptions, ResponseParams, ResponsePart, ResponseResult } from "./protocol.generated";
 import { groupId } from "./settings";
 import type { Sidecar } from "./sidecar";
 import { type ThinkingFallback, ThinkingText } from "./thinkingText";
 import { estimate, type TokenCache } from "./tokenCache";
-import type { DuplicateModels } from "./duplicateModels";
 import type { Waiting } from "./waitingItem";
 
 /** Options that exist in the host but not in the stable types. */

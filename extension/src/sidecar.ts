@@ -1,40 +1,66 @@
-/** One Python process and the connection with it; starts the process once and ends it. */
-import type { ChildProcessWithoutNullStreams } from "node:child_process";
-import { createInterface } from "node:readline";
+/** One Python process and the connection with it: how it is started from a plan, asked, and ended. Knows no VS Code. */
 import * as l10n from "@vscode/l10n";
+import type { ChildProcessWithoutNullStreams } from "node:child_process";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
 import {
   type CancellationToken,
-  type MessageConnection,
   createMessageConnection,
+  type MessageConnection,
   ProgressType,
   ReadableStreamMessageReader,
 } from "vscode-jsonrpc/node";
 import { type Abandoned, Children, DRAIN_LIMIT, whyNotStarted } from "./children";
-import { SidecarError, SidecarNotAskedError, SidecarSlowError } from "./errors";
-import { HandledMessages } from "./handledMessages";
-import { SinglePieceWriter } from "./messageWriter";
-import { StdoutFilter } from "./stdoutFilter";
+import {
+  isCancelled,
+  isConnectionFailure,
+  refusalOf,
+  sentenceFor,
+  SidecarError,
+  SidecarNotAskedError,
+  SidecarSlowError,
+  versionMismatch,
+} from "./errors";
+import { inFolderThatExists, type Plan, sidecarCommand } from "./launch";
+import type { Log } from "./log";
 import {
   type AnswerWait,
-  type BudgetsDidChangeParams,
-  type DidAnswerParams,
-  type DidRecordParams,
   type InitializeParams,
   type InitializeResult,
   type LogLevel,
   type LogParams,
-  type ModelsDidChangeParams,
+  type NotificationsToExtension,
   type NotificationsToSidecar,
   PROTOCOL_VERSION,
-  type ProviderDidLoadParams,
   type Requests,
   type ResponsePart,
   type ResponseProgress,
   type ResponseResult,
-  type TokenCountsDidChangeParams,
 } from "./protocol.generated";
-import { type SidecarCommand, spawnSidecar } from "./sidecarCommand";
-import { isCancelled, isConnectionFailure, refusalOf, sentenceFor, versionMismatch } from "./sidecarErrors";
+import { HandledMessages, SinglePieceWriter, StdoutFilter } from "./sidecarStreams";
+import type { Start } from "./supervisor";
+
+export interface SidecarCommand {
+  readonly executable: string;
+  readonly arguments: readonly string[];
+  readonly environment: NodeJS.ProcessEnv;
+  readonly directory: string;
+}
+
+/** @throws {SidecarError} The system cannot start the program, and says so at once. */
+export function spawnSidecar(
+  { executable, arguments: given, environment, directory }: SidecarCommand,
+  children: Children,
+) {
+  try {
+    return children.spawn(executable, given, { cwd: directory, env: environment });
+  } catch (error) {
+    const why = whyNotStarted(error);
+    throw new SidecarError(l10n.t`Partstream's Python process could not be started: ${executable} (${why}).`, {
+      cause: error,
+    });
+  }
+}
 
 /** Milliseconds that a process has to end by itself after `exit`. */
 export const STOP_LIMIT = 2000;
@@ -50,14 +76,16 @@ export interface StartOptions {
   readonly children?: Children;
 }
 
+/** What hears each notification, by its method. */
+export type Hearers = {
+  readonly [Method in Exclude<keyof NotificationsToExtension, "$/progress" | "log">]: (
+    parameters: NotificationsToExtension[Method],
+  ) => void;
+};
+
 export interface SidecarListener {
   log(level: LogLevel, source: string, message: string): void;
-  modelsDidChange(groupId: string | null): void;
-  tokenCountsDidChange(changed: TokenCountsDidChangeParams): void;
-  didAnswer(usage: DidAnswerParams): void;
-  didRecord(recorded: DidRecordParams): void;
-  providerDidLoad(load: ProviderDidLoadParams): void;
-  budgetsDidChange(budgets: BudgetsDidChangeParams): void;
+  readonly hearers: Hearers;
   /** A dialog asks something of the window; rejects with a ResponseError. */
   asked(method: string, parameters: unknown, token: CancellationToken): Promise<unknown>;
 }
@@ -223,24 +251,7 @@ export class Sidecar {
     this.#connection.onNotification("log", ({ level, source, message }: LogParams) =>
       this.listener.log(level, source, message),
     );
-    this.#connection.onNotification("languageModels/didChange", ({ group }: ModelsDidChangeParams) =>
-      this.listener.modelsDidChange(group),
-    );
-    this.#connection.onNotification("languageModels/tokenCountsDidChange", (changed: TokenCountsDidChangeParams) =>
-      this.listener.tokenCountsDidChange(changed),
-    );
-    this.#connection.onNotification("languageModels/didAnswer", (usage: DidAnswerParams) =>
-      this.listener.didAnswer(usage),
-    );
-    this.#connection.onNotification("languageModels/didRecord", (recorded: DidRecordParams) =>
-      this.listener.didRecord(recorded),
-    );
-    this.#connection.onNotification("languageModels/providerDidLoad", (load: ProviderDidLoadParams) =>
-      this.listener.providerDidLoad(load),
-    );
-    this.#connection.onNotification("ui/budgetsDidChange", (budgets: BudgetsDidChangeParams) =>
-      this.listener.budgetsDidChange(budgets),
-    );
+    for (const [method, hear] of Object.entries(this.listener.hearers)) this.#connection.onNotification(method, hear);
     this.#connection.onRequest((method, parameters, token) => this.listener.asked(method, parameters, token));
     this.#connection.onUnhandledNotification(({ method }) =>
       this.listener.log("debug", "connection", `ignored the notification ${method}`),
@@ -305,4 +316,39 @@ function howEnded(code: number | null, signal: NodeJS.Signals | null): string {
 
 function after(milliseconds: number): Promise<undefined> {
   return new Promise((resolve) => setTimeout(resolve, milliseconds, undefined));
+}
+
+export interface SidecarSurroundings {
+  /** The folder of the extension. */
+  readonly folder: string;
+  /** The version of the extension, and that of VS Code. */
+  readonly version: string;
+  readonly vscodeVersion: string;
+  readonly log: Log;
+  readonly children: Children;
+  readonly listener: SidecarListener;
+  /** Tells which messages the log shows, now and whenever that changes. */
+  readonly followLogLevel: (tell: (level: LogLevel) => void) => { dispose(): unknown };
+}
+
+/** Rejects if the process cannot be started. */
+export async function startSidecar(
+  plan: Plan,
+  { limit, abandoned }: Start,
+  { folder, version, vscodeVersion, log, children, listener, followLogLevel }: SidecarSurroundings,
+): Promise<Sidecar> {
+  const { executable, version: ofPython, source } = plan.python;
+  log.info(`starting Python ${ofPython} at ${executable} (${source})`);
+  const libraries = join(folder, "bundled", "libs");
+  const command = inFolderThatExists(sidecarCommand(plan, libraries, process.env), libraries, log.warning);
+  const parameters: InitializeParams = {
+    protocolVersion: PROTOCOL_VERSION,
+    clientInfo: { name: "partstream-vscode", version },
+    vscodeVersion,
+    configuration: plan.configuration,
+  };
+  const sidecar = await Sidecar.start(command, parameters, listener, { limit, abandoned, children });
+  const following = followLogLevel((level) => sidecar.notify("setLogLevel", { level }));
+  void sidecar.ended.then(() => void following.dispose());
+  return sidecar;
 }

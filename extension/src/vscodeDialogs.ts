@@ -10,9 +10,9 @@ import * as l10n from "@vscode/l10n";
 import * as vscode from "vscode";
 import { type CancellationToken, ErrorCodes, ResponseError } from "vscode-jsonrpc/node";
 import { sentenceOf } from "./errors";
-import { groupNamesIn } from "./groupNames";
-import type { Load } from "./loadProblems";
-import type { ListView } from "./modelList";
+import { groupNamesIn } from "./groups";
+import type { Load } from "./vscodeLoadProblems";
+import type { ListView, Storage } from "./modelList";
 import type {
   BoxParams,
   DebugInformation,
@@ -32,7 +32,6 @@ import type {
   WriteParams,
 } from "./protocol.generated";
 import type { Sidecar } from "./sidecar";
-import type { Storage } from "./storedLists";
 import { readGroups, remoteName, trustedFolder, VENDOR } from "./vscodeApi";
 
 /** Makes a group and keeps its key in VS Code's secret storage. No document knows it: it may be gone one day. */

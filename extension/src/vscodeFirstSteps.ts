@@ -8,7 +8,7 @@
 import * as l10n from "@vscode/l10n";
 import * as vscode from "vscode";
 import type { WindowFacts } from "./protocol.generated";
-import { StoredLists } from "./storedLists";
+import { StoredLists } from "./modelList";
 import { onceTrusted, readSettings } from "./vscodeApi";
 import type { Dialogs } from "./vscodeDialogs";
 

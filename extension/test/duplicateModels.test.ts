@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Group } from "../src/protocol.generated";
-import { DuplicateModels } from "../src/duplicateModels";
+import { DuplicateModels } from "../src/groups";
 
 const LISTS: Readonly<Record<string, readonly string[]>> = {
   "aaaaaa-1": ["gpt", "only-a"],

@@ -1,8 +1,7 @@
 /** How tests start the fake sidecar, and what they hand to it. */
 import { join } from "node:path";
 import { type InitializeParams, PROTOCOL_VERSION } from "../src/protocol.generated";
-import { Sidecar, type SidecarListener } from "../src/sidecar";
-import type { SidecarCommand } from "../src/sidecarCommand";
+import { Sidecar, type SidecarListener, type SidecarCommand } from "../src/sidecar";
 
 export const PARAMETERS: InitializeParams = {
   protocolVersion: PROTOCOL_VERSION,
@@ -22,13 +21,15 @@ export function fakeCommand(behaviour = "normal"): SidecarCommand {
 
 export const QUIET: SidecarListener = {
   log: () => undefined,
-  modelsDidChange: () => undefined,
-  tokenCountsDidChange: () => undefined,
-  didAnswer: () => undefined,
-  didRecord: () => undefined,
-  providerDidLoad: () => undefined,
+  hearers: {
+    "languageModels/didChange": () => undefined,
+    "languageModels/tokenCountsDidChange": () => undefined,
+    "languageModels/didAnswer": () => undefined,
+    "languageModels/didRecord": () => undefined,
+    "languageModels/providerDidLoad": () => undefined,
+    "ui/budgetsDidChange": () => undefined,
+  },
   asked: () => Promise.resolve(null),
-  budgetsDidChange: () => undefined,
 };
 
 /** Milliseconds that a fake has to start where a test does not say otherwise. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { GroupNames } from "../src/groupNames";
+import { GroupNames } from "../src/groups";
 
 const FILE = `[
   // Two of one address differ by their key only.

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type CodePlace, type Diagnosis, LoadProblems } from "../src/loadProblems";
+import { type CodePlace, type Diagnosis, LoadProblems } from "../src/vscodeLoadProblems";
 import type { LoadProblem, ProviderDidLoadParams } from "../src/protocol.generated";
 
 const FILE = "/models/parrot.py";

@@ -190,7 +190,7 @@ test("the key of a group is a secret", () => {
 });
 
 test("every command and every setting has its line in the documentation and its place in the code", () => {
-  const documentation = read("../docs/vscode.md") + read("../docs/configuration.md");
+  const documentation = read("../docs/vscode.md") + read("../docs/reference/settings.md");
   const sources = ["application", "vscodeApi", "vscodeFirstSteps", "vscodeCompletions"];
   const code = sources.map((name) => read(`src/${name}.ts`)).join("");
   for (const { command } of contributes.commands) assert.ok(code.includes(`"${command}"`), command);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { PassThrough } from "node:stream";
 import { test } from "node:test";
 import type { Message } from "vscode-jsonrpc/node";
-import { SinglePieceWriter } from "../src/messageWriter";
+import { SinglePieceWriter } from "../src/sidecarStreams";
 
 test("a message is one piece; one that is too large to be read is refused in words, and the next one is written", async () => {
   const pieces: string[] = [];

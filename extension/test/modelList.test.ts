@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { FIRST_LIST_LIMIT, FRESH_FOR } from "../src/modelList";
+import { FIRST_LIST_LIMIT, FRESH_FOR, STORED_GROUPS } from "../src/modelList";
 import type { InformationResult } from "../src/protocol.generated";
-import { STORED_GROUPS } from "../src/storedLists";
 import { GROUP, list, World } from "./modelListWorld";
 import { settled } from "./testClock";
 

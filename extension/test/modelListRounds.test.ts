@@ -1,10 +1,17 @@
 /** When a list is fetched, how long it is waited for, and when a group is forgotten. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { LIST_TRANSITIONS, type ListEvent, type ListState } from "../src/listLife";
-import { CHANGE_INTERVAL, FIRST_LIST_LIMIT, FRESH_FOR, LEAST_WAIT } from "../src/modelList";
+import {
+  LIST_TRANSITIONS,
+  type ListEvent,
+  type ListState,
+  CHANGE_INTERVAL,
+  FIRST_LIST_LIMIT,
+  FRESH_FOR,
+  LEAST_WAIT,
+  ROUND_PAUSE,
+} from "../src/modelList";
 import type { Group, LanguageModelChatInformation } from "../src/protocol.generated";
-import { ROUND_PAUSE } from "../src/listRounds";
 import { GROUP, list, World } from "./modelListWorld";
 import { settled } from "./testClock";
 

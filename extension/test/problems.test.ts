@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { SidecarError } from "../src/errors";
-import type { Load } from "../src/loadProblems";
+import type { Load } from "../src/vscodeLoadProblems";
 import type { ListView } from "../src/modelList";
 import type { ProviderError } from "../src/protocol.generated";
 import {

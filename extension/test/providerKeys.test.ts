@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Group, ProviderError } from "../src/protocol.generated";
-import { ProviderKeys } from "../src/providerKeys";
+import { ProviderKeys } from "../src/vscodeKeys";
 import { groupId } from "../src/settings";
 
 const FILE = "/models/gated.py";

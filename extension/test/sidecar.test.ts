@@ -48,13 +48,13 @@ test("it says what runs, and passes on log lines and changes", async () => {
   const heard: unknown[] = [];
   const sidecar = await startFake("normal", {
     log: (...line) => heard.push(line),
-    modelsDidChange: (group) => heard.push(group),
-    tokenCountsDidChange: ({ models }) => heard.push(...models),
-    didAnswer: ({ answer }) => heard.push(answer.inputTokens),
-    didRecord: () => undefined,
-    providerDidLoad: () => undefined,
+    hearers: {
+      ...QUIET.hearers,
+      "languageModels/didChange": ({ group }) => heard.push(group),
+      "languageModels/tokenCountsDidChange": ({ models }) => heard.push(...models),
+      "languageModels/didAnswer": ({ answer }) => heard.push(answer.inputTokens),
+    },
     asked: () => Promise.resolve(null),
-    budgetsDidChange: () => undefined,
   });
   assert.equal(sidecar.information?.python, "3.12.1");
   await sidecar.request("languageModels/information", { group: null, silent: true });

@@ -9,7 +9,7 @@ import type { InformationResult } from "../src/protocol.generated";
 import type { Sidecar } from "../src/sidecar";
 import { Supervisor } from "../src/supervisor";
 import { TokenCache } from "../src/tokenCache";
-import { DuplicateModels } from "../src/duplicateModels";
+import { DuplicateModels } from "../src/groups";
 import { startFake } from "./fakeCommand";
 import { unexpected } from "./testClock";
 import { CLASSES, Disposable, ERRORS, TextPart, TokenSource } from "./vscodeDouble";

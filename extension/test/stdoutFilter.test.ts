@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { PassThrough } from "node:stream";
 import { test } from "node:test";
 import fc from "fast-check";
-import { STRAY_OUTPUT_LIMIT, StdoutFilter } from "../src/stdoutFilter";
+import { STRAY_OUTPUT_LIMIT, StdoutFilter } from "../src/sidecarStreams";
 
 /** What comes through, and what is heard of the stray output, when a process prints these pieces. */
 function read(pieces: readonly Buffer[]): { through: string; stray: string[] } {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Notifier } from "../src/notifier";
-import { Throttle } from "../src/throttle";
+import { Notifier } from "../src/notices";
+import { Throttle } from "../src/clock";
 import { TestClock } from "./testClock";
 
 test("a first request is followed at once, those that come soon after are one at the end of the interval", () => {

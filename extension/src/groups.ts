@@ -1,8 +1,5 @@
-/**
- * The names of groups, which VS Code does not tell: read from its file of groups, by their contents.
- *
- * In a remote window that file is on another machine; then no name is known.
- */
+import type { Storage } from "./modelList";
+import type { Group } from "./protocol.generated";
 
 /** The keys of a group that VS Code keeps for itself. */
 const HOSTS_OWN = ["name", "vendor", "settings"];
@@ -74,4 +71,47 @@ function sorted(value: unknown): unknown {
 function parseWithComments(text: string): unknown {
   const withoutComments = text.replace(/("(?:\\.|[^"\\])*")|\/\/[^\n]*|\/\*[^]*?\*\//g, "$1");
   return JSON.parse(withoutComments.replace(/("(?:\\.|[^"\\])*")|,(?=\s*[}\]])/g, "$1"));
+}
+
+const STORAGE_KEY = "groups";
+const SHOWN_DIGITS = 6;
+
+export class DuplicateModels {
+  #current = new Set<string>();
+  #previous: ReadonlySet<string>;
+
+  /**
+   * @param idsOf The ids in a group's last list.
+   * @param changed Called when the compared groups change, while VS Code waits for its answer.
+   */
+  constructor(
+    private readonly storage: Storage,
+    private readonly idsOf: (groupId: string) => readonly string[],
+    private readonly changed: () => void,
+  ) {
+    const stored = storage.get(STORAGE_KEY);
+    this.#previous = new Set(Array.isArray(stored) ? stored.filter((id) => typeof id === "string") : []);
+  }
+
+  /** VS Code starts a new round. */
+  beginRound(): void {
+    if (this.#current.size === 0) return;
+    const changed =
+      this.#current.size !== this.#previous.size || [...this.#current].some((id) => !this.#previous.has(id));
+    this.#previous = this.#current;
+    this.#current = new Set();
+    if (!changed) return;
+    // Kept for the next start: a changed id would lose the person's choice of the model.
+    void this.storage.update(STORAGE_KEY, [...this.#previous]);
+    this.changed();
+  }
+
+  /** A function that gives the id for VS Code of each model in a group. */
+  shownIds(group: Group): (id: string) => string {
+    const compared = this.#previous.has(group.id) ? this.#previous : this.#current;
+    const others = [...compared].filter((other) => other !== group.id);
+    this.#current.add(group.id);
+    const taken = new Set(others.flatMap((other) => this.idsOf(other)));
+    return (id) => (taken.has(id) ? `${id}@${group.id.slice(0, SHOWN_DIGITS)}` : id);
+  }
 }
