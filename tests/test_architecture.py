@@ -201,6 +201,9 @@ def test_importing_the_whole_core_loads_nothing_that_does_io() -> None:
 # What a start does not load, by what starts: modules, and the packages of modules.
 OF_THE_HUB = {"partstream_hub", "psycopg"}
 OF_WIRES = {f"{_MODULES[name].partition(':')[0]}.{part}" for name in _MODULES for part in ("models", "serve")}
+OF_DIALOGS = {
+    f"partstream.vscode.{name}" for name in ("add_models", "budgets", "dialogs", "first_steps", "status", "window")
+}
 LATE = {
     "partstream": IO | {"msgspec", "partstream.upstream", "partstream.runtime"},
     "partstream.cli": {"httpx2", "asyncio", "rich", "h11", "msgspec"},
@@ -209,7 +212,7 @@ LATE = {
     "partstream.upstream.provider": OF_WIRES
     | {"httpx2", "httpcore2", "http.client", "urllib.request", "importlib.metadata", "idna", "uvicorn", "click"},
     "partstream.server.application": OF_THE_HUB | OF_WIRES | {"httpx2", "uvicorn", "sqlite3", "click"},
-    "partstream.vscode.process": OF_THE_HUB | OF_WIRES | {"httpx2", "uvicorn", "sqlite3", "click", "rich"},
+    "partstream.vscode.process": OF_THE_HUB | OF_WIRES | OF_DIALOGS | {"httpx2", "uvicorn", "sqlite3", "click", "rich"},
 }
 
 

@@ -180,14 +180,12 @@ export const window = {
   createQuickPick: () => new Box(),
   showQuickPick: (
     items: readonly { label: string; kind?: number }[],
-    heading: { title: string; placeHolder: string },
-  ) =>
-    new Promise((resolve) => {
-      const chosen = items.find(({ label }) => label === world.chosen);
-      if (chosen) return resolve(chosen);
-      const box = new Box();
-      box.title = heading.title;
-      box.placeholder = heading.placeHolder;
+    heading: { title?: string; placeHolder?: string } = {},
+  ) => {
+    const chosen = items.find(({ label }) => label === world.chosen);
+    if (chosen) return Promise.resolve(chosen);
+    return new Promise((resolve) => {
+      const box = Object.assign(new Box(), { title: heading.title ?? "", placeholder: heading.placeHolder ?? "" });
       box.items = items.filter(({ kind }) => kind === undefined);
       box.onDidAccept(() => {
         resolve(box.selectedItems[0]);
@@ -195,7 +193,8 @@ export const window = {
       });
       box.onDidHide(() => resolve(undefined));
       box.show();
-    }),
+    });
+  },
   createInputBox: () => new Box(),
   createStatusBarItem: (id: string) => new StatusBarItem(id),
   showTextDocument: ({ fsPath }: { fsPath: string }, options?: { selection: Range }) =>
