@@ -190,7 +190,8 @@ test("the key of a group is a secret", () => {
 });
 
 test("every command and every setting has its line in the documentation and its place in the code", () => {
-  const documentation = read("../docs/vscode.md") + read("../docs/reference/settings.md");
+  const pages = ["vscode", "configuration", "reference/settings"];
+  const documentation = pages.map((name) => read(`../docs/${name}.md`)).join("");
   const sources = ["application", "vscodeApi", "vscodeFirstSteps", "vscodeCompletions"];
   const code = sources.map((name) => read(`src/${name}.ts`)).join("");
   for (const { command } of contributes.commands) assert.ok(code.includes(`"${command}"`), command);
