@@ -13,6 +13,7 @@ import { ADD_MODELS_CHECKS } from "./checks/addModels.js";
 import { AGENT_CHECKS } from "./checks/agents.js";
 import { API_CHECKS } from "./checks/api.js";
 import { groups, settings } from "./checks/configuration.js";
+import { COMPLETION_CHECKS, completionGroups, completionSettings, prepareCompletions } from "./checks/completions.js";
 import { CONNECTION_CHECKS } from "./checks/connection.js";
 import { ENDING_CHECKS } from "./checks/ending.js";
 import { EVERYWHERE_CHECKS, everywhereGroups, everywhereSettings } from "./checks/everywhere.js";
@@ -103,6 +104,11 @@ const RUNS = [
       ...PROVIDER_KEY_CHECKS,
       ...ENDING_CHECKS,
     ],
+  },
+  {
+    name: "completions",
+    begin: { prepare: prepareCompletions, groups: completionGroups, settings: completionSettings },
+    checks: COMPLETION_CHECKS,
   },
   {
     name: "programs",

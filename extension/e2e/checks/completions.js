@@ -1,0 +1,172 @@
+/** Ghost text in the editor: of a scripted server that counts what runs, and of a Python file. */
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { join } from "node:path";
+import { patience, until } from "../driver/wait.js";
+
+const FILE = "area.py";
+const COMPLETION = "3.14159 * radius ** 2";
+const OF_PYTHON = "from_a_python_file()";
+const MODEL = "Desk/coder";
+/** Milliseconds between two keys, and those without a key before a model is asked: each key interrupts a question. */
+const KEY = 150;
+const DELAY = 60;
+/** Milliseconds in which the next key must have closed the connection of the question before. */
+const CANCELLED_IN = 50;
+
+const PROVIDER = `
+from partstream import completion_model
+
+@completion_model(name="Fill")
+async def provider(request):
+    yield "${OF_PYTHON}"
+`;
+
+/** A server of `/v1/completions` that answers after `wait` milliseconds, and notes when each question ends. */
+class Scripted {
+  wait = 0;
+  asked = [];
+  most = 0;
+
+  get running() {
+    return this.asked.filter(({ endedAt }) => endedAt === undefined).length;
+  }
+
+  async start() {
+    this.server = createServer((request, response) => void this.#answer(request, response));
+    await new Promise((resolve) => this.server.listen(0, "127.0.0.1", resolve));
+    this.url = `http://127.0.0.1:${this.server.address().port}/v1`;
+  }
+
+  async #answer(request, response) {
+    const begunAt = performance.now();
+    let body = "";
+    for await (const piece of request) body += piece;
+    if (!request.url.endsWith("/completions")) return response.writeHead(404).end("{}");
+    const asked = { begunAt, body: JSON.parse(body), isCancelled: false };
+    this.asked.push(asked);
+    this.most = Math.max(this.most, this.running);
+    response.on("close", () => {
+      asked.endedAt = performance.now();
+      asked.isCancelled = !response.writableFinished;
+    });
+    response.writeHead(200, { "content-type": "text/event-stream" }).flushHeaders();
+    await new Promise((resolve) => setTimeout(resolve, this.wait));
+    const event = { choices: [{ index: 0, text: COMPLETION, finish_reason: "stop" }] };
+    response.end(`data: ${JSON.stringify(event)}\n\ndata: [DONE]\n\n`);
+  }
+}
+
+export async function prepareCompletions(session) {
+  session.scripted = new Scripted();
+  await session.scripted.start();
+  writeFileSync(join(session.server.workspace, FILE), "def area(radius):\n    return ");
+  writeFileSync(join(session.folder, "fill.py"), PROVIDER);
+}
+
+export const completionGroups = ({ scripted }) => [
+  {
+    name: "Desk",
+    vendor: "partstream",
+    baseUrl: scripted.url,
+    protocol: "chat-completions",
+    discover: false,
+    models: [{ id: "coder", name: "Coder", family: "coder", maxInputTokens: 8000, maxOutputTokens: 1000 }],
+  },
+];
+
+export const completionSettings = ({ folder }) => ({
+  "partstream.providers": [join(folder, "fill.py")],
+  "partstream.completions.model": MODEL,
+  "partstream.completions.delay": DELAY,
+});
+
+/** Opens the file, with the cursor at its end. */
+async function opened({ page }) {
+  await page.locator(".explorer-folders-view .monaco-list-row", { hasText: FILE }).dblclick();
+  await page.locator(".part.editor .view-line").first().waitFor();
+  await page.locator(".part.editor .view-lines").click();
+  await page.keyboard.press("Control+End");
+}
+
+const ghost = ({ page }) => page.locator(".part.editor .ghost-text-decoration, .part.editor .ghost-text");
+const item = ({ page }) => page.locator('.statusbar-item[id^="partstream.partstream.partstream.completions"]');
+const shows = (panel, text) =>
+  until(`${text} as ghost text`, async () => (await ghost(panel).allInnerTexts()).join("").replaceAll("\u00a0", " ").includes(text), {
+    describe: async () => JSON.stringify(await ghost(panel).allInnerTexts()),
+    limit: 30_000,
+  });
+
+export const COMPLETION_CHECKS = [
+  {
+    name: "completions: ghost text of a server, which Tab takes, and an item that counts it",
+    async run({ panel, scripted, screenshot }) {
+      const { keyboard } = panel.page;
+      await item(panel).waitFor({ timeout: patience(60_000) }); // The models are known then.
+      await opened(panel);
+      await keyboard.type(" ");
+      await keyboard.press("Backspace");
+      await shows(panel, COMPLETION);
+      await screenshot("ghost-text");
+      const { body } = scripted.asked.at(-1);
+      assert.deepEqual([body.prompt, body.model, body.stop], ["def area(radius):\n    return ", "coder", ["\n"]]);
+      await keyboard.press("Tab");
+      await until("the text in the editor", async () =>
+        (await panel.page.locator(".part.editor .view-lines").innerText()).replaceAll("\u00a0", " ").includes(`return ${COMPLETION}`),
+      );
+      assert.match(await item(panel).innerText(), /Coder/);
+      const label = await item(panel).locator("a").first().getAttribute("aria-label");
+      await screenshot("ghost-text-taken");
+      return label ?? "";
+    },
+  },
+  {
+    name: "completions: typing sends one question at a time, the next key ends it, and none is left",
+    async run({ panel, scripted }) {
+      const { keyboard } = panel.page;
+      scripted.wait = 2000;
+      scripted.asked.length = 0;
+      scripted.most = 0;
+      await keyboard.press("Enter");
+      const keys = [];
+      for (const key of "total = area(2) + area(3)") {
+        keys.push(performance.now());
+        await keyboard.press(key === " " ? "Space" : key);
+        await new Promise((resolve) => setTimeout(resolve, KEY - (performance.now() - keys.at(-1))));
+      }
+      await keyboard.press("Escape");
+      await panel.page.keyboard.press("Backspace");
+      scripted.wait = 0;
+      await until("no question to run", () => scripted.running === 0, { limit: 10_000 });
+      const cancelled = scripted.asked.filter(({ isCancelled }) => isCancelled);
+      const late = cancelled
+        .map(({ begunAt, endedAt }) => endedAt - (keys.find((key) => key > begunAt) ?? endedAt))
+        .sort((one, other) => one - other);
+      assert.equal(scripted.most, 1, `${scripted.most} questions ran at a time`);
+      assert.ok(cancelled.length >= 5, `only ${cancelled.length} of ${scripted.asked.length} questions were ended`);
+      const median = late[Math.floor(late.length / 2)];
+      assert.ok(median < CANCELLED_IN, `a question ended ${median} ms after the next key`);
+      return `${scripted.asked.length} questions, ${cancelled.length} ended by the next key, in ${median.toFixed(0)} ms (at most ${late.at(-1).toFixed(0)})`;
+    },
+  },
+  {
+    name: "completions: a Python file completes, without a setting",
+    async run({ panel, palette, server, screenshot }) {
+      const { keyboard } = panel.page;
+      const settings = server.readSettings();
+      delete settings["partstream.completions.model"];
+      server.writeSettings(settings);
+      await until("the item to name the other model", async () => (await item(panel).innerText()).includes("Fill"), {
+        describe: () => item(panel).innerText(),
+        limit: 30_000,
+      });
+      await opened(panel);
+      await keyboard.press("Enter");
+      await keyboard.type("value = ");
+      await shows(panel, OF_PYTHON);
+      await screenshot("ghost-text-python");
+      await palette.run("File: Revert File");
+    },
+  },
+];
