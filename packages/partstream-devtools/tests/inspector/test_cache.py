@@ -40,7 +40,7 @@ ASKED = (ChatMessage.user(f"First. {LONG}"), ChatMessage.assistant("One."), Chat
 NEXT = (ChatMessage.assistant("Two."), ChatMessage.user("Third."))
 
 
-class Nobody:
+class Silent:
     def report(self, _part: object) -> None:
         pass
 
@@ -69,7 +69,7 @@ def asked(protocol: str, *requests: Request) -> Bundle:
             for model, messages, options in requests:
                 with answers.capture("vscode", model.id) as answer:
                     token = CancellationTokenSource().token
-                    await provider.provide_language_model_chat_response(model, messages, options, Nobody(), token)
+                    await provider.provide_language_model_chat_response(model, messages, options, Silent(), token)
                     answer.end("completed")
             await provider.aclose()
 

@@ -10,7 +10,8 @@ What it cost: the tokens that the cache could have given, which are those of the
 gave, at the difference of the prices of both. Where the server reports no number, both are estimated by bytes.
 
 Servers compare requests themselves, if they are asked to, and say what they found: Anthropic in
-`diagnostics.cache_miss_reason`, OpenAI in `prompt_cache_diagnostics`. That is shown beside it.
+`diagnostics.cache_miss_reason` (docs/wires/anthropic-messages.md#cache-diagnosis), OpenAI in `prompt_cache_diagnostics`
+(docs/wires/openresponses.md#usage). That is shown beside it.
 """
 
 from __future__ import annotations
@@ -150,7 +151,7 @@ _SAYS: Final[Mapping[str, tuple[str, str]]] = {
     ),
     "inserted": (
         "something was put between earlier messages",
-        "put what is new behind the last message, such as a reminder or the state of the editor",
+        "put what is new after the last message, such as a reminder or the state of the editor",
     ),
     "nothing": (
         "the whole prompt before is the beginning of this one",

@@ -168,7 +168,7 @@ class GatewayProvider(LanguageModelChatProvider):
         return self._upstream.spending
 
     async def budget_standing(self) -> str | None:
-        """How the budget stands, such as `Your budget: 1.20 USD of 5 USD/day`; None without one."""
+        """The state of the budget, such as `Your budget: 1.20 USD of 5 USD/day`; None without one."""
         standing = None if self.spending is None else await self.spending.standing()
         return None if standing is None else str(standing)
 

@@ -133,7 +133,7 @@ class Meter:
         self._is_open = False
 
     def begin(self) -> None:
-        """An answer is asked for; one before it that told nothing is estimated."""
+        """An answer is asked for; one before it without a report is estimated."""
         self._close()
         self._is_open = True
 
@@ -189,7 +189,7 @@ def _size_of(output: StreamOutput) -> int:
 
 
 class Standing(NamedTuple):
-    """How a budget stands, in its own unit."""
+    """The state of a budget, in its own unit."""
 
     budget: BudgetAmount
     owner: str
@@ -291,7 +291,7 @@ class SpendingFile:
             pass
 
     def standing(self, limits: Limits, upstream: str) -> Standing | None:
-        """How the budget stands; None without one.
+        """The state of the budget; None without one.
 
         Raises:
             sqlite3.Error: The file cannot be used; so `OSError`.
@@ -550,7 +550,7 @@ class Spending:
             pause = min(2 * pause, _POLL[1])
 
     async def standing(self) -> Standing | None:
-        """How the budget stands; None without one, and where that cannot be found out."""
+        """The state of the budget; None without one, and where it cannot be found out."""
         with suppress(sqlite3.Error, OSError, RuntimeError):
             look = partial(self._file.standing, self._limits, self._upstream)
             return await asyncio.get_running_loop().run_in_executor(self._thread, look)

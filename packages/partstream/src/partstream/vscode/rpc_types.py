@@ -399,7 +399,7 @@ class DidAnswerParams(TypedDict):
     """An answer that ended, with the sums of its conversation and its day.
 
     `conversation` is null for a request outside any conversation, such as the one for a title; `day` is the day by this
-    machine's clock. `budget` says how the person's budget stands, if there is one. `item` is the status bar's item of
+    machine's clock. `budget` says the state of the person's budget, if there is one. `item` is the status bar's item of
     the last answer of a conversation, absent before there is one.
     """
 
