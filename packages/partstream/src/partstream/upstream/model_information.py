@@ -71,7 +71,14 @@ class Fact(Generic[T]):
 class Pricing:
     """The prices of a model, in US dollars per token, also of a prompt token that is read from the cache or written to
     it; None means unknown. Prompts of `long_context_from` tokens or more have prices of their own, if there are any.
-    `is_own` tells that a person has set them: then a cost that the server reports does not count."""
+    `is_own` tells that a person has set them: then a cost that the server reports does not count.
+
+    Example:
+        >>> from decimal import Decimal
+        >>> from partstream import Pricing
+        >>> Pricing(Decimal("0.000003"), Decimal("0.000015"), is_own=True).cache_read is None
+        True
+    """
 
     input: Decimal | None = None
     output: Decimal | None = None
