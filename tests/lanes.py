@@ -25,6 +25,9 @@ _SLOW: Mapping[str, tuple[str, ...]] = {
         "packages/partstream-hub/tests/cli/test_serve_hub.py::test_a_key_works_at_every_worker_when_its_command_is_over_and_is_dead_when_it_was_revoked",
         "packages/partstream-hub/tests/hub/test_processes.py",
     ),
+    "kills a process in the middle of an answer": (
+        "packages/partstream/tests/upstreams/test_spending.py::test_what_a_killed_window_has_reserved_is_charged_by_the_next_one_that_needs_it",
+    ),
     "runs each agent, or each command in a terminal, in a process": (
         "packages/partstream-agents/tests/test_agents.py::test_an_agent_is_run_with_the_settings_that_connect_writes",
         "packages/partstream/tests/cli/test_wrapping.py::test_a_narrow_terminal_gets_lines_that_fit_and_whole_words",

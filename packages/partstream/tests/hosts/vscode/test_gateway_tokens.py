@@ -117,3 +117,18 @@ def test_texts_that_count_otherwise_after_an_answer_are_told():
         assert how == {"group": "g", "model": "text", "family": "test", "maxInputTokens": 1000, "source": "estimated"}
         assert after["source"] == before["source"] == "estimated"
         assert after["count"] != before["count"]
+
+
+def test_a_budget_is_of_all_windows_shown_after_each_answer_and_refuses_with_a_sentence_for_the_chat():
+    with serving() as upstream, running() as one, running() as other:
+        prices = {"*": {"input": 10, "output": 20}}
+        group = group_of(upstream, budget="0.0001 USD/day", prices=prices)
+        assert _ask(one, group, "Hello").error is None
+        told = one.until(lambda message: getattr(message, "method", "") == DID_ANSWER)
+        assert told.params["budget"].startswith("Budget of the server ")
+        assert told.params["budget"].endswith(" USD of 0.0001 USD/day")
+        assert told.params["answer"]["cost"] > 0.0001
+        data = _ask(other, group, "Hello").error["data"]
+        assert (data["kind"], data["code"]) == ("BudgetReachedError", "Blocked")
+        assert " (0.0001 USD/day) is used up: " in data["message"]
+        assert "it begins anew on " in data["message"]
