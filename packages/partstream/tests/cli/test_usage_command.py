@@ -17,7 +17,8 @@ from partstream.server.telemetry import open_answer_ledger
 from partstream.tokens.accounting import TokenAccounting
 from partstream.tokens.ledger import LEDGER_NAME, open_ledger
 from partstream.tokens.records import LimitRow
-from partstream.upstream.configuration import fingerprint_of
+from partstream.upstream.configuration import Limits, fingerprint_of
+from partstream.upstream.spending import FILE_NAME, Begun, SpendingFile, Taken
 
 TODAY = datetime.now(UTC).astimezone().replace(hour=12)
 DAY = timedelta(days=1)
@@ -345,5 +346,22 @@ def test_a_page_that_cannot_be_written_is_said(tmp_path: Path):
         ended = await call("usage", "--html", str(tmp_path), PARTSTREAM_DATA=str(tmp_path / "data"))
         assert ended.code == 1
         assert f"cannot write {tmp_path}" in ended.errors
+
+    run(test())
+
+
+def test_a_missing_price_and_the_budget_in_force_are_named(tmp_path: Path):
+    _fill(tmp_path, *ANSWERS)
+    file, limits = SpendingFile(tmp_path / FILE_NAME), Limits("5 USD/day")
+    begun = file.begin(limits, "any server", Taken(10**9, 1))
+    assert isinstance(begun, Begun)
+    file.end(begun.id, "any server", Taken(12 * 10**8, 1))
+    file.close()
+
+    async def test() -> None:
+        output = await _usage(tmp_path, PARTSTREAM_BUDGET="5 USD/day")
+        assert "–: no price is known; the setting `prices` sets one." in " ".join(output.split())
+        assert "Your budget: 1.20 USD of 5 USD/day" in output
+        assert "budget" not in await _usage(tmp_path)
 
     run(test())

@@ -547,6 +547,16 @@ def test_a_full_disk_refuses_and_what_ended_before_is_entered_when_there_is_room
         file.close()
 
 
+def test_what_is_reserved_when_a_program_ends_is_charged_and_its_lock_is_gone(data: Path) -> None:
+    limits = Limits("100 tokens/day")
+    file = SpendingFile(data)
+    assert isinstance(file.begin(limits, "a", Taken(0, 9)), Begun)
+    file.close()
+    assert list(data.with_suffix(".locks").iterdir()) == []
+    standing = _standing(data, "100 tokens/day")
+    assert (standing.spent, standing.running) == (9, 0)
+
+
 def test_the_errors_of_a_budget_are_of_one_kind() -> None:
     assert issubclass(BudgetReachedError, BudgetError)
     assert issubclass(BudgetUnknownError, BudgetError)

@@ -302,16 +302,19 @@ class SpendingFile:
             return self._standing(connection, limits, parsed_budget(limits.budget), upstream)
 
     def close(self) -> None:
-        """Closes the file; what is reserved in it is charged by another process then."""
-        with suppress(sqlite3.Error, OSError):
-            if self._unsettled:
-                with self._transaction():
-                    pass
+        """Closes the file; what is still reserved is charged in full, here or by another process."""
+        is_settled = True
+        if self._connection is not None:
+            try:
+                with self._transaction() as work:
+                    self._charge(work, "process = ?", self._name)
+            except (sqlite3.Error, OSError):
+                is_settled = False
         connection, self._connection = self._connection, None
         if connection is not None:
             with suppress(sqlite3.Error):
                 connection.close()
-        self._locks.end(is_settled=not self._unsettled)
+        self._locks.end(is_settled=is_settled and not self._unsettled)
         self._has_lock = False
 
     def _begin(self, limits: Limits, upstream: str, bound: Taken) -> Verdict:
@@ -558,7 +561,8 @@ class Spending:
 
     async def aclose(self) -> None:
         """Enters what has ended, and closes the file."""
-        await asyncio.get_running_loop().run_in_executor(self._thread, self._file.close)
+        with suppress(RuntimeError):  # it is closed already
+            await asyncio.get_running_loop().run_in_executor(self._thread, self._file.close)
         self._thread.shutdown(wait=False)
 
     async def _verdict(self, bound: Taken) -> Verdict | None:
