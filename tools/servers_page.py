@@ -160,7 +160,7 @@ def _spoken() -> Iterator[tuple[str, str, str, str, str, ServerProtocol]]:
 
 def _real_servers(real: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """The table of servers that were run with a model, and what was tried at each."""
-    columns = ("server", "address", "works", "known issue", "version", "date")
+    columns = ("server", "address", "works", "known issue", "version and date")
     yield from _table(
         columns,
         (
@@ -169,8 +169,7 @@ def _real_servers(real: Sequence[Mapping[str, Any]]) -> Iterator[str]:
                 f"`{one['address']}`",
                 _but([name for name in one["tried"] if name not in one["works"]]),
                 "; ".join(one["known_issues"]) or "–",
-                one["version"],
-                one["date"],
+                f"{one['version']}, {one['date']}",
             )
             for one in real
         ),
