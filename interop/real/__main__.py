@@ -118,7 +118,7 @@ def _table(seen: list[Seen], seconds: float) -> Table:
 def _row(seen: list[Seen]) -> RealServer:
     return RealServer(
         "llama.cpp",
-        f"{SERVER.version}, {MODEL.version}",
+        SERVER.version,
         datetime.now(UTC).date().isoformat(),
         "http://localhost:8080/v1",
         tuple(one.name for one in seen),
