@@ -14,7 +14,18 @@ from threading import Thread
 
 import pytest
 
-from interop.real.building import MODEL, SECOND, Built, NotBuiltError, Published, downloaded, is_ready, listed, ready
+from interop.real.building import (
+    MODEL,
+    SECOND,
+    Built,
+    NotBuiltError,
+    Published,
+    _run,
+    downloaded,
+    is_ready,
+    listed,
+    ready,
+)
 from interop.real.rows import RESULTS, RealServer, keep, kept
 from interop.real.running import WAYS, serving
 from interop.real.trials import TRIALS
@@ -135,6 +146,20 @@ def test_a_model_in_pieces_is_put_together_in_their_order(tmp_path: Path, monkey
     assert ready(lambda _: None, tmp_path).second.read_bytes() == b"0 1 2 3 "
     assert not [*tmp_path.glob("*.whl")]
     assert is_ready(tmp_path) == built
+
+
+def test_a_build_that_is_given_up_is_ended(tmp_path: Path) -> None:
+    told: list[str] = []
+
+    def given_up(line: str) -> None:
+        told.append(line)
+        if len(told) == 2:
+            raise KeyboardInterrupt
+
+    script = "trap 'echo ended > ended; exit' TERM; sleep 600 & echo '[9/10] compiling'; wait"
+    with pytest.raises(KeyboardInterrupt):
+        _run(["sh", "-c", script], given_up, tmp_path)
+    assert (tmp_path / "ended").exists()
 
 
 def test_each_row_has_a_name_of_its_own_and_a_server_that_can_be_started() -> None:

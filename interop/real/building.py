@@ -28,6 +28,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urljoin
 
+from interop.servers.processes import end_group
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
@@ -288,9 +290,19 @@ def _run(command: list[str], say: Callable[[str], object], folder: Path) -> None
     """
     say(f"running {' '.join(command[:2])} …")
     with subprocess.Popen(
-        command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
+        command,
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        start_new_session=True,
     ) as process:
-        last = list(_told(process.stdout or (), say))[-20:]
+        try:
+            last = list(_told(process.stdout or (), say))[-20:]
+        except BaseException:  # whoever ends this ends the compilers, too
+            end_group(process)
+            raise
     if process.returncode:
         raise NotBuiltError(f"{command[0]} failed: {' / '.join(line.strip() for line in last if line.strip())}")
 

@@ -9,7 +9,7 @@ import time
 import urllib.error
 import urllib.request
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -95,7 +95,7 @@ def _last_line(log: Path) -> str:
     return lines[-1] if lines else "it printed nothing"
 
 
-def end_group(process: subprocess.Popen[bytes]) -> None:
+def end_group(process: subprocess.Popen[Any]) -> None:
     """Ends the whole group: first asks, then kills."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         with suppress(ProcessLookupError):
