@@ -7,7 +7,7 @@ import re
 import pytest
 
 from partstream import chat_model
-from partstream.lm.parts import TextPart, ToolCallPart
+from partstream.lm.parts import DataPart, TextPart, ToolCallPart
 from partstream.server.application import app
 from serving.asgi import WAIT, ask
 from serving.asgi_servers import SERVERS, Server, exchange, request_bytes, uvicorn_stopping
@@ -116,12 +116,12 @@ def test_uvicorn_cuts_no_stream_and_tells_of_no_client_that_left_when_it_is_stop
 @pytest.mark.parametrize("server", SERVERS[:1], ids=lambda server: server.name)
 def test_a_client_that_does_not_read_pauses_the_provider(server: Server):
     paused = asyncio.Event()
-    piece = "x" * 100_000
+    piece = b"\x89PNG\r\n\x1a\n" + b"x" * 100_000  # an answer has less text than the kernel holds
     reported = []
 
     async def answer(progress, token):
         while not token.is_cancellation_requested:
-            progress.report(TextPart(piece))
+            progress.report(DataPart(piece, "image/png"))
             reported.append(len(piece))
             caught_up = asyncio.ensure_future(progress.drain())
             if not (await asyncio.wait({caught_up}, timeout=0.2))[0]:

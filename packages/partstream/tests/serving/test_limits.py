@@ -7,6 +7,7 @@ import random
 import re
 import time
 import tracemalloc
+import zlib
 from asyncio import events
 from base64 import b64encode
 from collections.abc import Callable, Iterator
@@ -234,6 +235,17 @@ def test_others_have_their_turn_while_a_large_request_is_answered(
         return await sent(app(short), path, body)
 
     assert in_short_turns(monkeypatch, lambda: asyncio.run(main())).status == 200
+
+
+def test_others_have_their_turn_while_a_packed_body_is_unpacked(monkeypatch: pytest.MonkeyPatch) -> None:
+    packer = zlib.compressobj(9, wbits=31)
+    packed = b"".join(packer.compress(b" " * MEBIBYTE) for _ in range(64)) + packer.flush()
+
+    async def main() -> Call:
+        headers = {"content-encoding": "gzip"}
+        return await call(app(short), RESPONSES, chunks=[packed], headers=headers).end()
+
+    assert in_short_turns(monkeypatch, lambda: asyncio.run(main())).status == 413
 
 
 def test_what_a_large_request_took_is_freed_soon_after_its_end() -> None:

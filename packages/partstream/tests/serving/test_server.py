@@ -1,6 +1,7 @@
 """The embedded server: its sockets, the limits of a connection, and its end; the application here is a few lines."""
 
 import asyncio
+import os
 import socket
 from contextlib import asynccontextmanager
 from types import SimpleNamespace
@@ -9,6 +10,7 @@ import pytest
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed
 
+from partstream.codec.limits import TURN_SECONDS
 from partstream.server.application import app
 from partstream.server.listening import (
     CannotListenError,
@@ -17,7 +19,7 @@ from partstream.server.listening import (
     is_loopback_address,
     listening_sockets,
 )
-from partstream.server.uvicorn_server import HttpServer, StoppedAtOnceError, _DirectReply
+from partstream.server.uvicorn_server import HttpServer, InTurns, StoppedAtOnceError, _DirectReply
 from rows import one_test_for
 from serving.providers import Driven, silent
 from serving.served import served
@@ -472,3 +474,61 @@ def test_a_head_is_written_at_once_or_left_to_asgi_which_judges_it(status, heade
     assert _DirectReply(cycle).begin(status, headers, b"Hi") is bool(written)
     assert b"".join(came) == written
     assert cycle.response_started is bool(written)
+
+
+class _Connection:
+    """A loop, a protocol and a transport of one connection, whose parser takes a millisecond for each slice."""
+
+    may_read = True
+
+    def __init__(self) -> None:
+        self.transport, self.said, self.later, self.now, self.is_over = self, [], [], 0.0, False
+        self.turns = InTurns(self, self, self._feed)  # type: ignore[arg-type]
+
+    def _feed(self, data: bytes) -> None:
+        self.said.append(data)
+        self.now += 0.001
+
+    def time(self) -> float:
+        return self.now
+
+    def is_closing(self) -> bool:
+        return self.is_over
+
+    def call_soon(self, then) -> None:
+        self.later.append(then)
+
+    def pause_reading(self) -> None:
+        self.said.append("paused")
+
+    def resume_reading(self) -> None:
+        self.said.append("resumed")
+
+
+def test_what_comes_at_once_is_read_in_turns_and_nothing_else_meanwhile():
+    connection = _Connection()
+    sent = os.urandom(100_000)
+    connection.turns.take(sent[:60_000])
+    turns = 0
+    while connection.later:
+        if turns == 1:
+            connection.turns.take(sent[60_000:])
+        before = connection.now
+        connection.later.pop()()
+        assert connection.now - before < TURN_SECONDS + 0.002
+        turns += 1
+    assert turns > 2
+    slices = [one for one in connection.said if isinstance(one, bytes)]
+    assert b"".join(slices) == sent
+    assert max(map(len, slices)) <= 4096
+    assert connection.said.count("resumed") == 1
+    assert connection.said[-1] == "resumed"
+
+
+def test_what_waits_is_forgotten_with_its_connection():
+    connection = _Connection()
+    connection.turns.take(b"a" * 100_000)
+    read = len(connection.said)
+    connection.is_over = True
+    connection.later.pop()()
+    assert connection.said[read:] == []

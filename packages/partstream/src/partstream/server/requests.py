@@ -283,6 +283,8 @@ def _not_json(message: str) -> RequestFailedError:
 CODINGS: Final = "gzip, deflate"
 """The values of `content-encoding` that are taken (RFC 9110 section 8.4.1)."""
 _LONGEST_CODING: Final = 40
+_MOST_UNPACKED: Final = 1024 * 1024
+"""Bytes that are unpacked at once."""
 _GZIP, _ZLIB, _RAW = 16 + zlib.MAX_WBITS, zlib.MAX_WBITS, -zlib.MAX_WBITS
 
 
@@ -305,16 +307,21 @@ class Unpacking:
         self._is_packed = name in {"gzip", "deflate"}
         self._most = most
         self._size = 0
+        self._rest = b""
         self._unpacker: zlib._Decompress | None = None
 
     def unpack(self, piece: bytes) -> bytes:
-        """The bytes of the next piece, perhaps none.
+        """The next bytes, perhaps none, of the next piece; of one that holds many, further ones come for b"" while
+        :attr:`has_more`.
 
         Raises:
             RequestFailedError: It is not packed as it says, or there is too much of it.
         """
-        if not (self._is_packed and piece):
+        if not self._is_packed:
             return piece
+        piece = self._rest + piece
+        if not piece:
+            return b""
         if self._unpacker is None:
             # Some clients send deflate without the head of zlib; the low half of its first byte says which it is.
             form = _GZIP if self._is_gzip else _ZLIB if piece[0] & 0x0F == zlib.DEFLATED else _RAW
@@ -322,9 +329,10 @@ class Unpacking:
         if self._unpacker.eof:
             raise _not_json("got a packed body with something after its end")
         try:
-            data = self._unpacker.decompress(piece, self._most + 1 - self._size)
+            data = self._unpacker.decompress(piece, min(self._most + 1 - self._size, _MOST_UNPACKED))
         except zlib.error as error:
             raise _not_json(f"got a body that is not packed as its content-encoding says ({error})") from error
+        self._rest = self._unpacker.unconsumed_tail
         self._size += len(data)
         if self._size > self._most:
             said = f"got a body of more than {self._most:,} bytes unpacked, expected at most so many"
@@ -332,6 +340,11 @@ class Unpacking:
         if self._unpacker.unused_data:
             raise _not_json("got a packed body with something after its end")
         return data
+
+    @property
+    def has_more(self) -> bool:
+        """Whether a piece holds more bytes than were given."""
+        return bool(self._rest)
 
     def end(self) -> None:
         """Says that no piece follows.
@@ -398,6 +411,9 @@ class RequestBody:
                     piece = await self._next()
                     self._check_size(self._size, limit)
                     body += unpacking.unpack(piece)
+                    while unpacking.has_more:  # a piece may hold a thousand times its bytes
+                        await asyncio.sleep(0)
+                        body += unpacking.unpack(b"")
                     if hold is not None and len(body) > limits.LARGE_BYTES:
                         hold(len(body))
             unpacking.end()

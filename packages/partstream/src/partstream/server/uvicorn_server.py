@@ -5,7 +5,8 @@ and its hook for the end comes only after all streams have ended, too late to en
 :meth:`HttpServer.stop` lets responses end within their time, the second one closes all connections.
 
 :class:`BoundedConnection` is uvicorn's HTTP connection with the limits that uvicorn does not have: the number of
-connections, size and time of heads, time of bodies. One timer runs for what has not arrived yet.
+connections, size and time of heads, time of bodies. One timer runs for what has not arrived yet. :class:`InTurns` keeps
+what one client sends in small pieces from holding up all others.
 """
 
 from __future__ import annotations
@@ -15,11 +16,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache, partial
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
+from partstream.codec.limits import TURN_SECONDS
 from partstream.server.listening import ConnectionLimits
 from partstream.server.requests import DIRECT_EXTENSION, DirectReply
 
@@ -162,25 +164,44 @@ class HttpServer:
 
 
 @cache
-def _socket_class() -> type[asyncio.Protocol]:
+def _socket_class() -> type[asyncio.Protocol]:  # noqa: C901 - the methods of one class
     """The class of a WebSocket's connection, imported with the first one, because that takes a tenth of the start."""
     from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol  # noqa: PLC0415
 
     class BoundedSocket(WebSocketsSansIOProtocol):
         """Answers no ping while the client does not read: the answers would fill the memory; and forgets each frame,
-        which the parser keeps until the next one, when it has handed its data on."""
+        which the parser keeps until the next one, when it has handed its data on. Empty fragments are not kept, and
+        many small ones are joined."""
+
+        _turns: InTurns | None = None
+        _joined = 0
+
+        def data_received(self, data: bytes) -> None:
+            if self._turns is None:
+                self._turns = InTurns(self.loop, self, super().data_received)
+            self._turns.take(data)
+
+        @property
+        def may_read(self) -> bool:
+            return not self.read_paused
 
         def handle_text(self, event: Any) -> None:
+            self._joined = 0
             super().handle_text(event)
             event.data = b""
 
         def handle_bytes(self, event: Any) -> None:
+            self._joined = 0
             super().handle_bytes(event)
             event.data = b""
 
         def handle_cont(self, event: Any) -> None:
-            super().handle_cont(event)
+            if event.data or event.fin:
+                super().handle_cont(event)
             event.data = b""
+            if len(self.frames) - self._joined > _MOST_FRAGMENTS:
+                self.frames[self._joined :] = [b"".join(self.frames[self._joined :])]
+                self._joined += 1
 
         def send_receive_event_to_app(self) -> None:
             """Gives a message on; one that is no UTF-8 closes the socket, without a line of what a stranger sent."""
@@ -204,6 +225,9 @@ def _socket_class() -> type[asyncio.Protocol]:
     return BoundedSocket
 
 
+_MOST_FRAGMENTS: Final = 4096
+
+
 async def _first(task: asyncio.Task[None], other: Any) -> None:
     """Waits until the task or the other one ends; the other one is cancelled then."""
     waiting = asyncio.ensure_future(other)
@@ -215,6 +239,64 @@ async def _first(task: asyncio.Task[None], other: Any) -> None:
 
 # ---- Connections ----
 
+
+class _Reading(Protocol):
+    """What :class:`InTurns` needs of the protocol of a connection."""
+
+    transport: Any
+
+    @property
+    def may_read(self) -> bool:
+        """Whether nothing else has paused the reading."""
+
+
+class InTurns:
+    """Reads what has come at once slice by slice, until a turn of the event loop has taken long enough; the rest waits
+    for the next turn, and nothing else is read meanwhile. One read may hold forty thousand chunks or frames of a byte,
+    and the parser of frames moves all that is left of a read with each of them."""
+
+    __slots__ = ("_feed", "_loop", "_owner", "_rest")
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, owner: _Reading, feed: Callable[[bytes], object]) -> None:
+        self._loop = loop
+        self._owner = owner
+        self._feed = feed
+        self._rest = bytearray()
+
+    @property
+    def waits(self) -> bool:
+        """Whether bytes wait."""
+        return bool(self._rest)
+
+    def take(self, data: bytes) -> None:
+        """Takes what has come."""
+        if self._rest:
+            self._rest += data
+            self._owner.transport.pause_reading()
+        else:
+            self._read(data)
+
+    def _read(self, data: bytes) -> None:
+        owner, ends = self._owner, self._loop.time() + TURN_SECONDS
+        for place in range(0, len(data), _SLICE):
+            if owner.transport.is_closing():
+                return
+            if place and self._loop.time() > ends:
+                self._rest += data[place:]
+                owner.transport.pause_reading()
+                self._loop.call_soon(self._go_on)
+                return
+            self._feed(data[place : place + _SLICE])
+
+    def _go_on(self) -> None:
+        rest = bytes(self._rest)
+        self._rest.clear()
+        self._read(rest)
+        if not self._rest and not self._owner.transport.is_closing() and self._owner.may_read:
+            self._owner.transport.resume_reading()
+
+
+_SLICE: Final = 4 * 1024
 _OF_BODIES: Final = (b"content-length", b"transfer-encoding")
 _MOST_SOCKET_FIELDS: Final = 120
 _LONGEST_SOCKET_FIELD: Final = 8000
@@ -362,6 +444,12 @@ class BoundedConnection(HttpToolsProtocol):
         self._body_bytes = 0
         self._refused = HTTPStatus.BAD_REQUEST
         self._answered: RequestResponseCycle | None = None
+        self._turns = InTurns(self.loop, self, self._read_slice)
+
+    @property
+    def may_read(self) -> bool:
+        """Whether nothing else has paused the reading."""
+        return not self.flow.read_paused
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Takes the connection, or refuses it where there are too many."""
@@ -384,6 +472,16 @@ class BoundedConnection(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Reads bytes of heads and bodies."""
+        if len(data) > _SLICE or self._turns.waits:
+            self._turns.take(data)
+        else:
+            self._read(data)
+
+    def _read_slice(self, data: bytes) -> None:
+        protocol: Any = self.transport.get_protocol()  # an upgrade gives it to another one
+        (self._read if protocol is self else protocol.data_received)(data)
+
+    def _read(self, data: bytes) -> None:
         if self.transport.is_closing():
             return
         if self._is_in_head:
