@@ -120,6 +120,7 @@ def test_only_the_user_may_read_it(tmp_path: Path):
     with accounting_in(folder) as accounting:
         answer(accounting, 777)
         expect(accounting)
+        settle(accounting)
         files = list(folder.iterdir())
         assert {stat.S_IMODE(path.stat().st_mode) for path in files} == {0o600}
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
@@ -146,6 +147,7 @@ def test_it_does_not_grow_beyond_its_bounds_and_the_rows_used_last_stay(
             messages = [ChatMessage.user(f"{day} {number}") for number in range(20)]
             estimate = accounting.estimate_request(MODEL, [*CONVERSATION, *messages])
             accounting.answered(estimate, Usage(output_tokens=1))
+            settle(accounting)
             assert rows_of(tmp_path, "counts") <= 100 + 23
     worker = LedgerWorker(tmp_path / LEDGER_NAME)
     digests = [item.digest for item in estimate.items]
