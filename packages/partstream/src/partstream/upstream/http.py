@@ -25,8 +25,7 @@ import socket
 import ssl
 import sys
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import aclosing, contextmanager
-from contextvars import ContextVar
+from contextlib import aclosing
 from functools import cached_property, lru_cache
 from importlib.util import find_spec
 from types import MappingProxyType
@@ -149,7 +148,7 @@ class UpstreamHTTP:
         traced: dict[str, str] = {}
         if (tracing := sys.modules.get(_TRACE_CONTEXT)) is not None:
             tracing.TraceContextTextMapPropagator().inject(traced)
-        is_usual = not traced and not connections.has_cookies
+        is_usual = not traced and not connections.cookies
         if is_usual and self._last is not None and self._last[0] == of:
             return self._last[1]
         sent = self._own_headers(request, key)
@@ -159,11 +158,11 @@ class UpstreamHTTP:
             self._secrets |= {*endpoint.secrets_in_url(proxy.url)}
         # What a server wants by default gives way to what the protocol has chosen for this request.
         headers = {**traced, **self._headers_of_server, **request.headers, **sent}
-        if connections.has_cookies:
-            asked = connections.client().build_request(request.method, place.url, headers=headers)
-            headers = {name: value for name, value in asked.headers.items() if name != "content-length"}
-        else:
-            headers = {"host": place.host, **_USUAL_HEADERS, **headers}
+        headers = {"host": place.host, **_USUAL_HEADERS, **headers}
+        if connections.cookies:
+            asked = httpx2.Request("GET", place.url, headers=headers)
+            connections.cookies.set_cookie_header(asked)
+            headers = dict(asked.headers)
         own = frozenset(name.lower() for name in request.own_headers)
         head = OutboundHead(request.method, place, headers, sent, self._secrets, self._keys, own)
         if is_usual:
@@ -526,10 +525,10 @@ class Connections:
 
     def __init__(self, configuration: GatewayConfiguration) -> None:
         self._configuration = configuration
-        self._client: httpx2.AsyncClient | None = None
-        self._direct: DirectTransport | None = None
-        self.proxy: Proxy | None = None
+        self._transport: DirectTransport | httpx2.AsyncBaseTransport | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
+        self.proxy: Proxy | None = None
+        self.cookies: httpx2.Cookies | None = None
 
     def open(self) -> None:
         """Makes what the running event loop needs; connections cannot move to another.
@@ -539,92 +538,76 @@ class Connections:
         """
         loop = asyncio.get_running_loop()
         if self._loop is not loop:
-            self.proxy, self._client = find_proxy(self._configuration), None
-            self._direct = DirectTransport(_certificates(self._configuration)) if self.proxy is None else None
-            self._loop = loop
-
-    def client(self) -> httpx2.AsyncClient:
-        """The HTTP client above the connections: for a proxy, and for cookies."""
-        if self._client is None:
-            self._client = make_client(self._configuration, self.proxy, self._direct)
-        return self._client
-
-    @property
-    def has_cookies(self) -> bool:
-        """Whether the upstream has set cookies."""
-        return self._client is not None and bool(self._client.cookies)
+            self.proxy, self.cookies = find_proxy(self._configuration), None
+            self._transport, self._loop = make_transport(self._configuration, self.proxy), loop
 
     async def send(
         self, head: OutboundHead, content: bytes, exchange: ExchangeTap | None
     ) -> httpx2.Response | PlainAnswer:
-        """Sends a request and returns its answer when the head has come. Where no proxy leads there, the client adds
-        nothing that a request of ours wants but its cookies and its log, and takes a third of the time; so the request
-        goes past it.
+        """Sends a request and returns its answer when the head has come; its cookies are kept.
 
         Raises:
             httpx2.TransportError: There is no answer.
         """
-        direct, place = self._direct, head.place
-        if direct is None:
-            client = self.client()
+        transport, place = self._transport, head.place
+        came: PlainAnswer | None = None
+        assert transport is not None  # noqa: S101 - opened before
+        if isinstance(transport, DirectTransport):
+            plain, headers = head.plain, head.raw
+            for name, length in head.length_of(content).items():
+                line = name.encode(), length.encode()
+                plain = None if plain is None else b"%b%b: %b\r\n" % (plain, *line)
+                headers = [*headers, line]
+            steps = () if exchange is None else (exchange.sending, exchange.was_sent)
+            asked_plainly = PlainRequest(head.method, place.target, headers, content, *steps)
+            written = None if plain is None else b"%b\r\n%b" % (plain, content)
+            came = await transport.send(place.origin, asked_plainly, self._configuration.timeouts.connect, written)
+            sets_cookies = any([name == b"set-cookie" for name, _ in came.head.fields])  # noqa: C419 - quicker so
+            if not sets_cookies and not _client_logger.isEnabledFor(logging.INFO):
+                return came
+            response = came.response()
+        else:
             asked = httpx2.Request(
                 head.method,
                 place.url,
                 content=content or None,
                 headers={**head.headers, **head.length_of(content)},
-                extensions={"timeout": client.timeout.as_dict(), **({} if exchange is None else _steps_of(exchange))},
+                extensions={
+                    "timeout": {"connect": self._configuration.timeouts.connect},
+                    **({} if exchange is None else _steps_of(exchange)),
+                },
             )
-            with redacted_log(lambda: head.redactor):
-                return await client.send(asked, stream=True)
-        plain, headers = head.plain, head.raw
-        for name, length in head.length_of(content).items():
-            line = name.encode(), length.encode()
-            plain = None if plain is None else b"%b%b: %b\r\n" % (plain, *line)
-            headers = [*headers, line]
-        steps = () if exchange is None else (exchange.sending, exchange.was_sent)
-        asked_plainly = PlainRequest(head.method, place.target, headers, content, *steps)
-        written = None if plain is None else b"%b\r\n%b" % (plain, content)
-        answer = await direct.send(place.origin, asked_plainly, self._configuration.timeouts.connect, written)
-        if any([name == b"set-cookie" for name, _ in answer.head.fields]):  # noqa: C419 - quicker so
-            response = answer.response()
-            response.request = httpx2.Request(head.method, place.url)
-            self.client().cookies.extract_cookies(response)
-        if _client_logger.isEnabledFor(logging.INFO):
-            of = answer.head
-            status = f"HTTP/{of.http_version.decode()} {of.status} {of.reason.decode('ascii', errors='ignore')}"
-            said = head.redactor.redact(f'HTTP Request: {head.method} {place.url} "{status}"')
-            _client_logger.info("%s", said)
-        return answer
+            response = await transport.handle_async_request(asked)
+        response.request = httpx2.Request(head.method, place.url)
+        self.cookies = httpx2.Cookies() if self.cookies is None else self.cookies
+        self.cookies.extract_cookies(response)
+        status = f"{response.http_version} {response.status_code} {response.reason_phrase}"
+        # It shows the URL with its query, and the server's answer.
+        _client_logger.info("%s", head.redactor.redact(f'HTTP Request: {head.method} {place.url} "{status}"'))
+        return response if came is None else came
 
     async def aclose(self) -> None:
         """Closes the connections that are kept open for the next request."""
         if self._loop is asyncio.get_running_loop():  # another loop took its connections along
-            opened, self._client, self._direct, self._loop = self._client or self._direct, None, None, None
+            opened, self._transport, self._loop = self._transport, None, None
             if opened is not None:
                 await opened.aclose()
 
 
-def make_client(
-    configuration: GatewayConfiguration, proxy: Proxy | None, direct: DirectTransport | None = None
-) -> httpx2.AsyncClient:
-    """Makes a client for the running event loop, with a proxy of :func:`find_proxy`; the caller closes it. `direct` are
-    its connections where there is no proxy.
+_LIMITS: Final = {"max_connections": None, "max_keepalive_connections": KEPT}
+
+
+def make_client(configuration: GatewayConfiguration, proxy: Proxy | None) -> httpx2.AsyncClient:
+    """Makes a client for the running event loop, with a proxy of :func:`find_proxy`; the caller closes it.
 
     Raises:
         ConnectionSetupError: The certificates that are trusted cannot be read.
     """
-    if not any(isinstance(one, _RedactedRecords) for one in _client_logger.filters):
-        _client_logger.addFilter(_RedactedRecords())
-    if proxy is None and direct is None:
-        direct = DirectTransport(_certificates(configuration))
     return httpx2.AsyncClient(
         # The other limits are ours: httpx2 has none for the first event or for the whole answer.
         timeout=httpx2.Timeout(None, connect=configuration.timeouts.connect),
-        limits=httpx2.Limits(max_connections=None, max_keepalive_connections=KEPT),
         follow_redirects=False,  # a redirect must not carry the key to another host
-        verify=True if direct is not None else _certificates(configuration) or trusting_nobody(),  # ours has its own
-        proxy=None if proxy is None else proxy.url,
-        transport=cast("httpx2.AsyncBaseTransport | None", direct),
+        transport=cast("httpx2.AsyncBaseTransport", make_transport(configuration, proxy)),
         trust_env=False,  # the proxies of the environment are looked up before, so that errors can name them
     )
 
@@ -639,7 +622,9 @@ def make_transport(
     certificates = _certificates(configuration)
     if proxy is None:
         return DirectTransport(certificates)
-    return httpx2.AsyncHTTPTransport(verify=certificates or trusting_nobody(), proxy=httpx2.Proxy(proxy.url))
+    return httpx2.AsyncHTTPTransport(
+        verify=certificates or trusting_nobody(), proxy=httpx2.Proxy(proxy.url), limits=httpx2.Limits(**_LIMITS)
+    )
 
 
 def _certificates(configuration: GatewayConfiguration) -> ssl.SSLContext | None:
@@ -661,30 +646,6 @@ def _certificates(configuration: GatewayConfiguration) -> ssl.SSLContext | None:
             reason or str(error),
             "a file of certificates in PEM that can be read; unset it to trust the system's",
         ) from error
-
-
-_REDACTING: Final[ContextVar[Callable[[], Redactor] | None]] = ContextVar("partstream_redacting", default=None)
-"""Makes the redactor of the request that runs."""
-
-
-@contextmanager
-def redacted_log(redactor: Callable[[], Redactor]) -> Iterator[None]:
-    """Has the client's log of a request redacted: it shows the URL with its query, and the server's answer."""
-    token = _REDACTING.set(redactor)
-    try:
-        yield
-    finally:
-        _REDACTING.reset(token)
-
-
-class _RedactedRecords(logging.Filter):
-    """Redacts the client's records of our requests; those of other code that uses the client stay as they are."""
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        make = _REDACTING.get()
-        if make is not None:
-            record.msg, record.args = make().redact(record.getMessage()), ()
-        return True
 
 
 # ---- Capture of an exchange ----
