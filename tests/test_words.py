@@ -29,8 +29,8 @@ AVOIDED: Final[dict[str, tuple[int, str]]] = {
     r"says? of itself": (0, "reports"),
     r"made up": (1, "invented, synthetic"),
     r"hands? out": (0, "returns, emits"),
-    r"behind": (265, "after, below, upstream of; `behind a proxy` is right"),
-    r"stands?": (132, "is, has, means, replaces"),
+    r"behind": (264, "after, below, upstream of; `behind a proxy` is right"),
+    r"stands?": (130, "is, has, means, replaces"),
     r"facts \d": (4, "a link into docs/wires"),
 }
 

@@ -304,7 +304,7 @@ function nameOf({ group, model }: Chosen): string {
   return group?.name === undefined ? model.id : `${group.name}/${model.id}`;
 }
 
-/** Whether somebody is signed in to GitHub; asks nobody for anything. */
+/** Whether a person is signed in to GitHub; shows no question. */
 async function signedIn(): Promise<boolean> {
   try {
     return (await vscode.authentication.getAccounts("github")).length > 0;

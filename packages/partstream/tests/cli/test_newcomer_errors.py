@@ -254,7 +254,7 @@ def test_a_server_that_lists_models_and_has_no_endpoint_is_said_to_speak_somethi
         said = ended.output + ended.errors
         missing = "/v1/responses, /v1/chat/completions, /v1/messages"
         assert f"it lists models and has none of {missing}" in said
-        assert "/api/chat: it speaks something else" in said, "what stands elsewhere was looked for too"
+        assert "/api/chat: it speaks something else" in said, "other places were tried too"
 
     run(test())
 

@@ -239,7 +239,7 @@ def _install_what_is_missing(console: Console, *, has_consent: bool) -> None:
     console.print(f"\nThe package goes to {escape(sys.prefix)}, the model to {escape(str(local_model.model_file()))}.")
     try:
         is_wanted = has_consent or click.confirm("Install?")
-    except click.Abort:  # no answer: Ctrl-C, or nobody types
+    except click.Abort:  # no answer: Ctrl-C, or no input
         is_wanted = False
         console.print()
     if not is_wanted:

@@ -161,7 +161,7 @@ def _upstreams_of(profile: str) -> frozenset[str]:
 
 
 def _standing(profile: str | None) -> Standing | None:
-    """The state of the budget that is in force; None without one."""
+    """The state of the active budget; None without one."""
     from partstream.cli.options import configuration_of  # noqa: PLC0415 - numbers alone need no settings
     from partstream.settings.kinds import ConfigurationError  # noqa: PLC0415
     from partstream.upstream.configuration import Limits  # noqa: PLC0415

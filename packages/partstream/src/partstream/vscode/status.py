@@ -1,4 +1,4 @@
-"""What the status bar says of answers and budgets, as text: a line, and a tooltip in Markdown.
+"""The status bar's texts about answers and budgets: a line, and a tooltip in Markdown.
 
 Names come from servers and from people: nothing in them may be markup or an icon. The tooltip leads to commands, which
 the extension allows; no other link in it works.
@@ -37,7 +37,7 @@ def usage_item(answer: AnswerUsage, told: wire.DidAnswerParams) -> wire.StatusIt
 
     Args:
         answer: The answer.
-        told: The sums of its conversation and of the day, and how a budget stands.
+        told: The sums of its conversation and of the day, and the state of a budget.
     """
     filled = answer["inputTokens"] / answer["maxInputTokens"]
     pieces = [

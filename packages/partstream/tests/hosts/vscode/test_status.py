@@ -1,4 +1,4 @@
-"""What the status bar says of the last answer, and which answers it says that of."""
+"""The status bar's text about the last answer, and the answers that it describes."""
 
 from typing import Any
 
