@@ -145,7 +145,7 @@ class SharedCounts(Background):
         try:
             batch, facts, series = await self._use_store(in_thread)
         except BaseException:
-            # What could not be told waits before what is newer.
+            # What could not be sent waits before what is newer.
             newer, self._waiting = self._waiting, OrderedDict(told)
             self._waiting.update(newer)
             while len(self._waiting) > _MOST_WAITING:

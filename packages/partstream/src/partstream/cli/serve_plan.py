@@ -745,10 +745,10 @@ Screen: TypeAlias = TextScreen | JsonScreen
 class ServerCallbacks:
     """The callbacks for what happens."""
 
-    # connections are accepted; told the path of a client's base URL by protocol
+    # connections are accepted; gets the path of a client's base URL by protocol
     listening: Callable[[Mapping[str, str]], None]
     listed: Callable[[Sequence[str]], None]  # the providers have listed their models
-    # the server was told to stop while so many answers are open; told for how many seconds they may go on
+    # the server is stopping while so many answers are open; gets for how many seconds they may continue
     draining: Callable[[int, float], None]
 
 

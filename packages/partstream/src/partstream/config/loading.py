@@ -412,7 +412,7 @@ class KeySurroundings:
     """What a key's place needs beside its setting."""
 
     environment: Mapping[str, str]
-    on_key: Callable[[str], object] = lambda key: None  # told every key before it is used
+    on_key: Callable[[str], object] = lambda key: None  # gets every key before it is used
     # how others than the upstream are reached: limits of time, proxy, certificates
     connection: GatewayConfiguration = field(default_factory=lambda: GatewayConfiguration(_VERCEL_API))
     clock: Callable[[], float] = time.time  # seconds since 1970

@@ -80,7 +80,7 @@ class Nesting(StrEnum):
 class Contents:
     """The rows within the value of a row."""
 
-    nesting: Nesting  # how they stand in it
+    nesting: Nesting  # how they are written in it
     rows: Sequence[Setting]
     # gives the value in our own types from the fields that were read, one dictionary or several as `nesting` says, and
     # the place that errors name
