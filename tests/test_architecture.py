@@ -388,6 +388,9 @@ def test_nothing_is_global_but_constants() -> None:
 # texts for people; programs in the words of the libraries that they use; the wire that an agents' framework has inside.
 MAY_NAME_PROTOCOLS = {
     "partstream.protocols.protocol",
+    # The ways to ask for a completion, a row each, and which servers have which.
+    "partstream.protocols.completions",
+    "partstream.upstream.completing",
     "partstream_devtools.redaction.fragments",
     "partstream_devtools.testing.admission",
     "partstream_devtools.testing.vendors",
@@ -408,6 +411,7 @@ CALLED_LIKE_PROTOCOLS = {
     "partstream.protocols.anthropic_messages": _OLLAMA,
     "partstream.protocols.anthropic_messages.models": _OLLAMA,
     "partstream.protocols.errors": _OLLAMA,
+    "partstream.upstream.configuration": _OLLAMA,
     "partstream.upstream.detection": _OLLAMA,
     "partstream_agents.langchain.messages": _OLLAMA,
     "partstream.tokens.families": _GEMINI,

@@ -300,7 +300,7 @@ def _run(command: list[str], say: Callable[[str], object], folder: Path) -> None
     ) as process:
         try:
             last = list(_told(process.stdout or (), say))[-20:]
-        except BaseException:  # whoever ends this ends the compilers, too
+        except BaseException:  # the compilers end with it
             end_group(process)
             raise
     if process.returncode:

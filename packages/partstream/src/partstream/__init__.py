@@ -154,7 +154,14 @@ if TYPE_CHECKING:
     )
     from partstream.settings.kinds import ConfigurationError
     from partstream.tokens import CountSource, TokenCount
-    from partstream.upstream.configuration import CaptureMode, GatewayConfiguration, Limits, RetryPolicy, Timeouts
+    from partstream.upstream.configuration import (
+        CaptureMode,
+        CompletionWay,
+        GatewayConfiguration,
+        Limits,
+        RetryPolicy,
+        Timeouts,
+    )
     from partstream.upstream.context import LogLevel
     from partstream.upstream.endpoint import CredentialError, CredentialSource, Secret
     from partstream.upstream.model_information import LimitPolicy, LimitSettings, ModelOverride, ModelSelection, Pricing
@@ -187,6 +194,7 @@ __all__ = [
     "CompletionProvider",
     "CompletionRequest",
     "CompletionSnippet",
+    "CompletionWay",
     "ConfigurationError",
     "ConnectSettings",
     "Connection",
@@ -358,7 +366,7 @@ _HOMES = {
     ),
     "partstream.settings.kinds": "ConfigurationError",
     "partstream.tokens.families": "CountSource TokenCount",
-    "partstream.upstream.configuration": "CaptureMode GatewayConfiguration Limits RetryPolicy Timeouts",
+    "partstream.upstream.configuration": "CaptureMode CompletionWay GatewayConfiguration Limits RetryPolicy Timeouts",
     "partstream.upstream.context": "LogLevel",
     "partstream.upstream.endpoint": "CredentialError CredentialSource Secret",
     "partstream.upstream.model_information": "LimitPolicy LimitSettings ModelOverride ModelSelection Pricing",

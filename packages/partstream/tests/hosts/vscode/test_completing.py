@@ -94,11 +94,11 @@ def test_the_name_of_a_file_says_whether_it_holds_secrets(path, secret):
 @one_test_for(
     ("glob", "path", "fits"),
     [
-        ("*.md", "docs/a.md", True),
-        ("*.md", "docs/a.mdx", False),
-        ("docs/*.md", "docs/a.md", True),
-        ("docs/*.md", "docs/b/a.md", False),
-        ("docs/**", "docs/b/a.md", True),
+        ("*.md", "notes/a.md", True),
+        ("*.md", "notes/a.mdx", False),
+        ("notes/*.md", "notes/a.md", True),
+        ("notes/*.md", "notes/b/a.md", False),
+        ("notes/**", "notes/b/a.md", True),
         ("**/private/**", "a/private/b.py", True),
         ("**/private/**", "private/b.py", True),
         ("A?.PY", "src/ab.py", True),
