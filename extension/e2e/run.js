@@ -29,7 +29,13 @@ import { missingTexts } from "./driver/agentHostTexts.js";
 import { findPackage } from "./driver/extensionPackage.js";
 import { Harness } from "./driver/harness.js";
 import { PROVIDER_KEY_CHECKS } from "./checks/providerKeys.js";
-import { PROGRAM_CHECKS, missingPrograms, preparePrograms, programEnvironment, programSettings } from "./checks/programs.js";
+import {
+  PROGRAM_CHECKS,
+  missingPrograms,
+  preparePrograms,
+  programEnvironment,
+  programSettings,
+} from "./checks/programs.js";
 import { missingReal, prepareReal, REAL_CHECKS, realGroups } from "./checks/real.js";
 import { REPORT_CHECKS } from "./checks/report.js";
 import { TOKEN_CHECKS } from "./checks/tokens.js";

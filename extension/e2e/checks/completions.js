@@ -93,10 +93,14 @@ async function opened({ page }) {
 const ghost = ({ page }) => page.locator(".part.editor .ghost-text-decoration, .part.editor .ghost-text");
 const item = ({ page }) => page.locator('.statusbar-item[id^="partstream.partstream.partstream.completions"]');
 const shows = (panel, text) =>
-  until(`${text} as ghost text`, async () => (await ghost(panel).allInnerTexts()).join("").replaceAll("\u00a0", " ").includes(text), {
-    describe: async () => JSON.stringify(await ghost(panel).allInnerTexts()),
-    limit: 30_000,
-  });
+  until(
+    `${text} as ghost text`,
+    async () => (await ghost(panel).allInnerTexts()).join("").replaceAll("\u00a0", " ").includes(text),
+    {
+      describe: async () => JSON.stringify(await ghost(panel).allInnerTexts()),
+      limit: 30_000,
+    },
+  );
 
 export const COMPLETION_CHECKS = [
   {
@@ -113,7 +117,9 @@ export const COMPLETION_CHECKS = [
       assert.deepEqual([body.prompt, body.model, body.stop], ["def area(radius):\n    return ", "coder", ["\n"]]);
       await keyboard.press("Tab");
       await until("the text in the editor", async () =>
-        (await panel.page.locator(".part.editor .view-lines").innerText()).replaceAll("\u00a0", " ").includes(`return ${COMPLETION}`),
+        (await panel.page.locator(".part.editor .view-lines").innerText())
+          .replaceAll("\u00a0", " ")
+          .includes(`return ${COMPLETION}`),
       );
       assert.match(await item(panel).innerText(), /Coder/);
       const label = await item(panel).locator("a").first().getAttribute("aria-label");
@@ -151,12 +157,11 @@ export const COMPLETION_CHECKS = [
     },
   },
   {
-    name: "completions: a Python file completes, without a setting",
-    async run({ panel, palette, server, screenshot }) {
+    name: "completions: a Python file completes once it is chosen",
+    async run({ panel, palette, screenshot }) {
       const { keyboard } = panel.page;
-      const settings = server.readSettings();
-      delete settings["partstream.completions.model"];
-      server.writeSettings(settings);
+      await palette.run("Partstream: Choose the Model for Completions");
+      await palette.answer("Fill");
       await until("the item to name the other model", async () => (await item(panel).innerText()).includes("Fill"), {
         describe: () => item(panel).innerText(),
         limit: 30_000,
