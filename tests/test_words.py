@@ -21,7 +21,7 @@ AVOIDED: Final[dict[str, tuple[int, str]]] = {
     r"goes by": (0, "passes"),
     r"of no use": (0, "invalid, unusable"),
     r"at the most": (0, "at most"),
-    r"(?<![\"'/.-])(nobody|somebody)(?![\"'/.:])": (3, "no caller, no client, a user; or the passive voice"),
+    r"(?<![\"'/.-])(nobody|somebody)(?![\"'/.:])": (2, "no caller, no client, a user; or the passive voice"),
     r"whoever": (0, "the caller, a client, a user"),
     r"is found out": (0, "is detected, is determined"),
     r"in the place of": (0, "instead of"),
@@ -29,8 +29,8 @@ AVOIDED: Final[dict[str, tuple[int, str]]] = {
     r"says? of itself": (0, "reports"),
     r"made up": (1, "invented, synthetic"),
     r"hands? out": (0, "returns, emits"),
-    r"behind": (264, "after, below, upstream of; `behind a proxy` is right"),
-    r"stands?": (130, "is, has, means, replaces"),
+    r"behind": (263, "after, below, upstream of; `behind a proxy` is right"),
+    r"stands?": (127, "is, has, means, replaces"),
     r"facts \d": (4, "a link into docs/wires"),
 }
 
