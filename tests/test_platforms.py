@@ -67,6 +67,7 @@ REASONS = {
     ("chmod", "partstream.config.editing"): "the mode of the same file; Windows has a read-only flag, which stays",
     ("chmod", "partstream.tokens.ledger_file"): "Windows changes nothing but a read-only flag, which is not set",
     ("os.link", "partstream.server.clients"): "NTFS and APFS have hard links; elsewhere the error names the file",
+    ("select.poll", "partstream.upstream.http_connection"): "the function returns before where there is no such call",
     ("resource.setrlimit", "partstream.server.listening"): "the function returns before where there is no such module",
     ("ctypes", "partstream.runtime.local_model"): "a library that does not export the name raises a suppressed error",
     ("ctypes", "partstream.codec.system"): "loading a C library that is no glibc raises one of the suppressed errors",

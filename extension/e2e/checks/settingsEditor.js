@@ -15,6 +15,8 @@ export const SETTINGS_EDITOR_CHECKS = [
       await screenshot("settings-editor");
       assert.match(await editor.locator(".settings-toc-container").innerText(), /Models[^]*Python[^]*Status Bar/);
       assert.equal(await editor.locator("a", { hasText: "Partstream: Python" }).count(), 1);
+      // The list holds only what is in sight.
+      await editor.locator(".settings-toc-container").getByText("Status Bar").click();
       await editor.locator("a", { hasText: "Show Token Usage" }).click();
       await webviews.frame(/^Token usage$/);
       await palette.run("Close Modal Editor");

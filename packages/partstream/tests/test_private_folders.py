@@ -16,7 +16,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 SOURCES = Path(__file__).resolve().parents[2]
-OF_THE_USER = {"cli/new.py", "partstream_devtools/commands_conformance.py", "conformance/fuzzing.py"}
+OF_THE_USER = {
+    "cli/new.py",
+    "conformance/fuzzing.py",
+    "partstream_devtools/commands_conformance.py",
+    "vscode/dialogs.py",
+}
 """Where a project or a report is written to a place that the user names, for others to read too."""
 
 

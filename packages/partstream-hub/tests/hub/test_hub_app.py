@@ -249,7 +249,6 @@ def test_who_asks_a_provider_that_keeps_no_limit_for_a_short_answer_gets_no_more
         {"max_tokens": 3, "max_completion_tokens": 99_999},
         {"max_output_tokens": 99_999, "max_tokens": 3},
         {"num_predict": 3},
-        {"max_output_tokens": None, "maxTokens": 3.0},
     ],
     ids=str,
 )

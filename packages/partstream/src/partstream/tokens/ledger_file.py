@@ -431,6 +431,12 @@ def _files_beside(path: Path) -> list[Path]:
     return [Path(f"{path}{suffix}") for suffix in ("-wal", "-shm", "-journal")]
 
 
+_STATE: Final = (
+    "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_master)"
+    " FROM pragma_application_id, pragma_user_version"
+)
+
+
 def _is_made(connection: sqlite3.Connection) -> bool:
     """Whether the file holds our tables; False if it is empty. Only reads.
 
@@ -438,15 +444,14 @@ def _is_made(connection: sqlite3.Connection) -> bool:
         _ForeignFileError: The file belongs to another application or to an older version.
         _NewerFileError: The file belongs to a newer version.
     """
-    (application,) = connection.execute("PRAGMA application_id").fetchone()
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    # One question, and so one state of the file: between two, another process may have made the tables.
+    ((application, version, tables),) = connection.execute(_STATE)
     if (application, version) == (APPLICATION_ID, SCHEMA_VERSION):
         return True
     if application == APPLICATION_ID and version > SCHEMA_VERSION:
         raise _NewerFileError(
             f"a newer version of Partstream has written it (tables {version}, this version knows {SCHEMA_VERSION})"
         )
-    (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     if (application, version) != (0, 0) or tables:
         raise _ForeignFileError(
             f"got application {application:#x}, version {version}, expected {APPLICATION_ID:#x}, {SCHEMA_VERSION}"

@@ -16,18 +16,16 @@ limits of OpenAI (`max_output_tokens`), Anthropic (`max_tokens`, which has to ex
 from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal  # noqa: TC003 - public types are looked up
 from enum import StrEnum
 from fnmatch import translate
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from partstream.codec import checks
 from partstream.codec.checks import dataclass, field, fields, optional, replace
 from partstream.conversation.preparation import ContextEdit, ModelCapabilities, ThinkingForm
 from partstream.lm.provider import LanguageModelChatCapabilities, LanguageModelChatInformation
 from partstream.settings.kinds import Choice
-
-if TYPE_CHECKING:
-    from decimal import Decimal
 
 T = TypeVar("T")
 

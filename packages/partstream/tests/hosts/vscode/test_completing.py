@@ -96,9 +96,9 @@ def test_the_name_of_a_file_says_whether_it_holds_secrets(path, secret):
     [
         ("*.md", "notes/a.md", True),
         ("*.md", "notes/a.mdx", False),
-        ("docs/*.md", "notes/a.md", True),
-        ("docs/*.md", "notes/b/a.md", False),
-        ("docs/**", "notes/b/a.md", True),
+        ("notes/*.md", "notes/a.md", True),
+        ("notes/*.md", "notes/b/a.md", False),
+        ("notes/**", "notes/b/a.md", True),
         ("**/private/**", "a/private/b.py", True),
         ("**/private/**", "private/b.py", True),
         ("A?.PY", "src/ab.py", True),
