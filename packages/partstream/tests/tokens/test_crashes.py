@@ -6,8 +6,10 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
+from threading import Barrier
 
 import pytest
 
@@ -262,6 +264,24 @@ def test_a_window_whose_file_another_one_has_put_aside_goes_on_with_the_new_one(
     assert len([found for found in tmp_path.iterdir() if "aside" in found.name]) == 1
     one.close()
     other.close()
+
+
+def test_a_reader_that_opens_a_file_while_its_tables_are_made_leaves_it_in_its_place(tmp_path: Path):
+    for number in range(40):
+        path = tmp_path / str(number) / LEDGER_NAME
+        path.parent.mkdir()
+        path.touch(0o600)
+        files = [LedgerFile(path) for _ in range(4)]
+        both = Barrier(len(files))
+
+        def opens(file: LedgerFile, both: Barrier = both) -> None:
+            both.wait(10)
+            file.read(READ_USAGE, (0.0,))
+            file.close()
+
+        with ThreadPoolExecutor(len(files)) as pool:
+            list(pool.map(opens, files))
+        assert not [one.name for one in path.parent.iterdir() if "aside" in one.name]
 
 
 def test_a_place_where_nothing_can_be_made_is_no_error(tmp_path: Path, caplog: pytest.LogCaptureFixture):
