@@ -135,7 +135,7 @@ class Window:
 
     def answered(self, response: Response) -> bool:
         """Takes a response; False for one that no request waits for."""
-        answer = self._waiting.get(cast("str", response.id))
+        answer = self._waiting.pop(cast("str", response.id), None)
         if answer is None:
             return False
         if not answer.done():
@@ -187,10 +187,8 @@ class Window:
         try:
             response = await answer
         except asyncio.CancelledError:
-            self._outbox.post(encode_notification("$/cancelRequest", {"id": request_id}))
+            self._outbox.post(encode_notification("$/cancelRequest", {"id": request_id}))  # which is answered, too
             raise
-        finally:
-            del self._waiting[request_id]
         if response.error is not None:
             said = response.error.get("message") if isinstance(response.error, dict) else None
             raise WindowError(str(said or f"{method} failed"))

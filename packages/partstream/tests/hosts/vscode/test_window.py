@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from partstream.vscode.methods import InvalidParamsError
+from partstream.vscode.rpc import Response
 from partstream.vscode.window import DialogClosedError, Item, WentBackError, Window, WindowError, alone
 
 from .in_process import Peer, run, serving
@@ -161,7 +162,7 @@ def test_an_unknown_dialog_and_a_response_that_nothing_waits_for_are_refused():
     run(test())
 
 
-def test_closing_the_connection_closes_the_open_page():
+def test_closing_the_connection_closes_the_open_page_and_its_late_answer_is_expected():
     async def test() -> None:
         async with serving() as peer:
             person = Person(peer)
@@ -172,6 +173,9 @@ def test_closing_the_connection_closes_the_open_page():
             await peer.until(lambda _: person.pages)
             peer.notify("$/cancelRequest", {"id": running})
             assert (await peer.reply(running)).error["message"] == "the request was cancelled"
+            (page,) = [one.id for one in peer.messages if getattr(one, "method", "") == "ui/list"]
+            late = Response(page)
+            assert [peer.session._window.answered(late), peer.session._window.answered(late)] == [True, False]
             await peer.session.aclose()
             cancelled = [one for one in peer.messages if getattr(one, "method", "") == "$/cancelRequest"]
             assert len(cancelled) == 1
