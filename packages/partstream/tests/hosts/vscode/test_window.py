@@ -174,10 +174,10 @@ def test_closing_the_connection_closes_the_open_page_and_its_late_answer_is_expe
             peer.notify("$/cancelRequest", {"id": running})
             assert (await peer.reply(running)).error["message"] == "the request was cancelled"
             (page,) = [one.id for one in peer.messages if getattr(one, "method", "") == "ui/list"]
-            late = Response(page)
-            assert [peer.session._window.answered(late), peer.session._window.answered(late)] == [True, False]
             await peer.session.aclose()
             cancelled = [one for one in peer.messages if getattr(one, "method", "") == "$/cancelRequest"]
             assert len(cancelled) == 1
+            late = Response(page)
+            assert [peer.session._window.answered(late), peer.session._window.answered(late)] == [True, False]
 
     run(test())
