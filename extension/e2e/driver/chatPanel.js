@@ -140,7 +140,10 @@ export class ChatPanel {
       async () => {
         await this.openPicker(name, group);
         // At its beginning: at the end of a row under the mouse is a button that pins the model.
-        await (await this.#pickerRow(name, group)).click({ position: { x: 40, y: 8 } });
+        // A chat that opens meanwhile takes the focus, and with it the list.
+        const place = { position: { x: 40, y: 8 }, timeout: patience(CHOICE_LIMIT) };
+        const isClicked = async () => (await this.#pickerRow(name, group)).click(place).then(() => true);
+        if (!(await isClicked().catch(() => false))) return false;
         return until(`the choice of ${name} to be taken`, shows, { limit: CHOICE_LIMIT, within: patience }).catch(async () => {
           await this.#page.keyboard.press("Escape");
           return false;
