@@ -5,6 +5,7 @@ import re
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
 
+from partstream.vscode.dialogs import DIALOGS
 from tools.build_vsix import BUNDLED, COMPILED, ENTRY_POINTS, OURS, PACKED_GROUPS, entry_points_of
 from tools.release.imports import imported_by, modules_of
 
@@ -136,7 +137,8 @@ def faults_of_imports(names: Iterable[str], modules: Mapping[str, Path], additio
     files = {entry_of(name, path): name for name, path in modules.items()}
     packed = {files[name] for name in names if name in files}
     followed = {name: path for name, path in modules.items() if name not in _LATE}
-    imported = imported_by([_SIDECAR, *additions], followed)
+    dialogs = [place.partition(":")[0] for place in DIALOGS.values()]
+    imported = imported_by([_SIDECAR, *dialogs, *additions], followed)
     missing = {
         name: importer
         for name, importer in imported.items()

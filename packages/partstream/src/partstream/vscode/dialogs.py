@@ -20,10 +20,10 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
-from partstream.errors import UnexpectedValueError
 from partstream.runtime.project_templates import TEMPLATES, Template, kept
 from partstream.vscode.failures import ProviderFailedError
 from partstream.vscode.first_steps import announce
+from partstream.vscode.methods import InvalidParamsError
 from partstream.vscode.window import (
     SHOW_LOG,
     DialogClosedError,
@@ -66,11 +66,11 @@ async def run(window: Window, params: wire.RunParams) -> wire.RunResult:
     """Runs a dialog, unless it is open.
 
     Raises:
-        UnexpectedValueError: There is no such dialog.
+        InvalidParamsError: There is no such dialog.
     """
     name = params["dialog"]
     if name not in DIALOGS:
-        raise UnexpectedValueError("params.dialog", repr(name), f"one of {', '.join(DIALOGS)}")
+        raise InvalidParamsError("params.dialog", repr(name), f"one of {', '.join(DIALOGS)}")
     module, _, function = DIALOGS[name].partition(":")
     dialog: _Dialog = getattr(import_module(module), function)
     return await window.once(name, lambda: dialog(window, params["given"]))
