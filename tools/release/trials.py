@@ -111,6 +111,9 @@ def _try_extension(artifact: Path, python: str, empty: Path) -> None:
     _run(command, {"PYTHONPATH": str(libraries)}, empty)
 
 
+_GROUP: Final = {"id": "g", "configuration": {"baseUrl": "http://127.0.0.1:9/v1"}}
+
+
 def try_sidecar(python: str, libraries: Path, empty: Path) -> str:
     """Starts the sidecar of an unpacked extension as VS Code would, asks every method, and returns the version it says.
 
@@ -131,6 +134,11 @@ def try_sidecar(python: str, libraries: Path, empty: Path) -> str:
                 if error is not None and error["code"] in _OWN_FAULTS:
                     message = f"{method.name} failed: {error['message']}"
                     raise TrialError(message)
+            # The HTTP client is loaded with the first server that is asked; here nothing listens.
+            listed = sidecar.ask("languageModels/information", {"group": _GROUP, "silent": True})["result"]
+            if (kinds := [one["kind"] for one in listed["errors"]]) != ["connection"]:
+                message = f"languageModels/information failed: {[one['message'] for one in listed['errors']]}, {kinds}"
+                raise TrialError(message)
             if code := sidecar.end():
                 message = f"the sidecar ended with code {code}"
                 raise TrialError(message)

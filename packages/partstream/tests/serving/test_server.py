@@ -510,13 +510,14 @@ def test_what_comes_at_once_is_read_in_turns_and_nothing_else_meanwhile():
     connection = _Connection()
     sent = os.urandom(100_000)
     connection.turns.take(sent[:60_000])
+    slices_of_a_turn = TURN_SECONDS / _Connection.SLICE
     turns = 0
     while connection.later:
         if turns == 1:
             connection.turns.take(sent[60_000:])
-        began = len(connection.said)
+        told_before = len(connection.said)
         connection.later.pop()()
-        assert len(connection.said) - began <= TURN_SECONDS / _Connection.SLICE + 2
+        assert len(connection.said) - told_before <= slices_of_a_turn + 2
         turns += 1
     assert turns > 2
     slices = [one for one in connection.said if isinstance(one, bytes)]
