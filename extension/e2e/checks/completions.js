@@ -36,6 +36,7 @@ class Scripted {
   async start() {
     this.server = createServer((request, response) => void this.#answer(request, response));
     await new Promise((resolve) => this.server.listen(0, "127.0.0.1", resolve));
+    this.server.unref(); // it ends with the checks, and keeps no process alive after them
     this.url = `http://127.0.0.1:${this.server.address().port}/v1`;
   }
 
