@@ -75,9 +75,12 @@ export class TokenSource {
   #listeners: (() => void)[] = [];
   readonly token: { isCancellationRequested: boolean } & vscode.CancellationToken = {
     isCancellationRequested: false,
-    onCancellationRequested: (listener) => {
-      this.#listeners.push(listener as () => void);
-      return new Disposable(() => (this.#listeners = this.#listeners.filter((other) => other !== listener)));
+    // VS Code calls a listener that comes after the cancellation in the next turn of the event loop.
+    onCancellationRequested: (listener, owner?: unknown) => {
+      const call = (): void => void (listener as (this: unknown) => void).call(owner);
+      if (this.token.isCancellationRequested) setTimeout(call, 0);
+      this.#listeners.push(call);
+      return new Disposable(() => (this.#listeners = this.#listeners.filter((other) => other !== call)));
     },
   };
 
