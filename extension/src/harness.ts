@@ -76,6 +76,7 @@ export class Harness {
     const repeated = this.#repeated(key);
     if (repeated) throw repeated;
     const source = new CancellationTokenSource();
+    const { token } = source; // A source that is cancelled before somebody takes its token throws when it is cancelled again.
     let isStopped = false;
     const running = {
       stop: () => {
@@ -87,7 +88,7 @@ export class Harness {
     const following = host.onCancellationRequested(() => source.cancel());
     this.#running.add(running);
     return {
-      token: source.token,
+      token,
       get isStopped() {
         return isStopped;
       },

@@ -77,7 +77,9 @@ export class TokenSource {
     isCancellationRequested: false,
     // VS Code calls a listener that comes after the cancellation in the next turn of the event loop.
     onCancellationRequested: (listener, owner?: unknown) => {
-      const call = (): void => void (listener as (this: unknown) => void).call(owner);
+      const call = (): void => {
+        (listener as (this: unknown) => void).call(owner);
+      };
       if (this.token.isCancellationRequested) setTimeout(call, 0);
       this.#listeners.push(call);
       return new Disposable(() => (this.#listeners = this.#listeners.filter((other) => other !== call)));
