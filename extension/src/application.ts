@@ -237,7 +237,6 @@ export class Application {
       counts: this.#counts,
       classes: api.partClasses(),
       errors: api.LanguageModelError,
-      thinkingFallback: () => api.readSettings().thinkingWithoutSupport,
       configuration: (configuration) => {
         this.#redactor.rememberConfiguration(configuration);
         return resolveConfiguration(configuration, api.trustedFolder());

@@ -1,7 +1,7 @@
 /**
  * Converts parts between VS Code and the sidecar, with a row for each type in each direction.
  *
- * The caller hands in VS Code's classes: the host recognises only its own, and an older host lacks one of them.
+ * The caller hands in VS Code's classes: the host recognises only its own.
  */
 import type * as vscode from "vscode";
 import type { DataPart, MessagePart, RequestMessage, ResponsePart, TextPart, Tool } from "./protocol.generated";
@@ -25,9 +25,11 @@ export interface PartClasses {
   readonly toolCall: typeof vscode.LanguageModelToolCallPart;
   readonly toolResult: typeof vscode.LanguageModelToolResultPart;
   readonly promptTsx: typeof vscode.LanguageModelPromptTsxPart;
-  /** Absent in a host without thinking parts. */
-  readonly thinking:
-    (new (value: string | string[], id?: string, metadata?: Record<string, unknown>) => HostThinkingPart) | undefined;
+  readonly thinking: new (
+    value: string | string[],
+    id?: string,
+    metadata?: Record<string, unknown>,
+  ) => HostThinkingPart;
 }
 
 type Log = (message: string) => void;
@@ -35,13 +37,12 @@ type HostPart = vscode.LanguageModelResponsePart | HostThinkingPart;
 type OfType<Part, Type> = Extract<Part, { type: Type }>;
 
 type ToHost = {
-  [Type in ResponsePart["type"]]: (part: OfType<ResponsePart, Type>, classes: PartClasses) => HostPart | undefined;
+  [Type in ResponsePart["type"]]: (part: OfType<ResponsePart, Type>, classes: PartClasses) => HostPart;
 };
 
 const TO_HOST = {
   text: (part, classes) => addressed(new classes.text(part.value), part),
   thinking: (part, classes) =>
-    classes.thinking &&
     new classes.thinking(
       part.entries?.length ? part.entries : part.value,
       part.id ?? undefined,
@@ -65,7 +66,7 @@ function audienceOf(part: object): { audience?: number[] } {
   return Array.isArray(audience) ? { audience: audience.filter((one) => typeof one === "number") } : {};
 }
 
-/** The part as this host's class; undefined for thinking that the host does not know, and, logged, for an unknown type. */
+/** The part as this host's class; undefined, and a line in the log, for an unknown type. */
 export function toHostPart(
   part: ResponsePart,
   classes: PartClasses,
@@ -75,9 +76,9 @@ export function toHostPart(
     log(`dropped a part of the answer: unknown type ${JSON.stringify(part.type)}`);
     return undefined;
   }
-  const convert = TO_HOST[part.type] as (part: ResponsePart, classes: PartClasses) => HostPart | undefined;
+  const convert = TO_HOST[part.type] as (part: ResponsePart, classes: PartClasses) => HostPart;
   // The host knows thinking parts; the stable types do not.
-  return convert(part, classes) as vscode.LanguageModelResponsePart | undefined;
+  return convert(part, classes) as vscode.LanguageModelResponsePart;
 }
 
 interface Row<Host, Part> {
@@ -99,7 +100,7 @@ const FROM_HOST = {
     convert: (part) => ({ type: "text", value: part.value, ...audienceOf(part) }),
   },
   thinking: {
-    matches: (value, classes): value is HostThinkingPart => !!classes.thinking && value instanceof classes.thinking,
+    matches: (value, classes) => value instanceof classes.thinking,
     convert: (part) => ({
       type: "thinking",
       value: typeof part.value === "string" ? part.value : part.value.join(""),

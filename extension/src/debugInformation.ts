@@ -10,7 +10,6 @@ export interface HostFacts {
   readonly platform: string;
   readonly remoteName: string | undefined;
   readonly isTrusted: boolean;
-  readonly hasThinkingPart: boolean;
   readonly settings: Settings;
   readonly extensionVersion: string;
 }

@@ -14,7 +14,6 @@ import type { ProviderKeys } from "./vscodeKeys";
 import type { Group, RequestOptions, ResponseParams, ResponsePart, ResponseResult } from "./protocol.generated";
 import { groupId } from "./settings";
 import type { Sidecar } from "./sidecar";
-import { type ThinkingFallback, ThinkingText } from "./thinkingText";
 import { estimate, type TokenCache } from "./tokenCache";
 import type { Waiting } from "./waitingItem";
 
@@ -36,7 +35,6 @@ export interface ProviderParts {
   readonly counts: TokenCache;
   readonly classes: PartClasses;
   readonly errors: LanguageModelErrorClass;
-  readonly thinkingFallback: () => ThinkingFallback;
   /** The group's configuration for the sidecar; also registers the group's secrets, so that no log shows them. */
   readonly configuration: (configuration: Readonly<Record<string, unknown>>) => Record<string, unknown>;
   /** Knows the keys of the person's own providers. */
@@ -91,7 +89,7 @@ export class PartstreamProvider implements vscode.LanguageModelChatProvider<Mode
     progress: vscode.Progress<vscode.LanguageModelResponsePart>,
     hostToken: vscode.CancellationToken,
   ): Promise<void> {
-    const { classes, thinkingFallback, log, clock } = this.parts;
+    const { classes, log, clock } = this.parts;
     const asker = askerOf(options);
     const parameters = this.#parameters(model, messages, options, asker);
     const run = asker === "harness" ? this.parts.harness.begin(parameters, hostToken) : followed(hostToken);
@@ -103,10 +101,9 @@ export class PartstreamProvider implements vscode.LanguageModelChatProvider<Mode
       progress.report(converted);
     }, clock);
     const waiting = this.parts.begin(model.name, asker);
-    const thinking = classes.thinking ? undefined : new ThinkingText(thinkingFallback());
     const receive = (parts: ResponsePart[]): void => {
       waiting.begun();
-      for (const part of parts) for (const shown of thinking?.shown(part) ?? [part]) pacer.push(shown);
+      for (const part of parts) pacer.push(part);
     };
     try {
       const response = this.parts.use((sidecar) =>

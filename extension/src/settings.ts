@@ -11,7 +11,6 @@ export interface Settings {
   readonly python: unknown;
   /** A list, unless the person wrote something else: {@link resolveProviders}. */
   readonly providers: unknown;
-  readonly thinkingWithoutSupport: "off" | "text";
   readonly usageInStatusBar: boolean;
 }
 

@@ -88,7 +88,6 @@ export function facts(): Omit<HostFacts, "extensionVersion"> {
     platform: `${process.platform} ${process.arch}, Node ${process.version}`,
     remoteName: vscode.env.remoteName,
     isTrusted: vscode.workspace.isTrusted,
-    hasThinkingPart: partClasses().thinking !== undefined,
     settings: readSettings(),
   };
 }
@@ -106,18 +105,14 @@ interface ResolvedEnvironment {
 }
 
 export function partClasses(): PartClasses {
-  // The host exports the class to everyone, although its type is a proposal.
-  const { LanguageModelThinkingPart } = vscode as { LanguageModelThinkingPart?: unknown };
   return {
     text: vscode.LanguageModelTextPart,
     data: vscode.LanguageModelDataPart,
     toolCall: vscode.LanguageModelToolCallPart,
     toolResult: vscode.LanguageModelToolResultPart,
     promptTsx: vscode.LanguageModelPromptTsxPart,
-    thinking:
-      typeof LanguageModelThinkingPart === "function"
-        ? (LanguageModelThinkingPart as NonNullable<PartClasses["thinking"]>)
-        : undefined,
+    // Every host that our manifest admits exports the class to everyone, although its type is a proposal.
+    thinking: (vscode as unknown as { LanguageModelThinkingPart: PartClasses["thinking"] }).LanguageModelThinkingPart,
   };
 }
 
@@ -126,7 +121,6 @@ export function readSettings(): Settings {
   return {
     python: settings.get<unknown>("python", ""),
     providers: settings.get<unknown>("providers", []),
-    thinkingWithoutSupport: settings.get("thinkingWithoutSupport", "off"),
     usageInStatusBar: settings.get("usageInStatusBar", true),
   };
 }

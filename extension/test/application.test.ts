@@ -76,7 +76,7 @@ test("settings that change nothing for the process do not restart it, Restart do
   await models(provider);
   const starts = (): number => world.lines.filter((line) => line.includes("starting Python")).length;
   assert.equal(starts(), 1);
-  set("thinkingWithoutSupport", "text");
+  set("usageInStatusBar", false);
   await until(() => world.lines.some((line) => line.includes("the process goes on")));
   assert.equal(starts(), 1);
   await world.commands.get("partstream.restart")?.();

@@ -112,11 +112,6 @@ test("every part of a message reaches the sidecar", () => {
   }
 });
 
-test("a host without thinking parts gets none", () => {
-  const part: ResponsePart = { type: "thinking", value: "hm" };
-  assert.equal(toHostPart(part, double.CLASSES_WITHOUT_THINKING, unexpected), undefined);
-});
-
 test("an unknown part of a response is logged, not thrown", () => {
   for (const type of ["hologram", "toString"]) {
     const { log, lines } = collect();

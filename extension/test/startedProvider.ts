@@ -67,7 +67,6 @@ export function start(
     counts: new TokenCache(SYSTEM_CLOCK, unexpected),
     classes: CLASSES,
     errors: ERRORS,
-    thinkingFallback: () => "off",
     configuration: (configuration) => ({ ...configuration }),
     keys: {
       configured: (configuration) => Promise.resolve(configuration),

@@ -46,9 +46,6 @@ export const CLASSES = {
   thinking: ThinkingPart,
 } as unknown as PartClasses;
 
-/** A host from before thinking parts. */
-export const CLASSES_WITHOUT_THINKING: PartClasses = { ...CLASSES, thinking: undefined };
-
 export class LanguageModelError extends Error {
   override readonly name = "LanguageModelError";
   code = "Unknown";
