@@ -36,7 +36,7 @@ import {
   programEnvironment,
   programSettings,
 } from "./checks/programs.js";
-import { missingReal, prepareReal, REAL_CHECKS, realGroups } from "./checks/real.js";
+import { missingReal, prepareReal, REAL_CHECKS, realGroups, realSettings } from "./checks/real.js";
 import { REPORT_CHECKS } from "./checks/report.js";
 import { TOKEN_CHECKS } from "./checks/tokens.js";
 import { TROUBLE_CHECKS } from "./checks/trouble.js";
@@ -129,7 +129,7 @@ const RUNS = [
   },
   {
     name: "real",
-    begin: { prepare: prepareReal, groups: realGroups },
+    begin: { prepare: prepareReal, groups: realGroups, settings: realSettings },
     checks: REAL_CHECKS,
     missing: missingReal(),
   },

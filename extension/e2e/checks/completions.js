@@ -62,9 +62,12 @@ class Scripted {
 export async function prepareCompletions(session) {
   session.scripted = new Scripted();
   await session.scripted.start();
-  writeFileSync(join(session.server.workspace, FILE), "def area(radius):\n    return ");
+  writeText(session);
   writeFileSync(join(session.folder, "fill.py"), PROVIDER);
 }
+
+/** A file that ends where a completion belongs. */
+export const writeText = ({ server }) => writeFileSync(join(server.workspace, FILE), "def area(radius):\n    return ");
 
 export const completionGroups = ({ scripted }) => [
   {
@@ -84,15 +87,15 @@ export const completionSettings = ({ folder }) => ({
 });
 
 /** Opens the file, with the cursor at its end. */
-async function opened({ page }) {
+export async function opened({ page }) {
   await page.locator(".explorer-folders-view .monaco-list-row", { hasText: FILE }).dblclick();
   await page.locator(".part.editor .view-line").first().waitFor();
   await page.locator(".part.editor .view-lines").click();
   await page.keyboard.press("Control+End");
 }
 
-const ghost = ({ page }) => page.locator(".part.editor .ghost-text-decoration, .part.editor .ghost-text");
-const item = ({ page }) => page.locator('.statusbar-item[id^="partstream.partstream.partstream.completions"]');
+export const ghost = ({ page }) => page.locator(".part.editor .ghost-text-decoration, .part.editor .ghost-text");
+export const item = ({ page }) => page.locator('.statusbar-item[id^="partstream.partstream.partstream.completions"]');
 const shows = (panel, text) =>
   until(
     `${text} as ghost text`,
