@@ -50,7 +50,6 @@ if TYPE_CHECKING:
     from partstream.server.requests import Endpoint
     from partstream.server.settings import ServerOverrides, ServingSettings
     from partstream.server.stored import Remembered
-    from partstream.upstream.forwarding import Passage
 
 _logger = logging.getLogger("partstream.serving")
 
@@ -265,7 +264,7 @@ class ForwardedReply(ReplyWriter):
     reply in whose form parts are written."""
 
     __slots__ = (
-        "_adopted", "_asked", "_form", "_framing", "_head", "_held", "_is_head_sent", "_is_over", "_is_raw",
+        "_adopted", "_asked", "_framing", "_head", "_held", "_is_head_sent", "_is_over", "_is_raw",
         "_is_settled", "_is_translated", "_is_whole", "_keeps", "_make_usual", "_pieces", "_refusal", "_reply",
         "_unread", "_unread_size", "_usual", "has_begun", "request",
     )  # fmt: skip
@@ -316,11 +315,6 @@ class ForwardedReply(ReplyWriter):
     def is_open(self) -> bool:
         """Whether bytes may pass: no event of ours was written."""
         return self._usual is None or self._usual.events == 0
-
-    @property
-    def passage(self) -> Passage | None:
-        """This reply."""
-        return self
 
     # -- The parts of the provider --
 

@@ -18,8 +18,8 @@ of a request. What can refuse it comes before the head of the reply: path, room,
 5. What is known of the response is reported once it is over, to all who count responses and to its permit.
 
 ASGI tells by `receive` alone that a client has left (docs/wires/serving.md#clients-that-leave): a task waits for that,
-where the server has no :class:`~partstream.server.requests.DirectReply`. A turn of a WebSocket is the same handler with
-another way to its client.
+where the server has no :data:`~partstream.server.requests.DIRECT_EXTENSION`. A turn of a WebSocket is the same handler
+with another way to its client.
 """
 
 from __future__ import annotations
@@ -833,20 +833,19 @@ class RequestHandler:
         )
 
         def written() -> replies.ReplyWriter:
-            kind = replies.StreamReply if asked.stream else replies.DocumentReply
+            kind = replies.ReplyWriter if asked.stream else replies.DocumentReply
             return kind(endpoint.writes, asked, identity, sink, request_id, self._leave_unsaid)
 
         self._messages, self._options = await self.apart(self._for_provider, asked)
         offered = await self.apart(self._offer, case, self._messages, self._options)
-        self._reply_writer = (
-            written() if offered is None else ForwardedReply(written, offered, endpoint, asked, identity, sink)
-        )
+        forwarded = None if offered is None else ForwardedReply(written, offered, endpoint, asked, identity, sink)
+        self._reply_writer = forwarded or written()
         current = self._begin_current()
         if generates and state.taps is not None:
             name = current.client.name
             self._capture = state.taps.begin(f"serve, for {name}" if name else "serve", model.id)
         self._model = model
-        self._progress = replies.ReplyProgress(self._reply_writer, sink, self.fail, self._followers())
+        self._progress = replies.ReplyProgress(self._reply_writer, sink, self.fail, self._followers(), forwarded)
         # A model sometimes invents a tool. Calls of unknown tools pass, so that the client can tell the model.
         self._checked = CheckedProgress(self._progress, tools=None, on_violation=self._note_violation)
         self._source = CancellationTokenSource()

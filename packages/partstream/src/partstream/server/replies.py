@@ -8,7 +8,7 @@ what depends on time alone.
 the bytes. A part takes the slow path once: as an event, then as JSON, then as a frame. For the parts that follow, the
 bytes around the text are kept, and only the text is written.
 
-A :class:`ReplySink` takes the bytes. :class:`BufferedReplySink` is a bounded buffer that one task empties. What one
+A :data:`ReplySink` takes the bytes. :class:`BufferedReplySink` is a bounded buffer that one task empties. What one
 turn of the event loop wrote is one `send`; where the server takes bytes without `send`, a part is written where it is
 reported. The server's `send` waits for a slow client, so the buffer fills, and :meth:`BufferedReplySink.drain` makes
 the provider wait (docs/wires/serving.md#slow-clients).
@@ -25,7 +25,7 @@ from base64 import b64encode
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from threading import get_ident
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from partstream.codec.checks import MOST_DOLLARS, as_amount, as_count, dataclass, narrow, replace
 from partstream.codec.json_codec import JSONDecodeError, dumps, dumps_text, loads
@@ -41,6 +41,7 @@ from partstream.server.requests import failure_of
 if TYPE_CHECKING:
     from partstream.lm.outputs import Finish, InboundRequest, Repeated, Reply, StreamOutput
     from partstream.server.settings import ServingSettings
+    from partstream.server.stored import RecordingReplySink
     from partstream.upstream.forwarding import Passage
 
 _FAILED: Final = frozenset({Outcome.FAILED, Outcome.TRUNCATED})
@@ -48,14 +49,17 @@ _logger = logging.getLogger("partstream.serving")
 
 
 class ReplyWriter:
-    """Takes the outputs of one response and writes a reply.
+    """Takes the outputs of one response and writes a reply: events, each as soon as its part comes. The first part
+    decides that the status is 200; a failure before it becomes an HTTP status.
 
     Args:
         request_id: The id of the request, which a failure holds where its wire has a place for it.
         leave_unsaid: Takes the names of what the client does not get of the answer, before the head of a document.
     """
 
-    __slots__ = ("_files", "_leave_unsaid", "_request_id", "_sink", "_writer", "_writes")
+    __slots__ = (
+        "_begun", "_bytes", "_files", "_form", "_leave_unsaid", "_request_id", "_send", "_sink", "_writer", "_writes"
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -64,45 +68,80 @@ class ReplyWriter:
         reply: Reply,
         sink: ReplySink,
         request_id: str,
-        leave_unsaid: Callable[[Collection[str]], object] = lambda _names: None,
+        leave_unsaid: Callable[[Collection[str]], object],
     ) -> None:
         self._leave_unsaid = leave_unsaid
         self._writes = writes
         self._request_id = request_id
         self._writer = writes(asked, reply)
         self._sink = sink
+        self._send = sink.send
+        self._form = writes.stream_form(asked)
+        self._bytes = AnswerBytes(self._writer, self._form)
+        self._begun = False
         self._files: dict[bytes, bytes] = {}  # large ones, by the base64 of their stand-ins
 
     @property
     def events(self) -> int:
         """The events that were written; a document has none."""
-        return 0
-
-    @property
-    def passage(self) -> Passage | None:
-        """The way of the upstream's own bytes through this reply; None for a reply that is made of parts."""
-        return None
+        return self._bytes.events
 
     def take(self, part: parts.ResponsePart, /) -> None:
         """Writes a part."""
-        raise NotImplementedError
+        data = self._bytes.write(self._stand_in(part) if part.__class__ is DataPart else part)
+        if not self._begun:
+            self._begin()
+        if data:
+            if self._files and isinstance(framed := self._framed(data), FileFrame):
+                self._sink.send_file(framed)
+            else:
+                self._send(data)
 
     def finish(self, finish: Finish) -> None:
         """Writes the end, which is the last; a failure becomes an HTTP status where the head is not sent yet."""
-        raise NotImplementedError
+        if not self._begun and finish.outcome in _FAILED and finish.error is not None:
+            self._fail(finish.error)
+            return
+        data = self._bytes.write(finish)
+        self._leave_unsaid((*finish.dropped, *self._writer.dropped))
+        if not self._begun:
+            self._begin()
+        self._end(self._framed(data), self._bytes.end())
 
     def break_off(self, error: Exception) -> None:
         """Ends the reply as far as possible: the end could not be written because of a fault of ours."""
-        self._fail(error)
+        if self._begun:
+            self._sink.end()
+        else:
+            self._fail(error)
 
     def open(self) -> None:
-        """Sends the head of a stream although no part has come: a failure is an event from now on."""
+        """Sends the head of a stream although no part has come, with a comment that carries it through proxies: a
+        failure is an event from now on."""
+        if not self._begun:
+            self._begin()
+            self.keep_alive()
 
     def keep_alive(self) -> None:
-        """Writes bytes that only show that the connection lives, once the head is sent; JSON has no place for them."""
+        """Writes a comment, which only shows that the connection lives, once the head is sent; JSON has no place for
+        any."""
+        if self._begun and self._form.keep_alive:
+            self._send(self._form.keep_alive)
 
     def idle(self) -> None:
         """Writes the wire's own event for a model that still works, if it has one, once the head is sent."""
+        if self._begun and isinstance(self._writer, IdleWriter):
+            self._send(self._bytes.write_events(self._writer.idle()))
+
+    def _begin(self) -> None:
+        self._begun = True
+        self._sink.start(Head(200, stream_headers(self._form.content_type)))
+
+    def _end(self, framed: bytes | FileFrame, rest: bytes = b"") -> None:
+        if isinstance(framed, FileFrame):
+            self._sink.send_file(framed)
+            framed = b""
+        self._sink.end(framed + rest)
 
     def _stand_in(self, part: DataPart) -> DataPart:
         """The part of a file, with a stand-in for bytes that are many: they go in where it is written."""
@@ -125,91 +164,21 @@ class ReplyWriter:
         self._sink.end(body)
 
 
-class StreamReply(ReplyWriter):
-    """Writes a response as events, each as soon as its part comes; the first part decides that the status is 200."""
-
-    __slots__ = ("_begun", "_bytes", "_form", "_send")
-
-    def __init__(self, writes: type[ResponseWriter], asked: InboundRequest, *about: Any) -> None:
-        super().__init__(writes, asked, *about)
-        self._form = writes.stream_form(asked)
-        self._bytes = AnswerBytes(self._writer, self._form)
-        self._send = self._sink.send
-        self._begun = False
-
-    @property
-    def events(self) -> int:
-        """The events that were written."""
-        return self._bytes.events
-
-    def take(self, part: parts.ResponsePart, /) -> None:
-        """Writes a part."""
-        data = self._bytes.write(self._stand_in(part) if part.__class__ is DataPart else part)
-        if not self._begun:
-            self._begin()
-        if data:
-            if self._files and isinstance(framed := self._framed(data), FileFrame):
-                self._sink.send_file(framed)
-            else:
-                self._send(data)
-
-    def finish(self, finish: Finish) -> None:
-        """Writes the end."""
-        if not self._begun and finish.outcome in _FAILED and finish.error is not None:
-            self._fail(finish.error)
-            return
-        data = self._bytes.write(finish)
-        self._leave_unsaid((*finish.dropped, *self._writer.dropped))
-        if not self._begun:
-            self._begin()
-        if isinstance(framed := self._framed(data), FileFrame):
-            self._sink.send_file(framed)
-            data = b""
-        self._sink.end(data + self._bytes.end())
-
-    def break_off(self, error: Exception) -> None:
-        """Ends the stream without its last event, or reports the failure."""
-        if self._begun:
-            self._sink.end()
-        else:
-            self._fail(error)
-
-    def open(self) -> None:
-        """Sends the head, with a comment that carries it through proxies."""
-        if not self._begun:
-            self._begin()
-            self.keep_alive()
-
-    def keep_alive(self) -> None:
-        """Writes a comment."""
-        if self._begun and self._form.keep_alive:
-            self._send(self._form.keep_alive)
-
-    def idle(self) -> None:
-        """Writes the wire's own event."""
-        if self._begun and isinstance(self._writer, IdleWriter):
-            self._send(self._bytes.write_events(self._writer.idle()))
-
-    def _begin(self) -> None:
-        self._begun = True
-        self._sink.start(Head(200, stream_headers(self._form.content_type)))
-
-
 class DocumentReply(ReplyWriter):
-    """Writes a response as one document at its end, for which the status waits; see :class:`ReplyWriter`."""
+    """Writes a response as one document at its end, for which the status waits."""
 
     __slots__ = ("_events",)
 
-    def __init__(self, writes: type[ResponseWriter], asked: InboundRequest, *about: Any) -> None:
-        super().__init__(writes, asked, *about)
+    def __init__(self, *about: Any) -> None:
+        super().__init__(*about)
         self._events: list[WireEvent] = []
 
     def take(self, part: parts.ResponsePart, /) -> None:
-        """Writes a part."""
+        """Keeps the events of a part."""
         self._events += self._writer.write(self._stand_in(part) if isinstance(part, DataPart) else part)
 
     def finish(self, finish: Finish) -> None:
-        """Writes the end."""
+        """Writes the document."""
         if finish.outcome in _FAILED and finish.error is not None:
             self._fail(finish.error)
             return
@@ -218,10 +187,10 @@ class DocumentReply(ReplyWriter):
         status, document = self._writes.document(self._events)
         body = self._framed(dumps(document))
         self._sink.start(Head(status, json_headers(body)))
-        if isinstance(body, FileFrame):
-            self._sink.send_file(body)
-            body = b""
-        self._sink.end(body)
+        self._end(body)
+
+    def open(self) -> None:
+        """Does nothing: the head waits for the end."""
 
 
 _IN_BASE64: Final = ("image/", "audio/", "video/", "application/pdf", "application/octet-stream")
@@ -288,7 +257,7 @@ class ReplyProgress:
     It drains and takes the end too. Usage and cost come as a part from the provider.
 
     Attributes:
-        passage: The way of the upstream's own bytes, or None.
+        passage: The way of the upstream's own bytes through this reply; None for a reply that is made of parts.
         first_part_at: When the first part came, in the time of the event loop.
         has_threads: Whether a thread of the provider's own has reported a part.
         kept: The parts that are kept to count their tokens.
@@ -308,8 +277,9 @@ class ReplyProgress:
         sink: ReplySink,
         on_failure: Callable[[BaseException], object],
         followers: Iterable[Callable[[parts.ResponsePart], object]],
+        passage: Passage | None,
     ) -> None:
-        self.passage: Passage | None = reply.passage
+        self.passage = passage
         self._take = reply.take
         self._followers = tuple(followers)
         self.drain = sink.drain  # waits while the client is slow
@@ -596,31 +566,12 @@ Deliver: TypeAlias = "Callable[[Head | None, bytes, bool], Awaitable[None]]"
 """Sends the head of a reply, once, bytes, and whether they are the last; waits while the client is slow."""
 
 
-class ReplySink(Protocol):
-    """Takes the bytes of a response: an HTTP reply, or one turn of a WebSocket."""
-
-    def start(self, head: Head) -> None:
-        """Sets the head; called once, before everything else. Without a meaning for a WebSocket but for its status."""
-
-    def send(self, data: bytes, /) -> None:
-        """Takes the next bytes: whole frames.
-
-        Raises:
-            ClientTooSlowError: Far too many bytes wait.
-        """
-
-    def send_file(self, frame: FileFrame, /) -> None:
-        """Takes the next bytes, with large files among them."""
-
-    def end(self, data: bytes = b"", /) -> None:
-        """Takes the last bytes, however many wait; nothing follows."""
-
-    async def drain(self) -> None:
-        """Waits until the client has caught up; returns at once if it keeps up."""
+ReplySink: TypeAlias = "BufferedReplySink | RecordingReplySink"
+"""Takes the bytes of a response: for its client, or for the store on their way to the client."""
 
 
 class BufferedReplySink:
-    """A sink that a task of its own empties: see :meth:`pump`.
+    """Takes the head and the bytes of a response, which a task of its own sends: see :meth:`pump`.
 
     Args:
         deliver: Sends what was written: the head if it was not sent before, the bytes, and whether they are the last.

@@ -14,7 +14,6 @@ and an upstream of its own wire may understand all of it.
 from __future__ import annotations
 import asyncio
 import zlib
-from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import nullcontext
@@ -34,6 +33,7 @@ from partstream.protocols.serve import WireRequest, fits_path, literal_size, nam
 if TYPE_CHECKING:
     from partstream.lm.outputs import InboundRequest
     from partstream.protocols.serve import FurtherEndpoint, RequestReader, ResponseWriter, ServedDocument, StoredRoute
+    from partstream.server.uvicorn_server import DirectReply
 
 # ---- Heads ----
 
@@ -45,32 +45,9 @@ Application: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
 DIRECT_EXTENSION: Final = "partstream.direct"
-"""The extension of a scope by which `partstream serve` gives the :class:`DirectReply` of a request."""
+"""The extension of a scope by which `partstream serve` gives the
+:class:`~partstream.server.uvicorn_server.DirectReply` of a request."""
 CLOSE: Final = ("connection", "close")
-
-
-class DirectReply(ABC):
-    """What a server can do for one request beside ASGI, without a turn of the event loop."""
-
-    __slots__ = ()
-
-    @property
-    @abstractmethod
-    def has_body(self) -> bool:
-        """Whether the whole body has come: the next `receive` does not wait."""
-
-    @abstractmethod
-    def write(self, data: bytes, /) -> bool:
-        """Writes bytes of a stream whose head is sent; False where only ASGI's `send` can do it."""
-
-    @abstractmethod
-    def begin(self, status: int, headers: Sequence[tuple[bytes, bytes]], data: bytes, /) -> bool:
-        """Writes the head of a reply and the first bytes of its body at once; False where only ASGI's `send` can do
-        it."""
-
-    @abstractmethod
-    def on_left(self, notice: Callable[[], object]) -> None:
-        """Calls a function when the client leaves before the reply is whole; no task has to wait for that."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from partstream.codec.limits import TURN_SECONDS
 from partstream.server.listening import ConnectionLimits
-from partstream.server.requests import DIRECT_EXTENSION, DirectReply
+from partstream.server.requests import DIRECT_EXTENSION
 
 if TYPE_CHECKING:
     import socket
@@ -357,8 +357,8 @@ class _ArrivalClock:
             self._timer = None
 
 
-class _DirectReply(DirectReply):
-    """One reply on its way to the socket."""
+class DirectReply:
+    """What the server can do for one request beside ASGI, without a turn of the event loop."""
 
     __slots__ = ("_cycle", "_flow", "_write", "notices")
 
@@ -370,9 +370,11 @@ class _DirectReply(DirectReply):
 
     @property
     def has_body(self) -> bool:
+        """Whether the whole body has come: the next `receive` does not wait."""
         return not self._cycle.more_body
 
     def write(self, data: bytes, /) -> bool:
+        """Writes bytes of a stream whose head is sent; False where only ASGI's `send` can do it."""
         cycle = self._cycle
         if self._flow.write_paused or cycle.disconnected or cycle.response_complete or not cycle.chunked_encoding:
             return False
@@ -380,6 +382,7 @@ class _DirectReply(DirectReply):
         return True
 
     def begin(self, status: int, headers: Sequence[tuple[bytes, bytes]], data: bytes, /) -> bool:
+        """Writes the head of a reply and the first bytes of its body; False where only ASGI's `send` can do it."""
         cycle = self._cycle
         fields = dict(headers)
         if self._flow.write_paused or cycle.disconnected or cycle.response_started or not cycle.keep_alive:
@@ -403,6 +406,7 @@ class _DirectReply(DirectReply):
         return True
 
     def on_left(self, notice: Callable[[], object]) -> None:
+        """Calls a function when the client leaves before the reply is whole; no task has to wait for that."""
         self.notices.append(notice)
         if self._cycle.disconnected:
             notice()
@@ -534,7 +538,7 @@ class BoundedConnection(HttpToolsProtocol):
         if cycle is not None:
             extensions: dict[str, Any] = cycle.scope.setdefault("extensions", {})
             if not is_old and cycle.scope["method"] != "HEAD":
-                extensions[DIRECT_EXTENSION] = _DirectReply(cycle)
+                extensions[DIRECT_EXTENSION] = DirectReply(cycle)
         if self.pipeline:
             self.flow.resume_reading()  # uvicorn would not notice that the client leaves until the answer has ended
         else:
