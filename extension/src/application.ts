@@ -27,8 +27,8 @@ import { Dialogs } from "./vscodeDialogs";
 import { FirstSteps } from "./vscodeFirstSteps";
 import { showHelp } from "./vscodeHelp";
 import { HubItem } from "./vscodeHubs";
-import { createKeys } from "./vscodeKeys";
-import { showLoadProblems } from "./vscodeLoadProblems";
+import { ProviderKeys } from "./vscodeKeys";
+import { LoadProblems } from "./vscodeLoadProblems";
 import type { Ask } from "./vscodePages";
 import * as status from "./vscodeStatus";
 import { WaitingItem } from "./waitingItem";
@@ -54,9 +54,9 @@ export class Application {
   readonly #waitingStatus = status.createItem("waiting", 101, l10n.t("Partstream Waiting"));
   readonly #waiting = new WaitingItem(status.showWaiting(this.#waitingStatus), this.#log.info, SYSTEM_CLOCK);
   readonly #harness = new Harness(SYSTEM_CLOCK, this.#log.info, api.inform);
-  readonly #loadProblems = showLoadProblems(
+  readonly #loadProblems = new LoadProblems(
     (text) => this.#redactor.redact(text),
-    (file) => this.#providerFileChanged(file),
+    (group) => this.#backend.models.invalidate(group), // Asks for the list anew, which loads the file.
   );
   readonly #ask: Ask = (method, parameters, token) =>
     this.#backend.use((sidecar) => sidecar.request(method, parameters, token));
@@ -80,7 +80,7 @@ export class Application {
     },
     circumstances: () => ({
       process: this.#processNotices.problem,
-      loads: this.#loadProblems.problems.loads,
+      loads: this.#loadProblems.loads,
       lists: this.#backend.models.lists,
     }),
     askAgain: (groupId) => this.#backend.models.invalidate(groupId),
@@ -92,7 +92,7 @@ export class Application {
     accepted: () => this.#backend.process?.notify("languageModels/didAcceptCompletion", null),
     log: this.#log.info,
   });
-  readonly #keys: ReturnType<typeof createKeys>;
+  readonly #keys: ProviderKeys;
   readonly #dialogs: Dialogs;
   readonly #firstSteps: FirstSteps;
   readonly #children = new Children();
@@ -100,11 +100,10 @@ export class Application {
   readonly #events = new Throttle(SYSTEM_CLOCK, EVENT_INTERVAL, () => setImmediate(() => this.#didChange.fire()));
 
   constructor(private readonly context: ExtensionContext) {
-    this.#keys = createKeys({
-      context,
+    this.#keys = new ProviderKeys({
+      secrets: context.secrets,
       hide: (apiKey) => this.#redactor.rememberConfiguration({ apiKey }),
       redact: (text) => this.#redactor.redact(text),
-      inform: api.inform,
       changed: (isOfSettings) => (isOfSettings ? this.#backend.reconsider() : this.#events.request()),
       log: this.#log.warning,
     });
@@ -115,7 +114,7 @@ export class Application {
           notices: this.#settingsNotices,
           warn: this.#log.warning,
           remember: (configuration) => this.#redactor.rememberConfiguration(configuration),
-          keys: this.#keys.keys,
+          keys: this.#keys,
         }),
         start: (plan, start) => this.#start(plan, start),
         storage: context.globalState,
@@ -135,7 +134,7 @@ export class Application {
       this.#didChange,
       this.#waitingStatus,
       this.#completions,
-      ...this.#loadProblems.disposables,
+      this.#loadProblems,
       ...this.#answers.disposables,
       this.#problemsStatus,
       this.#hubs.item,
@@ -168,17 +167,17 @@ export class Application {
     otherModels: (groupId, models) => this.#counts.forget(models.map((model) => modelKey(groupId, model))),
     failed: (group, sentence, error) =>
       this.#processNotices.listFailed(
-        group !== null || this.#keys.keys.asksBy(error),
+        group !== null || this.#keys.asksBy(error),
         sentence,
         error,
         this.#backend.state === "running",
       ),
     forgotten: (groupId) => {
-      this.#loadProblems.problems.forget(groupId);
+      this.#loadProblems.forget(groupId);
       this.#problems.refresh();
     },
     keyNeeded: (group, failed, silent) =>
-      void this.#keys.keys.needed(group, failed, silent).catch((error: unknown) => this.#show(sentenceOf(error))),
+      void this.#keys.needed(group, failed, silent).catch((error: unknown) => this.#show(sentenceOf(error))),
     counted: (groups) => void this.#firstSteps.counted(groups),
     fetched: () => {
       this.#problems.refresh();
@@ -201,7 +200,7 @@ export class Application {
     "partstream.joinHub": () => this.#run("joinHub"),
     "partstream.help": () => showHelp(this.context.extensionUri),
     "partstream.openHubPage": () => this.#hubs.openPage(),
-    "partstream.enterKey": () => this.#keys.keys.run(),
+    "partstream.enterKey": () => this.#keys.run(),
     "partstream.stopAnswers": () => this.#harness.stopAll(),
     "partstream.restart": () => this.#restart(),
     "partstream.showLog": () => this.#channel.show(),
@@ -241,7 +240,7 @@ export class Application {
         this.#redactor.rememberConfiguration(configuration);
         return resolveConfiguration(configuration, api.trustedFolder());
       },
-      keys: this.#keys.keys,
+      keys: this.#keys,
       groupNames: new GroupNames(() => api.readGroups(this.context.globalStorageUri), "partstream"),
       addModels: () => setImmediate(() => void this.#firstSteps.runWithModels("addModels")),
       harness: this.#harness,
@@ -266,7 +265,7 @@ export class Application {
       account: () => this.#firstSteps.account(),
       setUpChat: () => this.#firstSteps.setUpChat(),
       lists: () => this.#backend.models.lists,
-      loads: () => this.#loadProblems.problems.loads,
+      loads: () => this.#loadProblems.loads,
       debugInformation: async () => {
         const { id, packageJSON } = this.context.extension as { id: string; packageJSON: { bugs?: unknown } };
         const reporter = packageJSON.bugs === undefined ? null : id;
@@ -286,7 +285,7 @@ export class Application {
   }
 
   async #start(plan: Plan, start: Start): Promise<Sidecar> {
-    this.#loadProblems.problems.processStarted();
+    this.#loadProblems.processStarted();
     const sidecar = await startSidecar(plan, start, {
       folder: this.context.extensionPath,
       version: this.#version,
@@ -306,7 +305,7 @@ export class Application {
             void this.#run("recorded", { ...recorded });
           },
           "languageModels/providerDidLoad": (load) => {
-            this.#loadProblems.problems.told(load);
+            this.#loadProblems.told(load);
             this.#problems.refresh();
           },
           "ui/budgetsDidChange": (budgets) => this.#hubs.changed(budgets),
@@ -326,7 +325,7 @@ export class Application {
     this.#harness.close();
     this.#notifier.reset();
     this.#settingsNotices.reset();
-    this.#loadProblems.problems.reset();
+    this.#loadProblems.reset();
     this.#counts.clear(); // A provider that was edited may count differently.
     this.#backend.restart();
   }
@@ -337,11 +336,6 @@ export class Application {
     this.#problems.refresh();
     this.#answers.processStarted();
     this.#settingsNotices.ignored(api.readLocalValues(), api.remoteName());
-  }
-
-  /** Asks for the list anew, which loads the file. */
-  #providerFileChanged(file: string): void {
-    for (const group of this.#loadProblems.problems.groupsOf(file)) this.#backend.models.invalidate(group);
   }
 
   async #debugInformation(): Promise<string> {

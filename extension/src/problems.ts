@@ -8,9 +8,8 @@ import { basename } from "node:path";
 import * as l10n from "@vscode/l10n";
 import type { Clock } from "./clock";
 import type { SidecarError } from "./errors";
-import type { Load } from "./vscodeLoadProblems";
 import type { ListView } from "./modelList";
-import type { ProviderError } from "./protocol.generated";
+import type { ProviderDidLoadParams, ProviderError } from "./protocol.generated";
 
 /** Milliseconds until a server that did not answer is asked once more. */
 export const ASKED_AGAIN_AFTER = 30_000;
@@ -39,7 +38,7 @@ export interface ProblemsView {
 export interface Circumstances {
   /** Why no process runs. */
   readonly process: SidecarError | undefined;
-  readonly loads: readonly Load[];
+  readonly loads: readonly ProviderDidLoadParams[];
   readonly lists: readonly ListView[];
 }
 
@@ -72,7 +71,7 @@ export function problemsView(problems: readonly Problem[]): ProblemsView | undef
   return { text: `$(warning) ${text}`, tooltip: [...lines, links].join("\n\n") };
 }
 
-function problemsOfLoad({ provider, problem }: Load): Problem[] {
+function problemsOfLoad({ provider, problem }: ProviderDidLoadParams): Problem[] {
   if (!problem) return [];
   const { file, line, message } = problem;
   const isPlaced = file !== null && line !== null;

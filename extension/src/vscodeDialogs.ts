@@ -11,7 +11,6 @@ import * as vscode from "vscode";
 import { type CancellationToken, ErrorCodes, ResponseError } from "vscode-jsonrpc/node";
 import { sentenceOf } from "./errors";
 import { groupNamesIn } from "./groups";
-import type { Load } from "./vscodeLoadProblems";
 import type { ListView, Storage } from "./modelList";
 import type {
   BoxParams,
@@ -24,6 +23,7 @@ import type {
   PathParams,
   PathResult,
   ProgressTitle,
+  ProviderDidLoadParams,
   RequestsToExtension,
   RunParams,
   RunResult,
@@ -65,7 +65,7 @@ export interface DialogsParts {
   readonly account: () => Promise<Pick<WindowFacts, "isSignedOut" | "isChatOn" | "asksForAccount">>;
   readonly setUpChat: () => Promise<boolean>;
   readonly lists: () => readonly ListView[];
-  readonly loads: () => readonly Load[];
+  readonly loads: () => readonly ProviderDidLoadParams[];
   readonly debugInformation: () => Promise<DebugInformation>;
   readonly showPage: (page: Params<"ui/page">["page"], path: string | undefined) => Promise<void>;
   /** What outlives the window has changed. */

@@ -14,29 +14,12 @@ import { groupId } from "./settings";
 
 /** What VS Code's secret storage calls our keys. */
 const PREFIX = "partstream.key/";
-
-/** The part of VS Code's secret storage that is used here. */
-export interface Secrets {
-  get(name: string): PromiseLike<string | undefined>;
-  store(name: string, value: string): PromiseLike<void>;
-  delete(name: string): PromiseLike<void>;
-}
-
-export interface KeyBox {
-  readonly title: string;
-  readonly prompt: string;
-}
+/** How the place begins that keeps the key of a provider in the settings. */
+const OF_SETTINGS = "file/";
 
 export interface ProviderKeysParts {
-  readonly isTrusted: () => boolean;
-  readonly secrets: Secrets;
-  /** Shows a notification with a button; whether the person presses it. */
-  readonly offer: (message: string, button: string) => Promise<boolean>;
-  /** Asks for a key; undefined for a person who closes the box. */
-  readonly ask: (box: KeyBox) => Promise<string | undefined>;
-  /** Asks which provider is meant; undefined for a person who closes the list. */
-  readonly choose: (names: readonly string[]) => Promise<string | undefined>;
-  readonly inform: (message: string) => void;
+  readonly secrets: Pick<vscode.SecretStorage, "get" | "store" | "delete" | "onDidChange">;
+  readonly redact: (text: string) => string;
   /** Hides a key in all logs from now on. */
   readonly hide: (key: string) => void;
   /** A provider of the settings, or else one of a group, has another key now. */
@@ -63,7 +46,15 @@ export class ProviderKeys {
   /** The box that is open, if any: VS Code would close it for another one. */
   #box: Promise<unknown> = Promise.resolve();
 
-  constructor(private readonly parts: ProviderKeysParts) {}
+  readonly disposables: readonly vscode.Disposable[];
+
+  constructor(private readonly parts: ProviderKeysParts) {
+    this.disposables = [
+      parts.secrets.onDidChange(({ key }) => this.#changed(key)),
+      // Only now the groups get their keys; the process of the settings' providers is considered anew by itself.
+      vscode.workspace.onDidGrantWorkspaceTrust(() => parts.changed(false)),
+    ];
+  }
 
   /** The configuration of a group, with the key that the person has entered for its provider. */
   async configured(configuration: Record<string, unknown>, name: string | undefined): Promise<Record<string, unknown>> {
@@ -93,7 +84,7 @@ export class ProviderKeys {
 
   /** Whether the person is asked for a key because of this error. */
   asksBy(error: ProviderError | undefined): boolean {
-    return error?.keyNeed !== undefined && this.parts.isTrusted();
+    return error?.keyNeed !== undefined && vscode.workspace.isTrusted;
   }
 
   /** Remembers a provider that needs a key for its answer; whether the person can enter one. */
@@ -106,25 +97,26 @@ export class ProviderKeys {
     const places = [...this.#known.keys()];
     const names = [...this.#known.values()].map(({ name }) => name);
     if (places.length === 0) {
-      this.parts.inform(l10n.t("No provider of yours has asked for an API key."));
+      void vscode.window.showInformationMessage(l10n.t("No provider of yours has asked for an API key."));
       return;
     }
-    const chosen = places.length === 1 ? names[0] : await this.parts.choose(names);
+    const title = l10n.t("The provider whose key you enter");
+    const chosen = places.length === 1 ? names[0] : await vscode.window.showQuickPick(names, { title });
     const place = chosen === undefined ? undefined : places[names.indexOf(chosen)];
     if (place !== undefined) await this.#enter(place);
   }
 
   /** VS Code's secret storage has another value under this name, written by this window or another. */
-  changed(name: string): void {
+  #changed(name: string): void {
     if (!name.startsWith(PREFIX)) return;
     const place = name.slice(PREFIX.length);
     this.#keys.delete(place);
-    this.parts.changed(isOfSettings(place));
+    this.parts.changed(place.startsWith(OF_SETTINGS));
   }
 
   /** The place of the key; undefined where the person can enter none, or has entered one since. */
   async #noted(group: Group | null, { provider, message, keyNeed }: Failed): Promise<string | undefined> {
-    if (!keyNeed || !this.parts.isTrusted()) return undefined;
+    if (!keyNeed || !vscode.workspace.isTrusted) return undefined;
     const place = placeOf(group, keyNeed.source);
     if (!isAnswerable(group, keyNeed, await this.#kept(place))) return undefined;
     this.#known.set(place, { name: group?.name ?? provider ?? basename(keyNeed.source), message });
@@ -136,11 +128,12 @@ export class ProviderKeys {
     this.#offered.add(place);
     const name = this.#known.get(place)?.name ?? "";
     const message = keyNeed?.hadKey ? l10n.t`${name} rejected the API key.` : l10n.t`${name} needs an API key.`;
-    return this.parts.offer(message, l10n.t("Enter Key…"));
+    const button = l10n.t("Enter Key…");
+    return (await vscode.window.showInformationMessage(this.parts.redact(message), button)) === button;
   }
 
   async #handedOver(place: string, name: string): Promise<string | undefined> {
-    if (!this.parts.isTrusted()) return undefined;
+    if (!vscode.workspace.isTrusted) return undefined;
     const key = await this.#kept(place);
     if (key !== undefined && !this.#known.has(place)) this.#known.set(place, { name, message: "" });
     return key;
@@ -174,8 +167,9 @@ export class ProviderKeys {
     const { name, message } = this.#known.get(place) ?? { name: "", message: "" };
     const isKept = (await this.#kept(place)) !== undefined;
     const replaced = isKept ? l10n.t("It replaces the stored key; an empty box deletes that key.") : "";
-    const box = { title: l10n.t`API Key of ${name}`, prompt: [message, replaced].filter(Boolean).join(" ") };
-    const key = (await this.parts.ask(box))?.trim();
+    const prompt = this.parts.redact([message, replaced].filter(Boolean).join(" "));
+    const box = { title: l10n.t`API Key of ${name}`, prompt, password: true, ignoreFocusOut: true };
+    const key = (await vscode.window.showInputBox(box))?.trim();
     if (key === undefined || (key === "" && !isKept)) return;
     if (key === "") {
       await this.parts.secrets.delete(PREFIX + place);
@@ -191,7 +185,7 @@ export class ProviderKeys {
 
 /** What keeps the key of a provider file: its group, whatever key that has, or the file itself. */
 function placeOf(group: Group | null, source: string): string {
-  if (!group) return `file/${source}`;
+  if (!group) return OF_SETTINGS + source;
   const others = Object.entries(group.configuration).filter(([name]) => name !== "apiKey");
   return `group/${groupId(Object.fromEntries(others))}`;
 }
@@ -200,37 +194,4 @@ function placeOf(group: Group | null, source: string): string {
 function isAnswerable(group: Group | null, { hadKey }: KeyNeed, kept: string | undefined): boolean {
   if (!hadKey || kept === undefined) return !hadKey && kept === undefined;
   return !group || group.configuration["apiKey"] === kept;
-}
-
-function isOfSettings(place: string): boolean {
-  return place.startsWith("file/");
-}
-
-export interface KeySurroundings extends Pick<ProviderKeysParts, "hide" | "changed" | "log" | "inform"> {
-  readonly context: vscode.ExtensionContext;
-  readonly redact: (text: string) => string;
-}
-
-/** The keys, and what they are disposed with. */
-export function createKeys({ context, redact, ...parts }: KeySurroundings): {
-  readonly keys: ProviderKeys;
-  readonly disposables: readonly { dispose(): unknown }[];
-} {
-  const keys = new ProviderKeys({
-    ...parts,
-    isTrusted: () => vscode.workspace.isTrusted,
-    secrets: context.secrets,
-    offer: async (message, button) => (await vscode.window.showInformationMessage(redact(message), button)) === button,
-    ask: async ({ title, prompt }) =>
-      vscode.window.showInputBox({ title, prompt: redact(prompt), password: true, ignoreFocusOut: true }),
-    choose: async (names) => vscode.window.showQuickPick(names, { title: l10n.t("The provider whose key you enter") }),
-  });
-  return {
-    keys,
-    disposables: [
-      context.secrets.onDidChange(({ key }) => keys.changed(key)),
-      // Only now the groups get their keys; the process of the settings' providers is considered anew by itself.
-      vscode.workspace.onDidGrantWorkspaceTrust(() => parts.changed(false)),
-    ],
-  };
 }

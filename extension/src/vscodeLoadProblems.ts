@@ -8,58 +8,45 @@ import * as vscode from "vscode";
 import type { LoadProblem, ProviderDidLoadParams } from "./protocol.generated";
 
 /** A line of a file, counted from 1. */
-export interface CodePlace {
+interface CodePlace {
   readonly file: string;
   readonly line: number;
 }
 
-export interface Diagnosis extends CodePlace {
-  readonly message: string;
-}
-
-export interface LoadProblemsListener {
-  /** Shows these problems in place of all that were shown before. */
-  diagnose(diagnoses: readonly Diagnosis[]): void;
-  /** Shows a notification; with a place, a button opens the file there. */
-  notify(message: string, place: CodePlace | undefined): void;
-  /** Watches these files in place of all that were watched before. */
-  watch(files: readonly string[]): void;
-}
-
-/** The last load of a provider. */
-export interface Load {
-  readonly group: string | null;
-  readonly provider: string;
-  readonly file: string | null;
-  readonly problem: LoadProblem | null;
-}
-
-export class LoadProblems {
-  readonly #loads = new Map<string, Load>();
+export class LoadProblems implements vscode.Disposable {
+  /** The last load of every provider. */
+  readonly #loads = new Map<string, ProviderDidLoadParams>();
   /** The providers whose problem was notified and not solved since: further edits need no further notification. */
   readonly #notified = new Set<string>();
+  readonly #diagnostics = vscode.languages.createDiagnosticCollection("partstream");
+  #watchers: vscode.Disposable[] = [];
 
-  constructor(private readonly listener: LoadProblemsListener) {}
+  constructor(
+    private readonly redact: (text: string) => string,
+    /** Hears of each group whose file was edited; null stands for the providers in the settings. */
+    private readonly edited: (group: string | null) => void,
+  ) {}
+
+  dispose(): void {
+    this.#diagnostics.dispose();
+    for (const watcher of this.#watchers) watcher.dispose();
+  }
 
   /** A provider was loaded, or could not be loaded. */
-  told({ group, provider, file, problem }: ProviderDidLoadParams): void {
+  told(load: ProviderDidLoadParams): void {
+    const { group, provider, file, problem } = load;
     const key = JSON.stringify([group, provider]);
     const before = this.#loads.get(key);
-    this.#loads.set(key, { group, provider, file, problem });
-    if (problem) this.#notify(key, provider, problem);
-    else this.#notified.delete(key);
-    if (problem ?? before?.problem) this.#diagnose();
+    this.#loads.set(key, load);
+    if (!problem) this.#notified.delete(key);
+    else if (!this.#notified.has(key)) void this.#notify(provider, problem);
+    if (problem) this.#notified.add(key);
+    this.#diagnose();
     if (file !== before?.file) this.#watch();
   }
 
-  /** The last load of every provider. */
-  get loads(): readonly Load[] {
+  get loads(): readonly ProviderDidLoadParams[] {
     return [...this.#loads.values()];
-  }
-
-  /** The groups whose provider has this file; null stands for the providers in the settings. */
-  groupsOf(file: string): readonly (string | null)[] {
-    return [...new Set([...this.#loads.values()].filter((load) => load.file === file).map(({ group }) => group))];
   }
 
   /** VS Code does not have this group any more. */
@@ -69,13 +56,15 @@ export class LoadProblems {
       this.#loads.delete(key);
       this.#notified.delete(key);
     }
-    this.#show();
+    this.#diagnose();
+    this.#watch();
   }
 
   /** Another process runs, perhaps with other providers: it tells of their loads anew. */
   processStarted(): void {
     this.#loads.clear();
-    this.#show();
+    this.#diagnose();
+    this.#watch();
   }
 
   /** The person starts anew: what is still broken is notified once more. */
@@ -83,34 +72,56 @@ export class LoadProblems {
     this.#notified.clear();
   }
 
-  #show(): void {
-    this.#diagnose();
-    this.#watch();
-  }
-
-  #notify(key: string, provider: string, problem: LoadProblem): void {
-    if (this.#notified.has(key)) return;
-    this.#notified.add(key);
+  /** Shows a notification, with a button that opens the line of code. */
+  async #notify(provider: string, problem: LoadProblem): Promise<void> {
     const place = placeOf(problem);
     const where = place ? l10n.t`${basename(place.file)}, line ${place.line}` : provider;
     const consequence = problem.keepsOld
       ? l10n.t("The previous version still answers.")
       : l10n.t("Its models are left out.");
-    this.listener.notify(l10n.t`Partstream: ${where}: ${sentence(problem.message)} ${consequence}`, place);
+    const message = l10n.t`Partstream: ${where}: ${sentence(problem.message)} ${consequence}`;
+    const [openFile, showLog] = [l10n.t("Open File"), l10n.t("Show Log")];
+    const buttons = [...(place ? [openFile] : []), showLog];
+    const chosen = await vscode.window.showErrorMessage(this.redact(message), ...buttons);
+    if (chosen === openFile && place) {
+      const start = new vscode.Position(place.line - 1, 0);
+      await vscode.window.showTextDocument(vscode.Uri.file(place.file), { selection: new vscode.Range(start, start) });
+    }
+    if (chosen === showLog) await vscode.commands.executeCommand("partstream.showLog");
   }
 
+  /** Shows what is broken among VS Code's problems. */
   #diagnose(): void {
-    this.listener.diagnose(
-      [...this.#loads.values()].flatMap(({ problem }) => {
-        const place = problem && placeOf(problem);
-        return problem && place ? [{ ...place, message: problem.message }] : [];
-      }),
-    );
+    const files = new Map<string, vscode.Diagnostic[]>();
+    for (const { problem } of this.#loads.values()) {
+      const place = problem && placeOf(problem);
+      if (!place) continue;
+      // To the end of the line, wherever that is.
+      const range = new vscode.Range(place.line - 1, 0, place.line - 1, Number.MAX_SAFE_INTEGER);
+      const diagnostic = new vscode.Diagnostic(range, problem.message, vscode.DiagnosticSeverity.Error);
+      diagnostic.source = "Partstream";
+      files.set(place.file, [...(files.get(place.file) ?? []), diagnostic]);
+    }
+    this.#diagnostics.clear();
+    for (const [file, found] of files) this.#diagnostics.set(vscode.Uri.file(file), found);
   }
 
+  /** Watches the files, those outside of the workspace included. */
   #watch(): void {
-    const files = [...this.#loads.values()].flatMap(({ file }) => (file === null ? [] : [file]));
-    this.listener.watch([...new Set(files)].sort());
+    for (const watcher of this.#watchers) watcher.dispose();
+    const files = new Set(this.loads.flatMap(({ file }) => file ?? []));
+    this.#watchers = [...files].flatMap((file) => {
+      const { dir, base } = parse(file);
+      const pattern = base.replace(/[*?{}[\]]/g, "[$&]");
+      const watcher = vscode.workspace.createFileSystemWatcher(
+        new vscode.RelativePattern(vscode.Uri.file(dir), pattern),
+      );
+      const report = (): void => {
+        const groups = this.loads.filter((load) => load.file === file).map(({ group }) => group);
+        for (const group of new Set(groups)) this.edited(group);
+      };
+      return [watcher, watcher.onDidChange(report), watcher.onDidCreate(report), watcher.onDidDelete(report)];
+    });
   }
 }
 
@@ -120,76 +131,4 @@ function placeOf({ file, line }: LoadProblem): CodePlace | undefined {
 
 function sentence(message: string): string {
   return /[.!?]$/.test(message) ? message : `${message}.`;
-}
-
-/** The problems of providers in VS Code; `changed` hears of each watched file that is edited. */
-export function showLoadProblems(
-  redact: (text: string) => string,
-  changed: (file: string) => void,
-): { readonly problems: LoadProblems; readonly disposables: readonly { dispose(): unknown }[] } {
-  const diagnostics = vscode.languages.createDiagnosticCollection("partstream");
-  const watchers = new FileWatchers(changed);
-  const problems = new LoadProblems({
-    diagnose: (diagnoses) => diagnose(diagnostics, diagnoses),
-    notify: (message, place) => void notifyOfCode(redact(message), place),
-    watch: (files) => watchers.watch(files),
-  });
-  return { problems, disposables: [diagnostics, watchers] };
-}
-
-/** Shows these among VS Code's problems, in place of all others of the collection. */
-function diagnose(collection: vscode.DiagnosticCollection, diagnoses: readonly Diagnosis[]): void {
-  const files = new Map<string, vscode.Diagnostic[]>();
-  for (const { file, line, message } of diagnoses) {
-    // To the end of the line, wherever that is.
-    const range = new vscode.Range(line - 1, 0, line - 1, Number.MAX_SAFE_INTEGER);
-    const diagnostic = new vscode.Diagnostic(range, message, vscode.DiagnosticSeverity.Error);
-    diagnostic.source = "Partstream";
-    files.set(file, [...(files.get(file) ?? []), diagnostic]);
-  }
-  collection.clear();
-  for (const [file, found] of files) collection.set(vscode.Uri.file(file), found);
-}
-
-/** Watches files, those outside of the workspace included. */
-class FileWatchers {
-  #watchers: vscode.Disposable[] = [];
-
-  constructor(private readonly changed: (file: string) => void) {}
-
-  /** Watches these files in place of all others. */
-  watch(files: readonly string[]): void {
-    this.dispose();
-    this.#watchers = files.flatMap((file) => {
-      const { dir, base } = parse(file);
-      const watcher = vscode.workspace.createFileSystemWatcher(
-        new vscode.RelativePattern(vscode.Uri.file(dir), escapeGlob(base)),
-      );
-      const report = (): void => this.changed(file);
-      return [watcher, watcher.onDidChange(report), watcher.onDidCreate(report), watcher.onDidDelete(report)];
-    });
-  }
-
-  dispose(): void {
-    for (const watcher of this.#watchers) watcher.dispose();
-    this.#watchers = [];
-  }
-}
-
-function escapeGlob(name: string): string {
-  return name.replace(/[*?{}[\]]/g, "[$&]");
-}
-
-/** Shows a notification about a line of code, with a button that opens it. */
-async function notifyOfCode(message: string, place: CodePlace | undefined): Promise<void> {
-  const [openFile, showLog] = [l10n.t("Open File"), l10n.t("Show Log")];
-  const buttons = [...(place ? [openFile] : []), showLog];
-  const chosen = await vscode.window.showErrorMessage(message, ...buttons);
-  if (chosen === openFile && place) await openAt(place);
-  if (chosen === showLog) await vscode.commands.executeCommand("partstream.showLog");
-}
-
-async function openAt({ file, line }: CodePlace): Promise<void> {
-  const start = new vscode.Position(line - 1, 0);
-  await vscode.window.showTextDocument(vscode.Uri.file(file), { selection: new vscode.Range(start, start) });
 }

@@ -1,87 +1,82 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type CodePlace, type Diagnosis, LoadProblems } from "../src/vscodeLoadProblems";
 import type { LoadProblem, ProviderDidLoadParams } from "../src/protocol.generated";
+import { LoadProblems } from "../src/vscodeLoadProblems";
+import { world } from "./vscodeModule";
 
 const FILE = "/models/parrot.py";
 const PROBLEM: LoadProblem = { message: "SyntaxError: expected ':'", file: FILE, line: 4, keepsOld: true };
 
-function start(): {
-  problems: LoadProblems;
-  diagnosed: (readonly Diagnosis[])[];
-  notified: [string, CodePlace | undefined][];
-  watched: (readonly string[])[];
-} {
-  const diagnosed: (readonly Diagnosis[])[] = [];
-  const notified: [string, CodePlace | undefined][] = [];
-  const watched: (readonly string[])[] = [];
-  const problems = new LoadProblems({
-    diagnose: (diagnoses) => diagnosed.push(diagnoses),
-    notify: (message, place) => notified.push([message, place]),
-    watch: (files) => watched.push(files),
-  });
-  return { problems, diagnosed, notified, watched };
+function start(): { problems: LoadProblems; edited: (string | null)[] } {
+  Object.assign(world, { problems: [], errors: [], choices: [], shown: undefined });
+  world.watched.clear();
+  const edited: (string | null)[] = [];
+  const problems = new LoadProblems(
+    (text) => text,
+    (group) => edited.push(group),
+  );
+  return { problems, edited };
 }
+
+const lines = (): number[] => world.problems.map(({ line }) => line);
 
 function load(problem: LoadProblem | null, changes: Partial<ProviderDidLoadParams> = {}): ProviderDidLoadParams {
   return { group: null, provider: "parrot", file: FILE, problem, ...changes };
 }
 
-test("a provider that breaks is notified once with its line, which is among the problems until it is mended", () => {
-  const { problems, diagnosed, notified } = start();
+test("a provider that breaks is notified once with its line, which is among the problems until it is mended", async () => {
+  const { problems } = start();
+  world.choices = ["Open File"];
   problems.told(load(null));
   problems.told(load(PROBLEM));
+  assert.deepEqual(lines(), [4]);
   problems.told(load({ ...PROBLEM, line: 5 }));
-  assert.deepEqual(notified, [
-    [
-      "Partstream: parrot.py, line 4: SyntaxError: expected ':'. The previous version still answers.",
-      { file: FILE, line: 4 },
-    ],
+  assert.deepEqual(lines(), [5]);
+  assert.deepEqual(world.errors, [
+    "Partstream: parrot.py, line 4: SyntaxError: expected ':'. The previous version still answers.",
   ]);
-  assert.deepEqual(
-    diagnosed.map((diagnoses) => diagnoses.map(({ line }) => line)),
-    [[4], [5]],
-  );
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.deepEqual(world.shown, { file: FILE, line: 4 });
   problems.told(load(null));
-  assert.deepEqual(diagnosed.at(-1), []);
+  assert.deepEqual(lines(), []);
   problems.told(load(PROBLEM));
-  assert.equal(notified.length, 2);
+  assert.equal(world.errors.length, 2);
 });
 
 test("a provider that never worked is said to be left out, and one without a place is named", () => {
-  const { problems, notified } = start();
+  const { problems } = start();
   problems.told(load({ message: "no module named 'x'.", file: null, line: null, keepsOld: false }));
-  assert.deepEqual(notified, [["Partstream: parrot: no module named 'x'. Its models are left out.", undefined]]);
+  assert.deepEqual(world.errors, ["Partstream: parrot: no module named 'x'. Its models are left out."]);
+  assert.deepEqual(world.buttons, ["Show Log"]);
 });
 
-test("each file is watched once, and its groups are those whose provider it is", () => {
-  const { problems, watched } = start();
+test("each file is watched, and an edit is told of each group whose provider it is", () => {
+  const { problems, edited } = start();
   problems.told(load(null));
   problems.told(load(null, { group: "g" }));
   problems.told(load(null, { group: "h", file: "/models/echo.py" }));
   problems.told(load(null, { provider: "module", file: null }));
-  assert.deepEqual(watched.at(-1), ["/models/echo.py", FILE]);
-  assert.deepEqual(problems.groupsOf(FILE), [null, "g"]);
+  assert.deepEqual([...world.watched.keys()].sort(), ["/models/echo.py", FILE]);
+  world.watched.get(FILE)?.();
+  assert.deepEqual(edited, [null, "g"]);
 });
 
 test("a group that is gone leaves no problem and no watch behind", () => {
-  const { problems, diagnosed, watched } = start();
+  const { problems } = start();
   problems.told(load(PROBLEM, { group: "g" }));
   problems.forget("g");
-  assert.deepEqual(diagnosed.at(-1), []);
-  assert.deepEqual(watched.at(-1), []);
+  assert.deepEqual([lines(), [...world.watched.keys()]], [[], []]);
 });
 
 test("another process tells of the same problem without a second notification, unless the person started anew", () => {
-  const { problems, diagnosed, notified } = start();
+  const { problems } = start();
   problems.told(load(PROBLEM));
   problems.processStarted();
-  assert.deepEqual(diagnosed.at(-1), []);
+  assert.deepEqual(lines(), []);
   problems.told(load(PROBLEM));
-  assert.equal(diagnosed.at(-1)?.length, 1);
-  assert.equal(notified.length, 1);
+  assert.deepEqual([lines(), world.errors.length], [[4], 1]);
   problems.reset();
   problems.processStarted();
   problems.told(load(PROBLEM));
-  assert.equal(notified.length, 2);
+  assert.equal(world.errors.length, 2);
 });

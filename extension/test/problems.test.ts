@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { SidecarError } from "../src/errors";
-import type { Load } from "../src/vscodeLoadProblems";
 import type { ListView } from "../src/modelList";
-import type { ProviderError } from "../src/protocol.generated";
+import type { ProviderDidLoadParams, ProviderError } from "../src/protocol.generated";
 import {
   ASKED_AGAIN_AFTER,
   type Circumstances,
@@ -15,7 +14,7 @@ import {
 import { TestClock } from "./testClock";
 
 const NOTHING: Circumstances = { process: undefined, loads: [], lists: [] };
-const BROKEN: Load = {
+const BROKEN: ProviderDidLoadParams = {
   group: null,
   provider: "parrot",
   file: "/models/parrot.py",
