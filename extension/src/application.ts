@@ -1,25 +1,22 @@
 /** Creates the parts of the extension and connects them; defines what each command does. */
 import * as l10n from "@vscode/l10n";
-import type { ExtensionContext, SourceControl } from "vscode";
+import * as vscode from "vscode";
 import { Backend, type BackendListener } from "./backend";
 import { Children } from "./children";
 import { SYSTEM_CLOCK, Throttle } from "./clock";
-import { debugInformation } from "./debugInformation";
-import { type Remedy, sentenceOf, SidecarError, SidecarRefusedError } from "./errors";
-import type { Plan } from "./launch";
+import { sentenceOf, SidecarError, SidecarRefusedError } from "./errors";
+import { isThere, type Plan, type Surroundings } from "./launch";
 import { GroupNames, DuplicateModels } from "./groups";
 import { Harness } from "./harness";
 import { Log } from "./log";
-import { Notifier, ProcessNotices, SettingsNotices } from "./notices";
-import { planSurroundings } from "./planSurroundings";
 import { modelKey, PartstreamProvider } from "./provider";
-import { runIn } from "./python";
+import { candidatesInOrder, PROBE_LIMIT, type Run } from "./python";
 import { Redactor } from "./redaction";
-import { resolveConfiguration } from "./settings";
+import { resolveConfiguration, resolveNetwork, resolveProviders, resolvePython } from "./settings";
 import { type Sidecar, startSidecar } from "./sidecar";
 import type { Start } from "./supervisor";
 import { TokenCache } from "./tokenCache";
-import { ProblemsItem } from "./problems";
+import { PROBLEM_COMMANDS, ProblemsItem } from "./problems";
 import * as api from "./vscodeApi";
 import { Answers } from "./vscodeAnswers";
 import { Completions } from "./vscodeCompletions";
@@ -29,6 +26,7 @@ import { showHelp } from "./vscodeHelp";
 import { HubItem } from "./vscodeHubs";
 import { ProviderKeys } from "./vscodeKeys";
 import { LoadProblems } from "./vscodeLoadProblems";
+import { Notices } from "./vscodeNotices";
 import type { Ask } from "./vscodePages";
 import * as status from "./vscodeStatus";
 import { WaitingItem } from "./waitingItem";
@@ -37,23 +35,22 @@ import { WaitingItem } from "./waitingItem";
 const EVENT_INTERVAL = 1000;
 
 export class Application {
-  readonly #channel = api.createLogChannel();
+  readonly #channel = vscode.window.createOutputChannel("Partstream", { log: true });
   readonly #redactor = new Redactor();
-  readonly #log = new Log((level, line) => api.writeLog(this.#channel, level, line), this.#redactor);
-  readonly #show = (message: string, remedy?: Remedy): void => void api.notify(this.#redactor.redact(message), remedy);
-  readonly #settingsNotices = new SettingsNotices(this.#show, this.#log.warning, this.#log.info);
-  readonly #notifier = new Notifier(this.#show);
-  readonly #processNotices = new ProcessNotices({
-    tell: (message, remedy) => this.#notifier.tell(message, remedy),
-    inform: api.inform,
-    setReady: api.setReady,
-    log: (level, message) => this.#log.add(level, "extension", message),
-  });
-  readonly #didChange = api.createEventEmitter();
+  readonly #log = new Log(this.#channel, this.#redactor);
+  readonly #notices = new Notices(this.#log, (text) => this.#redactor.redact(text));
+  readonly #didChange = new vscode.EventEmitter<void>();
   readonly #counts = new TokenCache(SYSTEM_CLOCK, this.#log.debug, api.toolTexts);
   readonly #waitingStatus = status.createItem("waiting", 101, l10n.t("Partstream Waiting"));
-  readonly #waiting = new WaitingItem(status.showWaiting(this.#waitingStatus), this.#log.info, SYSTEM_CLOCK);
-  readonly #harness = new Harness(SYSTEM_CLOCK, this.#log.info, api.inform);
+  readonly #waiting = new WaitingItem(
+    (view) => {
+      this.#waitingStatus.command = view?.command;
+      status.showItem(this.#waitingStatus, view);
+    },
+    this.#log.info,
+    SYSTEM_CLOCK,
+  );
+  readonly #harness = new Harness(SYSTEM_CLOCK, this.#log.info, inform);
   readonly #loadProblems = new LoadProblems(
     (text) => this.#redactor.redact(text),
     (group) => this.#backend.models.invalidate(group), // Asks for the list anew, which loads the file.
@@ -67,7 +64,7 @@ export class Application {
     run: this.#run,
     running: () => this.#backend.process,
     redact: (text) => this.#redactor.redact(text),
-    notify: (sentence) => this.#notifier.tell(sentence),
+    notify: (sentence) => this.#notices.tell(sentence),
     log: this.#log.info,
   });
   readonly #hubs = new HubItem(() => this.#events.request());
@@ -75,11 +72,12 @@ export class Application {
   readonly #problems = new ProblemsItem({
     show: (view) => {
       const redact = (text: string): string => this.#redactor.redact(text);
-      const shown = view && { text: redact(view.text), tooltip: redact(view.tooltip) };
-      status.showProblems(this.#problemsStatus, shown);
+      const shown = view && { ...view, text: redact(view.text), tooltip: redact(view.tooltip) };
+      const commands = PROBLEM_COMMANDS.map(([, command]) => command);
+      status.showFullness(this.#problemsStatus, shown, commands);
     },
     circumstances: () => ({
-      process: this.#processNotices.problem,
+      process: this.#notices.problem,
       loads: this.#loadProblems.loads,
       lists: this.#backend.models.lists,
     }),
@@ -99,7 +97,7 @@ export class Application {
   readonly #backend: Backend<Sidecar>;
   readonly #events = new Throttle(SYSTEM_CLOCK, EVENT_INTERVAL, () => setImmediate(() => this.#didChange.fire()));
 
-  constructor(private readonly context: ExtensionContext) {
+  constructor(private readonly context: vscode.ExtensionContext) {
     this.#keys = new ProviderKeys({
       secrets: context.secrets,
       hide: (apiKey) => this.#redactor.rememberConfiguration({ apiKey }),
@@ -109,13 +107,7 @@ export class Application {
     });
     this.#backend = new Backend<Sidecar>(
       {
-        surroundings: planSurroundings({
-          run: runIn(this.#children),
-          notices: this.#settingsNotices,
-          warn: this.#log.warning,
-          remember: (configuration) => this.#redactor.rememberConfiguration(configuration),
-          keys: this.#keys,
-        }),
+        surroundings: this.#surroundings(),
         start: (plan, start) => this.#start(plan, start),
         storage: context.globalState,
         clock: SYSTEM_CLOCK,
@@ -127,7 +119,7 @@ export class Application {
       memory: context.globalState,
       dialogs: this.#dialogs,
       askForModels: this.#events.request,
-      failed: (error) => this.#notifier.tell(sentenceOf(error)),
+      failed: (error) => this.#notices.tell(sentenceOf(error)),
     });
     context.subscriptions.push(
       this.#channel,
@@ -140,7 +132,7 @@ export class Application {
       this.#hubs.item,
       ...this.#keys.disposables,
       ...this.#firstSteps.disposables,
-      api.registerProvider(this.#provider()),
+      vscode.lm.registerLanguageModelChatProvider(api.VENDOR, this.#provider()),
       api.onDidChangeEnvironment(
         () => {
           this.#answers.refresh();
@@ -148,10 +140,12 @@ export class Application {
         },
         () => this.#backend.state === "refused" || this.#backend.state === "waiting",
       ),
-      ...api.registerCommands(this.#commands),
-      api.onLink(({ path, query, fragment }) => {
-        this.#redactor.remember(fragment); // The code of a hub.
-        return this.#run("joinHub", { path, query, fragment });
+      ...Object.entries(this.#commands).map(([id, run]) => vscode.commands.registerCommand(id, run)),
+      vscode.window.registerUriHandler({
+        handleUri: ({ path, query, fragment }) => {
+          this.#redactor.remember(fragment); // The code of a hub.
+          return this.#run("joinHub", { path, query, fragment });
+        },
       }),
     );
   }
@@ -160,13 +154,13 @@ export class Application {
     started: () => this.#started(),
     unchanged: () => this.#log.debug("the process goes on: Python, the providers and the folder are the same"),
     processFailed: (error, wasRunning) => {
-      this.#processNotices.failed(error, wasRunning);
+      this.#notices.failed(error, wasRunning);
       this.#problems.refresh();
     },
     changed: this.#events.request,
     otherModels: (groupId, models) => this.#counts.forget(models.map((model) => modelKey(groupId, model))),
     failed: (group, sentence, error) =>
-      this.#processNotices.listFailed(
+      this.#notices.listFailed(
         group !== null || this.#keys.asksBy(error),
         sentence,
         error,
@@ -177,7 +171,7 @@ export class Application {
       this.#problems.refresh();
     },
     keyNeeded: (group, failed, silent) =>
-      void this.#keys.needed(group, failed, silent).catch((error: unknown) => this.#show(sentenceOf(error))),
+      void this.#keys.needed(group, failed, silent).catch((error: unknown) => this.#notices.show(sentenceOf(error))),
     counted: (groups) => void this.#firstSteps.counted(groups),
     fetched: () => {
       this.#problems.refresh();
@@ -186,7 +180,7 @@ export class Application {
     },
   };
 
-  readonly #commands: Readonly<Record<string, (source?: SourceControl) => unknown>> = {
+  readonly #commands: Readonly<Record<string, (source?: vscode.SourceControl) => unknown>> = {
     "partstream.addModels": () => this.#firstSteps.runWithModels("addModels"),
     "partstream.newProviderFile": () => this.#firstSteps.runWithModels("newProvider"),
     "partstream.useWithoutAccount": () => this.#run("useWithoutAccount"),
@@ -208,8 +202,14 @@ export class Application {
     "partstream.inspectLastAnswer": () => this.#answers.showPage("inspector"),
     "partstream.recordNextAnswer": () => this.#answers.record(true),
     "partstream.cancelRecording": () => this.#answers.record(false),
-    "partstream.copyDebugInformation": async () => api.copy(await this.#debugInformation()),
-    ...api.COMMANDS,
+    "partstream.copyDebugInformation": async () => {
+      await vscode.env.clipboard.writeText(await this.#debugInformation());
+      vscode.window.setStatusBarMessage(l10n.t("Partstream: debug information copied"), 5000);
+    },
+    "partstream.choosePython": api.choosePython,
+    // VS Code's own editor of models and groups, and its file of groups.
+    "partstream.manageModels": () => vscode.commands.executeCommand("workbench.action.chat.manage"),
+    "partstream.editGroups": () => vscode.commands.executeCommand("workbench.action.openLanguageModelsJson"),
   };
 
   /** Ends everything that runs: in order where there is time for it. */
@@ -235,7 +235,7 @@ export class Application {
       ),
       counts: this.#counts,
       classes: api.partClasses(),
-      errors: api.LanguageModelError,
+      errors: vscode.LanguageModelError,
       configuration: (configuration) => {
         this.#redactor.rememberConfiguration(configuration);
         return resolveConfiguration(configuration, api.trustedFolder());
@@ -279,7 +279,10 @@ export class Application {
       },
       failed: (error, dialog) => {
         const remedy = error instanceof SidecarRefusedError ? error.remedy : undefined;
-        this.#show(sentenceOf(error), dialog === "reportIssue" && error instanceof SidecarError ? "report" : remedy);
+        this.#notices.show(
+          sentenceOf(error),
+          dialog === "reportIssue" && error instanceof SidecarError ? "report" : remedy,
+        );
       },
     });
   }
@@ -289,7 +292,7 @@ export class Application {
     const sidecar = await startSidecar(plan, start, {
       folder: this.context.extensionPath,
       version: this.#version,
-      vscodeVersion: api.vscodeVersion,
+      vscodeVersion: vscode.version,
       log: this.#log,
       children: this.#children,
       followLogLevel: (tell) => api.followLogLevel(this.#channel, tell),
@@ -323,27 +326,83 @@ export class Application {
 
   #restart(): void {
     this.#harness.close();
-    this.#notifier.reset();
-    this.#settingsNotices.reset();
+    this.#notices.reset();
     this.#loadProblems.reset();
     this.#counts.clear(); // A provider that was edited may count differently.
     this.#backend.restart();
   }
 
   #started(): void {
-    this.#notifier.reset();
-    this.#processNotices.started();
+    this.#notices.started();
     this.#problems.refresh();
     this.#answers.processStarted();
-    this.#settingsNotices.ignored(api.readLocalValues(), api.remoteName());
   }
 
+  /** Text for a person to paste into a bug report, without keys; starts no process. */
   async #debugInformation(): Promise<string> {
-    const host = { ...api.facts(), extensionVersion: this.#version };
-    return this.#redactor.redact(await debugInformation(this.#backend, host, this.#log.warning));
+    const { search, state, process: running, lastError, models } = this.#backend;
+    const lacks = (method: string) => (error: unknown) => {
+      this.#log.warning(`the debug information lacks ${method}: ${String(error)}`);
+      return undefined;
+    };
+    const counting = await running?.request("languageModels/counting", null).catch(lacks("languageModels/counting"));
+    const facts = {
+      vscodeVersion: vscode.version,
+      // eslint-disable-next-line partstream/localisable -- debug information
+      platform: `${process.platform} ${process.arch}, Node ${process.version}`,
+      remoteName: vscode.env.remoteName,
+      isTrusted: vscode.workspace.isTrusted,
+      settings: api.readSettings(),
+      extensionVersion: this.#version,
+      search, // The Python that was found, and the candidates tried before it.
+      state,
+      server: running?.information,
+      lastError: lastError?.message,
+      lists: models.lists.map(({ group, models: { length }, error }) => ({
+        group: group && (group.name ?? group.id), // Null stands for the providers in the settings.
+        models: length,
+        error: error?.message,
+      })),
+      models: models.lists.flatMap((list) => list.models.map(({ id }) => id)),
+      counting: counting?.models,
+      diagnostics: await running
+        ?.request("languageModels/diagnostics", null)
+        .catch(lacks("languageModels/diagnostics")),
+    };
+    return this.#redactor.redact(["```json", JSON.stringify(facts, null, 2), "```"].join("\n"));
+  }
+
+  /** What the plan of a start is made of: VS Code's settings and folder, and the programs of this machine. */
+  #surroundings(): Surroundings {
+    const { leftOut } = this.#notices;
+    const run: Run = (command, commandArguments, abandoned) =>
+      this.#children.output(command, commandArguments, PROBE_LIMIT, abandoned);
+    return {
+      candidates: (abandoned) =>
+        candidatesInOrder(
+          resolvePython(api.readSettings().python, leftOut),
+          () => api.activeInterpreter(this.#log.warning),
+          (command, commandArguments) => run(command, commandArguments, abandoned),
+          process.platform,
+        ),
+      configuration: async () => {
+        const network = resolveNetwork(api.readNetwork(), this.#log.warning);
+        this.#redactor.rememberConfiguration(network); // The proxy's URL may hold a password.
+        const providers = resolveProviders(api.readSettings().providers, api.trustedFolder(), leftOut);
+        return { providers: await this.#keys.sources(providers), ...network };
+      },
+      folder: api.trustedFolder,
+      run,
+      isThere,
+      searched: (search) => this.#notices.searched(search),
+    };
   }
 
   get #version(): string {
     return (this.context.extension.packageJSON as { version: string }).version;
   }
+}
+
+function inform(sentence: string): void {
+  void vscode.window.showInformationMessage(sentence);
 }

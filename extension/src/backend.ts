@@ -58,11 +58,7 @@ export class Backend<Process extends Serving> {
       (group, silent) => this.#list(group, silent),
       storage,
       {
-        changed: () => listener.changed(),
-        otherModels: (groupId, modelIds) => listener.otherModels(groupId, modelIds),
-        failed: (group, sentence, error) => listener.failed(group, sentence, error),
-        counted: (groups) => listener.counted(groups),
-        fetched: () => listener.fetched(),
+        ...listener,
         forgotten: (group) => {
           this.process?.notify("languageModels/forgetGroup", { group });
           listener.forgotten(group);

@@ -1,16 +1,17 @@
 /** Writes to the output channel, with the keys removed from every line. */
+import type { LogOutputChannel } from "vscode";
 import type { LogLevel } from "./protocol.generated";
 import type { Redactor } from "./redaction";
 
 export class Log {
   constructor(
-    private readonly write: (level: LogLevel, line: string) => void,
+    private readonly channel: Pick<LogOutputChannel, "trace" | "debug" | "info" | "warn" | "error">,
     private readonly redactor: Redactor,
   ) {}
 
   /** One line (or a traceback) from `source`: a provider, the Python process, or this extension. */
   add(level: LogLevel, source: string, message: string): void {
-    this.write(level, this.redactor.redact(`[${source}] ${message}`));
+    this.channel[level === "warning" ? "warn" : level](this.redactor.redact(`[${source}] ${message}`));
   }
 
   // Arrow functions, because other modules get the function alone.

@@ -9,7 +9,7 @@ import * as l10n from "@vscode/l10n";
 import type { Clock } from "./clock";
 import type { SidecarError } from "./errors";
 import type { ListView } from "./modelList";
-import type { ProviderDidLoadParams, ProviderError } from "./protocol.generated";
+import type { ProviderDidLoadParams, ProviderError, StatusItem } from "./protocol.generated";
 
 /** Milliseconds until a server that did not answer is asked once more. */
 export const ASKED_AGAIN_AFTER = 30_000;
@@ -25,13 +25,6 @@ export const PROBLEM_COMMANDS = [
 export interface Problem {
   readonly text: string;
   readonly sentence: string;
-}
-
-/** The content of the status bar item. */
-export interface ProblemsView {
-  readonly text: string;
-  /** Markdown. */
-  readonly tooltip: string;
 }
 
 /** Everything that can be wrong. */
@@ -59,7 +52,7 @@ export function problemsOf({ process, loads, lists }: Circumstances): Problem[] 
 }
 
 /** The item; undefined while nothing is wrong. */
-export function problemsView(problems: readonly Problem[]): ProblemsView | undefined {
+export function problemsView(problems: readonly Problem[]): StatusItem | undefined {
   const [first] = problems;
   if (!first) return undefined;
   const more = problems.length - 1;
@@ -68,7 +61,7 @@ export function problemsView(problems: readonly Problem[]): ProblemsView | undef
   // A name comes from a person or a server: nothing in it may be an icon.
   const said = more > 0 ? l10n.t`Partstream: ${first.text}, and ${more} more` : l10n.t`Partstream: ${first.text}`;
   const text = said.replaceAll("$(", "$ (");
-  return { text: `$(warning) ${text}`, tooltip: [...lines, links].join("\n\n") };
+  return { text: `$(warning) ${text}`, tooltip: [...lines, links].join("\n\n"), fullness: "warning" };
 }
 
 function problemsOfLoad({ provider, problem }: ProviderDidLoadParams): Problem[] {
@@ -93,7 +86,7 @@ function problemsOfList({ group, failures }: ListView): Problem[] {
 
 export interface ProblemsItemParts {
   /** Shows the view, or hides the item for undefined. */
-  readonly show: (view: ProblemsView | undefined) => void;
+  readonly show: (view: StatusItem | undefined) => void;
   readonly circumstances: () => Circumstances;
   /** Has the list of this group fetched again; null means the providers in the settings. */
   readonly askAgain: (groupId: string | null) => void;
@@ -101,7 +94,7 @@ export interface ProblemsItemParts {
 }
 
 export class ProblemsItem {
-  #shown: ProblemsView | undefined;
+  #shown: StatusItem | undefined;
   #cancel: (() => void) | undefined;
 
   constructor(private readonly parts: ProblemsItemParts) {}

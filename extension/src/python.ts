@@ -11,7 +11,7 @@
 import { homedir } from "node:os";
 import { isAbsolute, join } from "node:path";
 import * as l10n from "@vscode/l10n";
-import type { Abandoned, Children } from "./children";
+import type { Abandoned } from "./children";
 import { sentenceOf, SidecarRefusedError } from "./errors";
 
 export const MINIMUM_VERSION = [3, 11] as const;
@@ -66,11 +66,6 @@ export function sentenceOnSetting({ python, attempts }: Search): string | undefi
   const ignored = attempts.find(({ source }) => source === SETTING);
   if (!ignored || !python) return undefined;
   return l10n.t`Partstream cannot use the setting partstream.python: ${ignored.command} (${ignored.reason}). It uses ${python.executable} instead.`;
-}
-
-/** Runs programs of this machine. */
-export function runIn(children: Children): Run {
-  return (command, commandArguments, abandoned) => children.output(command, commandArguments, PROBE_LIMIT, abandoned);
 }
 
 /** The first Python that is new enough, and the candidates tried before it. */
@@ -146,17 +141,4 @@ function isNewEnough(version: string): boolean {
 /** A path in the person's home folder, which may be written with a tilde. */
 function inHome(path: string): string {
   return /^~[/\\]/.test(path) ? join(homedir(), path.slice(2)) : path;
-}
-
-/** The interpreter that another extension names, whose failure must not keep a Python on the PATH from being found. */
-export async function namedInterpreter(
-  find: () => Promise<string | undefined>,
-  log: (line: string) => void,
-): Promise<string | undefined> {
-  try {
-    return await find();
-  } catch (error) {
-    log(`the Python extension does not name its interpreter: ${String(error)}`);
-    return undefined;
-  }
 }

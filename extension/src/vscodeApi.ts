@@ -1,14 +1,12 @@
 /**
  * Calls VS Code: the functions that other modules need, without logic of their own. Only the other files `vscode*.ts`
- * do too.
+ * and `application.ts` do too.
  */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import * as l10n from "@vscode/l10n";
 import * as vscode from "vscode";
 import type { PartClasses } from "./conversion";
-import type { HostFacts } from "./debugInformation";
-import type { LanguageModelErrorClass, Remedy } from "./errors";
 import type { LogLevel } from "./protocol.generated";
 import type { LocalValue, Network, Settings } from "./settings";
 
@@ -16,26 +14,6 @@ import type { LocalValue, Network, Settings } from "./settings";
 const PYTHON_EXTENSION_LIMIT = 5000;
 const SECTION = "partstream";
 export const VENDOR = "partstream";
-interface NotificationButton {
-  readonly label: () => string;
-  readonly command: string;
-}
-const SHOW_LOG: NotificationButton = { label: () => l10n.t("Show Log"), command: "partstream.showLog" };
-const BUTTONS: Readonly<Record<Remedy | "none", readonly NotificationButton[]>> = {
-  "choose Python": [{ label: () => l10n.t("Choose Python"), command: "partstream.choosePython" }, SHOW_LOG],
-  reload: [{ label: () => l10n.t("Reload Window"), command: "workbench.action.reloadWindow" }, SHOW_LOG],
-  // Where no Python runs that could write a report.
-  report: [
-    { label: () => l10n.t("Copy Debug Information"), command: "partstream.copyDebugInformation" },
-    { label: () => l10n.t("Choose Python"), command: "partstream.choosePython" },
-    SHOW_LOG,
-  ],
-  none: [SHOW_LOG],
-};
-
-export const vscodeVersion = vscode.version;
-export const LanguageModelError: LanguageModelErrorClass = vscode.LanguageModelError;
-
 /** All keys and texts in the tools' descriptions: Copilot has every one of them counted. */
 export function toolTexts(): Set<string> {
   const texts = new Set<string>();
@@ -51,45 +29,10 @@ export function toolTexts(): Set<string> {
   return texts;
 }
 
-export function createLogChannel(): vscode.LogOutputChannel {
-  return vscode.window.createOutputChannel("Partstream", { log: true });
-}
-
-export function createEventEmitter(): vscode.EventEmitter<void> {
-  return new vscode.EventEmitter<void>();
-}
-
-export function registerProvider(provider: vscode.LanguageModelChatProvider): vscode.Disposable {
-  return vscode.lm.registerLanguageModelChatProvider(VENDOR, provider);
-}
-
 /** Tells whether the window has the focus: at once, and whenever that changes. */
 export function followFocus(tell: (isFocused: boolean) => void): vscode.Disposable {
   tell(vscode.window.state.focused);
   return vscode.window.onDidChangeWindowState(({ focused }) => tell(focused));
-}
-
-/** Calls `opened` with each link to the extension. */
-export function onLink(opened: (uri: vscode.Uri) => Promise<void>): vscode.Disposable {
-  return vscode.window.registerUriHandler({ handleUri: opened });
-}
-
-export function registerCommands(
-  commands: Readonly<Record<string, (source?: vscode.SourceControl) => unknown>>,
-): vscode.Disposable[] {
-  return Object.entries(commands).map(([id, run]) => vscode.commands.registerCommand(id, run));
-}
-
-/** Facts about this VS Code, for debugging. */
-export function facts(): Omit<HostFacts, "extensionVersion"> {
-  return {
-    vscodeVersion: vscode.version,
-    // eslint-disable-next-line partstream/localisable -- debug information
-    platform: `${process.platform} ${process.arch}, Node ${process.version}`,
-    remoteName: vscode.env.remoteName,
-    isTrusted: vscode.workspace.isTrusted,
-    settings: readSettings(),
-  };
 }
 
 /** The used parts of the Python extension's exported API, https://github.com/microsoft/vscode-python/wiki/Python-Environment-APIs. */
@@ -147,8 +90,6 @@ export function readLocalValues(): LocalValue[] {
   });
 }
 
-export const remoteName = (): string | undefined => vscode.env.remoteName;
-
 /** VS Code's file of groups, which lies beside the folder for what extensions store. */
 export async function readGroups(globalStorage: vscode.Uri): Promise<string> {
   return readFile(join(globalStorage.fsPath, "..", "..", "chatLanguageModels.json"), "utf8");
@@ -170,8 +111,11 @@ export function trustedFolder(): string | undefined {
   return vscode.workspace.isTrusted && folder?.scheme === "file" ? folder.fsPath : undefined;
 }
 
-/** The Python extension's interpreter; undefined in an untrusted folder, which may contain that interpreter. */
-export async function activeInterpreter(): Promise<string | undefined> {
+/**
+ * The Python extension's interpreter; undefined in an untrusted folder, which may contain that interpreter, and, with a
+ * line in the log, where that extension fails.
+ */
+export async function activeInterpreter(log: (line: string) => void): Promise<string | undefined> {
   if (!vscode.workspace.isTrusted) return undefined;
   const tooLate = new Promise<undefined>((resolve) => setTimeout(resolve, PYTHON_EXTENSION_LIMIT, undefined));
   const found = async (): Promise<string | undefined> => {
@@ -179,7 +123,12 @@ export async function activeInterpreter(): Promise<string | undefined> {
     const active = environments?.getActiveEnvironmentPath();
     return active && (await environments?.resolveEnvironment(active))?.executable.uri?.fsPath;
   };
-  return Promise.race([found(), tooLate]);
+  try {
+    return await Promise.race([found(), tooLate]);
+  } catch (error) {
+    log(`the Python extension does not name its interpreter: ${String(error)}`);
+    return undefined;
+  }
 }
 
 async function pythonExtension(): Promise<PythonExtension | undefined> {
@@ -224,71 +173,12 @@ export async function choosePython(): Promise<void> {
   await vscode.workspace.getConfiguration(SECTION).update("python", file.fsPath, vscode.ConfigurationTarget.Global);
 }
 
-/** Shows a notification with buttons for the remedy, if there is one, and for the log. */
-export async function notify(message: string, remedy: Remedy | undefined): Promise<void> {
-  const commands = new Map(BUTTONS[remedy ?? "none"].map(({ label, command }) => [label(), command]));
-  const command = commands.get((await vscode.window.showErrorMessage(message, ...commands.keys())) ?? "");
-  if (command !== undefined) await vscode.commands.executeCommand(command);
-}
-
-/** Tells VS Code whether a Python runs, for the first step of the walkthrough; neither is so before one was looked for. */
-export function setReady(isReady: boolean): void {
-  void vscode.commands.executeCommand("setContext", "partstream.ready", isReady);
-  void vscode.commands.executeCommand("setContext", "partstream.noPython", !isReady);
-}
-
-/** Shows a notification that asks for nothing. */
-export function inform(message: string): void {
-  void vscode.window.showInformationMessage(message);
-}
-
-export async function copy(text: string): Promise<void> {
-  await vscode.env.clipboard.writeText(text);
-  vscode.window.setStatusBarMessage(l10n.t("Partstream: debug information copied"), 5000);
-}
-
-/** Opens VS Code's own editor of models and groups. */
-export async function manageModels(): Promise<void> {
-  await vscode.commands.executeCommand("workbench.action.chat.manage");
-}
-
-/** Opens VS Code's own file of groups. */
-export async function editGroups(): Promise<void> {
-  await vscode.commands.executeCommand("workbench.action.openLanguageModelsJson");
-}
-
-/** The commands that need nothing but VS Code. */
-export const COMMANDS: Readonly<Record<string, () => unknown>> = {
-  "partstream.manageModels": manageModels,
-  "partstream.editGroups": editGroups,
-  "partstream.choosePython": choosePython,
-};
-
-const WRITE: Record<LogLevel, (channel: vscode.LogOutputChannel, line: string) => void> = {
-  trace: (channel, line) => channel.trace(line),
-  debug: (channel, line) => channel.debug(line),
-  info: (channel, line) => channel.info(line),
-  warning: (channel, line) => channel.warn(line),
-  error: (channel, line) => channel.error(line),
-};
-
-/** VS Code's own levels by number; nothing is shown at `Off`, whatever is written. */
-const LEVELS: Readonly<Record<vscode.LogLevel, LogLevel>> = {
-  [vscode.LogLevel.Off]: "error",
-  [vscode.LogLevel.Trace]: "trace",
-  [vscode.LogLevel.Debug]: "debug",
-  [vscode.LogLevel.Info]: "info",
-  [vscode.LogLevel.Warning]: "warning",
-  [vscode.LogLevel.Error]: "error",
-};
+/** VS Code's own levels by number; nothing is shown at the first, `Off`, whatever is written. */
+const LEVELS: readonly LogLevel[] = ["error", "trace", "debug", "info", "warning", "error"];
 
 /** Tells which messages a channel shows: at once, and whenever the person chooses another level. */
 export function followLogLevel(channel: vscode.LogOutputChannel, tell: (level: LogLevel) => void): vscode.Disposable {
-  const follow = (level: vscode.LogLevel): void => tell(LEVELS[level]);
+  const follow = (level: vscode.LogLevel): void => tell(LEVELS[level] ?? "error");
   follow(channel.logLevel);
   return channel.onDidChangeLogLevel(follow);
-}
-
-export function writeLog(channel: vscode.LogOutputChannel, level: LogLevel, line: string): void {
-  WRITE[level](channel, line);
 }

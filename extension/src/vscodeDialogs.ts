@@ -32,7 +32,7 @@ import type {
   WriteParams,
 } from "./protocol.generated";
 import type { Sidecar } from "./sidecar";
-import { readGroups, remoteName, trustedFolder, VENDOR } from "./vscodeApi";
+import { readGroups, trustedFolder, VENDOR } from "./vscodeApi";
 
 /** Makes a group and keeps its key in VS Code's secret storage. No document knows it: it may be gone one day. */
 const ADD_GROUP = "lm.addLanguageModelsProviderGroup";
@@ -172,7 +172,7 @@ export class Dialogs {
       isTrusted: vscode.workspace.isTrusted,
       hasFolder: (vscode.workspace.workspaceFolders ?? []).length > 0,
       folder: trustedFolder() ?? null,
-      remoteName: remoteName() ?? null,
+      remoteName: vscode.env.remoteName ?? null,
       isWeb: vscode.env.uiKind === vscode.UIKind.Web,
       groups: await this.groups(),
       ...(await this.parts.account()),

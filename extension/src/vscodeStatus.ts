@@ -1,8 +1,6 @@
 /** The items of VS Code's status bar; without logic of their own. */
 import * as vscode from "vscode";
 import type { StatusItem } from "./protocol.generated";
-import { PROBLEM_COMMANDS, type ProblemsView } from "./problems";
-import type { WaitingView } from "./waitingItem";
 
 /** The backgrounds that a status bar item may have. */
 const BACKGROUNDS: Readonly<Record<StatusItem["fullness"], string | undefined>> = {
@@ -47,18 +45,4 @@ export function showItem(
   item.tooltip = view.tooltip;
   item.accessibilityInformation = { label: `${item.name ?? ""}: ${view.text.replace(ICONS, "")}` };
   item.show();
-}
-
-/** Shows what is wrong, or hides the item for undefined. */
-export function showProblems(item: vscode.StatusBarItem, view: ProblemsView | undefined): void {
-  const commands = PROBLEM_COMMANDS.map(([, enabled]) => enabled);
-  showFullness(item, view && { ...view, fullness: "warning" }, commands);
-}
-
-/** A function that shows a view in the item, or hides it for undefined. */
-export function showWaiting(item: vscode.StatusBarItem): (view: WaitingView | undefined) => void {
-  return (view) => {
-    item.command = view?.command;
-    showItem(item, view);
-  };
 }

@@ -2,15 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { SidecarError } from "../src/errors";
 import type { ListView } from "../src/modelList";
-import type { ProviderDidLoadParams, ProviderError } from "../src/protocol.generated";
-import {
-  ASKED_AGAIN_AFTER,
-  type Circumstances,
-  problemsOf,
-  problemsView,
-  type ProblemsView,
-  ProblemsItem,
-} from "../src/problems";
+import type { ProviderDidLoadParams, ProviderError, StatusItem } from "../src/protocol.generated";
+import { ASKED_AGAIN_AFTER, type Circumstances, problemsOf, problemsView, ProblemsItem } from "../src/problems";
 import { TestClock } from "./testClock";
 
 const NOTHING: Circumstances = { process: undefined, loads: [], lists: [] };
@@ -72,7 +65,7 @@ test("nothing in a name is an icon or markup", () => {
 
 class World {
   readonly clock = new TestClock();
-  readonly views: (ProblemsView | undefined)[] = [];
+  readonly views: (StatusItem | undefined)[] = [];
   readonly asked: (string | null)[] = [];
   circumstances = NOTHING;
   readonly item = new ProblemsItem({

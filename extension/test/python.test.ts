@@ -3,7 +3,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { Children } from "../src/children";
-import { candidatesInOrder, findPython, PythonNotFoundError, type Run, runIn } from "../src/python";
+import { candidatesInOrder, findPython, PROBE_LIMIT, PythonNotFoundError, type Run } from "../src/python";
 import { probed } from "./fakeCommand";
 
 /** A machine on which only these programs are there. */
@@ -17,7 +17,7 @@ function machine(programs: Record<string, string>): { run: Run; ran: string[] } 
   return { run, ran };
 }
 
-const runProgram = runIn(new Children());
+const runProgram: Run = (command, given) => new Children().output(command, given, PROBE_LIMIT);
 
 async function find(
   programs: Record<string, string>,

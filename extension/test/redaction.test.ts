@@ -97,7 +97,10 @@ test("every line of the log goes through it", () => {
   const lines: unknown[] = [];
   const redactor = new Redactor();
   redactor.remember("my-secret");
-  const log = new Log((level, line) => lines.push([level, line]), redactor);
+  const [error, warn, info, debug, trace] = ["error", "warning", "info", "debug", "trace"].map(
+    (level) => (line: string) => void lines.push([level, line]),
+  );
+  const log = new Log({ error, warn, info, debug, trace } as never, redactor);
   log.add("error", "provider", "failed with my-secret");
   log.warning("my-secret");
   log.info("x");

@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Notifier } from "../src/notices";
 import { Throttle } from "../src/clock";
+import { Log } from "../src/log";
+import { Redactor } from "../src/redaction";
+import { Notices } from "../src/vscodeNotices";
 import { TestClock } from "./testClock";
+import { world } from "./vscodeModule";
 
 test("a first request is followed at once, those that come soon after are one at the end of the interval", () => {
   const clock = new TestClock();
@@ -31,12 +34,14 @@ test("a request that was cancelled is not followed, and a later one is", () => {
 });
 
 test("a notice is shown once, and again after its cause was mended", () => {
-  const shown: string[] = [];
-  const notifier = new Notifier((message) => shown.push(message));
-  notifier.tell("no Python");
-  notifier.tell("no Python");
-  notifier.tell("other");
-  notifier.reset();
-  notifier.tell("no Python");
-  assert.deepEqual(shown, ["no Python", "other", "no Python"]);
+  const ignore = (): undefined => undefined;
+  const channel = { trace: ignore, debug: ignore, info: ignore, warn: ignore, error: ignore };
+  const notices = new Notices(new Log(channel, new Redactor()), (text) => text);
+  world.errors = [];
+  for (const text of ["no Python", "no Python", "other"]) notices.tell(text);
+  notices.leftOut("left out a setting");
+  notices.started();
+  notices.tell("no Python");
+  notices.leftOut("left out a setting");
+  assert.deepEqual(world.errors, ["no Python", "other", "Partstream left out a setting.", "no Python"]);
 });
