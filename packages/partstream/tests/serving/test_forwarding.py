@@ -20,6 +20,7 @@ from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.reader import StreamReader
 from partstream.runtime.translation import read_answer, read_document
 from partstream.server.application import app
+from partstream.server.clients import Caller
 from partstream.server.dropped import DROPPED_HEADER
 from partstream.server.settings import Admitted, AnswerRequest, EndedAnswer, HeldText, ServingSettings, StopAnswer
 from partstream.upstream.configuration import fingerprint_of
@@ -30,7 +31,7 @@ from partstream_devtools.capturing.bundling import bundle_of, snapshot_of
 from partstream_devtools.capturing.last_answers import LastAnswers
 from partstream_devtools.testing.faults import End, EndKind, Head, Send, Stall, document
 from serving.asgi import Call, ask, call
-from serving.vendors import KEY, LIMITS, MODEL, VENDORS, Vendor, model, vendor_of
+from serving.vendors import CHAT, KEY, LIMITS, MODEL, VENDORS, Vendor, model, vendor_of
 from upstreams.upstreams import configuration, run, server_of
 
 if TYPE_CHECKING:
@@ -1068,6 +1069,141 @@ def test_nothing_is_admitted_that_was_not_read(wire: str, more: dict[str, Any], 
             reply = await asked(application, vendor, stream=True, body=body).end()
             assert (reply.status == 200) is is_admitted
             assert [json.loads(one.body) for one in requests] == ([json.loads(body)] if is_admitted else [])
+
+    run(test())
+
+
+def said(*parts: dict[str, Any]) -> list[dict[str, Any]]:
+    return [{"role": "user", "content": [{"type": "text", "text": "Hi"}, *parts]}]
+
+
+OF_THE_ACCOUNT: list[tuple[str, str, dict[str, Any]]] = [
+    ("chat-completions", "file_id", {"messages": said({"type": "file", "file": {"file_id": "file-1"}})}),
+    ("chat-completions", "FILE_ID", {"messages": said({"type": "file", "file": {"FILE_ID": "file-1"}})}),
+    ("chat-completions", "url", {"messages": said({"type": "image_url", "image_url": {"url": "file:///etc/passwd"}})}),
+    ("chat-completions", "previous_response_id", {"previous_response_id": "resp_1"}),
+    ("chat-completions", "data_sources", {"data_sources": [{"type": "azure_search", "parameters": {}}]}),
+    ("chat-completions", "cachedContent", {"cachedContent": "cachedContents/1"}),
+    (
+        "openresponses",
+        "file_id",
+        {"input": [{"role": "user", "content": [{"type": "input_file", "file_id": "file-1"}]}]},
+    ),
+    (
+        "openresponses",
+        "file_id",
+        {
+            "input": [
+                {"type": "function_call_output", "call_id": "c", "output": [{"type": "input_file", "file_id": "f"}]}
+            ]
+        },
+    ),
+    ("openresponses", "vector_store_ids", {"tools": [{"type": "file_search", "vector_store_ids": ["vs_1"]}]}),
+    (
+        "openresponses",
+        "file_ids",
+        {"tools": [{"type": "code_interpreter", "container": {"type": "auto", "file_ids": ["file-1"]}}]},
+    ),
+    ("openresponses", "skill_id", {"tools": [{"type": "shell", "environment": {"skills": [{"skill_id": "s"}]}}]}),
+    ("anthropic-messages", "file_id", {"messages": said({"type": "document", "source": {"file_id": "file_1"}})}),
+    ("anthropic-messages", "file_id", {"messages": said({"type": "container_upload", "file_id": "file_1"})}),
+    ("anthropic-messages", "skill_id", {"container": {"skills": [{"type": "custom", "skill_id": "skill_1"}]}}),
+    ("gemini", "cachedContent", {"cachedContent": "cachedContents/1"}),
+    ("gemini", "cached_content", {"cached_content": "cachedContents/1"}),
+    ("gemini", "fileUri", {"contents": [{"parts": [{"fileData": {"fileUri": "gs://bucket/file"}}]}]}),
+    (
+        "gemini",
+        "file_uri",
+        {"contents": [{"parts": [{"file_data": {"file_uri": "https://generativelanguage.googleapis.com/files/1"}}]}]},
+    ),
+    ("gemini", "fileSearchStoreNames", {"tools": [{"fileSearch": {"fileSearchStoreNames": ["fileSearchStores/1"]}}]}),
+    ("gemini", "retrieval", {"tools": [{"retrieval": {"vertexAiSearch": {"datastore": "d"}}}]}),
+    ("gemini-interactions", "uri", {"input": [{"type": "document", "uri": "gs://bucket/file"}]}),
+    ("gemini-interactions", "uri", {"input": {"type": "document", "uri": "gs://bucket/file"}}),
+    ("gemini-interactions", "cached_content", {"cached_content": "cachedContents/1"}),
+    ("ollama", "cachedContent", {"cachedContent": "cachedContents/1"}),
+]
+"""Requests that name what an upstream keeps for its account, by their wire and the name of the field."""
+
+
+@pytest.mark.parametrize(("wire", "name", "more"), OF_THE_ACCOUNT)
+def test_callers_who_share_a_key_name_nothing_that_its_upstream_keeps(
+    wire: str, name: str, more: dict[str, Any]
+) -> None:
+    vendor, other = BY_NAME[wire], VENDORS[[one.name for one in VENDORS].index(wire) - 1]
+
+    async def test() -> None:
+        for upstream in (vendor, other):
+            async with vendor_of(upstream, upstream.reply(stream=True)) as (provider, requests):
+                application = app(provider, ServingSettings(authenticate=lambda _headers: Caller("ann")))
+                body = changed(vendor, stream=True, **more)
+                reply = await asked(application, vendor, stream=True, body=body).end()
+                assert reply.status == 400
+                assert f"{name}: got what an upstream keeps" in reply.body.decode()
+                assert not requests
+
+    run(test())
+
+
+def test_of_two_fields_of_a_name_the_upstream_of_a_shared_key_gets_the_one_that_was_looked_at() -> None:
+    async def test() -> None:
+        async with vendor_of(CHAT, CHAT.reply(stream=True)) as (provider, requests):
+            application = app(provider, ServingSettings(authenticate=lambda _headers: Caller("ann")))
+            body = CHAT.request(stream=True)[1].replace(b"{", b'{"file_id": "file-1", "file_id": null, ', 1)
+            assert (await asked(application, CHAT, stream=True, body=body).end()).status == 200
+            assert b"file-1" not in requests[0].body
+
+    run(test())
+
+
+UNSUSPICIOUS: list[tuple[str, dict[str, Any]]] = [
+    (
+        "chat-completions",
+        {"tools": [{"type": "function", "function": {"name": "f", "parameters": {"properties": {"file_id": {}}}}}]},
+    ),
+    ("chat-completions", {"messages": said({"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}})}),
+    ("chat-completions", {"metadata": {"file_id": "mine"}}),
+    ("chat-completions", {"file_id": None, "retrieval": []}),
+    (
+        "anthropic-messages",
+        {
+            "messages": [
+                *said(),
+                {
+                    "role": "assistant",
+                    "content": [{"type": "tool_use", "id": "t", "name": "f", "input": {"file_id": "1"}}],
+                },
+                {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": "file_id"}]},
+            ]
+        },
+    ),
+    (
+        "anthropic-messages",
+        {"container": {"id": "container_1", "skills": [{"type": "anthropic", "skill_id": "pptx"}]}},
+    ),
+    (
+        "gemini",
+        {
+            "contents": [
+                {"role": "model", "parts": [{"functionCall": {"name": "f", "args": {"file_id": "1"}}}]},
+                {"role": "user", "parts": [{"functionResponse": {"name": "f", "response": {"file_id": "1"}}}]},
+            ]
+        },
+    ),
+]
+"""Requests whose names are their client's own, or those of an answer."""
+
+
+@pytest.mark.parametrize(("wire", "more"), UNSUSPICIOUS)
+def test_what_tools_and_answers_of_a_shared_key_have_named_goes_on(wire: str, more: dict[str, Any]) -> None:
+    vendor = BY_NAME[wire]
+
+    async def test() -> None:
+        async with vendor_of(vendor, vendor.reply(stream=True)) as (provider, requests):
+            application = app(provider, ServingSettings(authenticate=lambda _headers: Caller("ann")))
+            body = changed(vendor, stream=True, **more)
+            reply = await asked(application, vendor, stream=True, body=body).end()
+            assert (reply.status, json.loads(requests[0].body)) == (200, json.loads(body))
 
     run(test())
 

@@ -25,6 +25,7 @@ import logging
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl, quote, urlencode
@@ -151,6 +152,59 @@ def _folded(name: str) -> str:
 
 _GUARDED: Final = _ADDING.union(map(_folded, _NAMES))
 
+_OF_OTHERS: Final = frozenset(
+    {"fileid", "fileids", "vectorstoreids", "filesearchstorenames", "collectionids", "libraryids", "skillid"}
+    | {"cachedcontent", "datasources", "retrieval", "previousresponseid", "previousinteractionid"}
+)
+"""The fields, folded, by which wires name what an upstream keeps for the account of its key."""
+_LONGEST_OF_OTHERS: Final = 40
+_ADDRESS: Final = re.compile(r"(?!https?:|data:)[a-z][a-z0-9+.-]*:/|https?://[^/]*googleapis\.com\b", re.IGNORECASE)
+"""An address of a file that an upstream reads with the rights of the account, or from its own disk."""
+_FREE: Final = frozenset(
+    {"parameters", "parametersJsonSchema", "input_schema", "inputSchema", "schema", "properties", "metadata", "state"}
+    | {"arguments", "args", "input", "response", "result", "value", "forwardedProps"}
+)
+"""The fields whose objects are of tools and people, whatever the names in them."""
+_FOUND: Final = frozenset({"annotations", "citations", "results"})
+"""The fields in which an upstream has named its sources."""
+_OF_ANSWERS: Final = re.compile("^anthropic$|code_execution_output$")
+"""The types of skills that a vendor offers to everybody, and of files in an answer."""
+
+
+def check_shared(body: Mapping[str, Any], known: Collection[str]) -> None:
+    """Refuses what an upstream would look up in the account that all callers share: none of them has put it there, and
+    what another person's answer has put there is not theirs. The server itself looks up what the `known` fields name.
+
+    Raises:
+        UnsupportedParameterError: The body has such a field.
+    """
+    values: list[Any] = [{**body, "input": [body.get("input")], **dict.fromkeys(known)}]
+    while values:
+        one = values.pop()
+        if isinstance(one, list):
+            values += one
+        elif isinstance(one, dict):
+            for name, value in one.items():
+                if isinstance(value, list | dict) and name not in (_FREE if isinstance(value, dict) else _FOUND):
+                    values.append(value)
+                names = _naming(name) if len(name) <= _LONGEST_OF_OTHERS else None
+                if names is not None and names(value) and not _OF_ANSWERS.search(str(one.get("type"))):
+                    raise UnsupportedParameterError(name, "what an upstream keeps", "none: callers share its account")
+
+
+@lru_cache(1024)
+def _naming(name: str) -> Callable[[Any], object] | None:
+    """Tells of the value of a field whether it names something that an upstream keeps; None where none does."""
+    folded = name.replace("_", "").casefold()
+    if folded in _OF_OTHERS:
+        return bool
+    return _is_inner if folded.endswith(("url", "uri")) else None
+
+
+def _is_inner(address: Any) -> bool:
+    return isinstance(address, str) and _ADDRESS.match(address) is not None
+
+
 _OF_ACCOUNT: Final = frozenset({"openai-organization", "openai-project"})
 """Headers that say who pays; callers who share a key do not choose."""
 _BY_CALLER: Final = "idempotency-key"
@@ -208,7 +262,7 @@ def offer(
         unread=case.unread,
         refusal=case.refusal,
         is_sealed=case.holds_own_state(),
-        is_judged=case.is_judged,
+        is_judged=case.is_judged or case.settings.is_shared,
     )
 
 

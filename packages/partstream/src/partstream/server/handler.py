@@ -54,6 +54,7 @@ from partstream.server.forwarding import (
     ForwardedReply,
     ForwardingCase,
     check_judged,
+    check_shared,
     counted_as_it_came,
     kept_request,
     offer,
@@ -532,6 +533,7 @@ class RequestHandler:
         tokens = 0
         if document.counts is not None:
             remembered = await self._joined(wire)
+            await self._check_own(wire)
             reading = await self.apart(requests.reading_of, document.counts, remembered.asks, remembered.own)
             counted = await self._count(wire, remembered, reading, body, document.path)
             if isinstance(counted, bytes):
@@ -648,6 +650,7 @@ class RequestHandler:
         endpoint, state = self.endpoint, self._state
         remembered, refusal = await self._remembered(wire, generates=generates)
         self.earlier = remembered.earlier
+        await self._check_own(wire)
         reading = await self.apart(requests.reading_of, endpoint.reads.read, remembered.asks, remembered.own)
         asked = self._asked = reading.asked
         refusal = refusal or reading.refusal
@@ -677,6 +680,12 @@ class RequestHandler:
         )
         self._is_large = self._is_large or is_long
         return joined
+
+    async def _check_own(self, wire: wires.WireRequest) -> None:
+        """Refuses what names things that an upstream keeps, where callers share its account."""
+        if self._settings.is_shared:
+            served = self._served_state
+            await self.apart(check_shared, wire.body, () if served is None else served.fields)
 
     async def _remembered(
         self, wire: wires.WireRequest, *, generates: bool

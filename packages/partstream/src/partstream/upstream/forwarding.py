@@ -66,7 +66,8 @@ class RawRequest:
         unread: The paths of the fields that were not read, and that reach no model where the request is translated.
         refusal: Why it is refused where it is translated; None where it can be.
         is_sealed: Whether something in it may have been sealed here.
-        is_judged: Whether an admission has judged the request: then the upstream gets the JSON that was judged.
+        is_judged: Whether an admission or the share of a key has judged the request: then the upstream gets the JSON
+            that was judged.
     """
 
     protocol: str
