@@ -11,13 +11,13 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from benchmarks.copilot_conversation import CopilotConversation
 from partstream import CancellationTokenSource, LanguageModelChatInformation, RequestOptions
 from partstream.lm.parts import USAGE_MIME_TYPE, DataPart, TextPart, ToolResultPart
 from partstream.upstream.configuration import GatewayConfiguration
 from partstream.upstream.provider import GatewayProvider
 from partstream.vscode.methods import decode_options
 from partstream_devtools.testing.admission import endpoint_at
-from partstream_devtools.testing.copilot_conversation import CopilotConversation
 from partstream_devtools.testing.upstream import ReplayUpstream
 
 if TYPE_CHECKING:

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
+from benchmarks.copilot_conversation import CopilotConversation
 from copilot_requests import copilot_requests
 from partstream import ChatMessage, DataPart, RequestOptions, Role, TextPart, Tool, ToolCallPart, ToolResultPart
 from partstream.conversation.provider_state import marker_part, read_marker
 from partstream.lm.parts import ThinkingPart
 from partstream.upstream.provider import GatewayProvider
-from partstream_devtools.testing.copilot_conversation import CopilotConversation
 from partstream_devtools.testing.upstream import ReplayUpstream
 from upstreams.upstreams import Answer, ask, configuration, gateway_to, run
 

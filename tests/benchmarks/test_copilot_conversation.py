@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
+from benchmarks.copilot_conversation import CopilotConversation
 from copilot_requests import copilot_requests
 from partstream import ChatMessage, DataPart, Role, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 from partstream.lm.parts import ResponsePart
-from partstream_devtools.testing.copilot_conversation import CopilotConversation
 
 REQUESTS = copilot_requests()
 ONE, TWO = "recorder/recorder-one", "recorder/recorder-two"
