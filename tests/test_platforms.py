@@ -53,7 +53,7 @@ REASONS = {
         "partstream_agents.acp.client",
     ): "Windows ignores it; the program is ended in `_end`, by system",
     ("start_new_session", "partstream.config.loading"): "Windows ignores it; the program is ended in `_end`, by system",
-    ("start_new_session", "partstream_devtools.recorder.judging"): "Windows ignores it: Ctrl-C then ends both at once",
+    ("start_new_session", "partstream_devtools.recorder.beside"): "Windows ignores it: Ctrl-C then ends both at once",
     ("start_new_session", "partstream_devtools.commands_record"): "Windows ignores it: Ctrl-C then ends both at once",
     ("chmod", "partstream_devtools.capturing.capture_socket"): "the socket is opened only where `HAS_SOCKETS`",
     ("start_unix_server", "partstream_devtools.capturing.capture_socket"): "opened only where `HAS_SOCKETS`",

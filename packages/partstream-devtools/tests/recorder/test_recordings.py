@@ -126,7 +126,8 @@ def test_a_har_is_written_where_the_name_says_so(tmp_path):
 def test_what_went_by_is_judged_in_a_process_of_its_own_and_told_without_the_key(tmp_path):
     async def check():
         told = []
-        seen = SeenAnswers(told.append)
+        recording = RecordingFile(tmp_path / "x.partstream.part")
+        seen = SeenAnswers(told.append, recording.watch)
         await seen.open()
         async with (
             asyncio.timeout(40),
@@ -141,6 +142,7 @@ def test_what_went_by_is_judged_in_a_process_of_its_own_and_told_without_the_key
             while len(told) < 4:
                 await asyncio.sleep(0)
         await seen.close()
+        await recording.close()
         by_number = {facts.number: facts for facts in told}
         assert (by_number[1].outcome, by_number[1].broken) == ("completed", 0)
         assert by_number[1].events > 5

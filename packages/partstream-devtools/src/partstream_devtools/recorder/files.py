@@ -13,7 +13,6 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-import sys
 import threading
 from collections.abc import Awaitable, Callable, Iterable
 from datetime import UTC, datetime
@@ -23,7 +22,6 @@ from queue import SimpleQueue
 from typing import Final
 
 from partstream._version import __version__
-from partstream.codec.json_codec import dumps
 from partstream.codec.redaction import Redactor, names_a_secret, query_without_secrets, without_secrets_by_name
 from partstream.codec.text import bare_media_type
 from partstream.protocols.protocol import loadable_protocols
@@ -34,7 +32,7 @@ from partstream_devtools.bundles.forms import FORMS
 from partstream_devtools.bundles.partial import PARTIAL_ENDING, PartialRecording
 from partstream_devtools.capturing.bundling import masked_chunks, versions_here
 from partstream_devtools.capturing.capture import recorded_error
-from partstream_devtools.recorder.finishing import finish
+from partstream_devtools.recorder.beside import finish, finish_in_a_process
 from partstream_devtools.recorder.proxy import ExchangeWatcher, ForwardedRequest, HeaderFields, text_fields
 
 # ---- A file written by a thread ----
@@ -177,8 +175,8 @@ _PATH_OF_MODEL: Final = re.compile(r"/models/([^/:?]{1,200}):")
 class RecordingFile:
     """A recording that grows, with the ending of partial recordings; belongs to one event loop.
 
-    `on_failure` is called when it cannot be written any more. `file` is where it is, `exchanges` have begun in it,
-    `open_exchanges` of them go on, and `secrets` are the keys that they were sent with.
+    `on_failure` is called when it cannot be written any more. `file` is where it is, `recording` what is appended to
+    it. `exchanges` have begun in it, `open_exchanges` of them go on, and `secrets` are the keys that they were sent with.
 
     Raises:
         OSError: It cannot be made.
@@ -188,7 +186,7 @@ class RecordingFile:
         self.exchanges = self.open_exchanges = 0
         self.secrets: set[str] = set()
         self.file = BackgroundFile(path, on_failure)
-        self._recording = PartialRecording(self.file.append, "record", f"partstream {__version__}", versions_here())
+        self.recording = PartialRecording(self.file.append, "record", f"partstream {__version__}", versions_here())
         self._first: int | None = None
 
     def watch(self, request: ForwardedRequest) -> _Watcher:
@@ -198,8 +196,7 @@ class RecordingFile:
         self._first = request.at if self._first is None else self._first
         redactor = redactor_of_request(request)
         self.secrets |= redactor.secrets
-        offset = request.at - self._first
-        return _Watcher(self, self.file, _Life(self._recording, self.exchanges, request, redactor, offset))
+        return _Watcher(self, request, redactor, request.at - self._first)
 
     async def close(self) -> None:
         """Closes the file when all is written."""
@@ -207,12 +204,24 @@ class RecordingFile:
 
 
 class _Watcher:
-    """Gives what it sees to the thread of the file: no call takes longer than a queue does."""
+    """One exchange as records of the file.
 
-    def __init__(self, owner: RecordingFile, file: BackgroundFile, life: _Life) -> None:
+    All but the times of sending is done in the thread of the file: no call takes longer than a queue does.
+    """
+
+    def __init__(self, owner: RecordingFile, request: ForwardedRequest, redactor: Redactor, offset: int) -> None:
         self._owner = owner
-        self._file = file
-        self._life = life
+        self._file = owner.file
+        self._recording = owner.recording
+        self._number = owner.exchanges
+        self._request = request
+        self._offset = offset
+        self._sending_at = request.at
+        self._started_at = datetime.now(UTC).isoformat(timespec="microseconds")
+        self._redactor = redactor
+        self._reads = MaskedReads(redactor)
+        self._has_begun = False
+        self._protocol: str | None = None
 
     @property
     def is_behind(self) -> bool:
@@ -222,44 +231,24 @@ class _Watcher:
         await self._file.caught_up()
 
     def sending(self, at: int) -> None:
-        self._life.sending_at = at
+        self._sending_at = at
 
     def sent(self, at: int) -> None:
-        self._file.do(partial(self._life.begin, at), self._life.size)
+        self._file.do(partial(self._begin, at), len(self._request.body))
 
     def head(self, at: int, status: int, reason: str, headers: HeaderFields) -> None:
-        self._file.do(partial(self._life.head, at, status, reason, headers), 0)
+        self._file.do(partial(self._write_head, at, status, reason, headers), 0)
 
     def chunk(self, at: int, data: bytes) -> None:
-        self._file.do(partial(self._life.chunk, at, data), len(data))
+        self._file.do(partial(self._write_chunk, at, data), len(data))
 
     def end(self, at: int, how: exchange.HowEnded, error: Exception | None) -> None:
         self._owner.open_exchanges -= 1
-        self._file.do(partial(self._life.end, at, how, error), 0)
+        self._file.do(partial(self._write_end, at, how, error), 0)
 
+    # ---- in the thread of the file ----
 
-class _Life:
-    """One exchange as records of the file. All but the times of sending is done in the thread of the file."""
-
-    def __init__(
-        self, recording: PartialRecording, number: int, request: ForwardedRequest, redactor: Redactor, offset: int
-    ) -> None:
-        self.sending_at = request.at
-        self._recording = recording
-        self._number = number
-        self._request = request
-        self._offset = offset
-        self._started_at = datetime.now(UTC).isoformat(timespec="microseconds")
-        self._redactor = redactor
-        self._reads = MaskedReads(self._redactor)
-        self._has_begun = False
-        self._protocol: str | None = None
-
-    @property
-    def size(self) -> int:
-        return len(self._request.body)
-
-    def begin(self, sent_at: int | None) -> None:
+    def _begin(self, sent_at: int | None) -> None:
         """The request was sent, or the time of its last byte is unknown."""
         if self._has_begun:
             return
@@ -280,20 +269,20 @@ class _Life:
             )
         )
 
-    def head(self, at: int, status: int, reason: str, headers: HeaderFields) -> None:
-        self.begin(None)
+    def _write_head(self, at: int, status: int, reason: str, headers: HeaderFields) -> None:
+        self._begin(None)
         fields = _without_secrets(headers, self._redactor)
         head = exchange.ResponseHead(self._since(at), status, self._redactor.redact(reason), fields)
         self._recording.head(self._number, head)
         if is_document(status, fields):
             self._protocol = protocol_at(self._request.method, self._request.path)
 
-    def chunk(self, at: int, data: bytes) -> None:
+    def _write_chunk(self, at: int, data: bytes) -> None:
         for chunk in self._reads.take(self._since(at), data):
             self._recording.chunk(self._number, chunk)
 
-    def end(self, at: int, how: exchange.HowEnded, error: Exception | None) -> None:
-        self.begin(None)
+    def _write_end(self, at: int, how: exchange.HowEnded, error: Exception | None) -> None:
+        self._begin(None)
         for chunk in self._reads.end():
             self._recording.chunk(self._number, chunk)
         said = None if error is None else recorded_error(error, self._redactor.redact)
@@ -304,7 +293,7 @@ class _Life:
         )
 
     def _since(self, at: int) -> int:
-        return max(0, at - self.sending_at)
+        return max(0, at - self._sending_at)
 
 
 def redactor_of_request(request: ForwardedRequest) -> Redactor:
@@ -418,7 +407,7 @@ class Recordings:
     async def _finish_beside(self, recording: RecordingFile, file: Path) -> None:
         await recording.close()
         async with self._one_at_a_time:
-            finishing = _finish_in_a_process(recording.file.path, file, recording.secrets)
+            finishing = finish_in_a_process(recording.file.path, file, recording.secrets)
             await self._kept(recording.file.path, file, finishing)
 
     async def _kept(self, part: Path, file: Path, finishing: Awaitable[None]) -> None:
@@ -445,14 +434,3 @@ def _stem(name: str) -> str:
     """A name without the ending that says its form."""
     endings = (ending for form in FORMS for ending in form.endings if name.lower().endswith(ending))
     return name[: len(name) - max(map(len, endings), default=0)]
-
-
-async def _finish_in_a_process(part: Path, file: Path, secrets: Iterable[str]) -> None:
-    command = (sys.executable, "-m", "partstream_devtools.recorder.finishing", str(part), str(file))
-    process = await asyncio.create_subprocess_exec(
-        *command, stdin=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
-    )
-    _, said = await process.communicate(dumps([*secrets]))
-    if process.returncode:
-        lines = said.decode(errors="replace").strip().splitlines()
-        raise OSError(0, lines[-1] if lines else f"the process ended with {process.returncode}")

@@ -1,7 +1,7 @@
 """One run of the recorder: the proxy, the file, the memory, and the capture socket, put together.
 
-Each exchange has two watchers: one appends to the file, one keeps the exchange in memory, for the line that a person
-reads about it and for a page that follows. What is over is judged in a process of its own before it is reported.
+Each exchange goes into the file, and then into the memory, for the line that a person reads about it and for a page
+that follows. What is over is judged in a process of its own before it is reported.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from partstream_devtools.bundles.exchange import (
 )
 from partstream_devtools.capturing.capture_socket import CaptureSocket
 from partstream_devtools.capturing.last_answers import LastAnswers
+from partstream_devtools.recorder.beside import JudgingProcess
 from partstream_devtools.recorder.files import Recordings, is_document, model_asked, protocol_at, redactor_of_request
-from partstream_devtools.recorder.judging import JudgingProcess
 from partstream_devtools.recorder.proxy import RecordingProxy, text_fields
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from partstream.upstream.configuration import GatewayConfiguration
-    from partstream_devtools.recorder.proxy import ExchangeWatcher, ForwardedRequest, HeaderFields
+    from partstream_devtools.recorder.proxy import ExchangeWatcher, ForwardedRequest, HeaderFields, Watch
 
 # ---- Seen answers ----
 
@@ -71,16 +71,18 @@ class SeenAnswers:
 
     Args:
         report: Called with the facts of each exchange, a moment after it is over.
+        record: What else watches each exchange, before it is kept.
 
     Attributes:
         answers: The last answers; their headers hold no keys.
         beside: What passed beside them, such as lists of models: no page shows it, and no answer has to go for it.
     """
 
-    def __init__(self, report: Callable[[AnswerFacts], object]) -> None:
+    def __init__(self, report: Callable[[AnswerFacts], object], record: Watch) -> None:
         self.answers = LastAnswers()
         self.beside = LastAnswers(_FEW, _LARGEST_JUDGED)
         self._report = report
+        self._record = record
         self._judging: set[asyncio.Task[None]] = set()
         self._process = JudgingProcess()
 
@@ -91,7 +93,7 @@ class SeenAnswers:
 
     def watch(self, request: ForwardedRequest) -> _Watcher:
         """What sees an exchange."""
-        return _Watcher(self, request)
+        return _Watcher(self, request, self._record(request))
 
     async def close(self) -> None:
         """Waits until all that is over was reported."""
@@ -117,12 +119,11 @@ class SeenAnswers:
 
 
 class _Watcher:
-    """Puts one exchange into the memory."""
+    """Shows one exchange to the watcher of the file, and puts it into the memory, which lets the oldest go."""
 
-    is_behind = False
-
-    def __init__(self, owner: SeenAnswers, request: ForwardedRequest) -> None:
+    def __init__(self, owner: SeenAnswers, request: ForwardedRequest, file: ExchangeWatcher) -> None:
         self._owner = owner
+        self._file = file
         self._request = request
         self._bytes = 0
         self._status: int | None = None
@@ -137,8 +138,12 @@ class _Watcher:
         )
         self._exchange = self.answer.exchange(None, kept, lambda: redactor_of_request(request))
 
+    @property
+    def is_behind(self) -> bool:
+        return self._file.is_behind
+
     async def caught_up(self) -> None:
-        """Returns: the memory takes everything, and lets the oldest go."""
+        await self._file.caught_up()
 
     def recorded(self) -> RecordedExchange | None:
         """The exchange as its bytes came; None where the memory has let it go, or a part of it."""
@@ -158,12 +163,15 @@ class _Watcher:
         return self._exchange.redactor().redact(text)
 
     def sending(self, at: int) -> None:
+        self._file.sending(at)
         self._exchange.sending()
 
     def sent(self, at: int) -> None:
+        self._file.sent(at)
         self._exchange.was_sent()
 
     def head(self, at: int, status: int, reason: str, headers: HeaderFields) -> None:
+        self._file.head(at, status, reason, headers)
         self._status = status
         fields = text_fields(headers)
         self._exchange.responded(status, reason, fields)
@@ -171,10 +179,12 @@ class _Watcher:
             self._exchange.protocol = protocol_at(self._request.method, self._request.path)
 
     def chunk(self, at: int, data: bytes) -> None:
+        self._file.chunk(at, data)
         self._bytes += len(data)
         self._exchange.chunk(data)
 
     def end(self, at: int, how: HowEnded, error: Exception | None) -> None:
+        self._file.end(at, how, error)
         self._exchange.ended(how, error)
         request = self._request
         seconds = (time.monotonic_ns() - request.at) / 1e9
@@ -208,8 +218,8 @@ class RecordingSession:
         on_failure: Callable[[Exception], object],
     ) -> None:
         self.recordings = Recordings(file, on_failure)
-        self._seen = SeenAnswers(on_answer)
-        self._proxy = RecordingProxy(configuration, self._watch, port)
+        self._seen = SeenAnswers(on_answer, self.recordings.watch)
+        self._proxy = RecordingProxy(configuration, self._seen.watch, port)
         self._socket = CaptureSocket(self._seen.answers, "record")
 
     @property
@@ -239,41 +249,3 @@ class RecordingSession:
         finally:
             await self._seen.close()
             await self.recordings.close()
-
-    def _watch(self, request: ForwardedRequest) -> ExchangeWatcher:
-        return _SeveralWatchers(self.recordings.watch(request), self._seen.watch(request))
-
-
-class _SeveralWatchers:
-    """Shows one exchange to several watchers, in their order."""
-
-    def __init__(self, *watchers: ExchangeWatcher) -> None:
-        self._watchers = watchers
-
-    @property
-    def is_behind(self) -> bool:
-        return any(watcher.is_behind for watcher in self._watchers)
-
-    async def caught_up(self) -> None:
-        for watcher in self._watchers:
-            await watcher.caught_up()
-
-    def sending(self, at: int) -> None:
-        for watcher in self._watchers:
-            watcher.sending(at)
-
-    def sent(self, at: int) -> None:
-        for watcher in self._watchers:
-            watcher.sent(at)
-
-    def head(self, at: int, status: int, reason: str, headers: HeaderFields) -> None:
-        for watcher in self._watchers:
-            watcher.head(at, status, reason, headers)
-
-    def chunk(self, at: int, data: bytes) -> None:
-        for watcher in self._watchers:
-            watcher.chunk(at, data)
-
-    def end(self, at: int, how: HowEnded, error: Exception | None) -> None:
-        for watcher in self._watchers:
-            watcher.end(at, how, error)

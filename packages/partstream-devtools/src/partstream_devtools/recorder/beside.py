@@ -1,22 +1,84 @@
-"""Judges exchanges that are over, in a process of its own, so that the judgement holds up no exchange.
+"""What is done beside the proxy, so that it holds up no exchange: files are finished, and exchanges judged.
 
-A thread would not do: on a busy machine, one that is put to sleep while it holds the interpreter's lock stops all
-others for as long. `python -m partstream_devtools.recorder.judging` reads recordings from its input, each after its
-length in 4 bytes and with one exchange, and writes a line of JSON for each. It ends with its input.
+`python -m partstream_devtools.recorder.beside PART FILE` makes the file that people use of a recording that has grown:
+without keys, cookies and ids of people. It reads the keys of the exchanges, an array in JSON, from its standard input:
+other users of the machine read arguments and environments.
+
+Without arguments, it judges exchanges that are over: it reads recordings from its input, each after its length in 4
+bytes and with one exchange, and writes a line of JSON for each. It ends with its input. A thread would not do: on a
+busy machine, one that is put to sleep while it holds the interpreter's lock stops all others for as long.
 """
 
 from __future__ import annotations
 import asyncio
+import os
 import struct
 import sys
+from collections.abc import Iterable
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, BinaryIO, Final, TypedDict
 
 from partstream.codec.json_codec import dumps, loads
-from partstream_devtools.bundles.exchange import Chunk, ExchangeEnd, HowEnded, RecordedExchange, ResponseHead
+from partstream.codec.system import replace_file
+from partstream_devtools.bundles.exchange import (
+    Chunk,
+    ExchangeEnd,
+    HowEnded,
+    RecordedExchange,
+    RedactionLevel,
+    ResponseHead,
+)
+from partstream_devtools.bundles.forms import write_as
 from partstream_devtools.bundles.partial import PartialRecording, read_partial
 from partstream_devtools.inspector.answer_view import view_of_exchange
-from partstream_devtools.recorder.finishing import step_back
+from partstream_devtools.redaction.redacting import redact
+
+_MODULE: Final = "partstream_devtools.recorder.beside"
+_LOWER_PRIORITY: Final = 10
+"""What is added to the niceness of a process that works beside the proxy."""
+
+
+# ---- Finishing ----
+
+
+def finish(part: Path, file: Path, secrets: Iterable[str]) -> None:
+    """Writes the file, whose ending says the form, and removes the recording that has grown.
+
+    That recording stays where something fails.
+
+    Args:
+        part: The recording that has grown. Its reads are masked one by one, so a key whose pieces a model repeats in
+            several events is still in it.
+        file: The file to write.
+        secrets: The keys that the exchanges were sent with; they are found across events too.
+
+    Raises:
+        BundleError: The recording is damaged, or the form cannot hold it.
+        OSError: The system refuses.
+    """
+    bundle, _ = redact(read_partial(part.read_bytes()), RedactionLevel.KEYS, secrets=secrets)
+    replace_file(file, write_as(bundle, file.name))
+    part.unlink()
+
+
+async def finish_in_a_process(part: Path, file: Path, secrets: Iterable[str]) -> None:
+    """The same in a process of its own.
+
+    Raises:
+        OSError: It failed; the message is what the process said last.
+    """
+    command = (sys.executable, "-m", _MODULE, str(part), str(file))
+    process = await asyncio.create_subprocess_exec(
+        *command, stdin=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
+    )
+    _, said = await process.communicate(dumps([*secrets]))
+    if process.returncode:
+        lines = said.decode(errors="replace").strip().splitlines()
+        raise OSError(0, lines[-1] if lines else f"the process ended with {process.returncode}")
+
+
+# ---- Judging ----
 
 _LENGTH: Final = struct.Struct(">I")
 _MOST_WAITING: Final = 50
@@ -51,7 +113,7 @@ class JudgingProcess:
     async def start(self) -> None:
         """Starts it, and returns when it has loaded what it needs."""
         self._process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "partstream_devtools.recorder.judging"),
+            *(sys.executable, "-m", _MODULE),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             start_new_session=True,  # Ctrl-C is for the recorder, which ends it
@@ -134,5 +196,11 @@ def _serve(asked: BinaryIO, answered: BinaryIO) -> None:
 
 
 if __name__ == "__main__":
-    step_back()
-    _serve(sys.stdin.buffer, sys.stdout.buffer)
+    if hasattr(
+        os, "nice"
+    ):  # not on Windows; all other processes go first: exchanges of the proxy do not wait for this one
+        os.nice(_LOWER_PRIORITY)
+    if sys.argv[1:]:
+        finish(Path(sys.argv[1]), Path(sys.argv[2]), loads(sys.stdin.buffer.read()))
+    else:
+        _serve(sys.stdin.buffer, sys.stdout.buffer)
