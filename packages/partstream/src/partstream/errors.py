@@ -755,7 +755,6 @@ def with_facts(message: str, error: BaseException) -> str:
     """The message of an error with the facts that its fields and those of its causes hold, for a log.
 
     Args:
-        message: The message of the error.
         error: The error; a user's own provider may have put values of any type into its fields.
     """
     chain = [error]

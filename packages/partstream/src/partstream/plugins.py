@@ -38,11 +38,7 @@ SERVE: Final = "partstream.serve"
 
 
 class MissingPackageError(CallerError):
-    """Something needs a package of ours that is not installed.
-
-    Attributes:
-        package: The name of the package.
-    """
+    """Something needs a package of ours that is not installed."""
 
     def __init__(self, what: str, package: str) -> None:
         wheel = f"{package.replace('-', '_')}-{__version__}-py3-none-any.whl"
@@ -54,11 +50,7 @@ class MissingPackageError(CallerError):
 
 
 class PluginLoadError(CallerError):
-    """An installed package promises an addition that cannot be loaded.
-
-    Attributes:
-        package: The name of the package.
-    """
+    """An installed package promises an addition that cannot be loaded."""
 
     def __init__(self, package: str, value: str, reason: str) -> None:
         super().__init__(f"{package} adds {value}, which cannot be loaded: {reason}")

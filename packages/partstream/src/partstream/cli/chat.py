@@ -335,8 +335,6 @@ class OwnProvider:
     The chat shows what breaks the contract, and returns the provider's state.
 
     Args:
-        source: The file or the module.
-        model_id: The model that answers; None for the first one.
         say: Tells the person what became of an edit; the second argument says whether it is bad news.
 
     Raises:

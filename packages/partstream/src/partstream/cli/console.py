@@ -129,12 +129,6 @@ def print_hanging(console: Console, head: Text, body: str, style: str = "") -> N
     """Prints a line; in a terminal, what does not fit is broken between words and goes below the body.
 
     A word is never broken. One that is too long for the space below the body begins further to the left.
-
-    Args:
-        console: Where it is printed.
-        head: The beginning.
-        body: The rest.
-        style: The style of the rest.
     """
     if not console.is_terminal:
         console.print(head + Text(body, style), soft_wrap=True)
@@ -191,11 +185,7 @@ _ARGUMENTS_ON_ONE_LINE: Final = 60
 
 
 class StreamRenderer:
-    """Renders one response as it streams.
-
-    Args:
-        console: The console to print to; by default, one for standard output.
-    """
+    """Renders one response as it streams."""
 
     def __init__(self, console: Console | None = None) -> None:
         self._console = console or make_console()
@@ -375,7 +365,6 @@ class Questions:
     """Questions for the person who runs a command.
 
     Args:
-        console: Where they are asked.
         has_person: Whether a person can answer; a script that leaves a question open gets the name of the option.
     """
 
@@ -389,8 +378,6 @@ class Questions:
         """A line of text; asked again until it is usable.
 
         Args:
-            question: What is asked, without a colon.
-            option: The option that answers it.
             default: The answer for Enter alone; without one the question needs an answer.
             check: Gives the answer in its final form, or raises :class:`ConfigurationError`.
 
@@ -442,9 +429,6 @@ class Questions:
         """The number of a choice, from 0.
 
         Args:
-            question: What is asked, without a colon.
-            option: The option that answers it.
-            choices: What can be chosen, each a line.
             find: Finds the choice that a person means who types no number; None for none.
 
         Raises:
@@ -495,10 +479,7 @@ def put_page(page: str, out: str, folder: UserFolder, name: str) -> None:
     """Writes a page to the chosen place, and says where it is.
 
     Args:
-        page: The page.
         out: The file, `-` for standard output, or :data:`IN_BROWSER`.
-        folder: Where the file is that the browser is given.
-        name: The name of that file.
 
     Raises:
         click.ClickException: The file cannot be written.
@@ -517,10 +498,6 @@ def open_link(link: str, name: str) -> None:
     """Opens a link with a token in a browser.
 
     A file that the user alone can read leads there: others on this machine can read the arguments of a browser.
-
-    Args:
-        link: The address of the page.
-        name: The name of that file.
 
     Raises:
         click.ClickException: The file cannot be written.

@@ -62,13 +62,7 @@ class ProjectName:
 
 
 def project_files(name: ProjectName, template: Template, *, python: str | None = None) -> Mapping[str, str]:
-    """The files of a project by their paths below its folder, in the order in which they are read.
-
-    Args:
-        name: The project's names.
-        template: What it is made from.
-        python: The interpreter that runs the provider in VS Code; None leaves that to VS Code.
-    """
+    """The files of a project by their paths below its folder, in the order in which they are read."""
     settings = {"partstream.providers": [f"{name.module}.py"]} | ({"partstream.python": python} if python else {})
     names = {
         "name": name.given,

@@ -133,9 +133,6 @@ def configuration_of(
     """The configuration that the options and all other places make; it says what the command logs.
 
     Args:
-        more: Settings from further options of the command.
-        header_variables: The options `--header-env`.
-        defaults: The command's own defaults, by the names of settings.
         options: The values of the other options, by the names of the settings that they set; None where not given.
 
     Raises:

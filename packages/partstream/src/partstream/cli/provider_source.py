@@ -30,11 +30,7 @@ class UnusableProviderError(click.ClickException):
 
 
 def provider_option(says: str) -> Callable[[Any], Any]:
-    """The option `--provider`.
-
-    Args:
-        says: What the command does with the provider.
-    """
+    """The option `--provider`."""
     return click.option("--provider", "provider_source", metavar="FILE[:NAME]", help=f"{says} A module works too.")
 
 
@@ -67,10 +63,6 @@ def log_as_wanted(options: Mapping[str, Any]) -> None:
 def load(source: str, ledger: Callable[[], Ledger] | None = None) -> LanguageModelChatProvider:
     """The provider of a file or a module.
 
-    Args:
-        source: `path/to/file.py`, `module`, or one of them with `:attribute`.
-        ledger: Opens the ledger for a provider that enters its usage itself; None for no ledger.
-
     Raises:
         UnusableProviderError: It cannot be loaded; the message names the file and the line.
     """
@@ -84,9 +76,7 @@ def reloaded(
     """The provider of a file or a module, which follows the edits of the file.
 
     Args:
-        source: As for :func:`load`.
         on_load: Called after every load but the first: the error, or None for a new version.
-        ledger: As for :func:`load`.
 
     Raises:
         UnusableProviderError: It cannot be loaded; the message names the file and the line.

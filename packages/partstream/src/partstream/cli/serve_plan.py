@@ -123,7 +123,6 @@ class ServedProviders:
         """Adds the provider of a file or a module.
 
         Args:
-            source: `path/to/file.py`, `module`, or one of them with `:attribute`.
             on_load: Called after each load that follows an edit; None loads the source once.
 
         Raises:
@@ -272,11 +271,7 @@ _MOST_TOGETHER: Final = 200
 
 
 class AnswerLines:
-    """Prints a line for each answer, those of a moment at once: to write takes longer than to make a line.
-
-    Args:
-        line: Makes the line of an answer.
-    """
+    """Prints a line for each answer, those of a moment at once: to write takes longer than to make a line."""
 
     def __init__(self, line: Callable[[AnswerObservation], str]) -> None:
         self._line = line
@@ -512,7 +507,6 @@ class ServePlan:
         """The providers.
 
         Args:
-            on_load: Called with each file that was loaded again.
             elsewhere: Providers by name that run elsewhere and are served beside those of the plan.
 
         Raises:
@@ -537,11 +531,7 @@ class ServePlan:
         return providers
 
     def settings_number(self, name: str) -> float:
-        """A number among the settings: the one that was given, else the usual one.
-
-        Args:
-            name: Its name in :data:`~partstream.server.settings.SERVING_NUMBERS`.
-        """
+        """A number among the settings: the one that was given, else the usual one."""
         given = self.options.get(name)
         return next(one.default for one in SERVING_NUMBERS if one.name == name) if given is None else float(given)
 

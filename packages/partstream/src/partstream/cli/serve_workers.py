@@ -57,11 +57,7 @@ class Restarts:
     _next: float = _FIRST_DELAY
 
     def delay_after(self, lived: float) -> float:
-        """How many seconds to wait before the next start.
-
-        Args:
-            lived: How many seconds the worker lived that has just died.
-        """
+        """How many seconds to wait before the next start."""
         delay = _FIRST_DELAY if lived >= _SOUND_SECONDS else self._next
         self._next = min(2 * delay, LONGEST_DELAY)
         return delay

@@ -344,9 +344,6 @@ def show_usage_page(
         out: The file, `-` for standard output, or :data:`~partstream.cli.console.IN_BROWSER`.
         rows: The usage that servers of others reported.
         served: The answers that this machine served and that are not in `rows`.
-        days: The days that the page shows, including today.
-        model_pattern: The pattern of the ids of the models on the page.
-        named: Gives the name of a client on the page.
     """
     book = UsageBook(days)
     answers: list[tuple[UsageRow, str | None]] = [(row, None) for row in rows]

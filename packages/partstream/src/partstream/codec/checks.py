@@ -404,10 +404,7 @@ def sequence_of(where: str, values: Iterable[T], classes: type | tuple[type, ...
     """The values as a tuple, each an instance of one of the classes.
 
     Args:
-        where: The argument.
         values: A list, a tuple or another iterable; no text, no bytes and no mapping.
-        classes: The classes that a value may have.
-        expected: A description of one value, such as `a Tool`.
 
     Raises:
         InvalidArgumentError: `values` cannot be iterated over, or one of them has another class.
@@ -447,10 +444,6 @@ def narrow(value: object, kind: type[_Kind]) -> _Kind | None:
 
     `isinstance` says the same of a `typing.Protocol` and takes 10 to 30 µs for it until Python 3.12. What the class of
     an object has, the object has.
-
-    Args:
-        value: The object.
-        kind: A `typing.Protocol` that is `runtime_checkable`.
     """
     for name in _own_members(kind, value.__class__):  # type: ignore[arg-type]  # a class is hashable
         if not hasattr(value, name):
@@ -518,9 +511,6 @@ def find_unread(
     """Gives the path of each field below an object that says something and is not read, without its value.
 
     Args:
-        fields: The object.
-        read: What is read.
-        found: Takes a path.
         says: Whether a value says something.
         spelled: Gives the object with the names of the table; None where they are the same.
         place: The place of the object in `read`.

@@ -111,8 +111,6 @@ class DecodedText(NamedTuple):
     """A text with its escapes decoded.
 
     Attributes:
-        text: The text.
-        pieces: Its pieces in order; the last begins at the end of the text.
         inner: The text that was decoded, if it was decoded from another one itself.
     """
 

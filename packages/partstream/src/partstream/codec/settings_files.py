@@ -63,13 +63,7 @@ class FileForm(Protocol):
 
 
 class Splice(NamedTuple):
-    """A piece of a text instead of another.
-
-    Attributes:
-        start: Where it begins, in characters.
-        old: What stood there.
-        new: What the file has there now.
-    """
+    """A piece of a text instead of another."""
 
     start: int
     old: str
@@ -116,14 +110,7 @@ _EXPECTED: Final = "JSON, with or without comments"
 
 @dataclass(slots=True)
 class Member:
-    """A member of an object.
-
-    Attributes:
-        name: Its name.
-        start: Where the name begins.
-        node: Its value.
-        comma: The place of the comma after it, or None.
-    """
+    """A member of an object."""
 
     name: str
     start: int
@@ -136,9 +123,6 @@ class Node:
     """A value and its place.
 
     Attributes:
-        start: Where it begins.
-        end: Where it has ended.
-        value: What it is.
         members: The members of an object, in their order; None for any other value.
     """
 

@@ -29,9 +29,6 @@ class LineSplitter:
 
     Args:
         carriage_returns: Whether CR and CR LF end a line too; otherwise CR is a byte like any other.
-
-    Attributes:
-        pending_size: The number of bytes kept of an incomplete line.
     """
 
     __slots__ = ("_after_carriage_return", "_carriage_returns", "_head", "_pending", "pending_size")
@@ -142,9 +139,6 @@ class SSEDecoder:
     are intended: a last event without its blank line is still dispatched (real servers close the connection after it);
     data stays bytes, because JSON is decoded from bytes; `id` and `retry` are ignored, because a model's response is
     never resumed.
-
-    Args:
-        max_event_size: The most bytes that the lines of one event may have.
     """
 
     __slots__ = (
@@ -287,9 +281,6 @@ class JSONLinesDecoder:
     Only a line feed ends a line. A carriage return is a blank, as JSON says (RFC 8259 section 2): before the line feed,
     where some programs write it, and between two tokens. So do the readers of such lines in the AI SDK, and the
     descriptions of JSON Lines (https://jsonlines.org) and NDJSON (https://github.com/ndjson/ndjson-spec).
-
-    Args:
-        max_event_size: The most bytes that one line may have.
     """
 
     __slots__ = ("_limit", "_splitter", "error")

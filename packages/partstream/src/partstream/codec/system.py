@@ -89,8 +89,6 @@ def replace_file(path: Path, data: bytes, ready: Callable[[Path], object] = lamb
     """Writes a file as a whole, readable for the user alone: others see the old one or the new one.
 
     Args:
-        path: The file; its folder is there.
-        data: Its new content.
         ready: Is given the new file before it takes the place of the old one, which stays if this raises.
 
     Raises:
@@ -112,10 +110,6 @@ def replace_file(path: Path, data: bytes, ready: Callable[[Path], object] = lamb
 
 def read_in_shared_folder(path: Path, most_bytes: int) -> bytes | None:
     """What a file holds in a folder where others may have put anything; never waits.
-
-    Args:
-        path: The file.
-        most_bytes: Its largest size.
 
     Returns:
         None for a file that is not there or too large, for what is no plain file, such as a pipe, and for a file or a
@@ -173,7 +167,6 @@ def use_write_ahead_log(connection: sqlite3.Connection, seconds: float) -> None:
     """Lets others read during a write, if the file system allows; otherwise SQLite's old journal is used.
 
     Args:
-        connection: A connection to a file.
         seconds: How long to wait for another process that changes the mode: SQLite does not wait for it, whatever the
             timeout of the connection.
 

@@ -41,9 +41,6 @@ def with_profile(path: Path, text: str, name: str, settings: Mapping[str, Any]) 
     """The text of the file with a profile, instead of one that has the same name.
 
     Args:
-        path: The file, for errors.
-        text: What it holds.
-        name: The name of the profile.
         settings: Texts, numbers, true or false, and lists of them, by the names of settings.
 
     Raises:
@@ -99,7 +96,6 @@ def edit_file(path: Path, old: bytes, text: str) -> None:
     Args:
         path: The file; it is made with its folder, readable by its owner alone, if it is not there.
         old: What it held when the change was prepared; empty for a file that was not there.
-        text: Its new content.
 
     Raises:
         FileChangedError: It holds something else by now.

@@ -100,8 +100,6 @@ async def examine_endpoints(gateway: GatewayConfiguration, connections: Connecti
     """Sends an empty request to each endpoint below the base URL.
 
     Args:
-        gateway: The upstream in the protocol in force.
-        connections: The connections to it.
         is_set: Whether the protocol is set, and was not found out.
 
     Raises:
@@ -313,9 +311,7 @@ async def examine(
     """Runs all checks in the order in which a request needs them; leaves out the checks that depend on a failed one.
 
     Args:
-        configuration: The configuration.
         asks: Whether the default model is asked for a short answer, which may cost something.
-        advice: What helps at the place of the person.
         on_key: Gets every key before it is used, so that logs and reports can leave it out.
     """
     advice = replace(advice, not_asked="") if asks else advice
@@ -590,12 +586,7 @@ class HarnessFacts:
 
 
 def finding_on_harness(facts: HarnessFacts, subject: str = "Copilot harness") -> Finding:
-    """Whether the models are there, and what helps if not. The harness is optional, so no finding is a problem.
-
-    Args:
-        facts: What is known.
-        subject: How the finding calls the harness.
-    """
+    """Whether the models are there, and what helps if not. The harness is optional, so no finding is a problem."""
     if facts.is_remote:
         says = "offers no models of extensions in a remote window and in a browser"
         return Finding(subject, CheckStatus.FINE, says, "choose Local below the box of the chat")
@@ -621,10 +612,8 @@ async def examine_provider(
     """Runs all checks in the order in which a host needs them; leaves out the checks that depend on a failed one.
 
     Args:
-        source: `path/to/file.py`, `module`, or one of them with `:attribute`.
         model_id: The model that counts tokens and is asked; None for the first one.
         asks: Whether it is asked one short question, which may cost something.
-        limits: How long it is waited for.
     """
     loader = SourceLoader(source)
     try:
@@ -656,23 +645,13 @@ async def examine_loaded(
 
     Args:
         provider: The provider, which is not closed.
-        vendor: The name that errors give it.
-        model_id: The model that counts tokens and is asked; None for the first one.
-        asks: Whether it is asked one short question, which may cost something.
-        limits: How long it is waited for.
-        advice: What helps at the place of the person.
     """
     words = replace(advice, not_asked="") if asks else advice
     return await _Examination(provider, vendor, limits or TrialLimits(), words).run(model_id, asks=asks)
 
 
 def finding_on_load(error: BaseException, file: Path | None) -> Finding:
-    """Why a provider could not be loaded.
-
-    Args:
-        error: The error of the load.
-        file: The provider's file, if it has one.
-    """
+    """Why a provider could not be loaded."""
     if isinstance(error, ProviderNotFoundError):
         return Finding("provider", CheckStatus.PROBLEM, str(error), f"expected: {error.expected}")
     advice = _MEND

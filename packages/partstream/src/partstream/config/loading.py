@@ -181,11 +181,9 @@ class RenewingKey:
     """A key that its place may replace; a :class:`partstream.upstream.endpoint.CredentialSource`.
 
     Args:
-        source: How errors call its place.
         fetch: Gets the key from there, given the key that was refused, or None.
         margin: How many seconds before its end a key is renewed.
         on_key: Gets every new key before it is used, so that logs can leave it out.
-        clock: Seconds since 1970.
     """
 
     def __init__(
@@ -265,10 +263,7 @@ def fetched_key(source: str, text: str, lifetime: float | None, now: float, kind
     """The key in a text, with its expiry: the one that it states, or the one that its lifetime gives.
 
     Args:
-        source: How errors call its place.
-        text: What is there.
         lifetime: For how many seconds it is good, or None.
-        now: Seconds since 1970.
         kind: What kind of key is there, or None for a place that holds any.
 
     Raises:
@@ -319,11 +314,8 @@ class VercelOidc:
     """The token of one project.
 
     Args:
-        project: Its id, or None where only the environment variable may hold a token.
-        team: The id of its team, or None.
         environment: Holds `VERCEL_OIDC_TOKEN`, and where the CLI keeps its login.
         connection: How Vercel is reached: its `base_url`, proxy, certificates.
-        clock: Seconds since 1970.
     """
 
     project: str | None
@@ -478,10 +470,6 @@ class Configuration:
 
     Attributes:
         resolved: The settings that are in force, each with its source.
-        file: The user's file, whether it exists or not.
-        environment: The environment variables.
-        profile: The name of the profile in force, or None.
-        profiles: The names of all profiles of the file.
     """
 
     resolved: table.Resolved

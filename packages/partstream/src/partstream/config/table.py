@@ -263,7 +263,6 @@ class RawValue(NamedTuple):
     """A value and its place.
 
     Attributes:
-        value: The value, in JSON's types.
         where: How errors and people call the spot.
     """
 
@@ -362,12 +361,7 @@ def read_document(path: Path, *, must_exist: bool) -> dict[str, Any]:
 
 
 def file_layer(path: Path, document: Mapping[str, Any]) -> Layer:
-    """The settings of the user's file outside its profiles.
-
-    Args:
-        path: The file.
-        document: What it holds, see :func:`read_document`.
-    """
+    """The settings of the user's file outside its profiles."""
     notes: tuple[str, ...] = ()
     profiles = document.get(PROFILES)
     within = profiles.values() if isinstance(profiles, dict) else ()
@@ -418,11 +412,8 @@ class Value:
     """A setting in force.
 
     Attributes:
-        row: The setting.
         given: Its value as given, which may be secret.
         value: The same in our own types.
-        place: Where it comes from.
-        where: The spot there.
     """
 
     row: Setting = field(repr=False)
@@ -607,10 +598,6 @@ def chosen_profile(profiles: Mapping[str, Layer], layers: Iterable[Layer]) -> st
 
     It is the one that the command line names, else that of the environment, else the file's `defaultProfile`. A base
     URL of a place that is narrower than the one that names the profile means another upstream: no profile then.
-
-    Args:
-        profiles: The profiles of the file by name.
-        layers: The other places.
 
     Raises:
         ConfigurationError: There is no profile of that name.

@@ -140,11 +140,7 @@ _Rendered: TypeAlias = list[StreamOutput]
 
 
 class Citations:
-    """Renders each citation of one response once.
-
-    Attributes:
-        mode: How.
-    """
+    """Renders each citation of one response once."""
 
     def __init__(self, mode: CitationMode) -> None:
         self.mode = mode
@@ -209,10 +205,6 @@ def linked_file(address: str, mode: FileMode) -> ResponsePart | None:
     """The part for a file, or None for an address that no link can hold.
 
     A link is a paragraph of its own. It is no image: VS Code's chat shows none from other servers.
-
-    Args:
-        address: The `http` or `https` URL of the file.
-        mode: What it is to become.
     """
     if mode is not FileMode.LINK:
         return DataPart.text(address, URI_LIST)

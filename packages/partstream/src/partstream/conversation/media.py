@@ -28,7 +28,6 @@ class Media(NamedTuple):
 
     Attributes:
         media_type: The true media type, without parameters, in lower case.
-        text: The text, for :attr:`MediaKind.TEXT`; otherwise empty.
         url: The address of an image or a file whose bytes are somewhere else; otherwise empty.
     """
 

@@ -111,11 +111,8 @@ class ChatRequest:
     """A request, ready to be written.
 
     Attributes:
-        model_id: The model's id on the server.
         turns: The conversation, or its part after `previous_response_id`.
         instructions: The system messages as one text; empty if the settings keep them among the turns.
-        tools: The tools.
-        tool_mode: Whether the model may or must call a tool.
         options: The caller's options for this request, by the caller's names.
         reasoning_effort: The user's choice of reasoning effort, or None.
         context_size: The user's choice of context size in tokens, or None.
@@ -238,12 +235,9 @@ class ModelCapabilities:
         context_window: The most tokens of prompt and response together.
         max_input_tokens: The most tokens of a prompt, if prompts have a limit of their own.
         max_output_tokens: The most tokens of a response.
-        image_input: Whether prompts may hold images.
         file_input: Whether prompts may hold files such as PDF.
-        tool_calling: Whether the model calls tools.
         drops_tools: Whether its server leaves tools out of a prompt without a word.
         reads_tool_choice: Whether its server keeps to a choice of one tool, and of none.
-        reasoning: Whether the model reasons before it responds.
         reasoning_efforts: The levels of reasoning that it takes, lowest first.
         thinking_forms: The ways in which it can be asked to think; empty for none.
         can_stop_thinking: Whether a request may ask it not to think.
@@ -430,9 +424,6 @@ class Preparation:
             of tools.
         rules: What the server accepts in a conversation.
         continuation: The number of the message and the id of the stored response to continue, or None.
-        names: The sent and given names of tools.
-        ids: The sent and given call ids.
-        notes: Notes for the request's owner.
     """
 
     whole: ChatRequest
@@ -496,12 +487,7 @@ def prepare(
     """Prepares a request.
 
     Args:
-        origin: The upstream and the model of the request.
-        messages: The conversation.
-        options: Tools and options.
-        settings: How requests to this model are written.
         call_id_prefix: The prefix of this upstream's call ids, which is removed; other ids stay.
-        rules: The ids, names and items that the server accepts.
     """
     given, notes = conversation.read_turns(messages)
     words = {(word, one.kind) for one in conversation.attachments(given) for word in one.about}

@@ -422,8 +422,6 @@ class CarriedItems:
     """What one answer leaves for the next request; only thinking parts can carry it.
 
     Args:
-        mode: How thinking is rendered.
-        item_type: The type of the items.
         what: What an item carries, for one that cannot be carried.
 
     Attributes:
@@ -570,7 +568,6 @@ def sign(value: object, secret: bytes) -> str:
     """The text of a JSON value: ASCII letters, digits, dots, hyphens and underscores.
 
     Args:
-        value: The value.
         secret: 16 bytes or more; of more than 64, the digest counts.
 
     Raises:

@@ -229,12 +229,7 @@ class TaggedStream(ResponseStream, Protocol):
 
 
 def open_response(reader: Callable[[StreamOptions], TaggedStream], options: StreamOptions) -> ResponseStream:
-    """Opens the adapter of one response and renders thinking as the options say.
-
-    Args:
-        reader: The class of a protocol that reads responses.
-        options: How the response is rendered.
-    """
+    """Opens the adapter of one response and renders thinking as the options say."""
     is_text = options.thinking is ThinkingMode.TEXT
     if is_text:
         options = replace(options, thinking=ThinkingMode.PART)
@@ -247,9 +242,6 @@ def open_response(reader: Callable[[StreamOptions], TaggedStream], options: Stre
 
 class _Rendering(ABC):
     """An adapter whose outputs are rendered in another way.
-
-    Args:
-        stream: The adapter that reads the response.
 
     Attributes:
         emit_more: The fast path, or None.
@@ -330,10 +322,6 @@ class TaggedThinking(_Rendering):
     """An adapter of a wire with a place for thinking, whose server may leave it in the text: tags become thinking.
 
     The wire's own thinking, or any other part before the text, shows that the text has no tags.
-
-    Args:
-        stream: The adapter that reads the response.
-        options: How the response is rendered.
     """
 
     def __init__(self, stream: TaggedStream, options: StreamOptions) -> None:

@@ -180,8 +180,6 @@ class Note:
     """A note for the owner of a request, which is sent nevertheless; notes of one kind have the same subject.
 
     Attributes:
-        subject: What it says.
-        where: The place in the request.
         dropped: The fields of the client's request that the upstream does not get, by their names or places.
     """
 
@@ -399,7 +397,6 @@ def merged_turns(turns: Iterable[Turn], *, by_name: bool = False) -> list[Merged
     """The turns, those of the assistant that follow each other as one.
 
     Args:
-        turns: The turns in order.
         by_name: Whether assistants of different names are different speakers.
     """
     said: list[MergedTurn] = []

@@ -662,8 +662,6 @@ def missing_evidence(
     """What an answer lacks to show whether an unbroken rule is kept.
 
     Args:
-        rule: The rule.
-        checker: What has judged the answer.
         classes: The names of the classes of its parts.
         has_end: Whether the end of the answer was seen; not that of a stream that breaks off.
         has_error: Whether the answer failed.

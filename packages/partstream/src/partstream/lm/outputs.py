@@ -535,11 +535,6 @@ class ErrorMode(Choice):
 
 
 def error_text(error: LanguageModelError, *, has_begun: bool) -> TextPart:
-    """The text part of an error, for hosts that do not show why a request was rejected.
-
-    Args:
-        error: The error.
-        has_begun: Whether a part of the response comes before it.
-    """
+    """The text part of an error, for hosts that do not show why a request was rejected."""
     before = "\n\n" if has_begun else ""
     return TextPart(f"{before}**Error:** {error.message}")

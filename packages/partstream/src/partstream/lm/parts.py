@@ -378,7 +378,6 @@ def unchecked_part(part_class: type[_P], *values: object) -> _P:
     an empty id, but leave it to the contract.
 
     Args:
-        part_class: The class of the part.
         values: The values of its fields, in order; those that are left out have their defaults.
     """
     part = _new(part_class)
@@ -509,7 +508,6 @@ def usage_part(usage: Usage, cost: float | None = None, edits: Sequence[str] = (
     The prompt is the one that fills the window: the widget shows how full that is.
 
     Args:
-        usage: The reported usage.
         cost: The cost of the answer in US dollars.
         edits: The upstream's own cuts to the conversation, a phrase each.
 

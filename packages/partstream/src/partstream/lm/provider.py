@@ -203,12 +203,7 @@ class WaitingProgress(Progress, Protocol):
     """
 
     def wait(self, reason: str, seconds: float, /) -> None:
-        """Takes a wait that begins now.
-
-        Args:
-            reason: The reason, in one sentence for a person.
-            seconds: Its length.
-        """
+        """Takes a wait that begins now."""
         ...
 
 

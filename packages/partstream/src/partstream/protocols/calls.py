@@ -376,9 +376,6 @@ class _Half(NamedTuple):
 class Calls:
     """The calls of one response that have come to an end.
 
-    Args:
-        own_id: What the ids of ours begin with.
-
     Attributes:
         response_id: The server's id of the response, or another fact about it: ids of ours differ by it.
         count: How many calls are whole.
@@ -409,10 +406,7 @@ class Calls:
 
         Args:
             call_id: The server's id, or None.
-            name: The tool.
             pieces: See :func:`read_pieces`.
-            outputs: Get what was mended or repeated.
-            read: What the pieces say, where the wire has read them.
 
         Raises:
             AnswerTooLargeError: There are too many calls, or it has too many arguments.
@@ -489,7 +483,6 @@ class Calls:
         """Ends the response.
 
         Args:
-            outputs: Get the calls that were cut.
             is_cut: Whether a limit or a filter ended the response.
 
         Returns:

@@ -204,7 +204,6 @@ class ErrorBody(NamedTuple):
         code: The provider's own code; its type where it has no code.
         generation_id: Under which a gateway knows the request, for its support.
         attempts: A gateway's sentences about each provider that it tried in vain.
-        type: The provider's own type.
         param: The field of the request that the provider blames.
         status: The HTTP status that the body itself names, which counts where the answer has a status of success.
         retry_after: The seconds that the body asks to wait.
@@ -728,9 +727,6 @@ class Errors:
         """The failure that an event says which a wire does not know; None for any other event.
 
         The type of an event counts before its fields: a part of an answer may have failed, and the answer goes on.
-
-        Args:
-            event: The event, with or without a type.
         """
         kind = event.get("type")
         is_other = isinstance(kind, str) and kind != "" and not is_word_of_error(kind)

@@ -53,7 +53,6 @@ def file_at(address: str, mode: FileMode) -> ResponsePart | None:
     """The part of a file at an address: a `data:` URL, or one of the web; None where none can be made.
 
     Args:
-        address: The address.
         mode: How an address of the web is rendered.
     """
     if address[:5].lower() == "data:":

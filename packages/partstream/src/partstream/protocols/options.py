@@ -67,7 +67,6 @@ def states_of_calls(
     whose id was made of it, else the next call after the item, which is its place in the answer.
 
     Args:
-        pieces: What the answer holds.
         read: Reads an item: the id of a call and what belongs to it; None for an item of no call.
     """
     ids = [piece.call_id for piece in pieces if isinstance(piece, Call) and not piece.is_added]

@@ -232,7 +232,6 @@ class RequestWriter(ABC):
     Attributes:
         path: The path of the endpoint below the base URL, for messages and for finding the endpoint; a path that names
             the model holds `{model}` in its place, see :mod:`partstream.protocols.serve`.
-        errors: The errors of its servers.
         document_headers: The headers of requests without a model, such as the one for the list of models.
         continues: Whether a request can continue a stored response.
         pauses: Whether its servers pause a response, which :meth:`resume` continues.
@@ -310,7 +309,6 @@ class RequestWriter(ABC):
         """Takes optional fields out of a request that servers refuse, or puts their twins into their place.
 
         Args:
-            request: The request as it was refused.
             _names: The names of :attr:`partstream.protocols.errors.Errors.refused_fields`.
         """
         return request
@@ -318,36 +316,21 @@ class RequestWriter(ABC):
     def usage_fields(self, _body: Mapping[str, Any], _settings: RequestSettings, _model_id: str) -> Mapping[str, Any]:
         """The fields of the body with which the stream of a client's own request reports its usage; empty where it does
         so by itself, and where the client has asked for it.
-
-        Args:
-            _body: The body as the client has sent it.
-            _settings: The completed settings.
-            _model_id: The model.
         """
         return NO_FIELDS
 
     def resume(self, request: WireRequest, _paused: Mapping[str, Any]) -> WireRequest:
-        """The request that continues a paused response.
-
-        Args:
-            request: The request that it answers.
-            _paused: See :attr:`partstream.lm.outputs.PausingStream.paused`.
-        """
+        """The request that continues a paused response."""
         return request
 
     def choose_window(self, settings: RequestSettings) -> ChosenWindow:
-        """The context window that requests to a model set, which is advertised; only where `sets_window` is true.
-
-        Args:
-            settings: The settings of requests, with the facts of the model.
-        """
+        """The context window that requests to a model set, which is advertised; only where `sets_window` is true."""
         raise NotImplementedError
 
     def identify(self, request: WireRequest, _identity: str) -> WireRequest:
         """Gives a request an identity that no other has, for a wire on which every request has one.
 
         Args:
-            request: The request as :meth:`write` made it.
             _identity: A text of letters and digits.
         """
         return request
@@ -528,13 +511,7 @@ of an installed package is given as :data:`PROTOCOLS` has it, `PROTOCOLS["its-na
 
 
 class ProtocolLoadError(PartstreamError):
-    """The protocol of an installed package cannot be loaded.
-
-    Attributes:
-        name: The protocol's name.
-        package: The package that promises it.
-        reason: What went wrong.
-    """
+    """The protocol of an installed package cannot be loaded."""
 
     def __init__(self, name: str, package: str, reason: str) -> None:
         super().__init__(f"cannot load the protocol {name!r} of the package {package}: {reason}")
@@ -547,8 +524,6 @@ class UnknownProtocolError(CallerError, KeyError):
     """No protocol has this name.
 
     Attributes:
-        name: The name.
-        known: The names of all protocols.
         meant: The known name that comes closest; None where none does.
     """
 

@@ -277,9 +277,7 @@ class AskedTools:
 
     Attributes:
         counts: Where the tools are counted that nothing here knows.
-        tools: The functions, by their names.
         forms: The forms of those that are no plain functions of the same name.
-        hosted: The tools that the server is to run.
         idle: The functions where the request forbids to call any.
     """
 

@@ -209,9 +209,6 @@ class ResponseReader(ABC):
     A protocol's class is a subclass of this one. Thinking as text is not its business: it is asked for thinking parts
     then, see :mod:`partstream.conversation.thinking`.
 
-    Args:
-        options: How the response is rendered.
-
     Attributes:
         deltas: The events that come by the thousand.
         reads: What is read of the events; without a place where nothing is named.
@@ -872,9 +869,6 @@ class Choices:
     - A choice ended after another one had spoken, and that one says more, or ends by itself.
     - Both bring a call at the same index, and one of them is the first choice. Two others may bring a call each.
 
-    Args:
-        said: Tells what a piece of a choice brings.
-
     Attributes:
         is_alone: Whether every piece was of the first choice.
         lost: The choices that were found to compete since the last look, each with its place and its first piece.
@@ -896,7 +890,6 @@ class Choices:
         """The pieces to read now, each with its place.
 
         Args:
-            listed: The pieces of one chunk.
             whole: Whether they are whole choices of a document, where some servers repeat an index.
         """
         if len(listed) == 1 and self.is_alone and not index(listed[0], "index"):

@@ -81,7 +81,6 @@ class StreamReader:
         ProtocolLoadError: An installed package promises the protocol, and it cannot be loaded.
 
     Attributes:
-        started: Whether an event was read.
         ending: Whether the wire has said that the end is near: what still comes, comes at once.
         held: How many characters of the answer gave no part when they came: of arguments, of signatures, of events that
             are not known.
@@ -543,9 +542,6 @@ class DeltaLearner:
 
     Of the fields that may differ, only those count that have differed from one delta to the next: most never do.
 
-    Args:
-        deltas: The table of the wire.
-
     Attributes:
         values: The values of the learned event, by field; empty after an event that is no delta.
         uncounted: The data of the last event that was read on the fast path, if it counts tokens.
@@ -698,9 +694,7 @@ class ReadStep:
     Attributes:
         kind: The type of the event, in the upstream's own words; else the text of what is no object, such as `[DONE]`,
             or one of :data:`END_OF_BYTES`, :data:`FAILURE` (of the framing, or below it) and :data:`DOCUMENT`.
-        size: The bytes of its data.
         event: The event; empty where there is none.
-        outputs: Its outputs.
     """
 
     kind: str

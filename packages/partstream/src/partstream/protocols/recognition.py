@@ -135,9 +135,7 @@ class WireFinder:
         framing: How the stream separates its events; None to find it out too.
 
     Attributes:
-        data: All bytes so far.
         row: The protocol, once it is found.
-        framing: How it separates its events, once it is found.
         is_json: Whether the bytes begin as JSON, and not as events with fields.
         events: The JSON objects that were looked at.
         document: The JSON document in place of a stream, which only the protocol's own rule for documents reads; None
@@ -265,10 +263,8 @@ def explanation(
     """What the bytes of an answer are of which a protocol has understood nothing.
 
     Args:
-        error: How the answer ended.
         head: The first bytes; looked at where the bytes have ended, so that their cuts make no difference.
         begun: The first events, up to the one that ended the answer.
-        row: The protocol.
 
     Returns:
         The error that says it; None where nothing but the given one is known.

@@ -272,10 +272,8 @@ class WireRequest:
 
     Attributes:
         path: The path of the endpoint below the base URL, such as `/responses`.
-        body: The JSON object.
         headers: The headers that the protocol itself has, names in lower case.
         query: The query of the URL, without its question mark.
-        method: The HTTP method.
         base_path: The path of the base URL at which a server got it; empty before that.
     """
 
@@ -579,7 +577,6 @@ class ServedState(ABC):
         wire; None for a field that does not go on.
 
         Args:
-            _request: The request as it came.
             _joined: The same with everything that it refers to.
             is_kept: Whether its response will be kept here, so that a later request can continue it.
         """

@@ -37,10 +37,7 @@ class BoundedFolder:
     """A folder of kept files. It is made when the first file is written, for the user alone.
 
     Args:
-        path: The folder.
         names: The names of the files that are kept here: nothing else in the folder is ever removed.
-        limits: The limits of what it holds.
-        clock: Returns the seconds since 1970.
     """
 
     def __init__(

@@ -130,8 +130,6 @@ def failure_of(error: Exception, framework: str, kinds: Mapping[str, FailureKind
     """The error of our tree for an exception of a run; the exception itself if no row names its class.
 
     Args:
-        error: The exception.
-        framework: The agent's framework.
         kinds: What the exceptions of the framework mean, by the name of their class or of a base class.
     """
     cause = cause_of(error)

@@ -176,9 +176,6 @@ _NO_OPTIONS = RequestOptions()
 class LanguageModelChat:
     """A model to send requests to; the counterpart of `vscode.LanguageModelChat`. Made by :class:`LanguageModels`.
 
-    Attributes:
-        information: The provider's information about the model.
-
     Example:
         >>> import asyncio
         >>> from partstream import chat_model, connect, user_request

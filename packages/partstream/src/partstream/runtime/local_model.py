@@ -66,11 +66,7 @@ _AT_ONCE: Final = 2
 
 
 class LocalModelError(LanguageModelError):
-    """The model cannot be loaded into this process.
-
-    Attributes:
-        reason: Why not.
-    """
+    """The model cannot be loaded into this process."""
 
     def __init__(self, what: str, reason: str, advice: str = "") -> None:
         super().__init__(f"{what}: {reason}{advice and f'; {advice}'}", LanguageModelErrorCode.NOT_FOUND)

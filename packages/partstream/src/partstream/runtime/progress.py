@@ -55,7 +55,6 @@ def fault_of(error: BaseException, file: Path | None = None) -> Fault:
 
     Args:
         error: The error, whose class may be any.
-        file: The file that was run, if it is known.
     """
     error = cause_of(error)
     if isinstance(error, SystemExit):
@@ -108,10 +107,6 @@ def failing_place(error: BaseException, file: Path | None = None) -> CodePlace |
 
     The person's code is what is neither Partstream nor the standard library; where there is any outside installed
     packages, these are left out too.
-
-    Args:
-        error: The error.
-        file: The provider's own file, if it has one.
 
     Returns:
         The line, or None where no code of the person is involved.
@@ -316,11 +311,7 @@ async def _keep_up() -> None:
 
 
 def outermost_foreign_line(frame: FrameType) -> CodePlace | None:
-    """The line of a provider that a thread is in, below the libraries that it called; None if there is none.
-
-    Args:
-        frame: The innermost frame of the thread.
-    """
+    """The line of a provider that a thread is in, below the libraries that it called; None if there is none."""
     place: CodePlace | None = None
     at: FrameType | None = frame
     while at is not None:

@@ -57,11 +57,7 @@ class ProviderNotFoundError(CallerError):
 
 
 class NoAgentError(CallerError):
-    """An object is no agent, or makes none.
-
-    Attributes:
-        got: What the object is.
-    """
+    """An object is no agent, or makes none."""
 
     def __init__(self, got: str, message: str) -> None:
         super().__init__(message)
@@ -168,7 +164,6 @@ class SourceLoader:
     `profile:NAME` is the program that the profile of this name in the user's file starts.
 
     Args:
-        source: The source.
         ledger: Opens the ledger for a provider that enters its usage itself, such as an agent; None for no ledger.
     """
 
@@ -442,7 +437,6 @@ class ReloadedProvider(LanguageModelChatProvider):
     """Answers by the provider of the file as it is now; after an edit that cannot be loaded, by the one before.
 
     Args:
-        loader: Makes the provider.
         on_load: Called after every load but the first: with the error, which may be a SystemExit, or None.
 
     Raises:

@@ -45,9 +45,6 @@ class PartBuffer:
     """A progress that keeps its parts in a list, which grows until the buffer is settled and can be awaited.
 
     The buffer holds one response in memory, for as long as a reference to the response exists.
-
-    Attributes:
-        parts: The parts reported so far, in order.
     """
 
     __slots__ = ("_changed", "_error", "_next_turn", "_state", "parts")

@@ -46,7 +46,6 @@ class UnknownKeywordError(checks.InvalidArgumentError):
     server in `RequestOptions(model_options=...)`.
 
     Attributes:
-        name: The keyword.
         suggestion: The keyword that is probably meant, or None.
     """
 
@@ -110,10 +109,6 @@ _BY_TYPE: Final[Mapping[Any, checks.Expectation]] = {
 def check_keywords(values: Mapping[str, object], given_to: str = _DECORATOR) -> None:
     """Checks the values of the decorator's own keywords.
 
-    Args:
-        values: The values by keyword.
-        given_to: The function that got them, for the error.
-
     Raises:
         InvalidArgumentError: A value does not fit.
     """
@@ -127,9 +122,7 @@ def checked_fields(
     """Further fields of the model, by VS Code's names.
 
     Args:
-        fields: The fields that were given as keywords.
         extra: Fields that this version does not know; JSON values.
-        given_to: The function that got them, for the error.
         more: Keywords that it takes beside those of :func:`partstream.chat_model`.
 
     Raises:

@@ -183,12 +183,7 @@ class MappingSettings:
 
 
 class ChunkMapper:
-    """Turns the chunks of one stream into parts, for programs that push chunks; lives for one stream.
-
-    Args:
-        stream: Reads the chunks.
-        settings: The settings of every stream.
-    """
+    """Turns the chunks of one stream into parts, for programs that push chunks; lives for one stream."""
 
     def __init__(self, stream: ResponseStream, settings: MappingSettings) -> None:
         self._stream = stream

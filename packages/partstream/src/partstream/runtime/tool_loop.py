@@ -409,7 +409,6 @@ def assistant_content(parts: Iterable[ResponsePart], answered: Collection[str]) 
     """The content of the assistant's message: joined text and thinking, answered calls, the provider's marker.
 
     Args:
-        parts: The parts of a response, in order.
         answered: The ids of the calls that have results; other calls are left out.
     """
     runs: list[_Run] = []

@@ -89,9 +89,6 @@ class UnknownSettingError(ConfigurationError):
         suggestion: The setting that is probably meant, or None.
 
     Args:
-        where: Its whole path.
-        name: The name.
-        place: Its place.
         known: The names of the settings of that place.
         inside: The setting there that has one of this name inside, or None.
     """
@@ -118,12 +115,7 @@ class UnknownSettingError(ConfigurationError):
 
 
 class MisplacedSettingError(ConfigurationError):
-    """A request setting belongs to another protocol than the upstream's.
-
-    Attributes:
-        name: The setting.
-        protocol: The protocol that it belongs to.
-    """
+    """A request setting belongs to another protocol than the upstream's."""
 
     def __init__(self, where: str, name: str, protocol: str) -> None:
         super().__init__(
@@ -209,10 +201,7 @@ def number(value: Any, where: str, fits: Callable[[float], bool], expected: str)
     """A value that is a number within limits.
 
     Args:
-        value: The value.
-        where: The setting, as errors name it.
         fits: Whether a number is within the limits.
-        expected: The limits in words.
 
     Raises:
         ConfigurationError: It is no number, or beyond the limits.

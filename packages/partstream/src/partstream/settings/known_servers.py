@@ -335,7 +335,6 @@ def server_setting(name: str, servers: Iterable[str], unknown: str, example: str
     """The row of the setting that names the server whose rules requests follow.
 
     Args:
-        name: The name of the setting.
         servers: The names of the servers that the wire has rules for.
         unknown: What its value `unknown` means, for a person: the server of which nothing is known.
         example: One of the servers, for the text of the setting.

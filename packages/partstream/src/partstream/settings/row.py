@@ -93,11 +93,7 @@ class Contents:
 
 
 class LateRows(Sequence["Setting"]):
-    """Rows that are made at their first use: those of a wire come with the modules of the wire.
-
-    Args:
-        make: Makes them.
-    """
+    """Rows that are made at their first use: those of a wire come with the modules of the wire."""
 
     def __init__(self, make: Callable[[], Iterable[Setting]]) -> None:
         self._make = make
@@ -194,8 +190,6 @@ class Setting:
         """The value in the package's own types.
 
         Args:
-            value: The value in JSON's types.
-            where: What errors call the spot.
             on_unknown: Called with unknown settings within it.
 
         Raises:

@@ -110,7 +110,6 @@ class TokenAccounting:
         upstream: The identity of the upstream: a digest, never an address.
         ledger: The ledger with learned facts; by default an empty one, which lives as long as this object.
         counters: The available exact counters; without them, all text is estimated.
-        clock: Returns the seconds since 1970, for the records of usage.
 
     Attributes:
         on_did_correct: Fires with a family when the correction of its counts has changed: kept counts of texts are no
@@ -270,10 +269,7 @@ class TokenAccounting:
         """Learns from the usage of an answer.
 
         Args:
-            estimate: The estimate of the request.
-            usage: The reported usage, or None.
             conversation: The host's id of the conversation; only its digest is kept.
-            cost: The cost in US dollars, or None if unknown.
         """
         # The tokens of several calls of the model say nothing of those of the request.
         is_of_one_call = usage is not None and usage.context_tokens is None
@@ -287,7 +283,6 @@ class TokenAccounting:
         """Learns from the refusal of a request that is too long.
 
         Args:
-            estimate: The estimate of the request.
             limit: The model's input limit, if the upstream reported it.
             actual: The tokens of the request, if the upstream reported them.
         """
@@ -489,7 +484,6 @@ def with_transferred(
     tokenizers too. The factor of the other family is removed if that of the own family is known.
 
     Args:
-        items: The items of one request.
         others: For each item, its row in another scope, or None.
         factor: The factor of the own family, or None if unknown.
     """
@@ -549,8 +543,6 @@ def unattributed_tokens(base: float, items: Iterable[CountedItem], reported: flo
 
     Args:
         base: The total of the known beginning; 0 without one.
-        items: The items after the known beginning.
-        reported: The newly reported total.
     """
     items = list(items)
     new = [item for item in items if not item.is_reported]
@@ -636,10 +628,6 @@ class Corrections:
     tokens from bytes, and whether exact counts are right, belongs to the scope (an upstream and a family), because it
     depends on the server. For a family with a known tokenizer, the server's treatment of other families is assumed
     until the family itself has answered.
-
-    Args:
-        ledger: Keeps the samples.
-        upstream: The identity of the upstream.
     """
 
     def __init__(self, ledger: Ledger, upstream: str) -> None:
@@ -652,9 +640,7 @@ class Corrections:
         """The current correction.
 
         Args:
-            family: The model family.
             scope: The family at this upstream.
-            is_exact: Whether a tokenizer counts the text of the family.
         """
         of_family, own = self._ledger.samples(family), self._samples_of(scope)
         of_others = self._samples_of(self._upstream) if is_exact and not own[0] else own

@@ -348,7 +348,6 @@ def file_bound(family: str, media_type: str, data: bytes | None) -> FileBound:
     """The most tokens of a file that is no text.
 
     Args:
-        family: The family of the model.
         media_type: What its first bytes say it is, else its label.
         data: Its bytes; None for a file at an address.
     """

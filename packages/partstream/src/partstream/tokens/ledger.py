@@ -236,9 +236,7 @@ class Ledger:
 
         Args:
             upstream: The identity of the upstream: a digest, never an address.
-            model: The model's id.
             field: The name of the field; never a value, which may be a person's own.
-            learned: The time of the refusal, in seconds since 1970.
         """
         if self._worker is not None:
             self._worker.keep_refusal(upstream, model, field, learned)
@@ -387,9 +385,6 @@ class LedgerWorker:
     """Reads and writes the rows of a ledger's file.
 
     The methods that read return None if the read did not end in time.
-
-    Args:
-        path: The path of the file.
 
     Attributes:
         name: The random name that marks the rows written by this worker.

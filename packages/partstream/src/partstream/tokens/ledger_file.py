@@ -484,8 +484,6 @@ class FileThread:
 
     Args:
         owner: The object that uses the file. The thread does not keep it, and nothing that is submitted may.
-        file: The file.
-        name: The name of the thread.
         write: Writes all rows that wait, if there are any; runs in the thread.
     """
 
@@ -629,8 +627,6 @@ class UsageTotals:
     """The total usage of several answers.
 
     Attributes:
-        cached: The prompt tokens that were read from a cache.
-        cost: The cost in US dollars.
         of_cached: The tokens of the prompts whose cached tokens are known.
         repeated: The answers to requests that their client had sent before; known of served answers.
     """
@@ -662,12 +658,7 @@ class UsageTotals:
 
 
 def add_up(rows: Iterable[UsageRow], model_pattern: str = "*") -> dict[tuple[date, str], UsageTotals]:
-    """The totals by day and model, in the order of the days.
-
-    Args:
-        rows: The usage of answers, oldest first.
-        model_pattern: The pattern of the model ids; `*` is any text, `?` any character.
-    """
+    """The totals by day and model, in the order of the days."""
     totals: dict[tuple[date, str], UsageTotals] = {}
     for row in rows:
         if fnmatchcase(row.model, model_pattern):
@@ -686,7 +677,6 @@ def add_up_answers(
     """The totals of served answers by day, by client, and by model, in that order.
 
     Args:
-        rows: The answers.
         who: Gives the names under which an answer is added up, such as that of its client.
         model_pattern: The pattern of the model ids, as of :func:`add_up`.
     """
@@ -718,8 +708,6 @@ class UsageOfOthers:
         """The answers since a day that have not been read before.
 
         Args:
-            file: The ledger's file.
-            since: A day of the local calendar.
             own: The name of this process's own ledger, whose answers are left out.
         """
         last = _last_number(file)

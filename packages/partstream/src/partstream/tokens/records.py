@@ -55,13 +55,7 @@ class CountRow:
 
 @dataclass(frozen=True, slots=True)
 class TotalRow:
-    """The total that an upstream reported for a whole request: for a beginning of a conversation, with tools.
-
-    Attributes:
-        tools: The digest of the tools.
-        tools_tokens: The estimated part of the tools in `reported`.
-        reported: The reported tokens.
-    """
+    """The total that an upstream reported for a whole request: for a beginning of a conversation, with tools."""
 
     tools: Digest
     tools_tokens: float
@@ -82,14 +76,11 @@ class UsageRow:
 
     Attributes:
         time: The end of the answer, in seconds since 1970.
-        model: The model's id.
-        upstream: A digest of the upstream.
         conversation: A digest of the conversation's id, or None if the host gave none.
         input_tokens: All tokens of the prompt.
         output_tokens: All tokens of the answer.
         cached_tokens: The prompt tokens that were read from a cache.
         reasoning_tokens: The answer tokens that were spent on reasoning.
-        cost: The cost in US dollars.
     """
 
     time: float
@@ -179,10 +170,6 @@ def tools_digest(tools: Iterable[Tool]) -> Digest:
 def prefix_digests(messages: Iterable[Digest], before: Digest = NO_MESSAGES) -> list[Digest]:
     """The digests of a conversation after each of its messages: two n-th digests are equal exactly if the first n
     messages are equal.
-
-    Args:
-        messages: The digests of the messages.
-        before: The digest of the conversation before them.
     """
     digests, last = [], before
     for message in messages:
@@ -401,9 +388,6 @@ def factor_of(samples: Sequence[Sample]) -> float:
 
     It is the weighted mean of the newest samples, each limited to a quarter from their median: one odd request moves
     the factor by a few per cent, and samples that agree give their common value.
-
-    Args:
-        samples: The samples, oldest first.
     """
     newest = samples[-WINDOW:]
     if not newest:

@@ -56,11 +56,7 @@ class _Conversation:
 
 
 class UsageBook:
-    """The usage of the last answers, and its sums.
-
-    Args:
-        days: The most days that are shown.
-    """
+    """The usage of the last answers, and its sums."""
 
     def __init__(self, days: int = DAYS) -> None:
         self._most_days = days
@@ -71,12 +67,7 @@ class UsageBook:
         self._numbers = count(1)
 
     def remember(self, rows: Iterable[UsageRow], asked_by: str | None = None) -> None:
-        """Adds the usage of other processes' answers, in any order.
-
-        Args:
-            rows: The answers.
-            asked_by: The program that asked for them, if that is known.
-        """
+        """Adds the usage of other processes' answers, in any order."""
         for row in sorted(rows, key=lambda row: row.time):
             answer: ListedAnswer = {
                 "model": row.model,
@@ -96,7 +87,6 @@ class UsageBook:
         """Adds an answer.
 
         Args:
-            answer: The usage of the answer.
             conversation: The digest of its conversation, or None without a conversation.
         """
         self._answers.appendleft(answer)

@@ -120,11 +120,7 @@ class _Answers:
 
 
 class AddModels:
-    """The wizard.
-
-    Args:
-        window: Shows its pages.
-    """
+    """The wizard."""
 
     def __init__(self, window: Window) -> None:
         self._window = window

@@ -209,7 +209,6 @@ class Completer:
     Args:
         find: Gives the information about the model that a question names.
         ask: Asks this model, and reports the text to a progress, until a token is cancelled.
-        clock: Seconds.
 
     Attributes:
         shown: How many completions were shown, each once.

@@ -52,7 +52,6 @@ async def examine_server(
     """Examines the model server of a group.
 
     Args:
-        configuration: The keys and values of the group.
         surroundings: The other things that a gateway needs; learns every key before its first use.
         model_id: The model that is asked for a short answer, which may cost something; None asks none.
     """
@@ -99,7 +98,6 @@ async def result_of(
 
     Args:
         name: How the person calls what is examined.
-        examined: The checks.
         harness: The window's report on VS Code's Copilot harness; None where there is none.
     """
     try:

@@ -127,7 +127,6 @@ def is_providers_own(error: BaseException, token: CancellationToken | None = Non
     """Whether an error is to be handled as a provider's; if not, it has to go on.
 
     Args:
-        error: The error, whose class may be any.
         token: The token of the request. Code that cancels the task of a request has cancelled its token before, so a
             CancelledError without that is the provider's own: it may cancel any task. Without a token, a task that was
             cancelled was cancelled from outside.
@@ -160,13 +159,7 @@ def reason(error: BaseException) -> str:
 
 
 def load_problem(error: BaseException, file: Path | None, *, keeps_old: bool) -> wire.LoadProblem:
-    """Why a provider could not be loaded.
-
-    Args:
-        error: The error of the load.
-        file: The provider's file, if it has one.
-        keeps_old: Whether the previous version still answers.
-    """
+    """Why a provider could not be loaded."""
     fault = fault_of(error, file)
     place = fault.place or (file and CodePlace(str(file), 1))
     return {

@@ -105,7 +105,6 @@ class GatewayLoader:
     """Loads the gateway for one group; a changed configuration needs a new loader.
 
     Args:
-        configuration: The keys and values of the group.
         surroundings: The other things that the gateway needs.
         name: The group's name; None for the host and port of its server.
     """

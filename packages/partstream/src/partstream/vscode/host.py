@@ -78,9 +78,6 @@ class ProviderHost:
     """Hosts the providers of one connection.
 
     Args:
-        sources: The user's own providers.
-        announcements: Tells the extension of events at the providers.
-        recordings: Returns what captures the answers.
         surroundings: The things that the built-in gateway needs beside a group.
     """
 
@@ -344,11 +341,7 @@ class ProviderHost:
         return {"answers": list(self._ends), "brokenRules": list(chain.from_iterable(broken))}
 
     async def aclose(self, seconds: float = 1.0) -> None:
-        """Closes all providers, then the memory of tokens, which does not wait for a provider that does not end.
-
-        Args:
-            seconds: The most seconds for all of it.
-        """
+        """Closes all providers, then the memory of tokens, which does not wait for a provider that does not end."""
         if self._budgets is not None:
             self._budgets.close()
         closing = {asyncio.create_task(hosted.aclose()) for hosted in self._hosted()} | self._closing | self._telling

@@ -57,11 +57,7 @@ class _Broken:
 
 
 class BrokenRules:
-    """The rules that one version of a provider has broken so far, in all its answers.
-
-    Args:
-        provider: The provider's name in the log.
-    """
+    """The rules that one version of a provider has broken so far, in all its answers."""
 
     def __init__(self, provider: str) -> None:
         self._provider = provider
@@ -115,9 +111,7 @@ class Generation:
     """The provider from one load of the source, and the models that it last listed.
 
     Attributes:
-        provider: The provider.
         models: The provider's models by their own ids; empty until it was first asked.
-        broken_rules: The rules of the contract that the provider has broken.
     """
 
     def __init__(
@@ -164,19 +158,15 @@ class HostedProvider:
     """One provider of the configuration or of a group.
 
     Attributes:
-        name: The provider's name in logs and errors.
         configuration: The keys and values of the group; for a provider of the settings the key alone, if it has one.
         failure: The error of loading the current source, or None.
         loaded: The generation that was loaded last, or None.
 
     Args:
-        name: The provider's name in logs and errors.
-        loader: Makes the provider.
         on_did_change: Called when the list of models may have changed, but not while the models are being listed.
         on_did_correct: Called with the ids of models whose counts of texts have changed.
         on_did_load: Called after each load, with the problem if the source could not be loaded.
         configuration: The keys and values of the group, for a provider whose list depends on them.
-        source: The source of the person's own provider, as the settings or the group name it.
     """
 
     def __init__(
@@ -461,11 +451,8 @@ def counted_usage(
     """The usage of an answer whose provider reported none; its source is `estimated`.
 
     Args:
-        messages: The tokens of each message of the prompt.
         answer: The tokens of the answer, or of its beginning. VS Code takes all three numbers or none.
         length: The ratio of the answer's length to that of the counted beginning.
-        model: The model, whose family determines how tools count.
-        options: The options of the request, with its tools.
     """
     around = MessageCounter(model.family).count_request((), options.tools)
     prompt, completion = sum(messages, around).tokens, round(answer.tokens * length)
@@ -635,12 +622,9 @@ def answer_end(
     """How an answer ended.
 
     Args:
-        provider: The provider's name in the log.
-        model_id: The model's id at its provider.
         finish: The end that the provider reported, or None.
         error: The error that the provider raised, or None.
         cancelled: Whether the request had been cancelled when the answer ended.
-        now: Seconds since 1970.
     """
     outcome: wire.AnswerOutcome = "completed" if finish is None else finish.outcome.value
     if error is not None and outcome != "truncated":

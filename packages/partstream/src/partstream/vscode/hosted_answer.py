@@ -61,12 +61,7 @@ class CapturedProgress(ForwardingProgress):
 
 
 class ShownFiles(ForwardingProgress):
-    """A progress that passes on everything, and a line with a link after each file.
-
-    Args:
-        progress: Takes the parts.
-        files: Keeps the files.
-    """
+    """A progress that passes on everything, and a line with a link after each file."""
 
     __slots__ = ("_files", "_is_begun")
 
@@ -110,13 +105,7 @@ class HostedAnswer:
     """One call of a provider, from its start until its last part has been reported.
 
     Args:
-        hosted: The provider.
         generation: The generation of the provider that answers; the caller keeps it open meanwhile.
-        model: The model that answers.
-        messages: The conversation.
-        options: The request's tools and other options.
-        progress: Takes the parts.
-        token: Cancelled when the host no longer waits for the answer.
         files: Keeps the files of the answer for a person; None for a program, which reads the data.
     """
 
@@ -209,8 +198,6 @@ def restored(messages: Sequence[ChatMessage], files: AnswerFiles, *, takes_image
     Files that are gone, and those that are too many bytes in all, the oldest first, leave their description.
 
     Args:
-        messages: The conversation as the host has kept it.
-        files: Keeps the files.
         takes_images: Whether the model takes images; without that, all files leave their description.
     """
     room = _Room(_MOST_BYTES if takes_images else 0)
@@ -271,7 +258,6 @@ class OpaqueStateProgress(ForwardingProgress):
     The agent host takes an answer only as a whole, so this delays no reader.
 
     Args:
-        progress: Takes the parts.
         memory: Keeps the opaque state, for an agent host that does not give it back.
     """
 
@@ -346,7 +332,6 @@ def with_decoded_state(messages: Sequence[ChatMessage], memory: CallersMemory) -
     """The conversation with the state of its answers as their providers reported it; all else stays as it is.
 
     Args:
-        messages: The conversation as the agent host has kept it.
         memory: Has the state of those answers that came back without it.
     """
     return [

@@ -616,8 +616,6 @@ class Announcements:
 
     Args:
         loop: The event loop on which messages are queued: a provider may announce changes from a thread of its own.
-        outbox: The queue.
-        redactor: Removes secrets.
     """
 
     def __init__(self, loop: AbstractEventLoop, outbox: Outbox, redactor: GroupSecrets) -> None:

@@ -110,9 +110,7 @@ class ChannelHandler(logging.Handler):
     """Sends log records as `log` notifications; may be called on any thread.
 
     Args:
-        loop: The event loop on which messages are queued.
         messages: The queue. Messages that it cannot hold are counted, and the count is logged once there is room.
-        redactor: Removes secrets.
     """
 
     def __init__(self, loop: AbstractEventLoop, messages: MinorMessages, redactor: GroupSecrets) -> None:

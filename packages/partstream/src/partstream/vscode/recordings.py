@@ -33,7 +33,6 @@ class Recordings(Protocol):
         """Shows what runs inside to a tap as an answer, whose end the caller reports; None keeps none.
 
         Args:
-            model: The model that answers.
             is_of_chat: Whether it belongs to a conversation; otherwise VS Code asks by itself, such as for a title.
         """
         ...
@@ -109,7 +108,6 @@ def open_recordings(redact: Callable[[str], str], on_recorded: Callable[[wire.Di
     """The recordings of a connection.
 
     Args:
-        redact: Removes the secrets of all groups from a text.
         on_recorded: Called with each recording that was asked for.
     """
     make: Callable[..., Recordings] | None = find(SIDECAR, "recordings")

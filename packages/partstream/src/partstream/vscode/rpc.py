@@ -559,9 +559,7 @@ class Reader:
     """Reads a file descriptor to its end and hands the pieces to the event loop.
 
     Args:
-        descriptor: The file descriptor.
         loop: The event loop that calls the two functions.
-        on_data: Takes each piece.
         on_end: Called once, after the last piece.
         on_closed: Called once on the reading thread when the peer has closed its end, also while the loop is blocked.
     """
@@ -610,7 +608,6 @@ class Writer:
     """Writes to a file descriptor, one piece at a time; while the peer does not read, the next piece waits.
 
     Args:
-        descriptor: The file descriptor.
         loop: The event loop on which the other methods are called.
         take: Returns the next piece; empty if there is none.
         on_broken: Called once when the peer has gone.

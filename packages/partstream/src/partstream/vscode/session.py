@@ -42,7 +42,6 @@ class StreamProgress:
     It is a :class:`~partstream.lm.provider.DrainingProgress` and a :class:`~partstream.lm.provider.WaitingProgress`.
 
     Args:
-        stream: Takes the parts.
         on_wait: Takes why the answer does not begin yet, and for how many seconds.
     """
 
@@ -143,12 +142,9 @@ class Session:
     """Serves one peer on the running event loop.
 
     Args:
-        outbox: Takes all messages for the peer.
         redactor: Learns the secrets that come in, and removes them from every error.
         on_ready: Called once when the connection is open.
-        on_exit: Called with the exit status of the process, when the peer sends `exit` or has gone.
         on_log_level: Called with the least level of messages that the peer shows, whenever it says one.
-        connection: Decodes the peer's bytes.
     """
 
     def __init__(

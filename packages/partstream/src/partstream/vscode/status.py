@@ -33,12 +33,7 @@ def plain(text: str) -> str:
 
 
 def usage_item(answer: AnswerUsage, told: wire.DidAnswerParams) -> wire.StatusItem:
-    """What the last answer took: input, output, and if known, the cached share of the input and the cost.
-
-    Args:
-        answer: The answer.
-        told: The sums of its conversation and of the day, and the state of a budget.
-    """
+    """What the last answer took: input, output, and if known, the cached share of the input and the cost."""
     filled = answer["inputTokens"] / answer["maxInputTokens"]
     pieces = [
         f"{'~' if answer['source'] == 'estimated' else ''}{tokens(answer['inputTokens'])} in",

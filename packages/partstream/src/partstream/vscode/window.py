@@ -106,14 +106,7 @@ def file_place(path: Path) -> dict[str, str]:
 
 
 class Window:
-    """One window, and what runs in the background.
-
-    Args:
-        outbox: Takes the requests.
-        redactor: Removes secrets from what is shown, and learns those that a person enters.
-        host: The providers of the connection.
-        recordings: Returns what captures the answers.
-    """
+    """One window, and what runs in the background."""
 
     def __init__(
         self,

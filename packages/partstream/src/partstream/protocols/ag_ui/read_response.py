@@ -214,7 +214,6 @@ def _read_usage(value: object, requests: int) -> Usage | None:
     it, and it is no smaller than the mean of all.
 
     Args:
-        value: The entries.
         requests: How many requests the run made of its model.
     """
     counts: dict[str, int] = {}
@@ -269,11 +268,7 @@ _NAMELESS: Final = "a sub-agent"
 
 
 class AGUIReader(EventReader):
-    """One run of an agent.
-
-    Attributes:
-        usage: The tokens that the agent has reported, or None.
-    """
+    """One run of an agent."""
 
     errors = ERRORS
     has_documents = True

@@ -272,7 +272,6 @@ class ToolCalls:
 
         Args:
             pending: Their ids, if the agent names them; all calls without a result if it names none.
-            outputs: Takes the calls.
         """
         calls = self._take_all()
         if not {one.call_id for one in calls}.isdisjoint(pending):

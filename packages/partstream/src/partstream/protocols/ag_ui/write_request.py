@@ -303,7 +303,6 @@ class _Conversation:
     Attributes:
         resume: The answers to the interrupts of the last run, from the person's reply; empty where it has none.
         thread_id: The thread of that run; None where it waits for nothing, or names no thread.
-        messages: The messages, each with an id.
     """
 
     def __init__(self, request: ChatRequest) -> None:

@@ -44,7 +44,6 @@ class StateMetadata(NamedTuple):
     Attributes:
         kind: `reasoning`: beside the open block, else beside an empty one; `text`: the summary of a compacted
             conversation; `tool-call`: beside the next call.
-        said: The metadata, by provider.
         text: The text of its block, or of the summary.
         wrapped: The metadata where the block has another text.
     """

@@ -179,7 +179,6 @@ def abilities_of(model_id: str, known: ModelCapabilities) -> Abilities:
     """What a model takes.
 
     Args:
-        model_id: The model's id on the server.
         known: The facts from its server's list, which win.
     """
     name = model_id.lower().replace(".", "-").replace("_", "-")
@@ -329,11 +328,8 @@ class ServerRules:
     """What a server takes.
 
     Attributes:
-        call_ids: The ids of calls.
         caches_marks: Whether marks for the prompt cache have an effect; servers without are not sent any.
-        takes_documents: Whether it takes PDF files.
         fetches: Whether it fetches images and files from their addresses.
-        takes_images: Whether it takes images.
         wants_bearer: Whether the key goes as a bearer token, and not in `x-api-key`.
         reserves: Whether the prompt and `max_tokens` together have to fit into the window, or are cut.
         thinking: The form in which a model that is none of Anthropic's is asked to think.
@@ -402,12 +398,7 @@ _KIMI: Final = re.compile(r"(?:.*/)?kimi", re.IGNORECASE)
 
 
 def rules_of(server: str | None, model_id: str) -> ServerRules:
-    """What the server of a model takes.
-
-    Args:
-        server: The name of a known server; None for an unknown one.
-        model_id: The model's id on it.
-    """
+    """What the server of a model takes."""
     rules = SERVER_RULES.get(server or "") or ServerRules()
     return replace(rules, call_ids=_KEEPS_IDS) if _KIMI.match(model_id) else rules
 

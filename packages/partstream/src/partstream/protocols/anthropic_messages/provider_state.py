@@ -107,9 +107,6 @@ class CarriedState:
 
     Each thinking part lists all items so far. So items wait until something follows whose place they must know, or the
     end.
-
-    Args:
-        mode: How thinking is rendered.
     """
 
     def __init__(self, mode: ThinkingMode) -> None:
@@ -161,7 +158,6 @@ def sealed_text(item: Mapping[str, Any] | None, metadata: Mapping[str, Any]) -> 
 
     Args:
         item: The item, or None where the metadata lists none.
-        metadata: The metadata that holds it.
     """
     said = None if item is None else {name: value for name, value in item.items() if name != PLACE}
     return seal_state(said, beside_items(metadata))

@@ -66,9 +66,6 @@ _UNTYPED: Final = "a block without a type"
 class Message:
     """The message of one answer: its blocks, what is shown of them, and what the server wants back.
 
-    Args:
-        options: How it is rendered.
-
     Attributes:
         calls: Its calls, and what waits after them.
         was_compacted: Whether the server has summarised the conversation.

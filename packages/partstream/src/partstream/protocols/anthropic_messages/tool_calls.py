@@ -151,11 +151,7 @@ class _Place:
 
 
 class Blocks:
-    """All blocks of one answer.
-
-    Attributes:
-        all: The blocks in the order of their opening.
-    """
+    """All blocks of one answer."""
 
     def __init__(self) -> None:
         self.all: list[Block] = []
@@ -214,16 +210,7 @@ _QUIET: Final = frozenset({"redacted_thinking"})
 
 
 class ToolCalls:
-    """The calls of one answer, and the blocks of the server's tools.
-
-    Args:
-        prefix: The prefix of the ids of calls.
-        state: Takes what the server may want back.
-
-    Attributes:
-        ended: The calls that have closed.
-        has_calls: Whether a call waits, or was released.
-    """
+    """The calls of one answer, and the blocks of the server's tools."""
 
     def __init__(self, prefix: str, state: CarriedState) -> None:
         self.ended = Calls()

@@ -291,7 +291,6 @@ def within_limit(turns: Sequence[Turn], most: int) -> tuple[Turn, ...]:
     The newest files stay. The last message of the user stays whole: if that alone is too large, nothing can be sent.
 
     Args:
-        turns: The conversation.
         most: The most bytes of all files together, in base64.
 
     Raises:

@@ -205,7 +205,6 @@ class ToolCalls:
 
         Args:
             response_id: The server's id of the response, or None: ids of ours differ by it.
-            outputs: Get what was mended or repeated.
             is_end: Whether the answer ends: what is still open is whole then.
             is_cut: Whether a limit or a filter ended the answer: then it is not.
         """

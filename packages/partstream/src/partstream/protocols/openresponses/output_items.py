@@ -254,11 +254,7 @@ class WrittenReasoning(StreamedItem):
 
 
 class AdoptedItems:
-    """The items that another server has begun in this response; the end of the response ends those that are open.
-
-    Args:
-        events: The events of the response, which go on with the numbers of the other server.
-    """
+    """The items that another server has begun in this response; the end of the response ends those that are open."""
 
     def __init__(self, events: ResponseEvents) -> None:
         self._events = events

@@ -54,7 +54,6 @@ def open_compactions(items: Iterable[Any], secret: bytes, body: Mapping[str, Any
     """The items with each summary of this owner as a message that every model reads.
 
     Args:
-        items: The items.
         secret: The secret of the owner.
         body: The request whose client sends the items; None for those of the store, where the model may change.
 
