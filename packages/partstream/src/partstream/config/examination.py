@@ -38,24 +38,10 @@ from partstream.runtime.requests import LanguageModelChatResponse
 from partstream.settings.kinds import ConfigurationError, closest_name
 from partstream.settings.known_servers import KeyRequirement, known_server, server_at
 from partstream.settings.row import hidden_url
-from partstream.upstream import http_errors
+from partstream.upstream import detection, http_errors
 from partstream.upstream.completing import ways_at
 from partstream.upstream.configuration import GatewayConfiguration, RetryPolicy
 from partstream.upstream.context import run_in_thread
-from partstream.upstream.detection import (
-    CandidateProtocol,
-    Detected,
-    OpenUpstream,
-    Presence,
-    Round,
-    advice_on_protocol,
-    ask_once,
-    ask_round,
-    known_wires,
-    open_upstream,
-    own_base_url,
-    sign_of,
-)
 from partstream.upstream.discovery import Fetch, FetchResponse, list_questions, read_catalogue
 from partstream.upstream.endpoint import CredentialError, is_loopback, without_query
 from partstream.upstream.http import Connections, ConnectionSetupError, DocumentFetcher, UpstreamHTTP
@@ -105,42 +91,44 @@ async def examine_endpoints(gateway: GatewayConfiguration, connections: Connecti
     Raises:
         LanguageModelError: The server cannot be asked at all.
     """
-    wires = [wire for wire in known_wires() if wire.empty_request is not None]
+    wires = [wire for wire in detection.known_wires() if wire.empty_request is not None]
     own = next((wire for wire in wires if wire.name == gateway.protocol), None)
     if own is None:
         return Endpoints((), None)
     elsewhere = _elsewhere(gateway.base_url, own, wires)
     wires = [wire for wire in wires if wire is own or not wire.own_base_path or wire.name in elsewhere]
     deadline = asyncio.get_running_loop().time() + _ENDPOINTS_SECONDS
-    asked = await ask_round(gateway, connections, gateway.base_url, wires, deadline, elsewhere)
+    asked = await detection.ask_round(gateway, connections, gateway.base_url, wires, deadline, elsewhere)
     signs, sign = asked.signs, asked.signs[own.name]
     others = [wire for wire in wires if wire is not own]
-    there = [wire for wire in others if signs[wire.name].presence is Presence.THERE]
-    missing = [wire for wire in others if signs[wire.name].presence is Presence.MISSING]
+    there = [wire for wire in others if signs[wire.name].presence is detection.Presence.THERE]
+    missing = [wire for wire in others if signs[wire.name].presence is detection.Presence.MISSING]
     says = f"it {_VERBS[sign.presence]} {_shown(own, asked)}"
     if there:
-        says += f", and {'' if sign.presence is Presence.THERE else 'speaks '}{_listed(there, asked)}"
+        says += f", and {'' if sign.presence is detection.Presence.THERE else 'speaks '}{_listed(there, asked)}"
     if missing:
         says += f"; it does not speak {_listed(missing, asked, 'or')}"
-    if sign.presence is Presence.THERE:
+    if sign.presence is detection.Presence.THERE:
         return Endpoints((Finding("endpoint", CheckStatus.FINE, says),), True)
-    if sign.presence is Presence.SILENT:
+    if sign.presence is detection.Presence.SILENT:
         advice = sign.advice or "see the finding about its models"
         return Endpoints((Finding("endpoint", CheckStatus.WARNING, says, advice),), None)
-    advice = sign.advice or (http_errors.WEB_PAGE_ADVICE if sign.presence is Presence.NO_API else "")
+    advice = sign.advice or (http_errors.WEB_PAGE_ADVICE if sign.presence is detection.Presence.NO_API else "")
     if there:
         base_url = elsewhere.get(there[0].name)
         more = "" if base_url is None else f", and `baseUrl` to {hidden_url(base_url)}"
         advice = f"leave `protocol` out, or set it to {there[0].name}{more}"
     if is_set:
-        advice = await advice_on_protocol(gateway, connections) or advice
+        advice = await detection.advice_on_protocol(gateway, connections) or advice
     return Endpoints((Finding("endpoint", CheckStatus.PROBLEM, says, advice),), False)
 
 
 _USUAL_BASE_PATH: Final = "/v1"
 
 
-def _elsewhere(url: str, own: CandidateProtocol, wires: Sequence[CandidateProtocol]) -> dict[str, str]:
+def _elsewhere(
+    url: str, own: detection.CandidateProtocol, wires: Sequence[detection.CandidateProtocol]
+) -> dict[str, str]:
     """The base URLs of the other protocols that differ from `url`, by name.
 
     A protocol with a base path of its own is tried only at a server that is known to speak it.
@@ -149,26 +137,26 @@ def _elsewhere(url: str, own: CandidateProtocol, wires: Sequence[CandidateProtoc
     places = {}
     for wire in wires:
         if wire is not own and wire.own_base_path and wire.row_at(server) is not None:
-            places[wire.name] = own_base_url(url, wire.own_base_path, paths)
+            places[wire.name] = detection.own_base_url(url, wire.own_base_path, paths)
         elif own.own_base_path and wire is not own and not wire.own_base_path:
-            places[wire.name] = own_base_url(url, _USUAL_BASE_PATH, paths)
+            places[wire.name] = detection.own_base_url(url, _USUAL_BASE_PATH, paths)
     return places
 
 
 _VERBS: Final = {
-    Presence.THERE: "speaks",
-    Presence.MISSING: "does not speak",
-    Presence.SILENT: "does not say whether it speaks",
-    Presence.NO_API: "answers as no model server does when it is asked for",
+    detection.Presence.THERE: "speaks",
+    detection.Presence.MISSING: "does not speak",
+    detection.Presence.SILENT: "does not say whether it speaks",
+    detection.Presence.NO_API: "answers as no model server does when it is asked for",
 }
 
 
-def _listed(wires: Sequence[CandidateProtocol], asked: Round, joint: str = "and") -> str:
+def _listed(wires: Sequence[detection.CandidateProtocol], asked: detection.Round, joint: str = "and") -> str:
     shown = [_shown(wire, asked) for wire in wires]
     return f" {joint} ".join([", ".join(shown[:-1]), shown[-1]] if shown[1:] else shown)
 
 
-def _shown(wire: CandidateProtocol, asked: Round) -> str:
+def _shown(wire: detection.CandidateProtocol, asked: detection.Round) -> str:
     path = asked.path_of(wire) if wire.name in asked.elsewhere else wire.path
     return f"{wire.title} ({path}: {asked.signs[wire.name].says})"
 
@@ -428,7 +416,7 @@ def _without_key(gateway: GatewayConfiguration, findings: Sequence[Finding], adv
 
 async def _server(gateway: GatewayConfiguration, advice: Advice) -> list[Finding]:
     try:
-        async with open_upstream(gateway) as upstream:
+        async with detection.open_upstream(gateway) as upstream:
             known = upstream.configuration
             async with asyncio.timeout(_SECONDS):
                 fetch = DocumentFetcher(upstream.http)
@@ -459,7 +447,7 @@ async def _server(gateway: GatewayConfiguration, advice: Advice) -> list[Finding
         return [Finding("server", CheckStatus.PROBLEM, error.statement, error.advice)]
 
 
-async def _completions(upstream: OpenUpstream, model_id: str) -> Finding:
+async def _completions(upstream: detection.OpenUpstream, model_id: str) -> Finding:
     """How the server completes text with a model: by the first endpoint for it that is there."""
     known, detected = upstream.configuration, upstream.detected
     server = server_at(known.base_url) if detected is None or not detected.server else known_server(detected.server)
@@ -470,11 +458,11 @@ async def _completions(upstream: OpenUpstream, model_id: str) -> Finding:
             break
         writer = asking(way.protocol)
         http = UpstreamHTTP(known.spoken(way.protocol, way.base_url), upstream.connections)
-        got = await ask_once(http, writer.path, {}, deadline)
+        got = await detection.ask_once(http, writer.path, {}, deadline)
         if isinstance(got, str):
             return Finding("completions", CheckStatus.WARNING, f"whether there are any is not known: {got}")
-        sign = sign_of(got, writer.errors, without_query(way.base_url), writer.path)
-        if sign.presence is Presence.THERE:
+        sign = detection.sign_of(got, writer.errors, without_query(way.base_url), writer.path)
+        if sign.presence is detection.Presence.THERE:
             return Finding("completions", CheckStatus.FINE, f"{of_model}{way.title} ({sign.says})")
     return Finding("completions", CheckStatus.FINE, f"{of_model}a chat that is asked to edit")
 
@@ -486,7 +474,7 @@ def _first_listed(answer: FetchResponse) -> str:
         return ""
 
 
-def _protocol(detected: Detected | None) -> list[Finding]:
+def _protocol(detected: detection.Detected | None) -> list[Finding]:
     """What the server speaks, where that was found out; what a guess is good for, its answers say."""
     if detected is None:
         return []

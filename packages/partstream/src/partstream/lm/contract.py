@@ -21,16 +21,7 @@ from typing import Any, Final, TypeAlias
 from partstream.codec.checks import dataclass, field
 from partstream.codec.json_codec import find_non_json, shorten
 from partstream.errors import ContractViolationError, LanguageModelError
-from partstream.lm.parts import (
-    Audience,
-    DataPart,
-    ResponsePart,
-    TextPart,
-    ThinkingPart,
-    ToolCallPart,
-    ToolResultPart,
-    is_mark,
-)
+from partstream.lm import parts
 
 # ---- Rules ----
 
@@ -239,7 +230,7 @@ class ResponseFacts:
     tools: frozenset[str] | None
     namespace: str | None
     call_ids: set[str] = field(default_factory=set)
-    last_call: ToolCallPart | None = None
+    last_call: parts.ToolCallPart | None = None
     visible: bool = False
 
 
@@ -277,23 +268,23 @@ def judge(part: object, seen: ResponseFacts) -> Sequence[Finding]:
 
 
 def _note(part: object, seen: ResponseFacts) -> None:
-    if isinstance(part, TextPart):
+    if isinstance(part, parts.TextPart):
         # An empty text shows nothing: a host that gets only empty texts has nothing to display.
         seen.visible = seen.visible or bool(part.value)
-    elif isinstance(part, DataPart):
-        seen.visible = seen.visible or not is_mark(part.mime_type)
-    elif isinstance(part, ToolCallPart):
+    elif isinstance(part, parts.DataPart):
+        seen.visible = seen.visible or not parts.is_mark(part.mime_type)
+    elif isinstance(part, parts.ToolCallPart):
         seen.visible = True
         seen.call_ids.add(part.call_id)
         seen.last_call = part
 
 
-def _text_value(part: TextPart, _: ResponseFacts) -> str | None:
+def _text_value(part: parts.TextPart, _: ResponseFacts) -> str | None:
     value: object = part.value
     return None if isinstance(value, str) else f"the value is {_described(value)}, expected a string"
 
 
-def _text_utf8(part: TextPart, _: ResponseFacts) -> str | None:
+def _text_utf8(part: parts.TextPart, _: ResponseFacts) -> str | None:
     if part.value.isascii():
         return None
     try:
@@ -303,26 +294,26 @@ def _text_utf8(part: TextPart, _: ResponseFacts) -> str | None:
     return None
 
 
-def _known_audience(part: TextPart | DataPart, _: ResponseFacts) -> str | None:
+def _known_audience(part: parts.TextPart | parts.DataPart, _: ResponseFacts) -> str | None:
     value: object = part.audience
-    if value is None or (isinstance(value, list | tuple) and all(isinstance(one, Audience) for one in value)):
+    if value is None or (isinstance(value, list | tuple) and all(isinstance(one, parts.Audience) for one in value)):
         return None
     return f"the audience is {_described(value)}, expected a list of Audience values or none"
 
 
-def _thinking_value(part: ThinkingPart, _: ResponseFacts) -> str | None:
+def _thinking_value(part: parts.ThinkingPart, _: ResponseFacts) -> str | None:
     value: object = part.value
     if isinstance(value, str) or (isinstance(value, list | tuple) and all(isinstance(piece, str) for piece in value)):
         return None
     return f"the value is {_described(value)}, expected a string or an array of strings"
 
 
-def _thinking_id(part: ThinkingPart, _: ResponseFacts) -> str | None:
+def _thinking_id(part: parts.ThinkingPart, _: ResponseFacts) -> str | None:
     value: object = part.id
     return None if isinstance(value, str | None) else f"the id is {_described(value)}, expected a string or none"
 
 
-def _thinking_metadata(part: ThinkingPart, _: ResponseFacts) -> str | None:
+def _thinking_metadata(part: parts.ThinkingPart, _: ResponseFacts) -> str | None:
     metadata: object = part.metadata
     if metadata is None:
         return None
@@ -331,21 +322,21 @@ def _thinking_metadata(part: ThinkingPart, _: ResponseFacts) -> str | None:
     return find_non_json(metadata, "metadata")
 
 
-def _known_tool(part: ToolCallPart, seen: ResponseFacts) -> str | None:
+def _known_tool(part: parts.ToolCallPart, seen: ResponseFacts) -> str | None:
     if seen.tools is None or part.name in seen.tools:
         return None
     have = shorten(sorted(seen.tools)) if seen.tools else "none"
     return f"the tool {shorten(part.name)} is not among the request's tools: {have}"
 
 
-def _object_input(part: ToolCallPart, _: ResponseFacts) -> str | None:
+def _object_input(part: parts.ToolCallPart, _: ResponseFacts) -> str | None:
     value: object = part.input
     if isinstance(value, Mapping):
         return None
     return f"the input of call {shorten(part.call_id)} is {_described(value)}, expected an object"
 
 
-def _atomic(part: ToolCallPart, seen: ResponseFacts) -> str | None:
+def _atomic(part: parts.ToolCallPart, seen: ResponseFacts) -> str | None:
     last = seen.last_call
     # The same call again, unchanged, is a call that was emitted twice: see `tool-call.unique-call-id`.
     if last is None or last.call_id != part.call_id or last.name != part.name or last.input == part.input:
@@ -353,13 +344,13 @@ def _atomic(part: ToolCallPart, seen: ResponseFacts) -> str | None:
     return f"call {shorten(part.call_id)} of {shorten(part.name)} came in two parts with different input"
 
 
-def _namespaced(part: ToolCallPart, seen: ResponseFacts) -> str | None:
+def _namespaced(part: parts.ToolCallPart, seen: ResponseFacts) -> str | None:
     if seen.namespace is None or part.call_id.startswith(seen.namespace):
         return None
     return f"call id {shorten(part.call_id)} does not start with {shorten(seen.namespace)}"
 
 
-def _data_bytes(part: DataPart, _: ResponseFacts) -> str | None:
+def _data_bytes(part: parts.DataPart, _: ResponseFacts) -> str | None:
     value: object = part.data
     return None if isinstance(value, bytes) else f"the data are {_described(value)}, expected bytes"
 
@@ -383,18 +374,18 @@ _CALL_ID: Final = ("tool-call.non-empty-call-id",)
 
 _CHECKS: Final[Mapping[type, tuple[_Check, ...]]] = MappingProxyType(
     {
-        TextPart: _checks(
+        parts.TextPart: _checks(
             ("text.string-value", _text_value),
             ("text.utf-8", _text_utf8, ("text.string-value",)),
             ("part.known-audience", _known_audience),
         ),
-        ThinkingPart: _checks(
+        parts.ThinkingPart: _checks(
             ("thinking.string-value", _thinking_value),
             ("thinking.string-id", _thinking_id),
             ("thinking.json-metadata", _thinking_metadata),
         ),
         # An unhashable call id never reaches the set of ids, and a call in two parts is no second call.
-        ToolCallPart: _checks(
+        parts.ToolCallPart: _checks(
             ("tool-call.non-empty-call-id", lambda part, _: _non_empty("the call id", part.call_id)),
             ("tool-call.non-empty-name", lambda part, _: _non_empty("the tool's name", part.name)),
             ("tool-call.known-tool", _known_tool, ("tool-call.non-empty-name",)),
@@ -410,12 +401,12 @@ _CHECKS: Final[Mapping[type, tuple[_Check, ...]]] = MappingProxyType(
             ),
             ("tool-call.namespaced-call-id", _namespaced, _CALL_ID),
         ),
-        DataPart: _checks(
+        parts.DataPart: _checks(
             ("data.bytes", _data_bytes),
             ("data.media-type", lambda part, _: _non_empty("the media type", part.mime_type)),
             ("part.known-audience", _known_audience),
         ),
-        ToolResultPart: _checks(
+        parts.ToolResultPart: _checks(
             (
                 "part.no-tool-result",
                 lambda part, _: (
@@ -543,7 +534,7 @@ class ContractChecker:
         if namespace is not None:
             self._evidence.add(Evidence.NAMESPACE)
 
-    def check(self, part: ResponsePart, position: int | None = None) -> ResponsePart | None:
+    def check(self, part: parts.ResponsePart, position: int | None = None) -> parts.ResponsePart | None:
         """Checks the next part that the provider reports.
 
         Args:
@@ -569,7 +560,7 @@ class ContractChecker:
                 self._report(RULES["stream.generation-order"], detail, index)
                 return None
             self._position = position
-        if part.__class__ is TextPart and part.audience is None:
+        if part.__class__ is parts.TextPart and part.audience is None:
             # Nearly every part of a stream: text that no check of the table could object to. Surrogates do not print.
             value = part.value
             if value.__class__ is str and (value.isascii() or value.isprintable()):
@@ -646,10 +637,10 @@ class ContractChecker:
 
 _PARTS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
     {
-        "text": (TextPart.__name__, "a text part"),
-        "thinking": (ThinkingPart.__name__, "a thinking part"),
-        "tool-call": (ToolCallPart.__name__, "a tool call"),
-        "data": (DataPart.__name__, "a data part"),
+        "text": (parts.TextPart.__name__, "a text part"),
+        "thinking": (parts.ThinkingPart.__name__, "a thinking part"),
+        "tool-call": (parts.ToolCallPart.__name__, "a tool call"),
+        "data": (parts.DataPart.__name__, "a data part"),
     }
 )
 """The class of the parts that a rule is about, and its name for a person, by the first word of the rule's id."""

@@ -16,17 +16,8 @@ from typing import Any, Final, NamedTuple, Protocol, TypeAlias, runtime_checkabl
 from partstream.codec.checks import TEXT, check_fields, dataclass, field, instance_of, optional
 from partstream.codec.json_codec import loads_or_none
 from partstream.errors import LanguageModelError
+from partstream.lm import parts
 from partstream.lm.messages import ChatMessage, RequestOptions, Tool
-from partstream.lm.parts import (
-    DataPart,
-    FinishReason,
-    ResponsePart,
-    TextPart,
-    ThinkingPart,
-    UnifiedFinishReason,
-    Usage,
-    is_mark,
-)
 from partstream.settings.kinds import Choice
 
 
@@ -68,8 +59,8 @@ class Finish:
     """
 
     outcome: Outcome
-    reason: FinishReason | None = None
-    usage: Usage | None = None
+    reason: parts.FinishReason | None = None
+    usage: parts.Usage | None = None
     response_id: str | None = None
     model: str | None = None
     error: LanguageModelError | None = None
@@ -111,7 +102,7 @@ class Unmapped:
     data: Mapping[str, Any]
 
 
-StreamOutput: TypeAlias = ResponsePart | Unmapped | Finish
+StreamOutput: TypeAlias = parts.ResponsePart | Unmapped | Finish
 """An output of an adapter."""
 
 
@@ -150,15 +141,15 @@ def facts_of(output: StreamOutput) -> Iterator[str]:
     """
     if isinstance(output, Finish):
         yield from _facts_of_the_end(output)
-    elif isinstance(output, ThinkingPart):
+    elif isinstance(output, parts.ThinkingPart):
         yield from ("thinking.state",) if output.metadata else ()
-    elif isinstance(output, DataPart) and output.mime_type.endswith(_CITATION):
+    elif isinstance(output, parts.DataPart) and output.mime_type.endswith(_CITATION):
         cited = loads_or_none(output.data)
         source = cited if isinstance(cited, dict) and "url" in cited else {}
         yield from (f"citation.{name}" for name in _OF_A_CITATION if name in source) if source else ("citation",)
         if source.get("sourceId", source.get("url")) != source.get("url"):
             yield "citation.sourceId"
-    elif isinstance(output, DataPart) and not is_mark(output.mime_type):
+    elif isinstance(output, parts.DataPart) and not parts.is_mark(output.mime_type):
         yield "file" if output.mime_type == "text/uri-list" else output.mime_type.partition("/")[0]
 
 
@@ -168,9 +159,9 @@ def _facts_of_the_end(finish: Finish) -> Iterator[str]:
     if counted and not {*Facts.COUNTS[:2]} <= {*counted}:
         yield "usage.half"
     reason = finish.reason
-    if reason is not None and reason.unified is UnifiedFinishReason.CONTENT_FILTER:
+    if reason is not None and reason.unified is parts.UnifiedFinishReason.CONTENT_FILTER:
         yield "finish_reason.filter"
-    elif reason is not None and reason.unified is UnifiedFinishReason.OTHER and reason.raw:
+    elif reason is not None and reason.unified is parts.UnifiedFinishReason.OTHER and reason.raw:
         yield "finish_reason"
     if finish.explanation:
         yield "explanation"
@@ -329,7 +320,7 @@ class ReportingStream(Protocol):
     """An adapter that knows tokens before the end, see :class:`ResponseStream`."""
 
     @property
-    def usage(self) -> Usage | None:
+    def usage(self) -> parts.Usage | None:
         """The tokens that the upstream has reported so far, or None."""
         ...
 
@@ -484,7 +475,7 @@ class Repeated:
 class FastPathWriter(Protocol):
     """A response writer with a fast path for the parts that come by the thousand."""
 
-    def repeated(self, part: TextPart | ThinkingPart) -> Repeated | None:
+    def repeated(self, part: parts.TextPart | parts.ThinkingPart) -> Repeated | None:
         """How the parts are written, until the next call of its `write`, that have the class of a part and its id, a
         text that is not empty, and no metadata.
 
@@ -512,8 +503,8 @@ class IdleWriter(Protocol):
 
 _FINISH: Final = {
     "outcome": instance_of(Outcome, "an Outcome, such as Outcome.COMPLETED"),
-    "reason": optional(instance_of(FinishReason)),
-    "usage": optional(instance_of(Usage)),
+    "reason": optional(instance_of(parts.FinishReason)),
+    "usage": optional(instance_of(parts.Usage)),
     "error": optional(instance_of(LanguageModelError)),
 }
 _STREAM_OPTIONS: Final = {
@@ -534,7 +525,7 @@ class ErrorMode(Choice):
     TEXT = "text", "As text in the answer, and the request succeeds: for hosts that do not show errors"
 
 
-def error_text(error: LanguageModelError, *, has_begun: bool) -> TextPart:
+def error_text(error: LanguageModelError, *, has_begun: bool) -> parts.TextPart:
     """The text part of an error, for hosts that do not show why a request was rejected."""
     before = "\n\n" if has_begun else ""
-    return TextPart(f"{before}**Error:** {error.message}")
+    return parts.TextPart(f"{before}**Error:** {error.message}")

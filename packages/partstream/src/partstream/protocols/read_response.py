@@ -28,15 +28,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, TypeAlias
 from zlib import crc32
 
+from partstream.codec import json_codec
 from partstream.codec.checks import Places, find_unread
-from partstream.codec.json_codec import (
-    DECODE_ERRORS,
-    dumps_text,
-    is_json,
-    loads_or_none,
-    make_decoder,
-    make_text_decoder,
-)
 from partstream.conversation.thinking import FIRST_CHARACTERS
 from partstream.errors import AdapterUsageError, LanguageModelError, TruncatedStreamError, UpstreamProtocolError
 from partstream.lm.outputs import SERVICE_TIER, EmitText, Finish, Outcome, StreamOptions, StreamOutput, Unmapped
@@ -475,8 +468,8 @@ def without_type(kind: object) -> UpstreamProtocolError:
 
 _MOST_GLANCED: Final = 16 * 1024
 """Bytes. Of a longer answer, most events take the fast path of the reader."""
-_decode_text: Final = make_text_decoder()
-_NOT_PLAIN: Final[tuple[type[Exception], ...]] = (*DECODE_ERRORS, LookupError, AttributeError)
+_decode_text: Final = json_codec.make_text_decoder()
+_NOT_PLAIN: Final[tuple[type[Exception], ...]] = (*json_codec.DECODE_ERRORS, LookupError, AttributeError)
 
 
 class Glance(ABC):
@@ -494,7 +487,7 @@ class Glance(ABC):
         usage_event: The event, with its frame, that holds usage and nothing else; None before it.
     """
 
-    decode = staticmethod(make_decoder())
+    decode = staticmethod(json_codec.make_decoder())
     reads: ClassVar[Places]
     text_field: ClassVar[bytes]
 
@@ -523,7 +516,7 @@ class Glance(ABC):
                     return None
                 pieces.append(piece)
                 # An event with the same bytes around its text is the same but for it.
-                field = self.text_field + dumps_text(piece) if piece else b""
+                field = self.text_field + json_codec.dumps_text(piece) if piece else b""
                 is_certain = piece and frame.count(field) == 1
                 begin, _, end = frame.partition(field) if is_certain else (b"", b"", b"")
                 self._around = begin and begin + self.text_field, end
@@ -637,8 +630,8 @@ def read_arguments(arguments: object) -> dict[str, Any] | None:
     """
     value = arguments
     if isinstance(arguments, str):
-        value = loads_or_none(arguments) if arguments.strip() else {}
-    return value if isinstance(value, dict) and is_json(value) else None
+        value = json_codec.loads_or_none(arguments) if arguments.strip() else {}
+    return value if isinstance(value, dict) and json_codec.is_json(value) else None
 
 
 # ---- Emitted text ----

@@ -22,28 +22,12 @@ from itertools import pairwise
 from typing import Any, Final, NamedTuple, TypeAlias
 from typing import Protocol as TypingProtocol
 
+from partstream import errors
+from partstream.codec import json_codec
 from partstream.codec.checks import dataclass, narrow, refuse
-from partstream.codec.json_codec import (
-    DECODE_ERRORS,
-    MOST_LEVELS,
-    JSONDecodeError,
-    loads,
-    loads_event,
-    make_decoder,
-    make_text_decoder,
-    may_nest_deeply,
-    nests_too_deeply,
-)
 from partstream.codec.limits import LARGE_BYTES, MOST_ANSWER_VALUES, loads_in_pieces, measure
 from partstream.codec.sse import SHORT_EVENT, ServerSentEvent
 from partstream.conversation.thinking import open_response
-from partstream.errors import (
-    AdapterUsageError,
-    AnswerTooLargeError,
-    LanguageModelError,
-    TruncatedStreamError,
-    UpstreamProtocolError,
-)
 from partstream.lm.outputs import (
     EmitText,
     EndingStream,
@@ -136,7 +120,7 @@ class StreamReader:
         self._pausing_stream = narrow(self._stream, PausingStream)
         self._events_of = reader.events_of if reader.has_documents else None
         self._decoder = (framing or row.framings[0]).make_decoder()
-        self._decode = make_decoder()
+        self._decode = json_codec.make_decoder()
         self._halves = Halves()
         self._learner = DeltaLearner(reader.deltas)
         self._places = reader.deltas.places
@@ -174,7 +158,7 @@ class StreamReader:
                 outputs: list[StreamOutput] = []
                 try:
                     self._emit_more(text, outputs)
-                except AnswerTooLargeError as error:
+                except errors.AnswerTooLargeError as error:
                     return self._unreadable(error)
                 self._unused = 0
                 if not outputs:
@@ -213,12 +197,12 @@ class StreamReader:
                 return self.fail(found.error())
             self._open(found.row, None)
         if self._events_of is None:
-            raise AdapterUsageError("this protocol has no document in place of a stream")
+            raise errors.AdapterUsageError("this protocol has no document in place of a stream")
         self.started = True
         try:
-            decode = loads if len(data) <= LARGE_BYTES else loads_in_pieces
+            decode = json_codec.loads if len(data) <= LARGE_BYTES else loads_in_pieces
             document = None if _is_too_much(data) else decode(data)
-        except AnswerTooLargeError as error:
+        except errors.AnswerTooLargeError as error:
             return self._unreadable(error)
         except ValueError:
             document = _lenient(data)
@@ -231,7 +215,7 @@ class StreamReader:
         try:
             for event in self._events_of(document):
                 self._stream.feed_into(event, outputs)
-        except AnswerTooLargeError as error:
+        except errors.AnswerTooLargeError as error:
             outputs += self._unreadable(error)
         except RecursionError:
             outputs += self._not_an_object(data)
@@ -244,7 +228,7 @@ class StreamReader:
             AdapterUsageError: The reader was ended before.
         """
         if self._ended:
-            raise AdapterUsageError("the stream was ended before")
+            raise errors.AdapterUsageError("the stream was ended before")
         begun: list[StreamOutput] = []
         if self._finder is not None:
             self._finder.end()
@@ -261,7 +245,7 @@ class StreamReader:
         self._count_halves(outputs)
         return begun + self._explained(outputs)
 
-    def fail(self, error: LanguageModelError) -> list[StreamOutput]:
+    def fail(self, error: errors.LanguageModelError) -> list[StreamOutput]:
         """Ends the response with an error of the layer below; does nothing if it has finished already."""
         self._leave_fast_path()
         self._finder = self._head = None
@@ -285,7 +269,7 @@ class StreamReader:
             begun, self._begun, self._head = self._begun, [], None
             error = explanation(output.error, bytes(head), begun, self._row) if isinstance(output, Finish) else None
             if isinstance(output, Finish) and error is not None:
-                if isinstance(error, TruncatedStreamError):
+                if isinstance(error, errors.TruncatedStreamError):
                     outputs[place] = replace(output, outcome=Outcome.TRUNCATED, reason=None, error=error)
                 else:
                     outputs[place] = replace(output, outcome=Outcome.FAILED, error=error)
@@ -296,7 +280,7 @@ class StreamReader:
         outputs: list[StreamOutput] = []
         if self._closed:
             if self._ended:
-                raise AdapterUsageError("fed after the stream was ended")
+                raise errors.AdapterUsageError("fed after the stream was ended")
             return outputs
         read, usual_name, emit = self._fast_path
         texts: list[str] = []
@@ -315,7 +299,7 @@ class StreamReader:
                 if texts:
                     self._emit(emit, texts, outputs)
                 goes_on = self._read_event(name, data, outputs)
-            except AnswerTooLargeError as error:
+            except errors.AnswerTooLargeError as error:
                 return outputs + self._unreadable(error)
             except RecursionError:  # the caller has left hardly any stack
                 outputs += self._not_an_object(data)
@@ -327,7 +311,7 @@ class StreamReader:
         if texts:
             try:
                 self._emit(emit, texts, outputs)
-            except AnswerTooLargeError as error:
+            except errors.AnswerTooLargeError as error:
                 return outputs + self._unreadable(error)
         if self._decoder.error is not None:
             outputs += self._unreadable(self._decoder.error)
@@ -372,7 +356,7 @@ class StreamReader:
         try:
             decode = self._decode if len(data) <= LARGE_BYTES else loads_in_pieces
             event = None if len(data) > SHORT_EVENT and _is_too_much(data) else decode(data)
-        except DECODE_ERRORS:
+        except json_codec.DECODE_ERRORS:
             if self._is_no_event(data, outputs):
                 return not self._closed
             event = _lenient(data)
@@ -441,17 +425,21 @@ class StreamReader:
         self._closed = True
         try:
             return self._stream.end(whole=whole)
-        except AnswerTooLargeError as error:  # calls are read at the end on some wires
+        except errors.AnswerTooLargeError as error:  # calls are read at the end on some wires
             return self._stream.fail(error)
 
     def _not_an_object(self, data: bytes) -> list[StreamOutput]:
         if (failure := COMMON_ERRORS.failure_of_text(data[:LOOKED_AT].decode(errors="replace"))) is not None:
             return self._unreadable(failure)
         got = data[:80].decode(errors="replace")
-        expected = "a JSON object" + (f" of at most {MOST_LEVELS} levels" if may_nest_deeply(data) else "")
-        return self._unreadable(UpstreamProtocolError(event_type=None, field="data", got=repr(got), expected=expected))
+        expected = "a JSON object" + (
+            f" of at most {json_codec.MOST_LEVELS} levels" if json_codec.may_nest_deeply(data) else ""
+        )
+        return self._unreadable(
+            errors.UpstreamProtocolError(event_type=None, field="data", got=repr(got), expected=expected)
+        )
 
-    def _unreadable(self, error: LanguageModelError) -> list[StreamOutput]:
+    def _unreadable(self, error: errors.LanguageModelError) -> list[StreamOutput]:
         """Ends the response with an error of its bytes; with the upstream's own, if it has reported one before."""
         return self._close(whole=False) if self._stream.failing else self._stream.fail(error)
 
@@ -468,16 +456,16 @@ def _is_too_much(data: bytes) -> bool:
         AnswerTooLargeError: It has so many values that they would take ten times its bytes.
     """
     if len(data) > MOST_ANSWER_VALUES and measure(data, MOST_ANSWER_VALUES).values > MOST_ANSWER_VALUES:
-        raise AnswerTooLargeError("values in one event", MOST_ANSWER_VALUES)
-    return nests_too_deeply(data)
+        raise errors.AnswerTooLargeError("values in one event", MOST_ANSWER_VALUES)
+    return json_codec.nests_too_deeply(data)
 
 
 def _lenient(data: bytes) -> Any:
     """The value of a JSON text, also with lone surrogates, broken UTF-8 or huge numbers; None for what is too much or
     no JSON."""
     try:
-        return None if _is_too_much(data) else loads_event(data)
-    except (JSONDecodeError, AnswerTooLargeError):
+        return None if _is_too_much(data) else json_codec.loads_event(data)
+    except (json_codec.JSONDecodeError, errors.AnswerTooLargeError):
         return None
 
 
@@ -503,7 +491,7 @@ _LETTERS: Final = string.ascii_letters.encode() + _DIGITS + b"_-.:+/= "
 _MOST_UNUSED: Final = 8
 """How many learned events in a row may be like no other: some servers give each one a field that no table knows."""
 
-_decode_text = make_text_decoder()
+_decode_text = json_codec.make_text_decoder()
 
 
 class _Hole(NamedTuple):
@@ -572,7 +560,7 @@ class DeltaLearner:
         try:
             if [_decode_text(said) for said in values.pop(field, ())] != [text]:
                 return None
-        except DECODE_ERRORS:
+        except json_codec.DECODE_ERRORS:
             return None
         self._varied |= {name for name, said in values.items() if self.values.get(name, said) != said}
         self.values = values
@@ -626,7 +614,7 @@ class DeltaLearner:
             if rest is not data and said is not rest:
                 try:
                     return decode(said)
-                except DECODE_ERRORS:
+                except json_codec.DECODE_ERRORS:
                     pass
             return None
 
@@ -653,7 +641,7 @@ class DeltaLearner:
                     return None
             try:
                 text = decode(said)
-            except DECODE_ERRORS:
+            except json_codec.DECODE_ERRORS:
                 return None
             if counts:
                 self.uncounted = data[begin : begin + len(data) - frame]
@@ -739,7 +727,7 @@ class TappedReader(StreamReader):
         self._tap.step(ReadStep(END_OF_BYTES, 0, {}, outputs[self._seen :]))
         return outputs
 
-    def fail(self, error: LanguageModelError) -> list[StreamOutput]:
+    def fail(self, error: errors.LanguageModelError) -> list[StreamOutput]:
         """Ends the response with an error, as a step of its own."""
         outputs = super().fail(error)
         self._tap.step(ReadStep(FAILURE, 0, {}, outputs))

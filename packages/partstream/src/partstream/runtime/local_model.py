@@ -32,12 +32,7 @@ from partstream.codec.checks import dataclass
 from partstream.codec.json_codec import dumps, loads
 from partstream.codec.system import CACHE
 from partstream.errors import LanguageModelError, LanguageModelErrorCode
-from partstream.lm.provider import (
-    LanguageModelChatCapabilities,
-    LanguageModelChatInformation,
-    LanguageModelChatProvider,
-    Progress,
-)
+from partstream.lm import provider
 from partstream.protocols.protocol import PLAIN_MESSAGES
 from partstream.tokens.counting import Counters, MessageCounter
 from partstream.upstream.configuration import GatewayConfiguration, Timeouts
@@ -83,7 +78,7 @@ def is_installed() -> bool:
     return find_spec(PACKAGE) is not None and model_file().is_file()
 
 
-class LocalModel(LanguageModelChatProvider):
+class LocalModel(provider.LanguageModelChatProvider):
     """Offers one model that runs in this process.
 
     Args:
@@ -114,7 +109,7 @@ class LocalModel(LanguageModelChatProvider):
         self._file = model_file() if file is None else Path(file)
         self._lock = threading.Lock()
         self._running: _Running | None = None
-        self.information = LanguageModelChatInformation(
+        self.information = provider.LanguageModelChatInformation(
             id=self._file.stem.partition(".Q")[0],
             name=name or (TITLE if file is None else self._file.stem),
             family=self._file.stem.partition(".Q")[0].lower(),
@@ -123,22 +118,22 @@ class LocalModel(LanguageModelChatProvider):
             max_output_tokens=longest_answer,
             detail="in this process",
             tooltip=f"Runs in Partstream's own process: no server, no key, nothing leaves this machine. {self._file}",
-            capabilities=LanguageModelChatCapabilities(image_input=False, tool_calling=calls_tools),
+            capabilities=provider.LanguageModelChatCapabilities(image_input=False, tool_calling=calls_tools),
         )
 
     async def provide_language_model_chat_information(
         self, silent: bool, token: CancellationToken
-    ) -> Sequence[LanguageModelChatInformation]:
+    ) -> Sequence[provider.LanguageModelChatInformation]:
         """The one model, which need not be loaded for this."""
         del silent, token
         return [self.information]
 
     async def provide_language_model_chat_response(
         self,
-        model: LanguageModelChatInformation,
+        model: provider.LanguageModelChatInformation,
         messages: Sequence[ChatMessage],
         options: RequestOptions,
-        progress: Progress,
+        progress: provider.Progress,
         token: CancellationToken,
     ) -> None:
         """Loads the model if this is the first question, and reports its answer as it streams.
@@ -151,7 +146,7 @@ class LocalModel(LanguageModelChatProvider):
         await gateway.provide_language_model_chat_response(model, messages, options, progress, token)
 
     async def provide_token_count(
-        self, model: LanguageModelChatInformation, text: str | ChatMessage, token: CancellationToken
+        self, model: provider.LanguageModelChatInformation, text: str | ChatMessage, token: CancellationToken
     ) -> int:
         """The tokens of a text or a message, counted by the model's own tokenizer.
 
@@ -212,7 +207,7 @@ class _Tokenizer:
             return len(loads(connection.getresponse().read())["tokens"])
 
 
-def _start(file: Path, information: LanguageModelChatInformation) -> _Running:
+def _start(file: Path, information: provider.LanguageModelChatInformation) -> _Running:
     """Loads a model; takes seconds."""
     for is_missing, what in (
         (find_spec(PACKAGE) is None, f"the package {PACKAGE} is not installed"),

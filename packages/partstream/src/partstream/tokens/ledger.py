@@ -27,22 +27,8 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
 from partstream.codec.checks import LAST_TIME, MOST_DOLLARS, MOST_TOKENS, as_amount, as_count, replace, storable_text
 from partstream.codec.system import DATA
 from partstream.lm.cancellation import EventEmitter
-from partstream.tokens import ledger_file
+from partstream.tokens import ledger_file, records
 from partstream.tokens.families import CountSource
-from partstream.tokens.records import (
-    WINDOW,
-    CountFact,
-    CountRow,
-    FoundRows,
-    LimitFact,
-    LimitRow,
-    RefusalFact,
-    Sample,
-    SampleFact,
-    TotalFact,
-    TotalRow,
-    WantedRows,
-)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -92,24 +78,24 @@ class Ledger:
 
     def __init__(self, worker: LedgerWorker | None = None) -> None:
         self._worker = worker
-        self._counts: _Memory[CountRow] = _Memory()
-        self._totals: _Memory[tuple[TotalRow, ...]] = _Memory()
-        self._samples: dict[str, tuple[Sample, ...]] = {}
-        self._limits: dict[str, dict[str, LimitRow]] = {}
-        self._told_limits: dict[str, dict[str, LimitRow]] = {}
+        self._counts: _Memory[records.CountRow] = _Memory()
+        self._totals: _Memory[tuple[records.TotalRow, ...]] = _Memory()
+        self._samples: dict[str, tuple[records.Sample, ...]] = {}
+        self._limits: dict[str, dict[str, records.LimitRow]] = {}
+        self._told_limits: dict[str, dict[str, records.LimitRow]] = {}
         self._told_refusals: dict[str, dict[str, dict[str, float]]] = {}
         self.did_learn: EventEmitter[str] = EventEmitter()
         self.tell: TellFact | None = None
         self.taken_refusals = 0
 
-    async def read_ahead(self, wanted: WantedRows) -> None:
+    async def read_ahead(self, wanted: records.WantedRows) -> None:
         """Reads rows that are not in memory, so that those who need them next need not wait for the file.
 
         The event loop runs on meanwhile. What cannot be read in time stays unknown, see :meth:`counts`.
         """
         if self._worker is None:
             return
-        missing = WantedRows(
+        missing = records.WantedRows(
             self._counts.missing(wanted.counts),
             self._totals.missing(wanted.totals),
             [family for family in wanted.families if family not in self._samples],
@@ -127,11 +113,11 @@ class Ledger:
 
     # ---- counts of messages ----
 
-    def counts(self, digests: Iterable[Digest]) -> dict[Digest, Mapping[str, CountRow]]:
+    def counts(self, digests: Iterable[Digest]) -> dict[Digest, Mapping[str, records.CountRow]]:
         """The known rows of each digest, by scope; an empty mapping if there are none."""
         return self._counts.find(digests, None if self._worker is None else self._worker.counts)
 
-    def keep_counts(self, scope: str, rows: Mapping[Digest, CountRow], *, are_reported: bool = False) -> None:
+    def keep_counts(self, scope: str, rows: Mapping[Digest, records.CountRow], *, are_reported: bool = False) -> None:
         """Remembers counts; the next :meth:`flush` writes them.
 
         Args:
@@ -142,28 +128,28 @@ class Ledger:
         for digest, row in rows.items():
             self._counts.put(digest, scope, row)
             if are_reported and self.tell is not None:
-                self.tell(CountFact(scope, digest, row))
+                self.tell(records.CountFact(scope, digest, row))
         if self._worker is not None:
             self._worker.keep_counts(scope, rows)
 
     # ---- reported totals ----
 
-    def totals(self, digests: Iterable[Digest]) -> dict[Digest, Mapping[str, tuple[TotalRow, ...]]]:
+    def totals(self, digests: Iterable[Digest]) -> dict[Digest, Mapping[str, tuple[records.TotalRow, ...]]]:
         """The reported totals of each beginning of a conversation, by scope; a row for each set of tools."""
         return self._totals.find(digests, None if self._worker is None else self._worker.totals)
 
-    def keep_total(self, scope: str, digest: Digest, row: TotalRow) -> None:
+    def keep_total(self, scope: str, digest: Digest, row: records.TotalRow) -> None:
         """Remembers the reported total of a beginning of a conversation."""
         known = self.totals([digest])[digest].get(scope, ())
         self._totals.put(digest, scope, (*(one for one in known if one.tools != row.tools), row))
         if self._worker is not None:
             self._worker.keep_total(scope, digest, row)
         if self.tell is not None:
-            self.tell(TotalFact(scope, digest, row))
+            self.tell(records.TotalFact(scope, digest, row))
 
     # ---- learned facts about families and models ----
 
-    def samples(self, family: str) -> tuple[Sample, ...]:
+    def samples(self, family: str) -> tuple[records.Sample, ...]:
         """The samples of a family, oldest first."""
         if family not in self._samples:
             read = () if self._worker is None else self._worker.samples(family)
@@ -172,15 +158,15 @@ class Ledger:
             self._samples[family] = tuple(read)
         return self._samples[family]
 
-    def keep_sample(self, family: str, sample: Sample) -> None:
+    def keep_sample(self, family: str, sample: records.Sample) -> None:
         """Remembers a sample of a family."""
-        self._samples[family] = (*self.samples(family), sample)[-WINDOW:]
+        self._samples[family] = (*self.samples(family), sample)[-records.WINDOW :]
         if self._worker is not None:
             self._worker.keep_sample(family, sample)
         if self.tell is not None:
-            self.tell(SampleFact(family, sample))
+            self.tell(records.SampleFact(family, sample))
 
-    def limits(self, upstream: str) -> dict[str, LimitRow]:
+    def limits(self, upstream: str) -> dict[str, records.LimitRow]:
         """The input limits that an upstream reported, by model id.
 
         Reads the file every time: another process may have learned a limit, and a file that cannot be read now may be
@@ -194,13 +180,13 @@ class Ledger:
                     limits[model] = row
         return limits
 
-    def keep_limit(self, upstream: str, model: str, row: LimitRow) -> None:
+    def keep_limit(self, upstream: str, model: str, row: records.LimitRow) -> None:
         """Remembers the limit that an upstream reported for a model."""
         self._limits.setdefault(upstream, {})[model] = row
         if self._worker is not None:
             self._worker.keep_limit(upstream, model, row)
         if self.tell is not None:
-            self.tell(LimitFact(upstream, model, row))
+            self.tell(records.LimitFact(upstream, model, row))
 
     def has_kept_limit(self, upstream: str, model: str) -> bool:
         """Whether an upstream reported a limit of a model to this ledger itself; does not read the file."""
@@ -210,7 +196,7 @@ class Ledger:
         """Forgets the limit that an upstream reported for a model: it turned out to be wrong."""
         self._forget_limit(upstream, model)
         if self.tell is not None:
-            self.tell(LimitFact(upstream, model, None))
+            self.tell(records.LimitFact(upstream, model, None))
 
     def _forget_limit(self, upstream: str, model: str) -> None:
         for known in (self._limits, self._told_limits):
@@ -241,7 +227,7 @@ class Ledger:
         if self._worker is not None:
             self._worker.keep_refusal(upstream, model, field, learned)
         if self.tell is not None:
-            self.tell(RefusalFact(upstream, model, field, learned))
+            self.tell(records.RefusalFact(upstream, model, field, learned))
 
     # ---- facts of other ledgers: they are not reported again, and no file is waited for ----
 
@@ -252,24 +238,24 @@ class Ledger:
             fact: Any fact but a sample, see :meth:`take_samples`.
         """
         match fact:
-            case CountFact(scope, digest, row):
+            case records.CountFact(scope, digest, row):
                 self._take_count(scope, digest, row)
-            case TotalFact(scope, digest, total):
+            case records.TotalFact(scope, digest, total):
                 totals = self._totals.known(digest)
                 if totals is not None or self._worker is None:
                     others = (one for one in (totals or {}).get(scope, ()) if one.tools != total.tools)
                     self._totals.put(digest, scope, (*others, total))
                 if self._worker is not None:
                     self._worker.keep_total(scope, digest, total)
-            case LimitFact(upstream, model, None):
+            case records.LimitFact(upstream, model, None):
                 self._forget_limit(upstream, model)
-            case LimitFact(upstream, model, LimitRow() as limit):
+            case records.LimitFact(upstream, model, records.LimitRow() as limit):
                 self._told_limits.setdefault(upstream, {})[model] = limit
-            case RefusalFact(upstream, model, field, learned):  # in memory alone
+            case records.RefusalFact(upstream, model, field, learned):  # in memory alone
                 self._told_refusals.setdefault(upstream, {}).setdefault(model, {})[field] = learned
                 self.taken_refusals += 1
 
-    def _take_count(self, scope: str, digest: Digest, row: CountRow) -> None:
+    def _take_count(self, scope: str, digest: Digest, row: records.CountRow) -> None:
         known = self._counts.known(digest)
         if known is not None and (own := known.get(scope)) is not None:  # how it was counted here stays
             row = replace(own, reported=row.reported, is_alone=row.is_alone)
@@ -279,9 +265,9 @@ class Ledger:
         if self._worker is not None:
             self._worker.keep_counts(scope, {digest: row})
 
-    def take_samples(self, family: str, samples: Sequence[Sample]) -> None:
+    def take_samples(self, family: str, samples: Sequence[records.Sample]) -> None:
         """Puts the samples that all ledgers share instead of the own ones, so that all have the same order."""
-        newest = tuple(samples[-WINDOW:])
+        newest = tuple(samples[-records.WINDOW :])
         if self._samples.get(family) != newest:
             self._samples[family] = newest
             self.did_learn.fire(family)
@@ -401,7 +387,7 @@ class LedgerWorker:
 
     # ---- reading ----
 
-    async def find(self, wanted: WantedRows) -> FoundRows | None:
+    async def find(self, wanted: records.WantedRows) -> records.FoundRows | None:
         """All rows that are wanted, in one read; the event loop runs on meanwhile."""
 
         def read_all(file: ledger_file.LedgerFile) -> tuple[list[_Row], list[_Row], dict[str, list[_Row]]]:
@@ -437,31 +423,35 @@ class LedgerWorker:
         counts, totals, samples = reading.result()
         self._touch(ledger_file.TOUCH_COUNT, counts)
         self._touch(ledger_file.TOUCH_TOTAL, totals)
-        return FoundRows(
+        return records.FoundRows(
             _counts_of(counts), _totals_of(totals), {family: _samples_of(rows) for family, rows in samples.items()}
         )
 
-    def counts(self, digests: Sequence[Digest]) -> dict[Digest, dict[str, CountRow]] | None:
+    def counts(self, digests: Sequence[Digest]) -> dict[Digest, dict[str, records.CountRow]] | None:
         """The counts of messages, by digest and scope."""
         rows = self._read_of(ledger_file.READ_COUNTS, ledger_file.TOUCH_COUNT, digests)
         return None if rows is None else _counts_of(rows)
 
-    def totals(self, digests: Sequence[Digest]) -> dict[Digest, dict[str, tuple[TotalRow, ...]]] | None:
+    def totals(self, digests: Sequence[Digest]) -> dict[Digest, dict[str, tuple[records.TotalRow, ...]]] | None:
         """The reported totals of beginnings of conversations, by digest and scope."""
         rows = self._read_of(ledger_file.READ_TOTALS, ledger_file.TOUCH_TOTAL, digests)
         return None if rows is None else _totals_of(rows)
 
-    def samples(self, family: str) -> list[Sample] | None:
+    def samples(self, family: str) -> list[records.Sample] | None:
         """The newest samples of a family, oldest of them first."""
         rows = self._read(lambda file: _sample_rows(file, family))
         return None if rows is None else _samples_of(rows)
 
-    def limits(self, upstream: str) -> dict[str, LimitRow] | None:
+    def limits(self, upstream: str) -> dict[str, records.LimitRow] | None:
         """The limits of an upstream's models, by their ids."""
         rows = self._read(lambda file: file.read(ledger_file.READ_LIMITS, (storable_text(upstream),)))
         if rows is None:
             return None
-        return {model: LimitRow(int(tokens), at) for model, tokens, at in rows if _is_number(tokens) and _is_time(at)}
+        return {
+            model: records.LimitRow(int(tokens), at)
+            for model, tokens, at in rows
+            if _is_number(tokens) and _is_time(at)
+        }
 
     def refusals(self, upstream: str) -> dict[str, dict[str, float]] | None:
         """The fields that an upstream's models refused, by the models' ids, with the time of the refusal."""
@@ -479,7 +469,7 @@ class LedgerWorker:
 
     # ---- writing ----
 
-    def keep_counts(self, scope: str, rows: Mapping[Digest, CountRow]) -> None:
+    def keep_counts(self, scope: str, rows: Mapping[Digest, records.CountRow]) -> None:
         """Adds counts to the next write."""
         today, name = _today(), storable_text(scope)
         parameters = [
@@ -489,20 +479,20 @@ class LedgerWorker:
         ]
         self._new.append((ledger_file.KEEP_COUNT, parameters))
 
-    def keep_total(self, scope: str, digest: Digest, row: TotalRow) -> None:
+    def keep_total(self, scope: str, digest: Digest, row: records.TotalRow) -> None:
         """Adds a reported total to the next write."""
         if _is_sound(row.tools_tokens, row.reported):
             parameters = (digest, storable_text(scope), row.tools, row.tools_tokens, row.reported, _today())
             self._new.append((ledger_file.KEEP_TOTAL, [parameters]))
 
-    def keep_sample(self, family: str, sample: Sample) -> None:
+    def keep_sample(self, family: str, sample: records.Sample) -> None:
         """Adds a sample to the next write, which also deletes samples that no longer count."""
         name = storable_text(family)
         if _is_sound(sample.ratio, sample.weight):
             self._new.append((ledger_file.KEEP_SAMPLE, [(name, sample.ratio, sample.weight)]))
-            self._new.append((ledger_file.TRIM_SAMPLES, [(name, name, WINDOW)]))
+            self._new.append((ledger_file.TRIM_SAMPLES, [(name, name, records.WINDOW)]))
 
-    def keep_limit(self, upstream: str, model: str, row: LimitRow) -> None:
+    def keep_limit(self, upstream: str, model: str, row: records.LimitRow) -> None:
         """Adds a limit to the next write."""
         if _is_sound(row.tokens) and _is_time(row.learned):
             names = storable_text(upstream), storable_text(model)
@@ -592,29 +582,31 @@ def _rows_of(file: ledger_file.LedgerFile, sql: str, digests: Sequence[Digest]) 
 
 
 def _sample_rows(file: ledger_file.LedgerFile, family: str) -> list[_Row]:
-    return file.read(ledger_file.READ_SAMPLES, (storable_text(family), WINDOW))
+    return file.read(ledger_file.READ_SAMPLES, (storable_text(family), records.WINDOW))
 
 
-def _counts_of(rows: Iterable[_Row]) -> dict[Digest, dict[str, CountRow]]:
-    found: dict[Digest, dict[str, CountRow]] = {}
+def _counts_of(rows: Iterable[_Row]) -> dict[Digest, dict[str, records.CountRow]]:
+    found: dict[Digest, dict[str, records.CountRow]] = {}
     for digest, scope, version, counted, source, reported, is_alone, size, _ in rows:
         if _is_sound(counted, reported, size) and counted is not None and source in _SOURCES:
-            row = CountRow(version, counted, CountSource(source), reported, bool(is_alone), size)
+            row = records.CountRow(version, counted, CountSource(source), reported, bool(is_alone), size)
             found.setdefault(digest, {})[scope] = row
     return found
 
 
-def _totals_of(rows: Iterable[_Row]) -> dict[Digest, dict[str, tuple[TotalRow, ...]]]:
-    found: dict[Digest, dict[str, tuple[TotalRow, ...]]] = {}
+def _totals_of(rows: Iterable[_Row]) -> dict[Digest, dict[str, tuple[records.TotalRow, ...]]]:
+    found: dict[Digest, dict[str, tuple[records.TotalRow, ...]]] = {}
     for digest, scope, tools, tools_tokens, reported, _ in rows:
         if _is_number(tools_tokens) and _is_number(reported) and isinstance(tools, bytes):
             scopes = found.setdefault(digest, {})
-            scopes[scope] = (*scopes.get(scope, ()), TotalRow(tools, tools_tokens, int(reported)))
+            scopes[scope] = (*scopes.get(scope, ()), records.TotalRow(tools, tools_tokens, int(reported)))
     return found
 
 
-def _samples_of(rows: Sequence[_Row]) -> list[Sample]:
-    return [Sample(ratio, weight) for ratio, weight in reversed(rows) if _is_number(ratio) and _is_number(weight)]
+def _samples_of(rows: Sequence[_Row]) -> list[records.Sample]:
+    return [
+        records.Sample(ratio, weight) for ratio, weight in reversed(rows) if _is_number(ratio) and _is_number(weight)
+    ]
 
 
 def _write(file: ledger_file.LedgerFile, unwritten: deque[ledger_file.Statement]) -> None:

@@ -13,18 +13,9 @@ import os
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
+from partstream import errors
 from partstream.codec import redaction
 from partstream.codec.checks import MOST_SECONDS, InvalidArgumentError, as_amount, as_count
-from partstream.errors import (
-    LanguageModelError,
-    LanguageModelErrorCode,
-    PartstreamError,
-    UpstreamConnectionError,
-    UpstreamError,
-    UpstreamHTTPError,
-    UpstreamProtocolError,
-    UpstreamTimeoutError,
-)
 from partstream.lm.contract import CodePlace
 from partstream.runtime.progress import cause_of, failing_place, fault_of, said_by, told
 from partstream.settings.kinds import ConfigurationError
@@ -58,23 +49,23 @@ def problem_kind(error: BaseException) -> wire.ServerProblemKind:
     """What of a group a person can change; `other` also for what is no error of a server or a setting."""
     if isinstance(error, ConfigurationError):
         return "key" if str(field_of(error, "where")).startswith(_KEY_SETTINGS) else "address"
-    if not isinstance(error, LanguageModelError):
+    if not isinstance(error, errors.LanguageModelError):
         return "other"
     return next((kind for kind, fits in _KINDS if fits(error)), "other")
 
 
-def _is_elsewhere(error: LanguageModelError) -> bool:
+def _is_elsewhere(error: errors.LanguageModelError) -> bool:
     """Whether something answers, and that is not the interface of a model server."""
-    if isinstance(error, UpstreamHTTPError):
+    if isinstance(error, errors.UpstreamHTTPError):
         status = as_count(field_of(error, "http_status"))
         return status is not None and (status in NOT_THERE or status in range(300, 400))
-    return isinstance(error, UpstreamProtocolError)
+    return isinstance(error, errors.UpstreamProtocolError)
 
 
-_KINDS: Final[tuple[tuple[wire.ServerProblemKind, Callable[[LanguageModelError], bool]], ...]] = (
-    ("key", lambda error: field_of(error, "code") == LanguageModelErrorCode.NO_PERMISSIONS),
+_KINDS: Final[tuple[tuple[wire.ServerProblemKind, Callable[[errors.LanguageModelError], bool]], ...]] = (
+    ("key", lambda error: field_of(error, "code") == errors.LanguageModelErrorCode.NO_PERMISSIONS),
     ("address", _is_elsewhere),
-    ("connection", lambda error: isinstance(error, UpstreamConnectionError | UpstreamTimeoutError)),
+    ("connection", lambda error: isinstance(error, errors.UpstreamConnectionError | errors.UpstreamTimeoutError)),
 )
 """The first row that fits an error."""
 
@@ -104,7 +95,7 @@ def end_forked(error: BaseException) -> NoReturn:
 # ---- Failures ----
 
 
-class ProviderFailedError(PartstreamError):
+class ProviderFailedError(errors.PartstreamError):
     """A hosted provider raised an error, which is also the `__cause__`."""
 
     def __init__(self, provider: str, error: BaseException, key_need: wire.KeyNeed | None = None) -> None:
@@ -120,7 +111,7 @@ class ProviderLoadError(ProviderFailedError):
 
 def says_all(error: BaseException) -> bool:
     """Whether the error's message is written for a person; any other error is a bug, whose traceback is needed."""
-    return isinstance(error, PartstreamError) and not isinstance(error, InvalidArgumentError)
+    return isinstance(error, errors.PartstreamError) and not isinstance(error, InvalidArgumentError)
 
 
 def is_providers_own(error: BaseException, token: CancellationToken | None = None) -> bool:
@@ -205,20 +196,22 @@ def error_data(failure: ProviderFailedError) -> wire.ErrorData:
     return data
 
 
-def _code(error: BaseException) -> LanguageModelErrorCode:
-    code: object = field_of(error, "code") if isinstance(error, LanguageModelError) else None
-    return next((known for known in LanguageModelErrorCode if known == code), LanguageModelErrorCode.UNSPECIFIED)
+def _code(error: BaseException) -> errors.LanguageModelErrorCode:
+    code: object = field_of(error, "code") if isinstance(error, errors.LanguageModelError) else None
+    return next(
+        (known for known in errors.LanguageModelErrorCode if known == code), errors.LanguageModelErrorCode.UNSPECIFIED
+    )
 
 
-def upstream_facts(error: BaseException | None) -> UpstreamError:
+def upstream_facts(error: BaseException | None) -> errors.UpstreamError:
     """The facts in the error of an upstream; an error without any facts for every other error.
 
     A provider makes such errors too: a fact of the wrong type or out of range is unknown.
     """
-    if not isinstance(error, UpstreamError):
-        return UpstreamError("")
+    if not isinstance(error, errors.UpstreamError):
+        return errors.UpstreamError("")
     code = field_of(error, "provider_code")
-    return UpstreamError(
+    return errors.UpstreamError(
         "",
         provider_code=code if isinstance(code, str) else None,
         http_status=as_count(field_of(error, "http_status")),

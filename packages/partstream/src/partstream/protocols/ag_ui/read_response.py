@@ -27,28 +27,9 @@ from partstream.errors import LanguageModelError
 from partstream.lm.inner_activity import handover_line
 from partstream.lm.outputs import EmitText, Finish, Outcome, StreamOptions, StreamOutput, Unmapped
 from partstream.lm.parts import FinishReason, UnifiedFinishReason, Usage, text_part
+from partstream.protocols import read_response
 from partstream.protocols.ag_ui import tool_calls
 from partstream.protocols.errors import ErrorBody, Errors, read_error_body
-from partstream.protocols.read_response import (
-    Deltas,
-    EmittedPrefix,
-    EventReader,
-    Handler,
-    JSONObject,
-    LifecycleEvent,
-    MatchConfidence,
-    OpenTexts,
-    Row,
-    emit_into,
-    identifier,
-    mapping,
-    nothing,
-    objects,
-    of_part,
-    rows,
-    rows_by_state,
-    text,
-)
 
 # ---- The messages of a run ----
 
@@ -63,8 +44,8 @@ class Texts:
         self.any_shown = False
         self._thinking = thinking
         self._carrying = carrying
-        self.said: dict[str, EmittedPrefix] = {}  # what was streamed, by message
-        self._open = OpenTexts()
+        self.said: dict[str, read_response.EmittedPrefix] = {}  # what was streamed, by message
+        self._open = read_response.OpenTexts()
         self._last_id: str | None = None
         self._closed = False  # whether the last event ended a message
         self._break = False  # whether the next text is a paragraph of its own
@@ -75,23 +56,23 @@ class Texts:
         self._emits_of: str | None = None  # the message of the fast path
         self._emit_more: EmitText | None = None
 
-    def start(self, event: JSONObject, outputs: list[StreamOutput]) -> None:
+    def start(self, event: read_response.JSONObject, outputs: list[StreamOutput]) -> None:
         """Takes the beginning of a message."""
-        message_id = identifier(event, "messageId") or ""
+        message_id = read_response.identifier(event, "messageId") or ""
         if self._closed and message_id != self._last_id and not self._open.waiting:
             self._break = True
         self._closed = False
         self._last_id = message_id
-        role = identifier(event, "role") or _ASSISTANT
+        role = read_response.identifier(event, "role") or _ASSISTANT
         if role != _ASSISTANT:
             self._others.add(message_id)
             outputs.append(Unmapped(f"{event['type']} (of the role {role[:40]})", event))
-        elif identifier(event, SUBAGENT):
+        elif read_response.identifier(event, SUBAGENT):
             self._of_sub_agents.add(message_id)
         else:
             self._open.open(message_id)
 
-    def content(self, event: JSONObject, outputs: list[StreamOutput]) -> EmitText | None:
+    def content(self, event: read_response.JSONObject, outputs: list[StreamOutput]) -> EmitText | None:
         """Takes a piece of a message, also of one that nothing has opened; returns the fast path for more of it."""
         message_id = event.get("messageId")
         if type(message_id) is not str or not message_id:
@@ -101,20 +82,20 @@ class Texts:
         piece = event.get("delta")
         if type(piece) is not str or not piece or message_id in self._others:
             return None
-        if message_id in self._of_sub_agents or (SUBAGENT in event and identifier(event, SUBAGENT)):
+        if message_id in self._of_sub_agents or (SUBAGENT in event and read_response.identifier(event, SUBAGENT)):
             if self._said_by_sub_agent[0] != message_id:
                 self._said_by_sub_agent = message_id, []
             self._said_by_sub_agent[1].append(piece)
             self._thinking.show(piece, message_id, outputs)
             return None
         if message_id not in self.said:
-            self.said[message_id] = EmittedPrefix()
+            self.said[message_id] = read_response.EmittedPrefix()
         self.said[message_id].add(piece)
         if self._open.holds(message_id, piece):
             return None
         self.show(piece, outputs)
         if self._emits_of != message_id:
-            self._emits_of, emit = message_id, emit_into(self.said[message_id], text_part)
+            self._emits_of, emit = message_id, read_response.emit_into(self.said[message_id], text_part)
 
             def emit_more(more: str, outputs: list[StreamOutput]) -> None:
                 self._last_character = more[-1]
@@ -123,17 +104,17 @@ class Texts:
             self._emit_more = emit_more
         return self._emit_more
 
-    def chunk(self, event: JSONObject, outputs: list[StreamOutput]) -> EmitText | None:
+    def chunk(self, event: read_response.JSONObject, outputs: list[StreamOutput]) -> EmitText | None:
         """Takes a piece that also opens its message, if it names another one than the last."""
-        message_id = identifier(event, "messageId")
+        message_id = read_response.identifier(event, "messageId")
         if message_id is not None and message_id != self._last_id:
             self._closed = self._last_id is not None
             self.start(event, outputs)
         return self.content(event, outputs)
 
-    def end(self, event: JSONObject, outputs: list[StreamOutput]) -> None:
+    def end(self, event: read_response.JSONObject, outputs: list[StreamOutput]) -> None:
         """Takes the end of a message."""
-        message_id = identifier(event, "messageId")
+        message_id = read_response.identifier(event, "messageId")
         if message_id is None:
             message_id = self._last_id or ""
         self._closed = message_id not in self._others
@@ -186,7 +167,7 @@ def _read_body(document: Any) -> ErrorBody:
     read = read_error_body(document)
     if isinstance(document, dict) and document.get("type") == RUN_ERROR:
         # The type is that of the event, not a code of the agent.
-        return read._replace(code=identifier(document, "code"), type=None)
+        return read._replace(code=read_response.identifier(document, "code"), type=None)
     return read
 
 
@@ -203,7 +184,7 @@ _COUNTS: Final[Mapping[str, str]] = {
 """The counts by their names on the wire, each with the field of :class:`partstream.lm.parts.Usage`."""
 
 
-def _entries(value: object) -> list[JSONObject]:
+def _entries(value: object) -> list[read_response.JSONObject]:
     return [one for one in (value if isinstance(value, list) else [value]) if isinstance(one, dict)]
 
 
@@ -267,12 +248,12 @@ _RENAMED: Final = frozenset(_OTHER_NAMES)
 _NAMELESS: Final = "a sub-agent"
 
 
-class AGUIReader(EventReader):
+class AGUIReader(read_response.EventReader):
     """One run of an agent."""
 
     errors = ERRORS
     has_documents = True
-    deltas = Deltas(
+    deltas = read_response.Deltas(
         dict.fromkeys(
             [
                 *("TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_CHUNK", "TOOL_CALL_ARGS"),
@@ -284,14 +265,14 @@ class AGUIReader(EventReader):
     )
 
     @classmethod
-    def claim(cls, kind: str | None, _event: JSONObject) -> MatchConfidence:
+    def claim(cls, kind: str | None, _event: read_response.JSONObject) -> read_response.MatchConfidence:
         """Tells whether an event of a recording belongs to this protocol: no other has types in capital letters."""
-        return MatchConfidence.SURE if kind in EVENTS else MatchConfidence.NO
+        return read_response.MatchConfidence.SURE if kind in EVENTS else read_response.MatchConfidence.NO
 
     @classmethod
-    def events_of(cls, document: JSONObject) -> Sequence[JSONObject]:
+    def events_of(cls, document: read_response.JSONObject) -> Sequence[read_response.JSONObject]:
         """The events of a document: its list, or the document itself, as for an error."""
-        return objects(document, "events") or (document,)
+        return read_response.objects(document, "events") or (document,)
 
     def __init__(self, options: StreamOptions = StreamOptions()) -> None:  # noqa: B008 - immutable
         super().__init__(options)
@@ -308,16 +289,16 @@ class AGUIReader(EventReader):
         self._final_output = tool_calls.FinalOutput()
         self._calls = tool_calls.ToolCalls(options.call_id_prefix, self._thinking, self._carrying, self._final_output)
         self._sub_agents: dict[str, str] = {}
-        self._custom_interrupts: list[JSONObject] = []
+        self._custom_interrupts: list[read_response.JSONObject] = []
 
     def feed_into(self, event: Mapping[str, Any], outputs: _Outputs) -> None:
         """Takes the next event and appends what it means."""
-        wire: JSONObject = event if isinstance(event, dict) else dict(event)
+        wire: read_response.JSONObject = event if isinstance(event, dict) else dict(event)
         if not _RENAMED.isdisjoint(wire):
             wire = {_OTHER_NAMES.get(name, name): value for name, value in wire.items()}
-        if self._calls.is_step_over and text(wire, "type") in SAID:
+        if self._calls.is_step_over and read_response.text(wire, "type") in SAID:
             self._calls.next_step()
-        EventReader.feed_into(self, wire, outputs)  # faster than super()
+        read_response.EventReader.feed_into(self, wire, outputs)  # faster than super()
 
     @property
     def _word(self) -> str | None:
@@ -354,27 +335,29 @@ class AGUIReader(EventReader):
 
     # The run
 
-    def _begin(self, event: JSONObject, _outputs: _Outputs) -> None:
-        self._thread_id = identifier(event, "threadId") or self._thread_id
-        self._run_id = identifier(event, "runId") or self._run_id
+    def _begin(self, event: read_response.JSONObject, _outputs: _Outputs) -> None:
+        self._thread_id = read_response.identifier(event, "threadId") or self._thread_id
+        self._run_id = read_response.identifier(event, "runId") or self._run_id
 
-    def _read_end(self, event: JSONObject, outputs: _Outputs) -> None:
+    def _read_end(self, event: read_response.JSONObject, outputs: _Outputs) -> None:
         """Takes what both last events of a run have."""
         self._begin(event, outputs)
-        self._outcome = identifier(mapping(event, "outcome"), "type")
+        self._outcome = read_response.identifier(read_response.mapping(event, "outcome"), "type")
         self.usage = _read_usage(event.get("usage"), self._calls.step)
-        ours = mapping(mapping(event, "metadata"), OURS)
-        models = {identifier(entry, "model") for entry in _entries(event.get("usage"))} - {None}
-        self._model = (models.pop() if len(models) == 1 else None) or identifier(ours, MODEL)
+        ours = read_response.mapping(read_response.mapping(event, "metadata"), OURS)
+        models = {read_response.identifier(entry, "model") for entry in _entries(event.get("usage"))} - {None}
+        self._model = (models.pop() if len(models) == 1 else None) or read_response.identifier(ours, MODEL)
         self._reason = next((one for one in UnifiedFinishReason if one == ours.get(FINISH_REASON)), None)
         self._is_cut = ours.get(IS_CUT) is True
 
-    def _finish(self, event: JSONObject, outputs: _Outputs) -> None:
+    def _finish(self, event: read_response.JSONObject, outputs: _Outputs) -> None:
         self._texts.interrupt(outputs)
         self._read_end(event, outputs)
         self._final_output.result = event.get("result")
-        outcome = mapping(event, "outcome")
-        interrupts = objects(outcome, "interrupts") if self._outcome == _INTERRUPT else self._custom_interrupts
+        outcome = read_response.mapping(event, "outcome")
+        interrupts = (
+            read_response.objects(outcome, "interrupts") if self._outcome == _INTERRUPT else self._custom_interrupts
+        )
         self._thinking.settle()
         if interrupts:
             # The run waits for the person, whose next message is the answer.
@@ -399,14 +382,17 @@ class AGUIReader(EventReader):
                 return
         self._complete(outputs)
 
-    def _fail_run(self, event: JSONObject, outputs: _Outputs) -> None:
+    def _fail_run(self, event: read_response.JSONObject, outputs: _Outputs) -> None:
         self._read_end(event, outputs)
         outputs += self.fail(ERRORS.read_failure(event))
 
     # What it says
 
-    def _encrypted(self, event: JSONObject, outputs: _Outputs) -> None:
-        entity, value = identifier(event, "entityId"), identifier(event, tool_calls.ENCRYPTED)
+    def _encrypted(self, event: read_response.JSONObject, outputs: _Outputs) -> None:
+        entity, value = (
+            read_response.identifier(event, "entityId"),
+            read_response.identifier(event, tool_calls.ENCRYPTED),
+        )
         if entity is None or value is None:
             outputs.append(Unmapped(f"{event['type']} (without a value)", event))
         elif not self._thinking.encrypted(entity, value) and not self._calls.encrypted(entity, value):
@@ -415,56 +401,59 @@ class AGUIReader(EventReader):
 
     # What it does
 
-    def _result(self, event: JSONObject, outputs: _Outputs) -> None:
+    def _result(self, event: read_response.JSONObject, outputs: _Outputs) -> None:
         self._texts.part(outputs)
         self._calls.result(event, outputs)
 
-    def _sub_agent_start(self, event: JSONObject, outputs: _Outputs) -> None:
-        name = identifier(event, "name") or _NAMELESS
-        self._sub_agents[text(event, SUBAGENT)] = name
+    def _sub_agent_start(self, event: read_response.JSONObject, outputs: _Outputs) -> None:
+        name = read_response.identifier(event, "name") or _NAMELESS
+        self._sub_agents[read_response.text(event, SUBAGENT)] = name
         self._texts.part(outputs)
-        self._thinking.show(f"{handover_line(name)}\n", identifier(event, SUBAGENT), outputs)
+        self._thinking.show(f"{handover_line(name)}\n", read_response.identifier(event, SUBAGENT), outputs)
 
-    def _sub_agent_error(self, event: JSONObject, outputs: _Outputs) -> None:
-        name = self._sub_agents.get(text(event, SUBAGENT), _NAMELESS)
-        line = f"{name} failed: {identifier(event, 'message') or 'it gave no reason'}\n"
+    def _sub_agent_error(self, event: read_response.JSONObject, outputs: _Outputs) -> None:
+        name = self._sub_agents.get(read_response.text(event, SUBAGENT), _NAMELESS)
+        line = f"{name} failed: {read_response.identifier(event, 'message') or 'it gave no reason'}\n"
         self._texts.part(outputs)
-        self._thinking.show(line, identifier(event, SUBAGENT), outputs)
+        self._thinking.show(line, read_response.identifier(event, SUBAGENT), outputs)
 
-    def _snapshot(self, event: JSONObject, _outputs: _Outputs) -> None:
+    def _snapshot(self, event: read_response.JSONObject, _outputs: _Outputs) -> None:
         self._final_output.read_snapshot(event, self._texts.said)
         self._calls.read_snapshot(event)
 
-    def _count(self, event: JSONObject, outputs: _Outputs) -> None:
+    def _count(self, event: read_response.JSONObject, outputs: _Outputs) -> None:
         """Counts an event without a part, once for each name: an agent may send its state after every token."""
-        said = next((identifier(event, name) for name in ("name", "activityType", "source") if event.get(name)), None)
+        said = next(
+            (read_response.identifier(event, name) for name in ("name", "activityType", "source") if event.get(name)),
+            None,
+        )
         self._count_once(" ".join(filter(None, (event["type"], said and said[:80]))), event, outputs)
 
-    def _custom(self, event: JSONObject, outputs: _Outputs) -> None:
+    def _custom(self, event: read_response.JSONObject, outputs: _Outputs) -> None:
         if event.get("name") == tool_calls.ON_INTERRUPT:
             self._custom_interrupts.append(tool_calls.interrupt_of(event))
         else:
             self._count(event, outputs)
 
 
-def _apart(handler: Handler) -> Handler:
+def _apart(handler: read_response.Handler) -> read_response.Handler:
     """The handler of something other than a text: the next message waits for nothing any more."""
 
-    def handle(stream: AGUIReader, event: JSONObject, outputs: _Outputs) -> EmitText | None:
+    def handle(stream: AGUIReader, event: read_response.JSONObject, outputs: _Outputs) -> EmitText | None:
         stream._texts.interrupt(outputs)
         return handler(stream, event, outputs)
 
     return handle
 
 
-_content: Final = partial(rows, LifecycleEvent.CONTENT)
-_report: Final = partial(rows, LifecycleEvent.REPORT)
+_content: Final = partial(read_response.rows, read_response.LifecycleEvent.CONTENT)
+_report: Final = partial(read_response.rows, read_response.LifecycleEvent.REPORT)
 
 # Packages before 1.0 send the names with THINKING; their span has no message of its own.
-SAID: Final[dict[str, Row]] = {
-    **_content(of_part("_texts", Texts.start), "TEXT_MESSAGE_START"),
-    **_content(of_part("_texts", Texts.content), "TEXT_MESSAGE_CONTENT"),
-    **_content(of_part("_texts", Texts.chunk), "TEXT_MESSAGE_CHUNK"),
+SAID: Final[dict[str, read_response.Row]] = {
+    **_content(read_response.of_part("_texts", Texts.start), "TEXT_MESSAGE_START"),
+    **_content(read_response.of_part("_texts", Texts.content), "TEXT_MESSAGE_CONTENT"),
+    **_content(read_response.of_part("_texts", Texts.chunk), "TEXT_MESSAGE_CHUNK"),
     **_content(
         _apart(lambda stream, event, _outputs: stream._thinking.start(event)),
         "REASONING_MESSAGE_START THINKING_TEXT_MESSAGE_START",
@@ -473,20 +462,20 @@ SAID: Final[dict[str, Row]] = {
         _apart(lambda stream, event, outputs: stream._thinking.content(event, outputs)),
         "REASONING_MESSAGE_CONTENT REASONING_MESSAGE_CHUNK THINKING_TEXT_MESSAGE_CONTENT",
     ),
-    **_content(_apart(of_part("_calls", tool_calls.ToolCalls.start)), "TOOL_CALL_START"),
-    **_content(_apart(of_part("_calls", tool_calls.ToolCalls.chunk)), "TOOL_CALL_CHUNK"),
+    **_content(_apart(read_response.of_part("_calls", tool_calls.ToolCalls.start)), "TOOL_CALL_START"),
+    **_content(_apart(read_response.of_part("_calls", tool_calls.ToolCalls.chunk)), "TOOL_CALL_CHUNK"),
 }
 """The events that the agent's model says: after the end of a step, they begin the next one."""
 
-EVENTS: Final[dict[str, Row]] = {
-    "RUN_STARTED": Row(LifecycleEvent.LIFECYCLE, AGUIReader._begin),
+EVENTS: Final[dict[str, read_response.Row]] = {
+    "RUN_STARTED": read_response.Row(read_response.LifecycleEvent.LIFECYCLE, AGUIReader._begin),
     **SAID,
-    **_content(of_part("_texts", Texts.end), "TEXT_MESSAGE_END"),
-    **_content(nothing, "REASONING_START REASONING_MESSAGE_END REASONING_END"),
-    **_content(nothing, "THINKING_START THINKING_TEXT_MESSAGE_END THINKING_END"),
+    **_content(read_response.of_part("_texts", Texts.end), "TEXT_MESSAGE_END"),
+    **_content(read_response.nothing, "REASONING_START REASONING_MESSAGE_END REASONING_END"),
+    **_content(read_response.nothing, "THINKING_START THINKING_TEXT_MESSAGE_END THINKING_END"),
     **_content(AGUIReader._encrypted, "REASONING_ENCRYPTED_VALUE"),
-    **_content(of_part("_calls", tool_calls.ToolCalls.arguments), "TOOL_CALL_ARGS"),
-    **_content(of_part("_calls", tool_calls.ToolCalls.end), "TOOL_CALL_END"),
+    **_content(read_response.of_part("_calls", tool_calls.ToolCalls.arguments), "TOOL_CALL_ARGS"),
+    **_content(read_response.of_part("_calls", tool_calls.ToolCalls.end), "TOOL_CALL_END"),
     **_content(AGUIReader._result, "TOOL_CALL_RESULT"),
     **_content(AGUIReader._sub_agent_start, "SUBAGENT_STARTED"),
     **_content(lambda stream, _event, outputs: stream._texts.part(outputs), "SUBAGENT_FINISHED"),
@@ -494,10 +483,10 @@ EVENTS: Final[dict[str, Row]] = {
     **_report(AGUIReader._snapshot, "MESSAGES_SNAPSHOT"),
     **_report(AGUIReader._count, "STATE_SNAPSHOT STATE_DELTA ACTIVITY_SNAPSHOT ACTIVITY_DELTA RAW"),
     **_report(AGUIReader._custom, "CUSTOM"),
-    **rows(LifecycleEvent.SILENT, nothing, "STEP_STARTED STEP_FINISHED"),
-    "RUN_FINISHED": Row(LifecycleEvent.TERMINAL, AGUIReader._finish),
-    "RUN_ERROR": Row(LifecycleEvent.TERMINAL, AGUIReader._fail_run),
+    **read_response.rows(read_response.LifecycleEvent.SILENT, read_response.nothing, "STEP_STARTED STEP_FINISHED"),
+    "RUN_FINISHED": read_response.Row(read_response.LifecycleEvent.TERMINAL, AGUIReader._finish),
+    "RUN_ERROR": read_response.Row(read_response.LifecycleEvent.TERMINAL, AGUIReader._fail_run),
 }
 """Every event that is understood; all others come out as :class:`Unmapped`."""
 
-AGUIReader.rows = rows_by_state(EVENTS)
+AGUIReader.rows = read_response.rows_by_state(EVENTS)

@@ -18,22 +18,7 @@ from partstream.conversation.citations import Citation, Citations, linked_file
 from partstream.conversation.media import sniff
 from partstream.lm.outputs import CitationMode, EmitText, FileMode, StreamOptions, StreamOutput, Unmapped
 from partstream.lm.parts import DataPart, text_part, thinking_part, unchecked_part
-from partstream.protocols.ai_sdk.errors import (
-    BLOCK_ID,
-    MEDIA_TYPE,
-    METADATA,
-    SOURCE_ID,
-    TEXT,
-    Chunk,
-    field,
-    identifier,
-    is_summary,
-    mapping,
-    metadata,
-    sequence,
-    take_metadata,
-    text,
-)
+from partstream.protocols.ai_sdk import errors
 from partstream.protocols.ai_sdk.provider_state import PROVIDER, REASONING, SUMMARY, CarriedItems
 from partstream.protocols.files import read_base64
 from partstream.protocols.read_response import OpenTexts, RecentText, emit_into
@@ -49,7 +34,7 @@ class _Reasoning(NamedTuple):
 
     id: str | None
     pieces: list[str]
-    options: Chunk
+    options: errors.Chunk
 
 
 class Blocks:
@@ -63,7 +48,7 @@ class Blocks:
         self._carried = carried
         self._said = said
         self._emit_text = emit_into(said, text_part)
-        self._hidden: dict[str | None, tuple[Chunk, list[str]]] = {}
+        self._hidden: dict[str | None, tuple[errors.Chunk, list[str]]] = {}
         self._reasoning: dict[str | None, _Reasoning] = {}
         self._texts = OpenTexts()
         self._waiting = self._texts.waiting  # a local name: a look-up less for each delta
@@ -73,20 +58,20 @@ class Blocks:
 
     # Text
 
-    def start_text(self, chunk: Chunk, outputs: list[StreamOutput]) -> None:
+    def start_text(self, chunk: errors.Chunk, outputs: list[StreamOutput]) -> None:
         """Opens a block. The summary of a compacted conversation is no part of the answer."""
         self.end_unnamed(outputs)
-        block_id = identifier(chunk, BLOCK_ID)
+        block_id = errors.identifier(chunk, errors.BLOCK_ID)
         self._end_hidden(block_id, outputs)
-        if is_summary(metadata(chunk)):
+        if errors.is_summary(errors.metadata(chunk)):
             self._hidden[block_id] = chunk, []
         elif block_id is not None:
             self._texts.open(block_id)
 
-    def push_text(self, chunk: Chunk, outputs: list[StreamOutput]) -> EmitText | None:
+    def push_text(self, chunk: errors.Chunk, outputs: list[StreamOutput]) -> EmitText | None:
         """Takes a delta; returns the fast path for more of the same block."""
         self.end_unnamed(outputs)
-        block_id, delta = identifier(chunk, BLOCK_ID), text(chunk, TEXT)
+        block_id, delta = errors.identifier(chunk, errors.BLOCK_ID), errors.text(chunk, errors.TEXT)
         hidden = self._hidden.get(block_id)
         if hidden is not None:
             hidden[1].append(delta)
@@ -98,10 +83,10 @@ class Blocks:
         self._show_text(delta, outputs)
         return self._emit_text
 
-    def end_text(self, chunk: Chunk, outputs: list[StreamOutput]) -> None:
+    def end_text(self, chunk: errors.Chunk, outputs: list[StreamOutput]) -> None:
         """Closes a block."""
         self.end_unnamed(outputs)
-        block_id = identifier(chunk, BLOCK_ID)
+        block_id = errors.identifier(chunk, errors.BLOCK_ID)
         self._end_hidden(block_id, outputs)
         if block_id is not None:
             self._show_texts(self._texts.end(block_id), outputs)
@@ -128,23 +113,23 @@ class Blocks:
             chunk, pieces = hidden
             summary = "".join(pieces)
             # Without it the provider compacts again.
-            carried = self._carried.add({"type": SUMMARY, "text": summary}, metadata(chunk), block_id)
+            carried = self._carried.add({"type": SUMMARY, "text": summary}, errors.metadata(chunk), block_id)
             outputs += carried or [Unmapped("text (compaction)", {**chunk, "text": summary})]
 
     # Reasoning
 
-    def start_reasoning(self, chunk: Chunk, outputs: list[StreamOutput]) -> None:
+    def start_reasoning(self, chunk: errors.Chunk, outputs: list[StreamOutput]) -> None:
         """Opens a block."""
-        block_id = identifier(chunk, BLOCK_ID)
+        block_id = errors.identifier(chunk, errors.BLOCK_ID)
         self._end_reasoning(block_id, outputs)
-        take_metadata(self._open(block_id).options, chunk)
+        errors.take_metadata(self._open(block_id).options, chunk)
 
-    def push_reasoning(self, chunk: Chunk, outputs: list[StreamOutput]) -> EmitText | None:
+    def push_reasoning(self, chunk: errors.Chunk, outputs: list[StreamOutput]) -> EmitText | None:
         """Takes a delta; returns the fast path for more of the same block."""
-        block_id, delta = identifier(chunk, BLOCK_ID), text(chunk, TEXT)
+        block_id, delta = errors.identifier(chunk, errors.BLOCK_ID), errors.text(chunk, errors.TEXT)
         block = self._reasoning.get(block_id) or self._open(block_id)
-        if METADATA[0] in chunk:
-            take_metadata(block.options, chunk)
+        if errors.METADATA[0] in chunk:
+            errors.take_metadata(block.options, chunk)
         if not delta:
             return None
         more = partial(self._show_reasoning, block)
@@ -157,23 +142,23 @@ class Blocks:
             self.shown = True
             outputs.append(thinking_part(piece, block.id))
 
-    def end_reasoning(self, chunk: Chunk, outputs: list[StreamOutput]) -> None:
+    def end_reasoning(self, chunk: errors.Chunk, outputs: list[StreamOutput]) -> None:
         """Closes a block; what the provider wants back with it comes out as metadata."""
-        block_id = identifier(chunk, BLOCK_ID)
+        block_id = errors.identifier(chunk, errors.BLOCK_ID)
         if (block := self._reasoning.get(block_id)) is not None:
-            take_metadata(block.options, chunk)
+            errors.take_metadata(block.options, chunk)
             self._end_reasoning(block_id, outputs)
 
-    def sign(self, chunk: Chunk, outputs: list[StreamOutput]) -> None:
+    def sign(self, chunk: errors.Chunk, outputs: list[StreamOutput]) -> None:
         """`reasoning-signature`: version 4 signs the block that it closes with it."""
         block = self._reasoning.get(None) or self._open(None)
-        block.options[SIGNING_PROVIDER] = {"signature": field(chunk, ("signature",))}
+        block.options[SIGNING_PROVIDER] = {"signature": errors.field(chunk, ("signature",))}
         self._end_reasoning(None, outputs)
 
-    def redact(self, chunk: Chunk, outputs: list[StreamOutput]) -> None:
+    def redact(self, chunk: errors.Chunk, outputs: list[StreamOutput]) -> None:
         """`redacted-reasoning`: a block of its own in version 4, which only its provider can read."""
         self._end_reasoning(None, outputs)
-        self._open(None).options[SIGNING_PROVIDER] = {"redactedData": field(chunk, ("data",))}
+        self._open(None).options[SIGNING_PROVIDER] = {"redactedData": errors.field(chunk, ("data",))}
         self._end_reasoning(None, outputs)
 
     def end_unnamed(self, outputs: list[StreamOutput]) -> None:
@@ -210,16 +195,16 @@ _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9!#$&^_.-]*")
 """A name that a media type may hold: RFC 6838, 4.2."""
 
 
-def file_part(chunk: Chunk, mode: FileMode) -> StreamOutput:
+def file_part(chunk: errors.Chunk, mode: FileMode) -> StreamOutput:
     """The part of a file chunk; an Unmapped if neither bytes nor an address can be read."""
-    file = mapping(chunk, ("file",)) or chunk
-    media_type = identifier(file, MEDIA_TYPE)
+    file = errors.mapping(chunk, ("file",)) or chunk
+    media_type = errors.identifier(file, errors.MEDIA_TYPE)
     for name in _BYTES:
-        value = field(file, (name,))
+        value = errors.field(file, (name,))
         # V4 of the provider's interface wraps: `{"type": "data", "data": …}` and `{"type": "url", "url": …}`; tagged
         # recordings do so too, also inside of that.
         for _ in range(_WRAPPINGS):
-            inner = field(value, ("$uint8array", "$url", "data", "url")) if isinstance(value, dict) else None
+            inner = errors.field(value, ("$uint8array", "$url", "data", "url")) if isinstance(value, dict) else None
             value = value if inner is None else inner
         if value is None:
             continue
@@ -235,7 +220,7 @@ def file_part(chunk: Chunk, mode: FileMode) -> StreamOutput:
     return Unmapped(f"{chunk['type']} (not readable)", chunk)
 
 
-def data_part(chunk: Chunk) -> StreamOutput:
+def data_part(chunk: errors.Chunk) -> StreamOutput:
     """The data part of a `data-NAME` chunk; an Unmapped if its name or value has no form."""
     name, value = chunk["type"].removeprefix(_DATA), chunk.get("data")
     if not _NAME.fullmatch(name) or not is_json(value):
@@ -243,7 +228,7 @@ def data_part(chunk: Chunk) -> StreamOutput:
     return DataPart.json(value, _MEDIA_TYPE.format(name))
 
 
-def data_chunk(part: DataPart) -> Chunk | None:
+def data_chunk(part: DataPart) -> errors.Chunk | None:
     """The `data-NAME` chunk of a part that came from one, or None."""
     before, after = _MEDIA_TYPE.split("{}")
     name = part.mime_type.removeprefix(before).removesuffix(after)
@@ -285,18 +270,18 @@ class Sources:
         self._citations = Citations(options.citations)
         self._said = said
 
-    def source(self, chunk: Chunk) -> list[StreamOutput]:
+    def source(self, chunk: errors.Chunk) -> list[StreamOutput]:
         """The outputs of a source chunk at its place."""
         # No version has a place for the span on the source itself; our own servers put it into their metadata.
-        source = mapping(chunk, ("source",)) or chunk
-        return self._cite(source, mapping(metadata(source), (PROVIDER,)), chunk["type"])
+        source = errors.mapping(chunk, ("source",)) or chunk
+        return self._cite(source, errors.mapping(errors.metadata(source), (PROVIDER,)), chunk["type"])
 
-    def of_text(self, chunk: Chunk) -> list[StreamOutput]:
+    def of_text(self, chunk: errors.Chunk) -> list[StreamOutput]:
         """The outputs of a text block's citations at its end; version 7 states them beside the sources."""
         outputs: list[StreamOutput] = []
-        for citation in sequence(chunk, ("citations",)):
+        for citation in errors.sequence(chunk, ("citations",)):
             if isinstance(citation, dict):
-                outputs += self._cite(mapping(citation, ("source",)) or citation, citation, "citation")
+                outputs += self._cite(errors.mapping(citation, ("source",)) or citation, citation, "citation")
             else:
                 outputs.append(Unmapped("citation", {"type": "citation", "value": citation}))
         return outputs
@@ -305,14 +290,17 @@ class Sources:
         """The list of links at the end of the answer, if there is one to show."""
         return self._citations.at_end()
 
-    def _cite(self, source: Chunk, place: Chunk, kind: str) -> list[StreamOutput]:
+    def _cite(self, source: errors.Chunk, place: errors.Chunk, kind: str) -> list[StreamOutput]:
         # Tagged recordings write a JavaScript URL as `{"$url": …}`.
-        tagged = mapping(source, ("url",))
-        url, source_id = identifier(source, ("url",)) or identifier(tagged, ("$url",)), identifier(source, SOURCE_ID)
-        start, end = as_count(field(place, ("startIndex",))), as_count(field(place, ("endIndex",)))
+        tagged = errors.mapping(source, ("url",))
+        url, source_id = (
+            errors.identifier(source, ("url",)) or errors.identifier(tagged, ("$url",)),
+            errors.identifier(source, errors.SOURCE_ID),
+        )
+        start, end = as_count(errors.field(place, ("startIndex",))), as_count(errors.field(place, ("endIndex",)))
         # As data every place is a citation of its own; as a link one is enough for all of them.
         positions = (start, end) if self._citations.mode is CitationMode.DATA else ()
-        title, filename = identifier(source, ("title",)), identifier(source, ("filename",))
+        title, filename = errors.identifier(source, ("title",)), errors.identifier(source, ("filename",))
         citation = Citation(
             url=url,
             title=title,
@@ -320,10 +308,10 @@ class Sources:
             data=source,
             source_id=source_id,
             filename=filename,
-            media_type=identifier(source, MEDIA_TYPE),
+            media_type=errors.identifier(source, errors.MEDIA_TYPE),
             start=start,
             end=end,
-            cited_text=identifier(place, ("citedText",)),
+            cited_text=errors.identifier(place, ("citedText",)),
         )
         if citation.payload is None:
             return [Unmapped(kind, source)]

@@ -17,16 +17,7 @@ from partstream.codec.checks import dataclass
 from partstream.errors import ToolArgumentsError, UpstreamProtocolError
 from partstream.lm.outputs import EmitText, StreamOutput, Unmapped
 from partstream.lm.parts import tool_call_part
-from partstream.protocols.ai_sdk.errors import (
-    ARGUMENTS_DELTA,
-    CALL_ID,
-    CALL_INPUT,
-    Chunk,
-    field,
-    identifier,
-    mapping,
-    take_metadata,
-)
+from partstream.protocols.ai_sdk import errors
 from partstream.protocols.ai_sdk.provider_state import TOOL_CALL, CarriedItems
 from partstream.protocols.calls import Calls, CompleteCall, Pieces, Reading, check_number, read_pieces, read_sources
 
@@ -42,7 +33,7 @@ class _Call(NamedTuple):
 
     call: CompleteCall
     given_id: str
-    options: Chunk
+    options: errors.Chunk
 
 
 @dataclass(slots=True)
@@ -54,7 +45,7 @@ class _Streamed:
     has_place: bool = False
     is_ended: bool = False
     is_text: bool = False
-    options: Chunk = dataclasses.field(default_factory=dict)
+    options: errors.Chunk = dataclasses.field(default_factory=dict)
     pieces: list[Any] = dataclasses.field(default_factory=Pieces)
 
 
@@ -78,7 +69,7 @@ class ToolCalls:
         self._waiting: dict[str, _Call] = {}
         self.line: deque[str | _Later] = deque()
         self._settled: set[str] = set()
-        self._over: dict[str, tuple[str, Chunk] | None] = {}  # by id, what is known of the call
+        self._over: dict[str, tuple[str, errors.Chunk] | None] = {}  # by id, what is known of the call
         self._ended = Calls()
         self._from_input: set[str] = set()  # calls taken from their streamed input, which a whole call may still say
         # The ids of ours, by the id that their calls share with an earlier one.
@@ -87,9 +78,9 @@ class ToolCalls:
         self.broken: ToolArgumentsError | None = None
         self.emitted = 0
 
-    def start(self, chunk: Chunk, outputs: list[StreamOutput]) -> None:
+    def start(self, chunk: errors.Chunk, outputs: list[StreamOutput]) -> None:
         """Takes the first chunk of a call."""
-        call_id = identifier(chunk, CALL_ID)
+        call_id = errors.identifier(chunk, errors.CALL_ID)
         if call_id is None:
             outputs.append(_unmapped(chunk, "without an id"))
         elif call_id not in self._over:
@@ -102,9 +93,9 @@ class ToolCalls:
                     self._from_input.add(call_id)
             self._read(call_id, chunk)
 
-    def push(self, chunk: Chunk, outputs: list[StreamOutput]) -> EmitText | None:
+    def push(self, chunk: errors.Chunk, outputs: list[StreamOutput]) -> EmitText | None:
         """Takes a piece of a call's input; returns the fast path for more of it."""
-        call_id, piece = identifier(chunk, CALL_ID), field(chunk, ARGUMENTS_DELTA)
+        call_id, piece = errors.identifier(chunk, errors.CALL_ID), errors.field(chunk, errors.ARGUMENTS_DELTA)
         if call_id is None:
             outputs.append(_unmapped(chunk, "without an id"))
             return None
@@ -115,10 +106,10 @@ class ToolCalls:
             add(piece)
         return lambda more, _outputs: add(more)
 
-    def complete(self, chunk: Chunk, outputs: list[StreamOutput]) -> None:
+    def complete(self, chunk: errors.Chunk, outputs: list[StreamOutput]) -> None:
         """Takes a whole call, which wins over its streamed input."""
-        call_id, name = identifier(chunk, CALL_ID), identifier(chunk, ("toolName",))
-        arguments = field(chunk, CALL_INPUT)
+        call_id, name = errors.identifier(chunk, errors.CALL_ID), errors.identifier(chunk, ("toolName",))
+        arguments = errors.field(chunk, errors.CALL_INPUT)
         if call_id is not None and call_id in self._over and not self._others.get(call_id):
             # If it is another call, who runs it is unknown.
             value, known = read_pieces((arguments,)).value, self._over[call_id]
@@ -139,7 +130,7 @@ class ToolCalls:
             else:  # the whole call counts
                 outputs.append(_unmapped(chunk, "invalid"))
             return
-        take_metadata(streamed.options, chunk)
+        errors.take_metadata(streamed.options, chunk)
         is_confirmed = call_id in self._from_input and self._ended.has(call_id, name, value)
         self._from_input.discard(call_id)
         if not is_confirmed:
@@ -157,9 +148,9 @@ class ToolCalls:
         if not streamed.has_place or not call.is_given:
             self.line.append(call.call_id)
 
-    def end_input(self, chunk: Chunk, _outputs: list[StreamOutput]) -> None:
+    def end_input(self, chunk: errors.Chunk, _outputs: list[StreamOutput]) -> None:
         """Takes the end of a call's input: the call's place in the answer, even if no whole call follows."""
-        call_id = identifier(chunk, CALL_ID)
+        call_id = errors.identifier(chunk, errors.CALL_ID)
         streamed = None if call_id is None else self._streamed.get(call_id)
         if call_id is None or streamed is None or streamed.executed or streamed.has_place:
             return
@@ -169,35 +160,35 @@ class ToolCalls:
         streamed.has_place = True
         self.line.append(call_id)
 
-    def invalid(self, chunk: Chunk, outputs: list[StreamOutput]) -> None:
+    def invalid(self, chunk: errors.Chunk, outputs: list[StreamOutput]) -> None:
         """Takes a call that is none: the SDK or this reader found it invalid."""
-        call_id = identifier(chunk, CALL_ID)
+        call_id = errors.identifier(chunk, errors.CALL_ID)
         outputs.append(_unmapped(chunk, "invalid"))
-        self._break(call_id, identifier(chunk, ("toolName",)), str(field(chunk, CALL_INPUT)))
+        self._break(call_id, errors.identifier(chunk, ("toolName",)), str(errors.field(chunk, errors.CALL_INPUT)))
         self._settle(call_id, outputs)
 
-    def over(self, chunk: Chunk, outputs: list[StreamOutput]) -> None:
+    def over(self, chunk: errors.Chunk, outputs: list[StreamOutput]) -> None:
         """Takes the outcome of a call: it was run or refused."""
-        is_preliminary, call_id = chunk.get("preliminary") is True, identifier(chunk, CALL_ID)
+        is_preliminary, call_id = chunk.get("preliminary") is True, errors.identifier(chunk, errors.CALL_ID)
         outputs.append(_unmapped(chunk, "preliminary" if is_preliminary else ""))
         if not is_preliminary or call_id not in self._over:
             self._settle(call_id, outputs)
 
-    def asked(self, chunk: Chunk, outputs: list[StreamOutput]) -> None:
+    def asked(self, chunk: errors.Chunk, outputs: list[StreamOutput]) -> None:
         """Takes a question for approval. The call stays with the consumer, which asks the person itself."""
-        approval_id = identifier(chunk, ("approvalId",))
+        approval_id = errors.identifier(chunk, ("approvalId",))
         if approval_id is not None:
             self._asked[approval_id] = _meant(chunk)
         outputs.append(Unmapped(chunk["type"], chunk))
 
-    def answered(self, chunk: Chunk, outputs: list[StreamOutput]) -> None:
+    def answered(self, chunk: errors.Chunk, outputs: list[StreamOutput]) -> None:
         """Takes the answer to a question for approval. A refused call is over; the SDK ran an allowed call if an
         outcome comes, else it is for the consumer."""
         allowed = chunk.get("approved") is True
         outputs.append(_unmapped(chunk, "allowed" if allowed else "refused"))
         if not allowed:
             # The UI stream names only the question.
-            self._settle(_meant(chunk) or self._asked.get(identifier(chunk, ("approvalId",)) or ""), outputs)
+            self._settle(_meant(chunk) or self._asked.get(errors.identifier(chunk, ("approvalId",)) or ""), outputs)
 
     def failed(self, name: str | None, call_id: str | None, outputs: list[StreamOutput]) -> None:
         """Takes that a tool failed in version 4, which has no outcome for it and sometimes no id."""
@@ -286,13 +277,13 @@ class ToolCalls:
         """Tells whether a call is complete; later chunks about it repeat the call, or another one has its id."""
         return call_id in self._settled or call_id in self._waiting
 
-    def _read(self, call_id: str, chunk: Chunk) -> _Streamed:
+    def _read(self, call_id: str, chunk: errors.Chunk) -> _Streamed:
         streamed = self._streamed.setdefault(call_id, _Streamed())
         check_number(len(self._streamed))
-        streamed.name = identifier(chunk, ("toolName",)) or streamed.name
+        streamed.name = errors.identifier(chunk, ("toolName",)) or streamed.name
         streamed.executed |= chunk.get("providerExecuted") is True
         streamed.is_text |= chunk.get("inputEncoding") == "text"
-        take_metadata(streamed.options, chunk)
+        errors.take_metadata(streamed.options, chunk)
         return streamed
 
     def _settle(self, call_id: str | None, outputs: list[StreamOutput]) -> None:
@@ -311,13 +302,17 @@ class ToolCalls:
             self.broken = ToolArgumentsError(call_id=call_id, name=name, arguments=arguments)
 
 
-def _meant(chunk: Chunk) -> str | None:
+def _meant(chunk: errors.Chunk) -> str | None:
     """The call that a question for approval is about: its id, or the whole call."""
-    return identifier(chunk, ("toolCallId",)) or identifier(mapping(chunk, ("toolCall",)), CALL_ID)
+    return errors.identifier(chunk, ("toolCallId",)) or errors.identifier(
+        errors.mapping(chunk, ("toolCall",)), errors.CALL_ID
+    )
 
 
-def _unmapped(chunk: Chunk, why: str) -> Unmapped:
+def _unmapped(chunk: errors.Chunk, why: str) -> Unmapped:
     """Counts a chunk under a name that states its tool and why it becomes no part."""
-    name = identifier(chunk, ("toolName",)) or identifier(mapping(chunk, ("toolCall",)), ("toolName",))
+    name = errors.identifier(chunk, ("toolName",)) or errors.identifier(
+        errors.mapping(chunk, ("toolCall",)), ("toolName",)
+    )
     words = (chunk["type"], name, why and f"({why})")
     return Unmapped(" ".join(word for word in words if word), chunk)

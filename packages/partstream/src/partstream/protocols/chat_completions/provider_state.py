@@ -31,14 +31,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from partstream.conversation.provider_state import (
-    FIELD,
-    KeptThinking,
-    OpaqueState,
-    beside_items,
-    open_state,
-    seal_state,
-)
+from partstream.conversation import provider_state
 from partstream.lm.outputs import StreamOptions, StreamOutput, Unmapped
 from partstream.protocols.calls import check_number
 from partstream.protocols.read_response import EmittedPrefix, JSONObject, objects, text
@@ -296,7 +289,7 @@ def joined_items(items: Iterable[Mapping[str, Any]]) -> CarriedMessage:
     extra: dict[str, Any] = {}
     extra_of_calls: dict[str, Mapping[str, Any]] = {}
     for item in items:
-        name, said, added = item.get(FIELD), item.get("text"), item.get(EXTRA_CONTENT)
+        name, said, added = item.get(provider_state.FIELD), item.get("text"), item.get(EXTRA_CONTENT)
         if isinstance(name, str) and isinstance(said, str):
             fields[name] = fields.get(name, "") + said
             listed = item.get("entries")
@@ -340,7 +333,7 @@ STATE_FIELDS: Final = ("reasoning_opaque", "cot_id", "signature")
 """The fields of state that go back beside a text field, as they came."""
 
 
-class Thinking(KeptThinking):
+class Thinking(provider_state.KeptThinking):
     """The thinking of one response, and the state that goes back with it.
 
     Attributes:
@@ -399,7 +392,7 @@ class Thinking(KeptThinking):
     def show(self, thought: str, outputs: list[StreamOutput], kept: list[str] | None = None) -> None:
         """Emits a piece of thinking, and adds it to `kept` for the server."""
         self.said.add(thought)
-        KeptThinking.show(self, thought, outputs, kept)  # faster than super()
+        provider_state.KeptThinking.show(self, thought, outputs, kept)  # faster than super()
 
     def add_extra(self, extra: Mapping[str, Any], call_id: str | None = None) -> None:
         """Adds an `extra_content` of the message or of a call."""
@@ -442,7 +435,9 @@ class Thinking(KeptThinking):
         for name, pieces in self._texts.items():
             entries = _bare(self._lists[name].take()) if name in self._lists else []
             if not (replaced and name in SAID_BESIDE):
-                items.append({FIELD: name, "text": "".join(pieces), **({"entries": entries} if entries else {})})
+                items.append(
+                    {provider_state.FIELD: name, "text": "".join(pieces), **({"entries": entries} if entries else {})}
+                )
         if self._extra:
             items.append({EXTRA_CONTENT: self._extra})
         items += ({TOOL_CALL_ID: one, EXTRA_CONTENT: extra} for one, extra in self._extra_of_calls.items())
@@ -465,12 +460,12 @@ def _said(value: Any) -> str | None:
 
 def sealed_entry(item: Mapping[str, Any] | None, metadata: Mapping[str, Any]) -> dict[str, Any] | None:
     """The entry that carries an item and the metadata around it; None if JSON has no form for them."""
-    sealed = seal_state(item, beside_items(metadata))
+    sealed = provider_state.seal_state(item, provider_state.beside_items(metadata))
     # In `format`, OpenRouter names the makers of its entries.
     return None if sealed is None else {"type": "reasoning.encrypted", "data": sealed, "format": "partstream"}
 
 
-def read_sealed(entry: Mapping[str, Any]) -> OpaqueState | None:
+def read_sealed(entry: Mapping[str, Any]) -> provider_state.OpaqueState | None:
     """Opens what :func:`sealed_entry` made; None for any other entry."""
     data = entry.get("data")
-    return open_state(data) if isinstance(data, str) else None
+    return provider_state.open_state(data) if isinstance(data, str) else None

@@ -52,7 +52,7 @@ from partstream.lm.parts import (
     ToolResultPart,
     UnifiedFinishReason,
 )
-from partstream.protocols import read_request
+from partstream.protocols import read_request, serve
 from partstream.protocols.chat_completions.provider_state import (
     EXTRA_CONTENT,
     REASONING_DETAILS,
@@ -67,15 +67,6 @@ from partstream.protocols.chat_completions.provider_state import (
 from partstream.protocols.failures import common_reply, said_in_stream
 from partstream.protocols.model_documents import MODEL_DOCUMENTS
 from partstream.protocols.options import NO_EFFORT
-from partstream.protocols.serve import (
-    ForwardingRules,
-    FurtherEndpoint,
-    RequestReader,
-    ResponseWriter,
-    WireEvent,
-    WireRequest,
-    pieces_of,
-)
 
 if TYPE_CHECKING:
     from partstream.lm.parts import FinishReason, MessagePart, ToolResultContent, Usage
@@ -89,10 +80,10 @@ _USAGE: Final = re.compile(rb'"usage"\s*:\s*\{')
 """Fields of a chunk; no text holds them like that, because its quotation marks are escaped."""
 
 
-class ChatRequestReader(RequestReader):
+class ChatRequestReader(serve.RequestReader):
     """Reads requests of Chat Completions; see :class:`partstream.protocols.serve.RequestReader`."""
 
-    forwarding = ForwardingRules(
+    forwarding = serve.ForwardingRules(
         frozenset({"openai-beta", "openai-organization", "openai-project", "idempotency-key", "x-client-request-id"}),
         # The first test is the fastest: nearly no chunk has the field, and each is asked about.
         tells_usage=lambda frame: b'"usage"' in frame and bool(_NO_CHOICES.search(frame) and _USAGE.search(frame)),
@@ -100,7 +91,7 @@ class ChatRequestReader(RequestReader):
         answers=("n",),
     )
 
-    def read(self, request: WireRequest) -> InboundRequest:
+    def read(self, request: serve.WireRequest) -> InboundRequest:
         """The request of a client."""
         body = request.body
         read_request.checked(body, "stream", bool, "true or false")
@@ -433,7 +424,7 @@ _ERRORS: Final[Mapping[int, tuple[str, str | None]]] = {
 """Type and code of an error by its HTTP status, as OpenAI sends them (`openai` 3.54.0, `_exceptions.py`)."""
 
 
-class ChatCompletionsWriter(ResponseWriter):
+class ChatCompletionsWriter(serve.ResponseWriter):
     """One response of a server of Chat Completions; see :class:`partstream.protocols.serve.ResponseWriter`."""
 
     end_of_stream = b"data: [DONE]\n\n"
@@ -505,25 +496,25 @@ class ChatCompletionsWriter(ResponseWriter):
         self._length += len(text)
         return 0
 
-    def _begin(self, _output: StreamOutput) -> Sequence[WireEvent]:
+    def _begin(self, _output: StreamOutput) -> Sequence[serve.WireEvent]:
         return (self._chunk({"role": _ASSISTANT, "content": ""}),)
 
-    def _text(self, part: TextPart) -> Sequence[WireEvent]:
+    def _text(self, part: TextPart) -> Sequence[serve.WireEvent]:
         self._count(part.value)
         return (self._chunk({_field_of(part): part.value}),) if part.value else ()
 
-    def _thinking(self, part: ThinkingPart) -> Sequence[WireEvent]:
+    def _thinking(self, part: ThinkingPart) -> Sequence[serve.WireEvent]:
         said = [{"reasoning_content": part.value}] if part.value else []
         state = self._thinking_state.write(part.metadata) if part.metadata else ()
         return [self._chunk(delta) for delta in (*said, *state)]
 
-    def _call(self, part: ToolCallPart) -> Sequence[WireEvent]:
+    def _call(self, part: ToolCallPart) -> Sequence[serve.WireEvent]:
         deltas = self._calls.write(part, *call_of(self._asked, part))
         if self._is_older:  # a client of this form takes the first call alone
             return [self._chunk({"function_call": delta[FUNCTION]}) for delta in deltas if delta["index"] == 0]
         return [self._chunk({"tool_calls": [delta]}) for delta in deltas]
 
-    def _data(self, part: DataPart) -> Sequence[WireEvent]:
+    def _data(self, part: DataPart) -> Sequence[serve.WireEvent]:
         """Writes sources and pictures; other data has no place among the chunks."""
         source = read_citation(part)
         if source is not None and source.url is not None:
@@ -539,7 +530,7 @@ class ChatCompletionsWriter(ResponseWriter):
         self._images += 1
         return (self._chunk({"images": [entry]}),)
 
-    def _finish(self, finish: Finish) -> Sequence[WireEvent]:
+    def _finish(self, finish: Finish) -> Sequence[serve.WireEvent]:
         """The chunks with the finish reason, or the error without one, and the usage if it is known."""
         self._head |= self._tier(finish)
         usage = written_usage(finish.usage) if self._tells_usage else None
@@ -631,7 +622,7 @@ class WrittenCalls:
         beside = {} if state is None else {"extra_content": state}
         kind, name = form.kind, _TEXT_OF[form.kind]
         yield {"index": index, "id": part.call_id, "type": kind, kind: {"name": form.name, name: ""}, **beside}
-        for piece in pieces_of(text, self._size):
+        for piece in serve.pieces_of(text, self._size):
             yield {"index": index, kind: {name: piece}}
 
     def carry(self, call_id: str, state: Any) -> Iterator[dict[str, Any]]:
@@ -652,7 +643,7 @@ class WrittenState:
         self._entries: dict[str, int] = {}
         self._listed = 0
 
-    def write(self, metadata: Mapping[str, Any]) -> Iterator[WireEvent]:
+    def write(self, metadata: Mapping[str, Any]) -> Iterator[serve.WireEvent]:
         """The fields of each delta that carries what is new in the metadata of a thinking part."""
         listed = metadata.get(ITEMS)
         if not isinstance(listed, list | tuple):
@@ -664,7 +655,7 @@ class WrittenState:
             if isinstance(item, Mapping):
                 yield from self._own(item) if is_own and item.get("type") == ITEM_TYPE else self._sealed(item, metadata)
 
-    def _own(self, item: Mapping[str, Any]) -> Iterator[WireEvent]:
+    def _own(self, item: Mapping[str, Any]) -> Iterator[serve.WireEvent]:
         """An item of this wire; the first of these fields that it has is its form."""
         if TOOL_CALL_ID in item:
             for delta in self._calls.carry(item[TOOL_CALL_ID], item.get(EXTRA_CONTENT)):
@@ -676,12 +667,12 @@ class WrittenState:
         elif item.get(FIELD) in STATE_FIELDS:  # the text of any other field is the state itself
             yield {item[FIELD]: item.get("text")}
 
-    def _sealed(self, item: Mapping[str, Any] | None, metadata: Mapping[str, Any]) -> Iterator[WireEvent]:
+    def _sealed(self, item: Mapping[str, Any] | None, metadata: Mapping[str, Any]) -> Iterator[serve.WireEvent]:
         if usable_items([metadata if item is None else item]):
             entry = sealed_entry(item, metadata)
             yield from self._list(REASONING_DETAILS, [] if entry is None else [entry])
 
-    def _list(self, field: str, entries: Sequence[Any]) -> Iterator[WireEvent]:
+    def _list(self, field: str, entries: Sequence[Any]) -> Iterator[serve.WireEvent]:
         """Entries with indices that no others have: the helpers of the official clients join entries by them."""
         said = [entry for entry in entries if isinstance(entry, Mapping)]
         first = self._entries.get(field, 0)
@@ -749,10 +740,10 @@ class _Message:
 # ---- Completions ----
 
 
-class _CompletionReader(RequestReader):
+class _CompletionReader(serve.RequestReader):
     """Reads requests of `/completions`."""
 
-    def read(self, request: WireRequest) -> InboundRequest:
+    def read(self, request: serve.WireRequest) -> InboundRequest:
         """The request of a client: its prompt and suffix are the two sides of a cursor."""
         body = request.body
         read_request.checked(body, "stream", bool, "true or false")
@@ -816,22 +807,22 @@ class _CompletionWriter(ChatCompletionsWriter):
         choice = {"index": 0, "text": text, "logprobs": None, "finish_reason": word}
         return {**self._head, "choices": [choice], **usage}
 
-    def _begin(self, _output: StreamOutput) -> Sequence[WireEvent]:
+    def _begin(self, _output: StreamOutput) -> Sequence[serve.WireEvent]:
         prompt = self._asked.body.get("prompt")
         said = prompt[0] if isinstance(prompt, list) else prompt
         return (self._chunk({"content": said}),) if self._asked.body.get("echo") is True else ()
 
-    def _thinking(self, _part: ThinkingPart) -> Sequence[WireEvent]:
+    def _thinking(self, _part: ThinkingPart) -> Sequence[serve.WireEvent]:
         return ()
 
-    def _call(self, _part: ToolCallPart) -> Sequence[WireEvent]:
+    def _call(self, _part: ToolCallPart) -> Sequence[serve.WireEvent]:
         return ()
 
-    def _data(self, _part: DataPart) -> Sequence[WireEvent]:
+    def _data(self, _part: DataPart) -> Sequence[serve.WireEvent]:
         return ()
 
-    def _finish(self, finish: Finish) -> Sequence[WireEvent]:
+    def _finish(self, finish: Finish) -> Sequence[serve.WireEvent]:
         return super()._finish(replace(finish, logprobs=()))
 
 
-ChatCompletionsWriter.further = (FurtherEndpoint("/completions", _CompletionReader(), _CompletionWriter),)
+ChatCompletionsWriter.further = (serve.FurtherEndpoint("/completions", _CompletionReader(), _CompletionWriter),)

@@ -20,17 +20,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from partstream.errors import LanguageModelError
-from partstream.protocols import failures
-from partstream.protocols.errors import (
-    NO_REASON,
-    ErrorBody,
-    ErrorKind,
-    Errors,
-    error_layers,
-    kinds_of,
-    read_error_body,
-    refused_reasoning,
-)
+from partstream.protocols import errors, failures
 from partstream.protocols.failures import FailedReply, FailureKind, ServedFailure, failure_of, retry_headers
 from partstream.protocols.gemini.provider_state import with_dummies
 from partstream.protocols.options import Correction, OptionalField, leave_out, refused_fields
@@ -150,20 +140,20 @@ without_refused: Final = leave_out(OPTIONAL_FIELDS, _CORRECTIONS)
 
 # ---- Errors that are read ----
 
-_CODES: Final = kinds_of(
+_CODES: Final = errors.kinds_of(
     {
-        ErrorKind.NO_PERMISSION: "api_key_invalid",  # under the status 400 (can1357/oh-my-pi#449)
-        ErrorKind.UNAVAILABLE: "cancelled internal deadline_exceeded",
+        errors.ErrorKind.NO_PERMISSION: "api_key_invalid",  # under the status 400 (can1357/oh-my-pi#449)
+        errors.ErrorKind.UNAVAILABLE: "cancelled internal deadline_exceeded",
     }
 )
 _PER_DAY: Final = "PerDay"
 """In the ids of quotas, such as `GenerateRequestsPerDayPerProjectPerModel-FreeTier`."""
 
 
-def _read_body(document: Any) -> ErrorBody:
+def _read_body(document: Any) -> errors.ErrorBody:
     """An error, whose code is the reason that it gives, or the quota that is used up, else the name of its status."""
-    read = read_error_body(document)
-    details = [detail for layer in error_layers(document) for detail in objects(layer, "details")]
+    read = errors.read_error_body(document)
+    details = [detail for layer in errors.error_layers(document) for detail in objects(layer, "details")]
     reason = next((said for one in details if (said := identifier(one, "reason"))), None)
     violations = (one for detail in details for one in objects(detail, "violations"))
     quotas = [said for one in violations if (said := identifier(one, "quotaId"))]
@@ -179,11 +169,11 @@ _REFUSED_STATE: Final = (
 signature is no such error: without the state, even more signatures would be missing."""
 
 
-ERRORS: Final = Errors(
+ERRORS: Final = errors.Errors(
     codes=_CODES,
-    code_forms=((_PER_DAY, ErrorKind.QUOTA_SPENT),),
+    code_forms=((_PER_DAY, errors.ErrorKind.QUOTA_SPENT),),
     read_body=_read_body,
-    refused=refused_reasoning(_REFUSED_STATE),
+    refused=errors.refused_reasoning(_REFUSED_STATE),
     refused_fields=refused_fields(OPTIONAL_FIELDS, _CORRECTIONS),
 )
 
@@ -235,7 +225,7 @@ def failed_reply(failure: ServedFailure) -> FailedReply:
 
 def error_event(error: LanguageModelError | None) -> dict[str, Any]:
     """The event with which a failed answer ends."""
-    return error_document(500, NO_REASON) if error is None else dict(failed_reply(failure_of(error)).body)
+    return error_document(500, errors.NO_REASON) if error is None else dict(failed_reply(failure_of(error)).body)
 
 
 def sentence_of(failure: ServedFailure) -> str:

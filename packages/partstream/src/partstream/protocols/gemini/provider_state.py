@@ -35,14 +35,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
-from partstream.conversation.provider_state import (
-    ITEMS,
-    OpaqueState,
-    beside_items,
-    open_state,
-    seal_state,
-    usable_items,
-)
+from partstream.conversation import provider_state
 from partstream.conversation.turns import Piece
 from partstream.protocols import options
 from partstream.protocols.files import read_base64
@@ -161,13 +154,13 @@ _MADE_UP: Final = b"partstream0."
 
 def sealed_signature(item: Mapping[str, Any] | None, metadata: Mapping[str, Any]) -> str | None:
     """The signature that carries an item of the metadata, or none of a list; None if JSON has no form for it."""
-    sealed = seal_state(item, beside_items(metadata))
+    sealed = provider_state.seal_state(item, provider_state.beside_items(metadata))
     return None if sealed is None else b64encode(sealed.encode()).decode()
 
 
-def read_sealed(signature: str) -> OpaqueState | None:
+def read_sealed(signature: str) -> provider_state.OpaqueState | None:
     """Opens what :func:`sealed_signature` made; None for any other signature."""
-    return open_state((read_base64(signature) or b"").decode("ascii", "replace"))
+    return provider_state.open_state((read_base64(signature) or b"").decode("ascii", "replace"))
 
 
 def made_up_signature(call_id: str) -> str:
@@ -194,7 +187,7 @@ class WrittenState:
 
     def write(self, metadata: Mapping[str, Any]) -> Iterator[Any]:
         """What carries what is new in the metadata of a thinking part: signatures, and objects as they came."""
-        listed = metadata.get(ITEMS)
+        listed = metadata.get(provider_state.ITEMS)
         new: list[Any] = [None]
         if isinstance(listed, list | tuple):
             new = [item for item in listed[self._listed :] if isinstance(item, Mapping)]
@@ -207,7 +200,7 @@ class WrittenState:
                 yield said.signature
             elif isinstance(said, Mapping):
                 yield said
-            elif usable_items([metadata if item is None else item]):
+            elif provider_state.usable_items([metadata if item is None else item]):
                 sealed = sealed_signature(item, metadata)
                 yield from () if sealed is None else (sealed,)
 

@@ -26,7 +26,7 @@ from partstream.errors import InvalidRequestError, UnsupportedParameterError
 from partstream.lm.messages import ChatMessage, Tool, ToolMode
 from partstream.lm.outputs import Facts, Finish, InboundRequest, Outcome, Repeated, Reply, StreamOutput
 from partstream.lm.parts import DataPart, MessagePart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, is_mark
-from partstream.protocols import read_request
+from partstream.protocols import read_request, serve
 from partstream.protocols.gemini.provider_state import WrittenState, usable_signature
 from partstream.protocols.gemini.serve import ReadState, chosen_tools, named_counts, read_blob, web_address
 from partstream.protocols.gemini_interactions import errors
@@ -34,15 +34,6 @@ from partstream.protocols.gemini_interactions.errors import SIGNATURE
 from partstream.protocols.gemini_interactions.read_response import CONTENT, FILES, ITEM_TYPE, STEP, TOOL_CALL_ID
 from partstream.protocols.gemini_interactions.write_request import kind_of_file, read_item
 from partstream.protocols.read_request import Counts, checked, optional_text, read_parts, required_text
-from partstream.protocols.serve import (
-    ForwardingRules,
-    RequestReader,
-    ResponseWriter,
-    WireEvent,
-    WireRequest,
-    pieces_of_arguments,
-    rfc3339,
-)
 
 # ---- Requests ----
 
@@ -62,10 +53,10 @@ _READ: Final = frozenset(
 """The fields of a body that are no options under their own names."""
 
 
-class InteractionsRequestReader(RequestReader):
+class InteractionsRequestReader(serve.RequestReader):
     """Reads requests of `POST /interactions`."""
 
-    forwarding = ForwardingRules(
+    forwarding = serve.ForwardingRules(
         frozenset({"api-revision"}),
         frozenset({"alt"}),
         (("generation_config", "max_output_tokens"),),
@@ -74,7 +65,7 @@ class InteractionsRequestReader(RequestReader):
         names_kept=lambda body: bool(body.get("previous_interaction_id")),
     )
 
-    def read(self, request: WireRequest) -> InboundRequest:
+    def read(self, request: serve.WireRequest) -> InboundRequest:
         """What a request asks."""
         body, counts = request.body, Counts()
         for name, expected in _UNSUPPORTED.items():
@@ -231,7 +222,7 @@ _CONTENTS: Final[Mapping[str, Callable[[Mapping[str, Any], str, Counts], Any]]] 
 # ---- Responses ----
 
 
-class InteractionsResponseWriter(ResponseWriter):
+class InteractionsResponseWriter(serve.ResponseWriter):
     """Writes one response of a server of Interactions."""
 
     says = Facts.MOST - {"logprobs", "finish_reason.filter", Facts.COUNTS[-1]} | Facts.FILES
@@ -241,7 +232,7 @@ class InteractionsResponseWriter(ResponseWriter):
 
     def __init__(self, asked: InboundRequest, reply: Reply) -> None:
         super().__init__(asked, reply)
-        self._created = rfc3339(reply.created_at)
+        self._created = serve.rfc3339(reply.created_at)
         is_named = asked.body.get("store") is not False
         own_id = f"interaction_{sha256(reply.identity.encode()).hexdigest()[:24]}" if is_named else ""
         self._head = {"id": own_id, "object": "interaction", "model": asked.model}
@@ -251,7 +242,7 @@ class InteractionsResponseWriter(ResponseWriter):
         self._has_calls = False
         self._said = SaidBytes()
 
-    def _adopt(self, event: WireEvent) -> None:
+    def _adopt(self, event: serve.WireEvent) -> None:
         match event:
             case {"interaction": dict(said)}:
                 super()._adopt(said)
@@ -276,17 +267,17 @@ class InteractionsResponseWriter(ResponseWriter):
         return None
 
     @staticmethod
-    def frame(event: WireEvent) -> bytes:
+    def frame(event: serve.WireEvent) -> bytes:
         """The bytes of one event, which has a name but for a bare error."""
         return b"event: %b\ndata: %b\n\n" % (event.get("event_type", "error").encode(), dumps(event))
 
     @staticmethod
-    def document(events: Sequence[WireEvent]) -> tuple[int, WireEvent]:
+    def document(events: Sequence[serve.WireEvent]) -> tuple[int, serve.WireEvent]:
         """The interaction with all of its steps."""
         last = events[-1]
         if "error" in last:
             return errors.status_of(last), {"error": last["error"]}
-        steps: list[tuple[WireEvent, list[WireEvent]]] = []
+        steps: list[tuple[serve.WireEvent, list[serve.WireEvent]]] = []
         for event in events:
             if event["event_type"] == "step.start":
                 steps.append((event["step"], []))
@@ -300,7 +291,7 @@ class InteractionsResponseWriter(ResponseWriter):
     def _add(self, kind: str, **fields: Any) -> None:
         self._kept.append({**fields, "event_type": kind})
 
-    def _open_step(self, step: WireEvent) -> None:
+    def _open_step(self, step: serve.WireEvent) -> None:
         self._end()
         self._add("step.start", index=self._index, step=step)
         self._open = step["type"]
@@ -311,7 +302,7 @@ class InteractionsResponseWriter(ResponseWriter):
             self._index += 1
             self._open = ""
 
-    def _say(self, kind: str, delta: WireEvent) -> None:
+    def _say(self, kind: str, delta: serve.WireEvent) -> None:
         if self._open != kind:
             self._open_step({"type": kind})
         self._kept.append(_delta(self._index, delta))
@@ -337,14 +328,14 @@ class InteractionsResponseWriter(ResponseWriter):
         signature = self._carried.of_call(part.call_id)
         signed = {} if signature is None else {SIGNATURE: signature}
         self._open_step({"type": "function_call", "id": part.call_id, "name": part.name, "arguments": {}, **signed})
-        for piece in pieces_of_arguments(part, self._reply.argument_size):
+        for piece in serve.pieces_of_arguments(part, self._reply.argument_size):
             self._say("function_call", {"type": "arguments_delta", "arguments": piece})
         self._end()
 
     def _data(self, part: DataPart) -> None:
         source = read_citation(part)
         if source is not None and source.url is not None:
-            cited: WireEvent = {"type": "url_citation", "url": source.url}
+            cited: serve.WireEvent = {"type": "url_citation", "url": source.url}
             cited |= {"title": source.title} if source.title else {}
             if place := self._said.place(source):
                 cited |= {"start_index": place[0], "end_index": place[1]}
@@ -380,19 +371,19 @@ def status_of(outcome: Outcome, *, has_calls: bool) -> str:
     return "requires_action" if has_calls else "completed"
 
 
-def _delta(index: int, delta: WireEvent) -> WireEvent:
+def _delta(index: int, delta: serve.WireEvent) -> serve.WireEvent:
     return {"index": index, "delta": delta, "event_type": "step.delta"}
 
 
-def _said(text: str) -> WireEvent:
+def _said(text: str) -> serve.WireEvent:
     return {"type": "text", "text": text}
 
 
-def _thought(text: str) -> WireEvent:
+def _thought(text: str) -> serve.WireEvent:
     return {"type": "thought_summary", "content": _said(text)}
 
 
-def file_content(part: DataPart) -> WireEvent | None:
+def file_content(part: DataPart) -> serve.WireEvent | None:
     """A file as a content: its bytes, or its address; None for an empty one, and for a mark of the host."""
     if is_mark(part.mime_type):
         return None
@@ -402,9 +393,9 @@ def file_content(part: DataPart) -> WireEvent | None:
     return {"type": kind_of_file(part.mime_type), "mime_type": part.mime_type, "data": data} if data else None
 
 
-def _whole(step: WireEvent, deltas: Sequence[WireEvent]) -> WireEvent:
+def _whole(step: serve.WireEvent, deltas: Sequence[serve.WireEvent]) -> serve.WireEvent:
     """A step with what was added to it."""
-    content: list[WireEvent] = []
+    content: list[serve.WireEvent] = []
     for kind, run in groupby(deltas, lambda delta: delta["type"]):
         added = list(run)
         if kind == "text":

@@ -23,37 +23,21 @@ from partstream.errors import InvalidRequestError
 from partstream.lm.messages import ChatMessage, RequestOptions, Role, ToolMode
 from partstream.lm.outputs import Finish, InboundRequest, Outcome, Repeated, Reply
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, UnifiedFinishReason
-from partstream.protocols import read_request
-from partstream.protocols.failures import (
-    STATUSES,
-    FailedReply,
-    FailureKind,
-    RefusedRequestError,
-    ServedFailure,
-    retry_headers,
-    sentence_of,
-)
+from partstream.protocols import failures, read_request, serve
 from partstream.protocols.ollama.models import NUM_CTX
 from partstream.protocols.ollama.read_response import COUNTS, DURATIONS, METADATA
-from partstream.protocols.serve import (
-    ForwardingRules,
-    RequestReader,
-    ResponseWriter,
-    ServedDocument,
-    ServedModel,
-    WireRequest,
-    rfc3339,
-)
 
 # ---- Requests ----
 
 
-class OllamaRequestReader(RequestReader):
+class OllamaRequestReader(serve.RequestReader):
     """Reads requests of `/api/chat`; see :class:`partstream.protocols.serve.RequestReader`."""
 
-    forwarding = ForwardingRules(output_limits=(("options", "num_predict"),), new_limit=("options", "num_predict"))
+    forwarding = serve.ForwardingRules(
+        output_limits=(("options", "num_predict"),), new_limit=("options", "num_predict")
+    )
 
-    def read(self, request: WireRequest) -> InboundRequest:
+    def read(self, request: serve.WireRequest) -> InboundRequest:
         """The request of a client."""
         body = request.body
         counts = read_request.Counts()
@@ -204,12 +188,12 @@ _DETAILS: Final[dict[str, Any]] = {
 }
 
 
-def _capabilities(model: ServedModel) -> list[str]:
+def _capabilities(model: serve.ServedModel) -> list[str]:
     has = {"tools": model.tool_calling, "vision": model.image_input, "thinking": model.thinking}
     return ["completion", *(name for name, is_there in has.items() if is_there)]
 
 
-def _tags(_request: WireRequest, models: Sequence[ServedModel], _tokens: int) -> tuple[int, dict[str, Any]]:
+def _tags(_request: serve.WireRequest, models: Sequence[serve.ServedModel], _tokens: int) -> tuple[int, dict[str, Any]]:
     listed = [
         {
             "name": model.id,
@@ -225,13 +209,13 @@ def _tags(_request: WireRequest, models: Sequence[ServedModel], _tokens: int) ->
     return 200, {"models": listed}
 
 
-def _show(request: WireRequest, models: Sequence[ServedModel], _tokens: int) -> tuple[int, dict[str, Any]]:
+def _show(request: serve.WireRequest, models: Sequence[serve.ServedModel], _tokens: int) -> tuple[int, dict[str, Any]]:
     name = request.body.get("model") or request.body.get("name")
     if not name:
-        raise RefusedRequestError("model is required")
+        raise failures.RefusedRequestError("model is required")
     model = next((one for one in models if one.id == name), None)
     if model is None:
-        raise RefusedRequestError(f"model '{name}' not found", status=404)
+        raise failures.RefusedRequestError(f"model '{name}' not found", status=404)
     window = model.max_input_tokens + model.max_output_tokens
     information = {"general.architecture": _FAMILY, f"{_FAMILY}.context_length": window}
     return 200, {
@@ -245,7 +229,7 @@ def _show(request: WireRequest, models: Sequence[ServedModel], _tokens: int) -> 
 # ---- Responses ----
 
 
-class OllamaWriter(ResponseWriter):
+class OllamaWriter(serve.ResponseWriter):
     """One response of Ollama; see :class:`partstream.protocols.serve.ResponseWriter`."""
 
     content_type = "application/x-ndjson"
@@ -255,15 +239,17 @@ class OllamaWriter(ResponseWriter):
     says = frozenset({"image", "logprobs", "logprobs.bytes", "usage.half", *DURATIONS, "thinking.state"})
     says |= {"usage.input_tokens", "usage.output_tokens"}
     documents = (
-        ServedDocument("GET", "/tags", _tags),
-        ServedDocument("POST", "/show", _show),
-        ServedDocument("GET", "/ps", lambda _request, _models, _tokens: (200, {"models": []})),  # none needs loading
-        ServedDocument("GET", "/version", lambda _request, _models, _tokens: (200, {"version": VERSION})),
+        serve.ServedDocument("GET", "/tags", _tags),
+        serve.ServedDocument("POST", "/show", _show),
+        serve.ServedDocument(
+            "GET", "/ps", lambda _request, _models, _tokens: (200, {"models": []})
+        ),  # none needs loading
+        serve.ServedDocument("GET", "/version", lambda _request, _models, _tokens: (200, {"version": VERSION})),
     )
 
     def __init__(self, asked: InboundRequest, reply: Reply) -> None:
         super().__init__(asked, reply)
-        self._head = {"model": asked.model, "created_at": rfc3339(reply.created_at)}
+        self._head = {"model": asked.model, "created_at": serve.rfc3339(reply.created_at)}
         self._calls = 0
 
     @staticmethod
@@ -277,10 +263,10 @@ class OllamaWriter(ResponseWriter):
         return {"error": message}
 
     @classmethod
-    def failed(cls, failure: ServedFailure) -> FailedReply:
+    def failed(cls, failure: failures.ServedFailure) -> failures.FailedReply:
         """A failure as an HTTP reply (docs/wires/ollama.md#errors)."""
-        status = 402 if failure.kind is FailureKind.SPENT_BUDGET else STATUSES[failure.kind]
-        return FailedReply(status, retry_headers(failure), cls.error(status, failure.message))
+        status = 402 if failure.kind is failures.FailureKind.SPENT_BUDGET else failures.STATUSES[failure.kind]
+        return failures.FailedReply(status, failures.retry_headers(failure), cls.error(status, failure.message))
 
     @staticmethod
     def document(events: Sequence[Mapping[str, Any]]) -> tuple[int, dict[str, Any]]:
@@ -326,7 +312,7 @@ class OllamaWriter(ResponseWriter):
 
     def _finish(self, finish: Finish) -> list[dict[str, Any]]:
         if finish.outcome in {Outcome.FAILED, Outcome.TRUNCATED}:
-            return [{"error": sentence_of(finish.error)}]
+            return [{"error": failures.sentence_of(finish.error)}]
         facts = finish.provider_metadata.get(METADATA, {})
         times = {name: facts[name] for name in DURATIONS if name in facts} if isinstance(facts, dict) else {}
         tokens = () if finish.usage is None else (finish.usage.input_tokens, finish.usage.output_tokens)

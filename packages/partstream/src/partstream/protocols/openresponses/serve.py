@@ -26,21 +26,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.codec.checks import places
 from partstream.codec.json_codec import dumps
-from partstream.conversation.provider_state import (
-    ITEMS,
-    PLACE,
-    AnswerPlace,
-    beside_items,
-    open_state,
-    seal_state,
-    usable_items,
-)
+from partstream.conversation import provider_state
 from partstream.conversation.tool_forms import call_of
 from partstream.errors import AdapterUsageError, InvalidRequestError, LanguageModelError
 from partstream.lm.messages import ChatMessage, RequestOptions, Role
 from partstream.lm.outputs import Facts, Finish, InboundRequest, Outcome, Repeated, Reply, StreamOutput
 from partstream.lm.parts import DataPart, RefusalPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, Usage
-from partstream.protocols import read_request
+from partstream.protocols import read_request, serve
 from partstream.protocols.failures import RefusedRequestError, common_reply, said_in_stream
 from partstream.protocols.model_documents import MODEL_DOCUMENTS
 from partstream.protocols.openresponses import stored_responses as stored
@@ -58,15 +50,6 @@ from partstream.protocols.openresponses.output_items import (
     written_usage,
 )
 from partstream.protocols.options import NO_EFFORT
-from partstream.protocols.serve import (
-    ForwardingRules,
-    FurtherEndpoint,
-    RequestReader,
-    ResponseWriter,
-    ServedDocument,
-    WireEvent,
-    WireRequest,
-)
 
 if TYPE_CHECKING:
     from partstream.lm.parts import MessagePart, ToolResultContent
@@ -75,11 +58,11 @@ if TYPE_CHECKING:
 # ---- Requests ----
 
 
-class ResponsesRequestReader(RequestReader):
+class ResponsesRequestReader(serve.RequestReader):
     """Reads the requests of clients of OpenResponses."""
 
     socket = stored.SOCKET
-    forwarding = ForwardingRules(
+    forwarding = serve.ForwardingRules(
         frozenset({"openai-beta", "openai-organization", "openai-project", "idempotency-key", "x-client-request-id"})
         # Of Codex, what chooses features and the server with the cache; no description of the workspace.
         | {"originator", "session-id", "thread-id", "x-codex-beta-features", "x-codex-turn-state"},
@@ -89,7 +72,7 @@ class ResponsesRequestReader(RequestReader):
         names_kept=stored.names_reasoning,
     )
 
-    def read(self, request: WireRequest) -> InboundRequest:
+    def read(self, request: serve.WireRequest) -> InboundRequest:
         """The request of a client."""
         body = request.body
         for name, (field_type, expected) in _TYPED_FIELDS.items():
@@ -192,7 +175,7 @@ class _Reader:
     def _begin_answer(self) -> None:
         self._parts: list[MessagePart] = []
         self._ends_with_text = False  # whether a message was the last item
-        self._place = AnswerPlace()
+        self._place = provider_state.AnswerPlace()
         self._items: list[dict[str, Any]] = []
 
     def _close_answer(self) -> None:
@@ -297,14 +280,14 @@ class _Reader:
         """Adds an item with opaque state; the metadata of its part lists all items so far, each with its place."""
         item: Mapping[str, Any] | None = state
         beside: Mapping[str, Any] = {}
-        sealed = open_state(state.get("encrypted_content", ""))
+        sealed = provider_state.open_state(state.get("encrypted_content", ""))
         if sealed is not None:
             item, beside = sealed
         if item is not None:
-            self._items.append({**item, PLACE: self._place.value})
+            self._items.append({**item, provider_state.PLACE: self._place.value})
             # The metadata of reasoning repeats these fields beside the list.
             own = item if item.keys() <= {"id", "encrypted_content"} else {}
-            beside = {**own, **beside, ITEMS: list(self._items)}
+            beside = {**own, **beside, provider_state.ITEMS: list(self._items)}
         self._parts.append(ThinkingPart(shown if len(shown) > 1 else "".join(shown), part_id, beside))
         self._ends_with_text = False
 
@@ -503,10 +486,10 @@ def _whole_summary(pieces: Sequence[str], finish: Finish) -> tuple[str, Finish]:
     return summary, replace(finish, outcome=Outcome.FAILED, error=error)
 
 
-class _CompactionReader(RequestReader):
+class _CompactionReader(serve.RequestReader):
     """Reads a request for a summary at a path of its own, which demands a model."""
 
-    def read(self, request: WireRequest) -> InboundRequest:
+    def read(self, request: serve.WireRequest) -> InboundRequest:
         read_request.required_text(request.body, "model", "")
         return _summary_request(request.body, stream=False)
 
@@ -514,7 +497,7 @@ class _CompactionReader(RequestReader):
 # ---- Responses ----
 
 
-class OpenResponsesWriter(ResponseWriter):
+class OpenResponsesWriter(serve.ResponseWriter):
     """One response of an OpenResponses server."""
 
     end_of_stream = b"data: [DONE]\n\n"
@@ -522,9 +505,9 @@ class OpenResponsesWriter(ResponseWriter):
     says = Facts.MOST | {"logprobs.bytes", "citation.startIndex", "citation.endIndex"}
     tiers = frozenset({"flex", "priority", "scale"})
     state = stored.STATE
-    documents: tuple[ServedDocument, ...] = (
+    documents: tuple[serve.ServedDocument, ...] = (
         *MODEL_DOCUMENTS,
-        ServedDocument(  # OpenAI's reference, `POST /responses/input_tokens`
+        serve.ServedDocument(  # OpenAI's reference, `POST /responses/input_tokens`
             "POST",
             "/responses/input_tokens",
             lambda _request, _models, tokens: (200, {"object": "response.input_tokens", "input_tokens": tokens}),
@@ -545,18 +528,18 @@ class OpenResponsesWriter(ResponseWriter):
         self._summary: list[str] = []
         self._compaction: dict[str, Any] = {}  # the fields of the events of the one item then
 
-    def _take(self) -> list[WireEvent]:
+    def _take(self) -> list[serve.WireEvent]:
         return self._events.take()
 
     @staticmethod
-    def frame(event: WireEvent) -> bytes:
+    def frame(event: serve.WireEvent) -> bytes:
         """The bytes of one event: `event` equals `type`, line feeds only, no `id` (specification, "Streaming")."""
         name = event.get("type")
         head = f"event: {name}\n".encode() if isinstance(name, str) else b""
         return head + b"data: " + dumps(event) + b"\n\n"
 
     @staticmethod
-    def document(events: Sequence[WireEvent]) -> tuple[int, WireEvent]:
+    def document(events: Sequence[serve.WireEvent]) -> tuple[int, serve.WireEvent]:
         """The document for a client that wants no stream: the response of the terminal event, or its failure."""
         response: dict[str, Any] = events[-1]["response"]
         return (500, _failure(response)) if response["status"] == "failed" else (200, response)
@@ -565,7 +548,7 @@ class OpenResponsesWriter(ResponseWriter):
         """See :class:`partstream.lm.outputs.FastPathWriter`."""
         return None if self._open is None else self._open.repeated()
 
-    def idle(self) -> list[WireEvent]:
+    def idle(self) -> list[serve.WireEvent]:
         """A repeated `response.in_progress`: Codex drops a stream without an event, and counts no comment as one
         (docs/wires/openresponses.md#what-codex-demands)."""
         if self._is_finished:
@@ -577,7 +560,7 @@ class OpenResponsesWriter(ResponseWriter):
             self._begin(None)
         return self._events.take()
 
-    def _adopt(self, event: WireEvent) -> None:
+    def _adopt(self, event: serve.WireEvent) -> None:
         response = event.get("response")
         if isinstance(response, dict):
             self._response |= {name: value for name, value in response.items() if name != "status"}
@@ -622,7 +605,7 @@ class OpenResponsesWriter(ResponseWriter):
 
     def _carry(self, part_id: str | None, metadata: Mapping[str, Any]) -> None:
         """Writes provider state. Metadata lists all items so far, and each metadata closes one."""
-        listed = metadata.get(ITEMS)
+        listed = metadata.get(provider_state.ITEMS)
         new: Sequence[Any] = [None]
         if isinstance(listed, list | tuple):
             new, self._listed = listed[self._listed :], len(listed)
@@ -653,7 +636,7 @@ class OpenResponsesWriter(ResponseWriter):
         if source is not None and not self._compacts:
             self._message().cite(source)
 
-    def _finish(self, finish: Finish) -> list[WireEvent]:
+    def _finish(self, finish: Finish) -> list[serve.WireEvent]:
         if self._compacts:
             summary, finish = _whole_summary(self._summary, finish)
             if finish.outcome is Outcome.COMPLETED:
@@ -715,7 +698,7 @@ class _CompactionWriter(OpenResponsesWriter):
         super().__init__(asked, reply)
         self._compacts = True
 
-    def _finish(self, finish: Finish) -> list[WireEvent]:
+    def _finish(self, finish: Finish) -> list[serve.WireEvent]:
         super()._finish(finish)
         if self._response["error"] is not None:
             return [_failure(self._response)]
@@ -730,12 +713,12 @@ class _CompactionWriter(OpenResponsesWriter):
         return [document]
 
     @staticmethod
-    def document(events: Sequence[WireEvent]) -> tuple[int, WireEvent]:
+    def document(events: Sequence[serve.WireEvent]) -> tuple[int, serve.WireEvent]:
         """The compacted conversation, or its failure."""
         return (500 if "error" in events[-1] else 200), events[-1]
 
 
-OpenResponsesWriter.further = (FurtherEndpoint("/responses/compact", _CompactionReader(), _CompactionWriter),)
+OpenResponsesWriter.further = (serve.FurtherEndpoint("/responses/compact", _CompactionReader(), _CompactionWriter),)
 
 
 def _failure(response: Mapping[str, Any]) -> dict[str, Any]:
@@ -750,12 +733,12 @@ def opaque_text(item: Mapping[str, Any] | None, metadata: Mapping[str, Any], *, 
     of another protocol, which is carried where `of_others` is true.
     """
     own_fields = {"type", "id", "encrypted_content"}
-    said = {name: value for name, value in (item or {}).items() if name != PLACE}
-    beside = {name: value for name, value in beside_items(metadata).items() if name not in said}
+    said = {name: value for name, value in (item or {}).items() if name != provider_state.PLACE}
+    beside = {name: value for name, value in provider_state.beside_items(metadata).items() if name not in said}
     state = beside if item is None else said
     encrypted = state.get("encrypted_content")
     is_own = isinstance(encrypted, str) and said.keys() <= own_fields
     if is_own and beside.keys() <= own_fields:
         return encrypted
-    carried = is_own or (of_others and usable_items([state]))
-    return seal_state(None if item is None else said, beside) if carried else None
+    carried = is_own or (of_others and provider_state.usable_items([state]))
+    return provider_state.seal_state(None if item is None else said, beside) if carried else None
