@@ -337,11 +337,6 @@ def _key_of_hub(given: AddAnswers, place: ServerAddress, profile: str, questions
             f"The key cannot go into a keyring, because {fault}. It goes into a file that you alone can read."
         )
         given = replace(given, keep_in="file")
-    return _typed_key(given, place, profile, questions)
-
-
-def _typed_key(given: AddAnswers, place: ServerAddress, profile: str, questions: Questions) -> KeySource:
-    """Asks for a key or a join code, gives the code for a key, and has that kept; raises as :func:`_key_of_hub`."""
     kept_in = key_place(given, profile)  # before a code is spent that is good once
     if given.key_from == _READ:
         typed = sys.stdin.readline().strip()

@@ -31,19 +31,15 @@ class ChatCaptures(Protocol):
 
     def capture(self, model: str) -> AbstractContextManager[AnswerTap | None]:
         """Shows what runs inside to a tap as an answer of that model, whose end the caller reports; None keeps none."""
-        ...
 
     def capture_socket(self) -> AbstractContextManager[None]:
         """Lets other programs of the user ask for the answers while the block runs."""
-        ...
 
     def inspect(self, say: Say) -> None:
         """Shows the last answer."""
-        ...
 
     def write(self, say: Say) -> None:
         """Writes the recording, if one is wanted, and says where it is."""
-        ...
 
 
 class _NoCaptures:

@@ -44,18 +44,6 @@ way_options: Final = all_options(
 """Adds to a command the options of the processes: their number, and the first port of their own."""
 
 
-def _serve_here(plan: serve_plan.ServePlan, screen: serve_plan.Screen) -> int:
-    with loading(), _usage_errors("port"):
-        token = plan.token()
-        opened = serve_plan.Opened.of(plan, token, screen.reloaded)
-        sockets = listening_sockets(plan.host, plan.port, opened.limits.peer_seconds)
-        start = serve_plan.Start(plan.host, sockets[0].getsockname()[1], token, plan.is_public, plan.hub_place)
-    callbacks = serve_plan.ServerCallbacks(partial(screen.started, start), screen.listed, screen.draining)
-    with _usage_errors("port"), asyncio.Runner(loop_factory=serve_plan.loop_factory()) as runner:
-        ended_well = runner.run(opened.serve(sockets, callbacks))
-    return ExitCode.FINE if ended_well else ExitCode.INTERRUPTED
-
-
 def _serve_by_workers(plan: serve_plan.ServePlan, screen: serve_plan.Screen, workers: int, worker_port: int) -> int:
     from partstream.cli.serve_workers import Workers, can_share_sockets  # noqa: PLC0415 - for this alone
 
@@ -210,7 +198,15 @@ def command(
         with _usage_errors("port"):
             code = elsewhere(plan, workers, screen)
     elif workers == 1:
-        code = _serve_here(plan, screen)
+        with loading(), _usage_errors("port"):
+            token = plan.token()
+            opened = serve_plan.Opened.of(plan, token, screen.reloaded)
+            sockets = listening_sockets(plan.host, plan.port, opened.limits.peer_seconds)
+            start = serve_plan.Start(plan.host, sockets[0].getsockname()[1], token, plan.is_public, plan.hub_place)
+        callbacks = serve_plan.ServerCallbacks(partial(screen.started, start), screen.listed, screen.draining)
+        with _usage_errors("port"), asyncio.Runner(loop_factory=serve_plan.loop_factory()) as runner:
+            ended_well = runner.run(opened.serve(sockets, callbacks))
+        code = ExitCode.FINE if ended_well else ExitCode.INTERRUPTED
     else:
         code = _serve_by_workers(plan, screen, workers, worker_port)
     click.get_current_context().exit(code)

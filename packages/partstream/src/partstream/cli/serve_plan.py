@@ -309,11 +309,9 @@ class OpenedHub(Protocol):
         Raises:
             CallerError: The policy cannot be loaded.
         """
-        ...
 
     def close(self) -> None:
         """Closes the database."""
-        ...
 
 
 class ServedHub(Protocol):
@@ -321,11 +319,9 @@ class ServedHub(Protocol):
 
     def add_options(self, command: AnyCommand) -> AnyCommand:
         """Adds the options of a hub and of other places."""
-        ...
 
     def is_chosen(self, options: Mapping[str, Any]) -> bool:
         """Whether the options choose a hub."""
-        ...
 
     def check(self, options: Mapping[str, Any], *, gives_token: bool) -> None:
         """Refuses options that mean nothing together.
@@ -336,7 +332,6 @@ class ServedHub(Protocol):
         Raises:
             UsageError: There are such options.
         """
-        ...
 
     def shown_place(self) -> str:
         """How people are shown the place of the database.
@@ -344,7 +339,6 @@ class ServedHub(Protocol):
         Raises:
             StoreUnusableError: The name of the database names none.
         """
-        ...
 
     def open(self, options: Mapping[str, Any]) -> OpenedHub:
         """Opens the hub that the options choose; a worker waits for a database that is away now.
@@ -353,14 +347,12 @@ class ServedHub(Protocol):
             UsageError: There is no hub.
             CallerError: The database cannot be used.
         """
-        ...
 
     def elsewhere(self, options: MutableMapping[str, Any]) -> Callable[[ServePlan, int, Screen], int] | None:
         """What serves a plan by so many workers in another place, and returns the exit code; None for here.
 
         Takes the options of other places out of `options`.
         """
-        ...
 
 
 class _WithoutHub:

@@ -116,20 +116,16 @@ class EventDecoder(Protocol):
     @property
     def error(self) -> EventTooLargeError | None:
         """The error after which no event is returned, or None."""
-        ...
 
     def feed(self, data: bytes) -> list[ServerSentEvent]:
         """Takes more bytes and returns the events that are now complete."""
-        ...
 
     @property
     def at_border(self) -> bool:
         """Whether the next bytes are read as the first ones of a stream are: no byte before counts any more."""
-        ...
 
     def end(self) -> list[ServerSentEvent]:
         """Records that no more bytes come; returns the last event if its end is missing."""
-        ...
 
 
 class SSEDecoder:

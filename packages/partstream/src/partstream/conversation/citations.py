@@ -133,7 +133,6 @@ class SaidText(Protocol):
 
     def recently_said(self, words: str) -> bool:
         """Whether its end holds `words`."""
-        ...
 
 
 _Rendered: TypeAlias = list[StreamOutput]

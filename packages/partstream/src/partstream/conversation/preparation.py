@@ -519,7 +519,14 @@ def prepare(
         for tool, one in zip(listed, formed, strict=True)
     )
     ids = conversation.CallIds(call_id_prefix, rules.call_ids)
-    markers = _markers(messages)
+    # Our markers, by the number of their assistant message; the last of several.
+    markers = {
+        number: marker
+        for number, message in enumerate(messages)
+        if message.role is Role.ASSISTANT
+        for part in message.content
+        if isinstance(part, DataPart) and (marker := provider_state.read_marker(part)) is not None
+    }
     # The upstreams of one program share a prefix, so only the marker shows which one made a call.
     foreign = {number for number, marker in markers.items() if marker.origin.upstream != origin.upstream}
     turns, pairing_notes = conversation.pair(given, ids, names, foreign)
@@ -615,17 +622,6 @@ def carried_reasoning(
     return ()
 
 
-def _markers(messages: Sequence[ChatMessage]) -> dict[int, provider_state.StateMarker]:
-    """Our markers, by the number of their assistant message; the last of several."""
-    return {
-        number: marker
-        for number, message in enumerate(messages)
-        if message.role is Role.ASSISTANT
-        for part in message.content
-        if isinstance(part, DataPart) and (marker := provider_state.read_marker(part)) is not None
-    }
-
-
 def _instructions(turns: list[conversation.Turn], settings: RequestSettings) -> tuple[str, list[conversation.Turn]]:
     """The text of the system messages and the other turns, if the settings send system messages as instructions."""
     if settings.system_as is not SystemAs.INSTRUCTIONS:
@@ -667,7 +663,12 @@ class ResponseState:
         elif isinstance(part, ToolCallPart):
             part = self.see_call(part)
         elif isinstance(part, ThinkingPart) and part.metadata is not None:
-            return self._see_thinking(part, part.metadata.get(provider_state.ITEMS))
+            items = part.metadata.get(provider_state.ITEMS)
+            if isinstance(items, list | tuple):
+                place = self._place.value
+                self._reasoning += [{**item, provider_state.PLACE: place} for item in items[len(self._reasoning) :]]
+                ours = {provider_state.ITEMS: list(self._reasoning), provider_state.ORIGIN: self._origin.key}
+                part = replace(part, metadata={**part.metadata, **ours})
         return part
 
     def see_call(self, part: _Call) -> _Call:
@@ -677,20 +678,6 @@ class ResponseState:
         self._calls.append(part)
         self._place.add_call()
         return part
-
-    def _see_thinking(self, part: ThinkingPart, items: Any) -> ThinkingPart:
-        if not isinstance(items, list | tuple) or part.metadata is None:
-            return part
-        place = self._place.value
-        self._reasoning += [{**item, provider_state.PLACE: place} for item in items[len(self._reasoning) :]]
-        return replace(
-            part,
-            metadata={
-                **part.metadata,
-                provider_state.ITEMS: list(self._reasoning),
-                provider_state.ORIGIN: self._origin.key,
-            },
-        )
 
     def marker(self, model_id: str, response_id: str | None, history: Callable[[], str]) -> DataPart | None:
         """The stateful marker of the response, or None if it would carry no state.

@@ -332,26 +332,22 @@ def read_marker(part: DataPart) -> StateMarker | None:
     for piece in part.data.decode(errors="replace").split("\\"):
         fields = decode_state(piece)
         if fields is not None:
-            return _marker_of(fields)
+            if not isinstance(fields, dict):
+                return None
+            upstream, model, history, answer = (fields.get(name) for name in "umha")
+            response_id, reasoning = fields.get("r"), fields.get("t")
+            if not (
+                isinstance(upstream, str)
+                and isinstance(model, str)
+                and isinstance(history, str)
+                and isinstance(answer, str)
+                and isinstance(response_id, str | None)
+                and isinstance(reasoning, list)
+            ):
+                return None
+            items = tuple(item for item in reasoning if isinstance(item, dict))
+            return StateMarker(Origin(upstream, model), response_id, history, answer, items)
     return None
-
-
-def _marker_of(fields: Any) -> StateMarker | None:
-    if not isinstance(fields, dict):
-        return None
-    upstream, model, history, answer = (fields.get(name) for name in "umha")
-    response_id, reasoning = fields.get("r"), fields.get("t")
-    if not (
-        isinstance(upstream, str)
-        and isinstance(model, str)
-        and isinstance(history, str)
-        and isinstance(answer, str)
-        and isinstance(response_id, str | None)
-        and isinstance(reasoning, list)
-    ):
-        return None
-    items = tuple(item for item in reasoning if isinstance(item, dict))
-    return StateMarker(Origin(upstream, model), response_id, history, answer, items)
 
 
 # ---- Memory for clients that drop thinking ----

@@ -225,7 +225,6 @@ class TaggedStream(ResponseStream, Protocol):
 
     def item_of_tags(self, raw: str, /) -> Mapping[str, Any] | None:
         """The item that takes thinking in tags back to the server, or None."""
-        ...
 
 
 def open_response(reader: Callable[[StreamOptions], TaggedStream], options: StreamOptions) -> ResponseStream:

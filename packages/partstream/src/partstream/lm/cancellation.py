@@ -42,7 +42,6 @@ class Event(Protocol[T_co]):
 
     def __call__(self, listener: Callable[[T_co], object], /) -> Disposable:
         """Subscribes `listener`; disposing of the return value ends the subscription."""
-        ...
 
 
 class EventEmitter(Generic[T]):

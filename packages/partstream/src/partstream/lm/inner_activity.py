@@ -67,12 +67,10 @@ class NamedCall(Protocol):
     @property
     def name(self) -> str:
         """The name of the tool."""
-        ...
 
     @property
     def arguments(self) -> object:
         """The arguments."""
-        ...
 
 
 def shown_call(call: NamedCall) -> str:

@@ -283,11 +283,9 @@ class ResponseStream(Protocol):
         Raises:
             AdapterUsageError: The stream has already been ended.
         """
-        ...
 
     def feed_into(self, event: Mapping[str, Any], outputs: list[StreamOutput]) -> None:
         """Does the same as :meth:`feed`, but appends to a given list, for loops."""
-        ...
 
     def end(self, *, whole: bool = False) -> list[StreamOutput]:
         """Records that no more events come; returns the remaining outputs, with the :class:`Finish` unless it is out.
@@ -298,21 +296,17 @@ class ResponseStream(Protocol):
         Raises:
             AdapterUsageError: The stream has already been ended.
         """
-        ...
 
     def fail(self, error: LanguageModelError) -> list[StreamOutput]:
         """Ends the stream with an error from below the protocol; has no effect after the :class:`Finish`."""
-        ...
 
     @property
     def finished(self) -> bool:
         """Whether the :class:`Finish` is out: no later event can change the response."""
-        ...
 
     @property
     def failing(self) -> bool:
         """Whether the upstream has reported an error and may still send more about it."""
-        ...
 
 
 @runtime_checkable
@@ -322,7 +316,6 @@ class ReportingStream(Protocol):
     @property
     def usage(self) -> parts.Usage | None:
         """The tokens that the upstream has reported so far, or None."""
-        ...
 
 
 @runtime_checkable
@@ -332,7 +325,6 @@ class EndingStream(Protocol):
     @property
     def ending(self) -> bool:
         """Whether the upstream has reported that the response is whole, and may still add to it, such as its tokens."""
-        ...
 
 
 @runtime_checkable
@@ -347,11 +339,9 @@ class PausingStream(ResponseStream, Protocol):
     @property
     def paused(self) -> Mapping[str, Any] | None:
         """What the upstream has sent of a paused response, in the protocol's own form; None while it is not paused."""
-        ...
 
     def go_on(self) -> None:
         """Records that the events of the response that goes on with the paused one follow."""
-        ...
 
 
 ASKS_TO_THINK: Final = "_asksToThink"
@@ -485,7 +475,6 @@ class FastPathWriter(Protocol):
         Returns:
             None where such parts are no single event.
         """
-        ...
 
 
 @runtime_checkable
@@ -498,7 +487,6 @@ class IdleWriter(Protocol):
         Raises:
             AdapterUsageError: The :class:`Finish` has already been written.
         """
-        ...
 
 
 _FINISH: Final = {

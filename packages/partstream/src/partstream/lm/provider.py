@@ -158,7 +158,6 @@ class Progress(Protocol):
 
     def report(self, part: ResponsePart, /) -> None:
         """Hands a part to the consumer, after all parts reported before."""
-        ...
 
 
 @runtime_checkable
@@ -171,7 +170,6 @@ class DrainingProgress(Progress, Protocol):
 
     async def drain(self) -> None:
         """Waits until the consumer has caught up; returns at once if it keeps up."""
-        ...
 
 
 @runtime_checkable
@@ -192,7 +190,6 @@ class FinishingProgress(Progress, Protocol):
         Raises:
             TypeError: `finish` is not a :class:`~partstream.lm.outputs.Finish`.
         """
-        ...
 
 
 @runtime_checkable
@@ -204,7 +201,6 @@ class WaitingProgress(Progress, Protocol):
 
     def wait(self, reason: str, seconds: float, /) -> None:
         """Takes a wait that begins now."""
-        ...
 
 
 class LanguageModelChatProvider(ABC):

@@ -696,7 +696,6 @@ class Tap(TypingProtocol):
 
     def step(self, step: ReadStep) -> None:
         """Takes the next step."""
-        ...
 
 
 class TappedReader(StreamReader):

@@ -69,15 +69,12 @@ class AgentFinder(Protocol):
 
     def agents_in(self, names: Mapping[str, object]) -> Sequence[str]:
         """The names of the variables of a module that hold the agent that is meant: one where it is clear."""
-        ...
 
     def is_agent(self, value: object) -> bool:
         """Whether an object can be asked as a model."""
-        ...
 
     def is_factory(self, value: object) -> bool:
         """Whether an object can be called for an agent: with nothing, or with the host's tools as the one argument."""
-        ...
 
     def provider_of(self, agent: object, default_name: str) -> LanguageModelChatProvider:
         """The provider of an agent, or of a function that makes agents; `default_name` names one without a name.
@@ -85,7 +82,6 @@ class AgentFinder(Protocol):
         Raises:
             NoAgentError: It is neither.
         """
-        ...
 
     def of_profile(self, name: str) -> LanguageModelChatProvider:
         """The provider of the program that a profile of the user's file names.
@@ -93,7 +89,6 @@ class AgentFinder(Protocol):
         Raises:
             CallerError: There is no such profile, it names no program, or a setting of it is invalid.
         """
-        ...
 
 
 class _NoAgents:
@@ -134,20 +129,16 @@ class ProviderLoader(Protocol):
     @property
     def file(self) -> Path | None:
         """The person's own file that holds the provider; None where there is none, or it is not known yet."""
-        ...
 
     @property
     def place(self) -> str:
         """The place of the provider or its server for the log: `from parrot.py`, `at https://host/v1`."""
-        ...
 
     def stamp(self) -> Stamp:
         """A value that changes when :meth:`load` would return another provider."""
-        ...
 
     def load(self) -> LanguageModelChatProvider:
         """Makes the provider; may take long, and raises any error of the user's code."""
-        ...
 
 
 class _FreshLoader(SourceFileLoader):

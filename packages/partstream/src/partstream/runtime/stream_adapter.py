@@ -258,7 +258,15 @@ class ChunkMapper:
         parts: list[ResponsePart] = []
         for output in outputs:
             if isinstance(output, Finish):
-                self._take_end(output, parts)
+                self._finish = finish = self._explained(output)
+                logger, usage = self._settings.logger, self.get_usage()
+                reason = "no reason" if finish.reason is None else finish.reason.unified
+                tokens = (usage.input_tokens, usage.output_tokens)
+                logger.debug("the stream ended: %s, %s, tokens in and out: %s, %s", finish.outcome, reason, *tokens)
+                if finish.error is not None:
+                    logger.error("the stream failed: %s", finish.error)
+                    if self._settings.errors is ErrorMode.TEXT:
+                        parts.append(error_text(finish.error, has_begun=self._has_parts))
             elif isinstance(output, Unmapped):
                 if len(self._looked_at) < _LOOKED_AT:
                     self._looked_at.append(output.data)
@@ -272,17 +280,6 @@ class ChunkMapper:
                 self._has_parts = True
                 parts.append(output)
         return parts
-
-    def _take_end(self, finish: Finish, parts: list[ResponsePart]) -> None:
-        self._finish = finish = self._explained(finish)
-        logger, usage = self._settings.logger, self.get_usage()
-        reason = "no reason" if finish.reason is None else finish.reason.unified
-        tokens = (usage.input_tokens, usage.output_tokens)
-        logger.debug("the stream ended: %s, %s, tokens in and out: %s, %s", finish.outcome, reason, *tokens)
-        if finish.error is not None:
-            logger.error("the stream failed: %s", finish.error)
-            if self._settings.errors is ErrorMode.TEXT:
-                parts.append(error_text(finish.error, has_begun=self._has_parts))
 
     def _explained(self, finish: Finish) -> Finish:
         """The end of the stream; if no chunk was understood, with an error that names what the chunks look like."""

@@ -297,7 +297,14 @@ SEPARATORS: Final = r"""[\s"'?&=:@/,;]+"""
 def shown(row: Setting, value: Any) -> Any:
     """A value without its secrets."""
     if row.contents is not None:
-        return _show_contents(row.contents, value)
+        match row.contents.nesting:
+            case Nesting.OBJECT:
+                return _show_object(row.contents, value)
+            case Nesting.BY_NAME if isinstance(value, dict):
+                return {name: _show_object(row.contents, item) for name, item in value.items()}
+            case Nesting.LIST if isinstance(value, list):
+                return [_show_object(row.contents, item) for item in value]
+        return kinds.HIDDEN
     if row.metavar == _VARIABLE_METAVAR and isinstance(value, str):
         return shown_variable(value)
     return _SHOW[row.secrecy](value)
@@ -453,14 +460,3 @@ def _show_object(contents: Contents, value: Any) -> Any:
         return kinds.HIDDEN
     rows = by_name(contents.rows)
     return {name: shown(rows[name], item) if name in rows else kinds.HIDDEN for name, item in value.items()}
-
-
-def _show_contents(contents: Contents, value: Any) -> Any:
-    match contents.nesting:
-        case Nesting.OBJECT:
-            return _show_object(contents, value)
-        case Nesting.BY_NAME if isinstance(value, dict):
-            return {name: _show_object(contents, item) for name, item in value.items()}
-        case Nesting.LIST if isinstance(value, list):
-            return [_show_object(contents, item) for item in value]
-    return kinds.HIDDEN

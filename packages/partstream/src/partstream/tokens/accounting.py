@@ -56,12 +56,10 @@ class CountedModel(Protocol):
     @property
     def id(self) -> str:
         """The model's id, unique within the upstream."""
-        ...
 
     @property
     def family(self) -> str:
         """The model's family, by which tokens are counted."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -606,16 +604,6 @@ class Correction:
         """The factor for estimates that do not come from bytes."""
         return self.factor if self.counted_factor is None else self.counted_factor
 
-    def is_far_from(self, other: Correction) -> bool:
-        """Whether estimates with the other correction are no longer right."""
-        if self.size_factor is not None or other.size_factor is not None:
-            pairs = [(self.size_factor, other.size_factor)]
-        else:
-            pairs = [(self.factor, other.factor), (self.counted_factor, other.counted_factor)]
-        return any(
-            one is not two if one is None or two is None else abs(one / two - 1) > _NOTABLE for one, two in pairs
-        )
-
 
 _ENOUGH: Final = 3
 """The number of answers that it takes to prefer bytes to exact counts."""
@@ -677,7 +665,15 @@ class Corrections:
         Compares with the correction of the last such change, so that many small steps add up.
         """
         now = self.of(family, scope, is_exact=is_exact)
-        is_far = now.is_far_from(self._announced[family, scope])
+        # Whether estimates with the other correction are no longer right.
+        other = self._announced[family, scope]
+        if now.size_factor is not None or other.size_factor is not None:
+            pairs = [(now.size_factor, other.size_factor)]
+        else:
+            pairs = [(now.factor, other.factor), (now.counted_factor, other.counted_factor)]
+        is_far = any(
+            one is not two if one is None or two is None else abs(one / two - 1) > _NOTABLE for one, two in pairs
+        )
         if is_far:
             self._announced[family, scope] = now
         return is_far

@@ -40,12 +40,10 @@ class Asked(Protocol):
     @property
     def messages(self) -> Sequence[ChatMessage]:
         """The conversation."""
-        ...
 
     @property
     def options(self) -> RequestOptions:
         """The tools and the other options."""
-        ...
 
 
 _REQUEST: Final = 64

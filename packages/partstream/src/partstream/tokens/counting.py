@@ -187,7 +187,6 @@ class Counter(Protocol):
 
     def count(self, text: str) -> int:
         """The number of tokens; special tokens in the text count as plain text."""
-        ...
 
 
 class Counters:
@@ -585,7 +584,6 @@ class SourcedTokenCounts(Protocol):
 
     def token_count(self, model: LanguageModelChatInformation, text: str | ChatMessage) -> families.TokenCount:
         """The tokens that `text` takes in a prompt for `model`."""
-        ...
 
 
 @runtime_checkable
@@ -606,7 +604,6 @@ class FactoredTokenCounts(Protocol):
 
     def token_count_factor(self, model: LanguageModelChatInformation) -> float:
         """The factor that multiplies estimates for `model`; 1 before anything is learned."""
-        ...
 
 
 @runtime_checkable
@@ -619,4 +616,3 @@ class LedgerUser(Protocol):
 
     def use_ledger(self, ledger: Ledger, /) -> None:
         """Enters the usage of all later answers into the ledger; its owner closes it."""
-        ...

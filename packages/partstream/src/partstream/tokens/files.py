@@ -33,7 +33,6 @@ class ImageCost(Protocol):
 
     def tokens(self, image: Dimensions) -> int:
         """The tokens of an image of this size; at least 1."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,7 +52,15 @@ async def add_models(window: Window, _: Mapping[str, Any]) -> wire.RunResult | N
         wizard = AddModels(window)
         await wizard.run()
         if wizard.source is not None:
-            return await _with_provider(window, wizard.source)
+            # Has a provider of the person's own, or the model in the process, named in the settings.
+            source = wizard.source
+            key = "partstream.providers"
+            if not source:
+                source = await window.file("A provider in Python", "Use", [{"name": "Python", "endings": ["py"]}])
+            before: object = (await window.settings(key))[key].get("value", [])
+            if not isinstance(before, list) or source in before:
+                return None
+            return {"change": {"key": key, "value": [*before, source], "isOfWorkspace": False}}
         if not wizard.is_added:
             await _handed_over(window, wizard)
             return None
@@ -63,17 +71,6 @@ async def add_models(window: Window, _: Mapping[str, Any]) -> wire.RunResult | N
             await window.run("partstream.useEverywhere")
         if chosen != _ANOTHER:
             return None
-
-
-async def _with_provider(window: Window, source: str) -> wire.RunResult | None:
-    """Has a provider of the person's own, or the model in the process, named in the settings."""
-    key = "partstream.providers"
-    if not source:
-        source = await window.file("A provider in Python", "Use", [{"name": "Python", "endings": ["py"]}])
-    before: object = (await window.settings(key))[key].get("value", [])
-    if not isinstance(before, list) or source in before:
-        return None
-    return {"change": {"key": key, "value": [*before, source], "isOfWorkspace": False}}
 
 
 async def _told(window: Window, wizard: AddModels) -> str | None:
@@ -576,7 +573,15 @@ def wrong_address(text: str) -> str | None:
     """What is wrong with an address as it is written, and what helps; None for one that can be tried."""
     address = with_scheme(text.strip())
     if not re.fullmatch(r"(?i)[a-z][a-z0-9+.-]*://\S*", address):
-        return _unlike_an_address(address)
+        if not address:
+            return "Write the address of the server, such as https://api.example.com/v1."
+        if re.search(r"\s", address):
+            return "An address has no spaces."
+        try:
+            scheme = likely_scheme(address)
+        except ValueError:
+            scheme = "https"
+        return f"Write {scheme}:// before it."
     url = _read(address)
     if url is None:
         return "This is not an address. Enter one like https://api.example.com/v1."
@@ -588,18 +593,6 @@ def wrong_address(text: str) -> str | None:
         (url.fragment, f"Leave #{url.fragment} out: a server never sees it."),
     )
     return next((says for is_made, says in mistakes if is_made), None)
-
-
-def _unlike_an_address(text: str) -> str:
-    if not text:
-        return "Write the address of the server, such as https://api.example.com/v1."
-    if re.search(r"\s", text):
-        return "An address has no spaces."
-    try:
-        scheme = likely_scheme(text)
-    except ValueError:
-        scheme = "https"
-    return f"Write {scheme}:// before it."
 
 
 def _read(address: str) -> SplitResult | None:

@@ -171,25 +171,21 @@ async def _template_and_path(window: Window, folder: Path) -> tuple[Template, st
     while True:
         template = await window.choose(heading, "Choose a template", items)
         try:
+            path, number = f"{_FOLDER}/{template.file_stem}.py", 1
+            while _is_there(folder, path):
+                number += 1
+                path = f"{_FOLDER}/{template.file_stem}_{number}.py"
             text = await window.text(
                 {**heading, "step": 2, "hasBack": True},
                 "The new file, below the folder. It is added to partstream.providers in the settings of this "
                 "workspace.",
                 placeholder=_EXAMPLE,
-                value=_suggested(template, folder),
+                value=path,
                 refuse=lambda text: _wrong_path(text, folder),
             )
         except WentBackError:
             continue
         return template, _kept_path(str(text))
-
-
-def _suggested(template: Template, folder: Path) -> str:
-    path, number = f"{_FOLDER}/{template.file_stem}.py", 1
-    while _is_there(folder, path):
-        number += 1
-        path = f"{_FOLDER}/{template.file_stem}_{number}.py"
-    return path
 
 
 def _kept_path(text: str) -> str:

@@ -118,7 +118,14 @@ class ProviderHost:
             result["models"] += [{**model, "id": _qualified(prefix, model["id"])} for model in models]
             result["errors"] += errors
         if group is not None and result["models"]:
-            self._hub_listed(group, is_hub=await hub_of(hosted[""]) is not None)
+            is_hub = await hub_of(hosted[""]) is not None
+            if self._budgets is None and is_hub:
+                from partstream.vscode.budgets import HubBudgets  # noqa: PLC0415 - not before the first hub
+
+                self._budgets = HubBudgets(self._standing, self._announcements.budgets_did_change)
+                self._budgets.focused(self._is_focused)
+            if self._budgets is not None:
+                self._budgets.listed(group, is_hub=is_hub)
         return result
 
     async def join_hub(self, params: wire.JoinHubParams) -> wire.JoinHubResult:
@@ -130,15 +137,6 @@ class ProviderHost:
         self._is_focused = is_focused
         if self._budgets is not None:
             self._budgets.focused(is_focused)
-
-    def _hub_listed(self, group: wire.Group, *, is_hub: bool) -> None:
-        if self._budgets is None and is_hub:
-            from partstream.vscode.budgets import HubBudgets  # noqa: PLC0415 - not before the first hub
-
-            self._budgets = HubBudgets(self._standing, self._announcements.budgets_did_change)
-            self._budgets.focused(self._is_focused)
-        if self._budgets is not None:
-            self._budgets.listed(group, is_hub=is_hub)
 
     async def _standing(self, group: wire.Group) -> wire.HubStanding | None:
         """The report of a group's hub on the person whose key the group has."""

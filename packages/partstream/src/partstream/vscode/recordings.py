@@ -23,11 +23,9 @@ class Recordings(Protocol):
     @property
     def is_off(self) -> bool:
         """Whether a setting wants no answer to be kept."""
-        ...
 
     def begin(self, vscode_version: str) -> None:
         """Lets other programs of the user ask for the answers."""
-        ...
 
     def capture(self, model: str, *, is_of_chat: bool) -> AbstractContextManager[AnswerTap | None]:
         """Shows what runs inside to a tap as an answer, whose end the caller reports; None keeps none.
@@ -35,11 +33,9 @@ class Recordings(Protocol):
         Args:
             is_of_chat: Whether it belongs to a conversation; otherwise VS Code asks by itself, such as for a title.
         """
-        ...
 
     def record_next(self, *, is_on: bool) -> None:
         """Has the next answer recorded, or calls that off."""
-        ...
 
     async def page(self, path: str | None, policy: ContentPolicy) -> str | None:
         """The page of a recording, or of the last answer in memory; None where there is no answer.
@@ -47,7 +43,6 @@ class Recordings(Protocol):
         Raises:
             InvalidParamsError: The file is no recording.
         """
-        ...
 
     async def preview(self, path: str | None, *, is_last: bool = False) -> wire.SharePreviewResult:
         """What a file to share will hold.
@@ -59,15 +54,12 @@ class Recordings(Protocol):
         Raises:
             InvalidParamsError: The file is no recording, or no answer was inspected.
         """
-        ...
 
     async def shared(self, path: str | None, name: str, *, is_last: bool = False) -> wire.ShareResult:
         """The file to share, in the form that the ending of its name says; arguments and errors as of `preview`."""
-        ...
 
     async def aclose(self) -> None:
         """Ends what is open, and waits until recordings are written."""
-        ...
 
 
 _PACKAGE: Final = "partstream-devtools"

@@ -9,9 +9,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import sys
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from functools import cached_property, partial
+from inspect import isawaitable
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, Final
 
@@ -178,28 +179,28 @@ class Session:
             rpc.Response: self._on_response,
             rpc.Malformed: self._on_malformed,
         }
-        self._handlers: Mapping[str, Callable[[Any, _Running], Awaitable[object]]] = {
+        self._handlers: Mapping[str, Callable[[Any, _Running], object]] = {
             "languageModels/information": self._information,
             "languageModels/response": self._response,
-            "languageModels/complete": self._complete,
-            "languageModels/tokenCount": self._token_count,
-            "languageModels/usage": self._usage,
+            "languageModels/complete": lambda params, running: self._host.complete(params, running.source.token),
+            "languageModels/tokenCount": lambda params, running: self._host.count(params, running.source.token),
+            "languageModels/usage": lambda _, running: self._host.usage(),
             "languageModels/usagePage": self._usage_page,
-            "languageModels/counting": self._counting,
-            "languageModels/diagnostics": self._diagnostics,
+            "languageModels/counting": lambda _, running: self._host.counting(),
+            "languageModels/diagnostics": lambda _, running: self._redactor.redact_values(self._host.diagnostics()),
             "languageModels/findingsPage": self._findings_page,
-            "languageModels/recordNext": self._record_next,
+            "languageModels/recordNext": lambda params, running: self._recordings.record_next(is_on=params["isOn"]),
             "languageModels/inspect": self._inspect,
             "ui/run": self._run,
-            "ui/check": self._check,
+            "ui/check": lambda params, _: {"refusal": self._window.refusal(params["box"], params["text"])},
             "shutdown": self._shutdown,
         }
         self._notification_handlers: Mapping[str, Callable[[Any], None]] = {
             "$/cancelRequest": self._cancel_request,
             "languageModels/didAcceptCompletion": lambda _: self._host.completion_accepted(),
-            "languageModels/forgetGroup": self._forget_group,
+            "languageModels/forgetGroup": lambda params: self._host.forget_group(params["group"]),
             "setLogLevel": self._set_log_level,
-            "ui/focus": self._focus,
+            "ui/focus": lambda params: self._host.focused(params["isFocused"]),
             "exit": self._exit,
         }
 
@@ -278,7 +279,10 @@ class Session:
 
     async def _serve(self, running: _Running, request: rpc.Request) -> None:
         try:
-            answer = rpc.encode_result(request.id, await self._handlers[request.method](request.params, running))
+            if isinstance(request.params, dict):
+                self._redactor.learn(request.params.get("group"))
+            result = self._handlers[request.method](request.params, running)
+            answer = rpc.encode_result(request.id, await result if isawaitable(result) else result)
         except BaseException as error:  # a task that raises SystemExit ends the loop, and one without answer a request
             if is_forked() and isinstance(error, SystemExit):
                 end_forked(error)
@@ -346,7 +350,6 @@ class Session:
         }
 
     async def _information(self, params: wire.InformationParams, running: _Running) -> wire.InformationResult:
-        self._redactor.learn(params["group"])
         result = await self._host.information(params, running.source.token)
         for error in result["errors"]:
             error["message"] = self._redactor.redact(error["message"])
@@ -359,33 +362,14 @@ class Session:
         return result
 
     async def _response(self, params: wire.ResponseParams, running: _Running) -> wire.ResponseResult:
-        self._redactor.learn(params["group"])
         token = params["progressToken"]
         head = b'{"jsonrpc":"2.0","method":"$/progress","params":{"token":%s,"value":{"parts":[' % dumps(token)
         running.stream = self._outbox.open(head, b"]}}}")
         progress = StreamProgress(running.stream, partial(self._announcements.waits, token))
         return await self._host.respond(params, progress, running.source.token)
 
-    async def _complete(self, params: wire.CompleteParams, running: _Running) -> wire.CompleteResult:
-        self._redactor.learn(params["group"])
-        return await self._host.complete(params, running.source.token)
-
-    async def _token_count(self, params: wire.TokenCountParams, running: _Running) -> wire.TokenCountResult:
-        self._redactor.learn(params["group"])
-        return await self._host.count(params, running.source.token)
-
-    async def _usage(self, _: None, running: _Running) -> wire.UsageResult:
-        return await self._host.usage()
-
     async def _usage_page(self, params: wire.PageParams, running: _Running) -> wire.PageResult:
         return {"html": await self._host.usage_page(_policy_of(params))}
-
-    async def _counting(self, _: None, running: _Running) -> wire.CountingResult:
-        return self._host.counting()
-
-    async def _diagnostics(self, _: None, running: _Running) -> wire.DiagnosticsResult:
-        diagnostics: wire.DiagnosticsResult = self._redactor.redact_values(self._host.diagnostics())
-        return diagnostics
 
     async def _findings_page(self, params: wire.PageParams, running: _Running) -> wire.PageResult:
         from partstream.server.pages.usage import findings_html  # noqa: PLC0415 - few windows show a page
@@ -399,12 +383,6 @@ class Session:
         from partstream.vscode.dialogs import run  # noqa: PLC0415 - not before the first dialog
 
         return await run(self._window, params)
-
-    async def _check(self, params: wire.CheckParams, running: _Running) -> wire.CheckResult:
-        return {"refusal": self._window.refusal(params["box"], params["text"])}
-
-    async def _record_next(self, params: wire.RecordNextParams, running: _Running) -> None:
-        self._recordings.record_next(is_on=params["isOn"])
 
     async def _inspect(self, params: wire.InspectParams, running: _Running) -> wire.InspectResult:
         html = await self._recordings.page(params["path"], _policy_of(params))
@@ -437,16 +415,10 @@ class Session:
         self._log_level = LogLevel(params["level"])
         self._on_log_level(self._log_level)
 
-    def _focus(self, params: wire.FocusParams) -> None:
-        self._host.focused(params["isFocused"])
-
     def _cancel_request(self, params: wire.CancelParams) -> None:
         running = self._running.get(params["id"])
         if running is not None:  # otherwise its response is on its way
             self._cancel(running)
-
-    def _forget_group(self, params: wire.ForgetGroupParams) -> None:
-        self._host.forget_group(params["group"])
 
     def _cancel(self, running: _Running) -> None:
         """Sends the response at once, cancels the provider's token, and later cancels a task that has not returned."""

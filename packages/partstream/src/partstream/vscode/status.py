@@ -44,14 +44,6 @@ def usage_item(answer: AnswerUsage, told: wire.DidAnswerParams) -> wire.StatusIt
     if answer["cost"] is not None:
         pieces.append(dollars(answer["cost"]))
     icon = "$(fold)" if answer["edits"] else "$(symbol-number)"
-    return {
-        "text": f"{icon} {' · '.join(pieces)}",
-        "tooltip": "\n\n".join(_usage_lines(answer, told)),
-        "fullness": "error" if filled >= ERROR_SHARE else "warning" if filled >= WARNING_SHARE else "normal",
-    }
-
-
-def _usage_lines(answer: AnswerUsage, told: wire.DidAnswerParams) -> list[str]:
     most = answer["maxInputTokens"]
     full = _percent(answer["inputTokens"], most)  # VS Code's own widget measures against the whole context window
     of_limit = f"{full} of the {tokens(most)} that a prompt may take"
@@ -71,7 +63,11 @@ def _usage_lines(answer: AnswerUsage, told: wire.DidAnswerParams) -> list[str]:
         lines.append("~: estimated, because the server reported no numbers")
     commands = {"Show Token Usage": "showUsage", "Inspect Last Answer": "inspectLastAnswer"}
     lines.append(" · ".join(f"[{title}](command:partstream.{name})" for title, name in commands.items()))
-    return lines
+    return {
+        "text": f"{icon} {' · '.join(pieces)}",
+        "tooltip": "\n\n".join(lines),
+        "fullness": "error" if filled >= ERROR_SHARE else "warning" if filled >= WARNING_SHARE else "normal",
+    }
 
 
 def _sums(sums: UsageSums) -> str:

@@ -248,9 +248,18 @@ class Answer:
         if tool_calls.MESSAGE in item:
             self._carried_message(item)
         elif tool_calls.CALL in item:
-            self._inner_call(item)
+            call = mapping(item, tool_calls.CALL)
+            call_id = identifier(call, "id")
+            # A run that goes on after a question may say its call again: it is the one that waited for the answer.
+            if call_id is not None and not any(one.has_call(call_id, with_result=False) for one in self._before):
+                wire = _function(call_id, str(call.get("name", "")), str(call.get("arguments", "{}")), call)
+                self._place_call(call_id, wire, identifier(item, tool_calls.PARENT))
         elif tool_calls.ENTITY in item:
-            self._late_value(item)
+            entity, value = identifier(item, tool_calls.ENTITY), identifier(item, tool_calls.ENCRYPTED)
+            for step in self._steps:
+                for message in (*step.thoughts, *step.results.values()):
+                    if value is not None and message.get("id") == entity:
+                        message[tool_calls.ENCRYPTED] = value
         elif tool_calls.INTERRUPTED in item:
             self.asked = mapping(item, tool_calls.INTERRUPTED)
         elif tool_calls.TOOL_CALL_ID in item:
@@ -269,21 +278,6 @@ class Answer:
         result = {name: value for name, value in message.items() if name not in {"role", tool_calls.TOOL_CALL_ID}}
         if not self.give(call_id, result):
             any(one.give(call_id, result) for one in self._before)
-
-    def _inner_call(self, item: Mapping[str, Any]) -> None:
-        call = mapping(item, tool_calls.CALL)
-        call_id = identifier(call, "id")
-        # A run that goes on after a question may say its call again: it is the one that waited for the answer.
-        if call_id is not None and not any(one.has_call(call_id, with_result=False) for one in self._before):
-            wire = _function(call_id, str(call.get("name", "")), str(call.get("arguments", "{}")), call)
-            self._place_call(call_id, wire, identifier(item, tool_calls.PARENT))
-
-    def _late_value(self, item: Mapping[str, Any]) -> None:
-        entity, value = identifier(item, tool_calls.ENTITY), identifier(item, tool_calls.ENCRYPTED)
-        for step in self._steps:
-            for message in (*step.thoughts, *step.results.values()):
-                if value is not None and message.get("id") == entity:
-                    message[tool_calls.ENCRYPTED] = value
 
 
 def _function(call_id: str, name: str, arguments: str, carried: Mapping[str, Any]) -> _Wire:
@@ -327,7 +321,15 @@ class _Conversation:
                     self._said += [{"role": "tool", "toolCallId": one.call_id, **_result(one)} for one in turn.results]
         waits = {identifier(one, "toolCallId") for one in objects(self._asked, "interrupts")} if self.resume else set()
         said = (one.messages(waits) if isinstance(one, Answer) else [one] for one in self._said)
-        self.messages = _with_ids([*chain.from_iterable(said)])
+        # The messages, each with an id as its first field.
+        messages = [*chain.from_iterable(said)]
+        digest = blake2b(digest_size=_SIZE)
+        named = []
+        for message in messages:
+            digest.update(canonical_json(message))
+            fields = {name: value for name, value in message.items() if name != "id"}
+            named.append({"id": message.get("id") or f"msg_{digest.copy().hexdigest()}", **fields})
+        self.messages = named
 
     def _system(self, said: str, name: str) -> None:
         if said:
@@ -395,17 +397,6 @@ def _part(piece: ResultContent) -> _Wire:
 # ids know those that they have.
 
 _SIZE: Final = 12
-
-
-def _with_ids(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The messages, each with an id as its first field."""
-    digest = blake2b(digest_size=_SIZE)
-    named = []
-    for message in messages:
-        digest.update(canonical_json(message))
-        fields = {name: value for name, value in message.items() if name != "id"}
-        named.append({"id": message.get("id") or f"msg_{digest.copy().hexdigest()}", **fields})
-    return named
 
 
 def digest_of(*values: object) -> str:

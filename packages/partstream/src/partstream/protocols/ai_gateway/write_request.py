@@ -174,7 +174,14 @@ def build_request(request: ChatRequest) -> dict[str, Any]:
     creator = creator if slash else ""
     options = OPTIONS.of(request)
     fields = dict(options.fields)
-    asked, chosen = fields.pop("reasoning", None), _checked_options(fields.pop("providerOptions", {}))
+    # The provider options of a request, which are an object of objects.
+    value = fields.pop("providerOptions", {})
+    inner = value.items() if isinstance(value, Mapping) else ()
+    for place, one in (("", value), *((f".{name}", one) for name, one in inner)):
+        if not isinstance(one, Mapping):
+            where = f"modelOptions.providerOptions{place}"
+            raise RequestNotExpressibleError(type(one).__name__, where, "an object of objects")
+    asked, chosen = fields.pop("reasoning", None), value
     if isinstance(asked, Mapping):  # as OpenResponses says it
         asked = asked.get("effort")
     effort = options.effort or (asked if isinstance(asked, str) else None) or request.reasoning_effort
@@ -200,16 +207,6 @@ def build_request(request: ChatRequest) -> dict[str, Any]:
     if provider_options := merged({creator: own} if own else {}, person, chosen):
         body["providerOptions"] = provider_options
     return with_extra_fields(body, settings.extra_body)
-
-
-def _checked_options(value: Any) -> Mapping[str, Mapping[str, Any]]:
-    """The provider options of a request, which are an object of objects."""
-    inner = value.items() if isinstance(value, Mapping) else ()
-    for place, one in (("", value), *((f".{name}", one) for name, one in inner)):
-        if not isinstance(one, Mapping):
-            where = f"modelOptions.providerOptions{place}"
-            raise RequestNotExpressibleError(type(one).__name__, where, "an object of objects")
-    return value  # type: ignore[no-any-return]
 
 
 def _prompt(request: ChatRequest, version: int) -> list[JSONObject]:
