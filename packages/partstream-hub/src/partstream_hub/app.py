@@ -118,7 +118,7 @@ class _HubRoutes:
             "team": person.team,
             "is_admin": person.is_admin,
             "key": {"id": key.id, "label": key.label, "expires_at": key.expires_at},
-            "models": list(await self._application.models_of(caller)),
+            "models": list(await self._application.models_for(caller)),
             "budgets": [budget_document(rule, one.limit, one.spent, one.reserved, one.ends_at) for rule, one in held],
         }
         return OwnerReply.json(said, 200, _NO_STORE)

@@ -828,7 +828,7 @@ answers that run once or twice an answer, which takes a twelfth of the processor
 
 async def _list_models(application: ServingApp, callbacks: ServerCallbacks) -> None:
     """Says the models when the providers have listed them: a server may take its time."""
-    callbacks.listed(await application.models())
+    callbacks.listed(tuple(await application.catalogue.models()))
     # What is loaded now stays: a full collection would look at all of it, and hold up every answer for that long.
     gc.collect()
     gc.freeze()

@@ -85,14 +85,6 @@ class ServingApp(ServerState):
         super().__init__(named_providers(providers), settings, spoken, (HEALTH, READINESS), rules)
         self.add_route("GET", FRONT, front_page(self), is_open=True)
 
-    async def models(self) -> tuple[str, ...]:
-        """The ids of the models that requests may name; those of a provider that fails are missing."""
-        return tuple(await self.catalogue.models())
-
-    async def models_of(self, caller: Caller) -> tuple[str, ...]:
-        """The ids of the models that a caller may use."""
-        return tuple(await self.models_for(caller))
-
     def add_page(self, path: str, page: Callable[[str], tuple[str, bytes]], *, is_open: bool = False) -> None:
         """Puts a page at a path, such as `/metrics`, for owners of the server; it is read with `GET`, and with the key
         unless it is open. `page` makes it, given the header `accept` of the request: its content type and its bytes."""
@@ -378,15 +370,15 @@ class SocketExchange:
             turn.size = turn.size or asked.size
             await turn.enter_admission(None)
             await turn.answer(asked.request, generates=asked.generates)
-        except requests.ClientLeftError:
-            turn.observe_left()
+        except requests.ClientLeftError as error:
+            turn.observe_unanswered(error)
             raise
         except Exception as error:
             if not isinstance(error, PartstreamError):
                 _logger.exception("a request could not be served because of a fault of the server")
             failure = requests.failure_of(error) if isinstance(error, PartstreamError) else requests.FAULT
             said = endpoint.writes.failed(replace(failure, request_id=turn.request_id))
-            turn.observe_refused(said.status, error)
+            turn.observe_unanswered(error, said.status)
             await self._say(conversation.refused(said.status, said.body))
             return True
         finally:

@@ -39,7 +39,7 @@ from partstream.codec.system import give_memory_back
 from partstream.conversation.preparation import ASKED_IN
 from partstream.conversation.provider_state import ThinkingMemory
 from partstream.errors import PartstreamError, UnknownModelError, UnsupportedParameterError
-from partstream.lm.cancellation import CancellationTokenSource, Disposable, EventEmitter
+from partstream.lm.cancellation import CancellationTokenSource, Disposable
 from partstream.lm.messages import RequestOptions
 from partstream.lm.outputs import Finish, InboundRequest, Outcome, Reply
 from partstream.lm.parts import FinishReason, RawCallPart, ResponsePart, UnifiedFinishReason, Usage
@@ -86,6 +86,7 @@ if TYPE_CHECKING:
     from partstream.lm.messages import ChatMessage
     from partstream.lm.provider import LanguageModelChatProvider
     from partstream.protocols.protocol import Protocol
+    from partstream.server.tracing import AnswerSpans
     from partstream.upstream.context import TapSource
     from partstream.upstream.forwarding import RawRequest
 
@@ -144,7 +145,7 @@ class ServerState:
         self._authenticate = settings.authenticate
         if settings.authenticate is None and settings.token is not None:
             self._authenticate = TokenAuthenticator(settings.token, endpoints.values())
-        self._finished: EventEmitter[serving.AnswerObservation] = EventEmitter()
+        self._listeners: dict[object, Callable[[serving.AnswerObservation], object]] = {}
         self.waiting = requests.WaitingBytes(settings.body_bytes)
         self.large = asyncio.Semaphore(limits.LARGE_AT_ONCE)
         self._giving_back: asyncio.TimerHandle | None = None
@@ -262,14 +263,19 @@ class ServerState:
             self._idle.set()
 
     def on_did_finish_answer(self, listener: Callable[[serving.AnswerObservation], object], /) -> Disposable:
-        """Calls a listener once for each request for a response; if one fails, the others are called still."""
-        return self._finished.event(_unfailing(listener))
+        """Calls a listener once for each request for a response."""
+        key = object()
+        self._listeners[key] = listener
+        return Disposable(lambda: self._listeners.pop(key, None) and None)
 
-    def observe(self, observation: serving.AnswerObservation, trace: serving.AnswerTrace | None) -> None:
-        """Reports a response that is over to all who count responses, and ends its trace."""
-        self._finished.fire(observation)
-        if trace is not None:
-            _unfailing(trace.finish)(observation)
+    def observe(self, observation: serving.AnswerObservation, trace: AnswerSpans | None) -> None:
+        """Reports a response that is over to all who count responses, and ends its trace; if one fails, the others are
+        called still."""
+        for listener in (*self._listeners.values(), *([] if trace is None else [trace.finish])):
+            try:
+                listener(observation)
+            except Exception:
+                _logger.exception("a listener of finished answers failed")
 
     async def drain(self, seconds: float | None = None) -> None:
         """Refuses new answers, waits for those that run for some seconds, by default those of the settings, then ends
@@ -290,18 +296,6 @@ class ServerState:
         """Ends each answer that runs with its wire's terminal event."""
         for stop in tuple(self._answers):
             stop()
-
-
-def _unfailing(listener: Callable[[serving.AnswerObservation], object]) -> Callable[[serving.AnswerObservation], None]:
-    """The same listener; the log says when it fails."""
-
-    def tell(observation: serving.AnswerObservation) -> None:
-        try:
-            listener(observation)
-        except Exception:
-            _logger.exception("a listener of finished answers failed")
-
-    return tell
 
 
 class RequestHandler:
@@ -340,7 +334,7 @@ class RequestHandler:
     _asked: InboundRequest | None = None
     _model: CataloguedModel | None = None
     _current: serving.CurrentAnswer | None = None
-    _trace: serving.AnswerTrace | None = None
+    _trace: AnswerSpans | None = None
     _permit: serving.Permit | None = None
     _observed: serving.AnswerObservation | None = None
     _dropped: DroppedFields | None = None  # most requests lose nothing
@@ -378,9 +372,9 @@ class RequestHandler:
                 if self._is_head_sent:
                     raise
                 await self._refuse(error)
-        except requests.ClientLeftError:
+        except requests.ClientLeftError as error:
             if self._is_answer:
-                self.observe_left()
+                self.observe_unanswered(error)
         finally:
             if self._is_large:
                 self._state.large_ended()
@@ -495,7 +489,7 @@ class RequestHandler:
         )
         await self._reply(said.status, dumps(said.body), *said.headers, *headers)
         if self._is_answer:
-            self.observe_refused(said.status, error)
+            self.observe_unanswered(error, said.status)
 
     @property
     def _endpoint(self) -> requests.Endpoint:
@@ -618,7 +612,8 @@ class RequestHandler:
 
     def _fields_of(self, head: replies.Head) -> tuple[tuple[str, str], ...]:
         dropped = [header for one in (self._dropped, self._unsaid) if one is not None for header in one.headers]
-        upstream = ((serving.UPSTREAM_HEADER, self._upstream),) if self._upstream else ()
+        named = "" if self._current is None else self._current.upstream
+        upstream = ((serving.UPSTREAM_HEADER, named),) if named else ()
         return (*head.headers, *upstream, *dropped)
 
     def _encoded(self, headers: tuple[tuple[str, str], ...]) -> list[tuple[bytes, bytes]]:
@@ -805,11 +800,6 @@ class RequestHandler:
             )
         return self._current
 
-    @property
-    def _upstream(self) -> str:
-        """The upstream that the provider named last, or nothing."""
-        return "" if self._current is None else self._current.upstream
-
     # ---- The provider, and the bytes of its response ----
 
     async def _run(self, case: ForwardingCase, *, generates: bool) -> None:
@@ -824,17 +814,20 @@ class RequestHandler:
             *(() if direct is None else (direct.write, self._begin_at_once)),
         )
         sink: replies.ReplySink = self._buffered
-        if self._served_state is not None and self._is_recorded(case.remembered):
+        served, remembered = self._served_state, case.remembered
+        is_recorded = self._is_recorded(remembered)
+        if served is not None and (is_recorded or (case.refusal is not None and served.keeps(case.wire))):
             sink = self._recorded = state.memory.recorded(
-                self._served_state, case.remembered, self.caller.name, self._buffered, is_stream=asked.stream
+                served,
+                remembered,
+                self.caller.name,
+                sink,
+                is_stream=asked.stream,
+                model_id="" if is_recorded else model.id,  # its upstream alone keeps it
             )
             self._recorded.stop = self.stop_for_client
-        elif self._served_state is not None and case.refusal is not None and self._served_state.keeps(case.wire):
-            sink = self._recorded = state.memory.noted(
-                self._served_state, model.id, self.caller.name, sink, case.remembered.own, is_stream=asked.stream
-            )
         # Only a wire that keeps state signs any of it.
-        secret = b"" if self._served_state is None else state.memory.secret_of(self.caller.name)
+        secret = b"" if served is None else state.memory.secret_of(self.caller.name)
         identity = (
             Reply(request_id, int(self._time), None, secret, settings.raw_reasoning, self._is_large)
             if state.rules.identify is None
@@ -1157,7 +1150,7 @@ class RequestHandler:
         self._report(
             _CLIENT_LEFT if head is None else head.status,
             model=self._model.id,
-            provider=self._upstream or self._model.provider_name,
+            provider=self._begin_current().upstream or self._model.provider_name,
             error=None if self.error is None else type(self.error).__name__,
             outcome=None if finish is None else finish.outcome,
             reason=None if finish is None else finish.reason,
@@ -1174,16 +1167,15 @@ class RequestHandler:
             unsaid=() if self._unsaid is None else self._unsaid.names,
         )
 
-    def observe_refused(self, status: int, error: Exception) -> None:
-        """Reports a request that was refused to all who count responses."""
-        self._report(status, error=requests.failure_of(error).kind.name.lower())
+    def observe_unanswered(self, error: Exception, status: int = _CLIENT_LEFT) -> None:
+        """Reports a request that was refused, or whose client left before it was whole, to all who count responses."""
+        if isinstance(error, requests.ClientLeftError):
+            self._report(status, is_cancelled=True)
+        else:
+            self._report(status, error=requests.failure_of(error).kind.name.lower())
 
-    def observe_left(self) -> None:
-        """Reports a request whose client left before it was whole."""
-        self._report(_CLIENT_LEFT, is_cancelled=True)
-
-    def _report(self, status: int, *, model: str = "", provider: str = "", **known: Any) -> None:
-        self._observed = self._observation(status, model=model, provider=provider, **known)
+    def _report(self, status: int, **known: Any) -> None:
+        self._observed = self._observation(status, **known)
         self._state.observe(self._observed, self._trace)
 
     def _observation(
@@ -1216,4 +1208,7 @@ class RequestHandler:
         kept = AnswerExcerpt() if progress is None else progress.kept
         usage, rows = (None if progress is None else progress.usage), tuple(self._usage_rows)
         said = usage, rows, kept.message, kept.length, self._held
-        serving.settled(permit, serving.EndedAnswer(observation, asked, self._was_asked, *said))
+        try:
+            permit.settle(serving.EndedAnswer(observation, asked, self._was_asked, *said))
+        except Exception:  # it changes nothing of the response
+            _logger.exception("an answer could not be settled")

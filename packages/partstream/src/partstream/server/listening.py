@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from partstream.codec.checks import check_fields, dataclass
 from partstream.errors import CallerError
-from partstream.server.settings import ServingNumber
+from partstream.server.settings import number, numbers_of
 
 DEFAULT_HOST: Final = "127.0.0.1"
 DEFAULT_PORT: Final = 8642
@@ -130,23 +130,10 @@ def allow_files(count: int) -> None:
 
 # ---- Limits of a connection ----
 
-CONNECTION_NUMBERS: Final = (
-    ServingNumber("connections", 4096, 1, 1_000_000, "connections", "How many connections may be open at once"),
-    ServingNumber("request_head_bytes", 65_536, 1024, 1_048_576, "bytes", "The largest head of a request"),
-    ServingNumber("request_head_seconds", 20.0, 0.01, 600, "seconds",
-        "How long a client may take to send the head of a request"),
-    ServingNumber("slow_body_seconds", 30.0, 0.01, 600, "seconds",
-        "How long a client may take to send any body; one of more than 2 kB for each further second may take longer"),
-    ServingNumber("idle_seconds", 75.0, 1, 3600, "seconds", "How long a connection without a request stays open"),
-    ServingNumber("peer_seconds", 30.0, 1, 3600, "seconds",
-        "How long data may wait for a client that takes none of it"),
-)  # fmt: skip
-"""The numbers that people may want to change; the command line and the documentation are made from them."""
-
 
 @dataclass(frozen=True, slots=True)
 class ConnectionLimits:
-    """The limits of connections; :data:`CONNECTION_NUMBERS` says what most of them mean.
+    """The limits of connections.
 
     Attributes:
         request_head_bytes: One more gets status 431. Coding agents send about 2 kB, cookies of a proxy up to 16 kB.
@@ -160,18 +147,25 @@ class ConnectionLimits:
         InvalidArgumentError: A number is out of its bounds.
     """
 
-    connections: int = 4096
-    request_head_bytes: int = 65_536
-    request_head_seconds: float = 20.0
-    slow_body_seconds: float = 30.0
+    # fmt: off
+    connections: int = number(4096, 1, 1_000_000, "connections", "How many connections may be open at once")
+    request_head_bytes: int = number(65_536, 1024, 1_048_576, "bytes", "The largest head of a request")
+    request_head_seconds: float = number(20.0, 0.01, 600, "seconds",
+        "How long a client may take to send the head of a request")
+    slow_body_seconds: float = number(30.0, 0.01, 600, "seconds",
+        "How long a client may take to send any body; one of more than 2 kB for each further second may take longer")
     body_bytes_per_second: int = 2048
     waiting_requests: int = 16
-    idle_seconds: float = 75.0
-    peer_seconds: float = 30.0
+    idle_seconds: float = number(75.0, 1, 3600, "seconds", "How long a connection without a request stays open")
+    peer_seconds: float = number(30.0, 1, 3600, "seconds", "How long data may wait for a client that takes none of it")
+    # fmt: on
     closing_seconds: int = 5
 
     def __post_init__(self) -> None:
-        check_fields(self, {number.name: number.expectation for number in CONNECTION_NUMBERS})
+        check_fields(self, {one.name: one.expectation for one in CONNECTION_NUMBERS})
+
+
+CONNECTION_NUMBERS: Final = numbers_of(ConnectionLimits)
 
 
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
@@ -182,16 +176,16 @@ def stopped_by_signals(stop: Callable[[], object]) -> Iterator[None]:
     """Calls a function in the running event loop for each Ctrl-C and SIGTERM inside the block."""
     loop = asyncio.get_running_loop()
     before: dict[signal.Signals, Any] = {}
-    for number in _SIGNALS:
+    for one in _SIGNALS:
         try:
-            loop.add_signal_handler(number, stop)
+            loop.add_signal_handler(one, stop)
         except NotImplementedError:  # Windows
-            before[number] = signal.signal(number, lambda *_: loop.call_soon_threadsafe(stop))
+            before[one] = signal.signal(one, lambda *_: loop.call_soon_threadsafe(stop))
     try:
         yield
     finally:
-        for number in _SIGNALS:
-            if number in before:
-                signal.signal(number, before[number])
+        for one in _SIGNALS:
+            if one in before:
+                signal.signal(one, before[one])
             else:
-                loop.remove_signal_handler(number)
+                loop.remove_signal_handler(one)

@@ -270,7 +270,7 @@ class Unpacking:
 
     Args:
         coding: The value of `content-encoding`; "" for a body that is not packed.
-        most: The most bytes that the unpacked body may have: no piece unpacks to more than one byte above it.
+        most: The most bytes that the unpacked body may have.
 
     Raises:
         UnsupportedCodingError: The server does not unpack this.
@@ -280,48 +280,39 @@ class Unpacking:
         name = coding.strip().lower().removeprefix("x-")
         if name not in {"", "identity", "gzip", "deflate"}:
             raise UnsupportedCodingError(coding)
-        self._is_gzip = name == "gzip"
-        self._is_packed = name in {"gzip", "deflate"}
+        self._coding = name
         self._most = most
         self._size = 0
-        self._rest = b""
         self._unpacker: zlib._Decompress | None = None
 
-    def unpack(self, piece: bytes) -> bytes:
-        """The next bytes, perhaps none, of the next piece; of one that holds many, further ones come for b"" while
-        :attr:`has_more`.
+    def unpack(self, piece: bytes) -> Iterator[bytes]:
+        """The bytes of the next piece, in portions of which a turn of the event loop can take one.
 
         Raises:
             RequestFailedError: It is not packed as it says, or there is too much of it.
         """
-        if not self._is_packed:
-            return piece
-        piece = self._rest + piece
-        if not piece:
-            return b""
-        if self._unpacker is None:
-            # Some clients send deflate without the head of zlib; the low half of its first byte says which it is.
-            form = _GZIP if self._is_gzip else _ZLIB if piece[0] & 0x0F == zlib.DEFLATED else _RAW
-            self._unpacker = zlib.decompressobj(form)
-        if self._unpacker.eof:
-            raise _not_json("got a packed body with something after its end")
-        try:
-            data = self._unpacker.decompress(piece, min(self._most + 1 - self._size, _MOST_UNPACKED))
-        except zlib.error as error:
-            raise _not_json(f"got a body that is not packed as its content-encoding says ({error})") from error
-        self._rest = self._unpacker.unconsumed_tail
-        self._size += len(data)
-        if self._size > self._most:
-            said = f"got a body of more than {self._most:,} bytes unpacked, expected at most so many"
-            raise RequestFailedError(ServedFailure(FailureKind.TOO_LARGE, said), CLOSE)
-        if self._unpacker.unused_data:
-            raise _not_json("got a packed body with something after its end")
-        return data
-
-    @property
-    def has_more(self) -> bool:
-        """Whether a piece holds more bytes than were given."""
-        return bool(self._rest)
+        if self._coding in {"", "identity"}:
+            yield piece
+            return
+        while piece:
+            if self._unpacker is None:
+                # Some clients send deflate without the head of zlib; the low half of its first byte says which it is.
+                deflated = _ZLIB if piece[0] & 0x0F == zlib.DEFLATED else _RAW
+                self._unpacker = zlib.decompressobj(_GZIP if self._coding == "gzip" else deflated)
+            if self._unpacker.eof:
+                raise _not_json("got a packed body with something after its end")
+            try:
+                data = self._unpacker.decompress(piece, min(self._most + 1 - self._size, _MOST_UNPACKED))
+            except zlib.error as error:
+                raise _not_json(f"got a body that is not packed as its content-encoding says ({error})") from error
+            piece = self._unpacker.unconsumed_tail
+            self._size += len(data)
+            if self._size > self._most:
+                said = f"got a body of more than {self._most:,} bytes unpacked, expected at most so many"
+                raise RequestFailedError(ServedFailure(FailureKind.TOO_LARGE, said), CLOSE)
+            if self._unpacker.unused_data:
+                raise _not_json("got a packed body with something after its end")
+            yield data
 
     def end(self) -> None:
         """Says that no piece follows.
@@ -387,10 +378,10 @@ class RequestBody:
                 while not self._is_whole:
                     piece = await self._next()
                     self._check_size(self._size, limit)
-                    body += unpacking.unpack(piece)
-                    while unpacking.has_more:  # a piece may hold a thousand times its bytes
-                        await asyncio.sleep(0)
-                        body += unpacking.unpack(b"")
+                    for number, data in enumerate(unpacking.unpack(piece)):
+                        if number:  # a piece may hold a thousand times its bytes
+                            await asyncio.sleep(0)
+                        body += data
                     if hold is not None and len(body) > limits.LARGE_BYTES:
                         hold(len(body))
             unpacking.end()

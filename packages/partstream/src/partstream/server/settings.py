@@ -1,7 +1,5 @@
 """What the owner of a server decides and learns: settings, overrides, admission, observations, lifetimes and routes.
 
-:data:`SERVING_NUMBERS` has the bounds of all limits of size, time and number.
-
 A server without an :class:`Admission` answers every caller who has its key. With one, requests over HTTP, turns of a
 WebSocket and requests for a count of tokens all ask it. It decides before a provider is asked, may look at each part,
 and learns exactly once how every response that it has admitted ended.
@@ -17,7 +15,7 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias
 
-from partstream.codec.checks import BOOLEAN, Expectation, check_fields, dataclass, field, instance_of, optional
+from partstream.codec.checks import BOOLEAN, Expectation, check_fields, dataclass, field, fields, instance_of, optional
 from partstream.codec.json_codec import dumps
 from partstream.server import requests
 from partstream.server.clients import Authenticator, Caller, RequestClient, local_program
@@ -25,8 +23,6 @@ from partstream.server.origins import is_allowable
 from partstream.upstream.endpoint import Secret
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-
     from partstream.lm.messages import ChatMessage
     from partstream.lm.outputs import InboundRequest, Outcome, Reply
     from partstream.lm.parts import FinishReason, ResponsePart, Usage
@@ -34,6 +30,7 @@ if TYPE_CHECKING:
     from partstream.server.models import CataloguedModel
     from partstream.server.requests import Endpoint
     from partstream.server.stored_answers import SQLiteAnswers
+    from partstream.server.tracing import AnswerSpans
     from partstream.tokens.records import UsageRow
 
 _logger = logging.getLogger("partstream.serving")
@@ -44,10 +41,7 @@ _MEBIBYTE: Final = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class ServingNumber:
-    """A number among the settings of a server, with its bounds.
-
-    `unit` is `seconds`, `bytes`, or things such as `answers`.
-    """
+    """A number among settings, with its bounds; `unit` is `seconds`, `bytes`, or things such as `answers`."""
 
     name: str
     default: float
@@ -72,39 +66,24 @@ class ServingNumber:
         )
 
 
-SERVING_NUMBERS: Final = (
-    ServingNumber("drain_seconds", 30.0, 0, 3600, "seconds", "How long answers may go on when the server is stopped"),
-    ServingNumber("body_bytes", 32 * _MEBIBYTE, _KIBIBYTE, 1024 * _MEBIBYTE, "bytes", "The largest body of a request"),
-    ServingNumber("body_seconds", 60.0, 0.01, 3600, "seconds",
-        "How long a client may take to send the body of a request"),
-    ServingNumber("concurrent_answers", 1000, 1, 1_000_000, "answers", "How many answers may run at once"),
-    ServingNumber("concurrent_requests", 4000, 1, 1_000_000, "requests",
-        "How many requests may be read or answered at once"),
-    ServingNumber("head_seconds", 5.0, 0, 60, "seconds",
-        "How long the status waits for the first part of an answer: until then a failure still is an HTTP status"),
-    ServingNumber("keep_alive_seconds", 15.0, 0.01, 3600, "seconds",
-        "How long a stream is silent before a comment is sent"),
-    ServingNumber("idle_event_seconds", 60.0, 0.01, 3600, "seconds",
-        "How long a stream has no event before the wire's own event for a model that works is sent, if it has one"),
-    ServingNumber("answer_seconds", 3600.0, 0.01, 86_400, "seconds", "How long one answer may take"),
-    ServingNumber("socket_seconds", 3600.0, 0.01, 86_400, "seconds",
-        "How long a WebSocket may be open between answers"),
-    ServingNumber("stop_seconds", 5.0, 0, 600, "seconds",
-        "How long a provider may take to stop when its answer is cancelled"),
-    ServingNumber("buffer_bytes", 64 * _KIBIBYTE, _KIBIBYTE, 64 * _MEBIBYTE, "bytes",
-        "How much of an answer waits for a slow client before the provider waits too"),
-    ServingNumber("backlog_bytes", 16 * _MEBIBYTE, _KIBIBYTE, 1024 * _MEBIBYTE, "bytes",
-        "How much of an answer waits for a slow client at most, if the provider does not wait"),
-    ServingNumber("thinking_bytes", 32 * _MEBIBYTE, 0, 1024 * _MEBIBYTE, "bytes",
-        "How much state of thinking is remembered for clients of wires that cannot give it back; 0 remembers none"),
-    ServingNumber("models_seconds", 300.0, 0, 86_400, "seconds", "How long the list of a provider's models is kept"),
-)  # fmt: skip
-"""The numbers among the settings of a server; the command line and the documentation are made from them."""
+_NUMBER: Final = "partstream.number"
+
+
+def number(default: float, least: float, most: float, unit: str, says: str) -> Any:
+    """A field of settings that holds a :class:`ServingNumber`."""
+    return field(default=default, metadata={_NUMBER: (default, least, most, unit, says)})
+
+
+def numbers_of(settings: type) -> tuple[ServingNumber, ...]:
+    """The numbers among the fields of a class of settings; the command line and the documentation are made from
+    them."""
+    known = [one for one in fields(settings) if _NUMBER in one.metadata]
+    return tuple(ServingNumber(one.name, *one.metadata[_NUMBER]) for one in known)
 
 
 @dataclass(frozen=True, slots=True)
 class ServingSettings:
-    """The settings of a server; the numbers are those of :data:`SERVING_NUMBERS`.
+    """The settings of a server.
 
     Attributes:
         token: The key that requests must carry, as `Authorization: Bearer`, as `x-api-key` or in the header that their
@@ -127,21 +106,33 @@ class ServingSettings:
     token: Secret | None = None
     authenticate: Authenticator | None = None
     admission: Admission | None = None
-    drain_seconds: float = 30.0
-    body_bytes: int = 32 * _MEBIBYTE
-    body_seconds: float = 60.0
-    concurrent_answers: int = 1000
-    concurrent_requests: int = 4000
-    head_seconds: float = 5.0
-    keep_alive_seconds: float = 15.0
-    idle_event_seconds: float = 60.0
-    answer_seconds: float = 3600.0
-    socket_seconds: float = 3600.0
-    stop_seconds: float = 5.0
-    buffer_bytes: int = 64 * _KIBIBYTE
-    thinking_bytes: int = 32 * _MEBIBYTE
-    backlog_bytes: int = 16 * _MEBIBYTE
-    models_seconds: float = 300.0
+    # fmt: off
+    drain_seconds: float = number(30.0, 0, 3600, "seconds", "How long answers may go on when the server is stopped")
+    body_bytes: int = number(32 * _MEBIBYTE, _KIBIBYTE, 1024 * _MEBIBYTE, "bytes", "The largest body of a request")
+    body_seconds: float = number(60.0, 0.01, 3600, "seconds",
+        "How long a client may take to send the body of a request")
+    concurrent_answers: int = number(1000, 1, 1_000_000, "answers", "How many answers may run at once")
+    concurrent_requests: int = number(4000, 1, 1_000_000, "requests",
+        "How many requests may be read or answered at once")
+    head_seconds: float = number(5.0, 0, 60, "seconds",
+        "How long the status waits for the first part of an answer: until then a failure still is an HTTP status")
+    keep_alive_seconds: float = number(15.0, 0.01, 3600, "seconds",
+        "How long a stream is silent before a comment is sent")
+    idle_event_seconds: float = number(60.0, 0.01, 3600, "seconds",
+        "How long a stream has no event before the wire's own event for a model that works is sent, if it has one")
+    answer_seconds: float = number(3600.0, 0.01, 86_400, "seconds", "How long one answer may take")
+    socket_seconds: float = number(3600.0, 0.01, 86_400, "seconds",
+        "How long a WebSocket may be open between answers")
+    stop_seconds: float = number(5.0, 0, 600, "seconds",
+        "How long a provider may take to stop when its answer is cancelled")
+    buffer_bytes: int = number(64 * _KIBIBYTE, _KIBIBYTE, 64 * _MEBIBYTE, "bytes",
+        "How much of an answer waits for a slow client before the provider waits too")
+    backlog_bytes: int = number(16 * _MEBIBYTE, _KIBIBYTE, 1024 * _MEBIBYTE, "bytes",
+        "How much of an answer waits for a slow client at most, if the provider does not wait")
+    thinking_bytes: int = number(32 * _MEBIBYTE, 0, 1024 * _MEBIBYTE, "bytes",
+        "How much state of thinking is remembered for clients of wires that cannot give it back; 0 remembers none")
+    models_seconds: float = number(300.0, 0, 86_400, "seconds", "How long the list of a provider's models is kept")
+    # fmt: on
     raw_reasoning: bool = False
     strict: bool = False
     allow_origins: tuple[str, ...] = ()
@@ -157,10 +148,11 @@ class ServingSettings:
         check_fields(self, _EXPECTED)
 
 
+SERVING_NUMBERS: Final = numbers_of(ServingSettings)
 _EXPECTED: Final = {
     "token": optional(instance_of(Secret, "a Secret")),
     "authenticate": optional(Expectation("a function of the headers", callable)),
-    **{number.name: number.expectation for number in SERVING_NUMBERS},
+    **{one.name: one.expectation for one in SERVING_NUMBERS},
     "raw_reasoning": BOOLEAN,
     "strict": BOOLEAN,
     "allow_origins": Expectation(
@@ -364,14 +356,6 @@ class Admission(Protocol):
         """
 
 
-def settled(permit: Permit, ended: EndedAnswer) -> None:
-    """Settles a permit; a failure is logged and does not change the response."""
-    try:
-        permit.settle(ended)
-    except Exception:
-        _logger.exception("an answer could not be settled")
-
-
 # ---- Observations ----
 
 
@@ -427,17 +411,7 @@ class AnswerObservation:
     unsaid: tuple[str, ...] = ()
 
 
-class AnswerTrace(Protocol):
-    """One answer as it is traced. Spans of OpenTelemetry, an extra, implement it."""
-
-    def calling(self, provider: str, model: str) -> AbstractContextManager[object]:
-        """The time in which the provider is asked; entered and left in the task that asks it."""
-
-    def finish(self, answer: AnswerObservation) -> None:
-        """Ends the trace with what is known of the answer; called once for every trace."""
-
-
-StartTrace: TypeAlias = Callable[[str, str, Mapping[str, str]], AnswerTrace]
+StartTrace: TypeAlias = "Callable[[str, str, Mapping[str, str]], AnswerSpans]"
 """Starts the trace of a request, of which it gets the method, the route as a pattern (`/v1/responses`) and the headers,
 with their names in lower case."""
 

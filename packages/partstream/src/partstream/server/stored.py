@@ -180,23 +180,6 @@ class AnswerMemory:
         if self.store is not None:
             await asked_of_store(self.store.delete(owner, answer_id))
 
-    def noted(
-        self, state: ServedState, model_id: str, owner: str, sink: ReplySink, own: WireRequest, *, is_stream: bool
-    ) -> RecordingReplySink:
-        """A sink that notes the model whose upstream alone keeps the response."""
-
-        def begin(answer_id: str) -> None:
-            self.elsewhere.keep(owner, answer_id, model_id)
-
-        async def note(answer: StoredAnswer | None) -> bool:
-            if answer is not None:
-                begin(answer.id)
-                await self._save(owner, StoredAnswer(answer.id, None, {_KEPT_BY: model_id}, {}), ())
-            return True  # the upstream keeps it
-
-        record = state.record(0)  # no frame is kept
-        return RecordingReplySink(sink, record, own, is_stream=is_stream, is_kept=False, on_begin=begin, on_end=note)
-
     async def _save(self, owner: str, answer: StoredAnswer, items: Collection[str]) -> bool:
         """Puts a response into the store, if there is one; its client gets it all the same where that fails."""
         try:
@@ -211,13 +194,22 @@ class AnswerMemory:
         return True
 
     def recorded(
-        self, state: ServedState, remembered: Remembered, owner: str, sink: ReplySink, *, is_stream: bool
+        self,
+        state: ServedState,
+        remembered: Remembered,
+        owner: str,
+        sink: ReplySink,
+        *,
+        is_stream: bool,
+        model_id: str = "",
     ) -> RecordingReplySink:
-        """A sink that keeps the response to a request."""
+        """A sink that keeps the response to a request; or that notes the model whose upstream alone keeps it."""
 
-        async def keep(answer: StoredAnswer | None) -> bool:
-            if answer is None:
-                return True
+        async def keep(answer: StoredAnswer) -> bool:
+            if model_id:
+                begin(answer.id)
+                await self._save(owner, StoredAnswer(answer.id, None, {_KEPT_BY: model_id}, {}), ())
+                return True  # the upstream keeps it
             try:
                 if not remembered.is_kept:
                     return True
@@ -227,12 +219,14 @@ class AnswerMemory:
                 self.running.pop((owner, answer.id), None)
 
         def begin(answer_id: str) -> None:
-            if remembered.is_kept:
+            if model_id:
+                self.elsewhere.keep(owner, answer_id, model_id)
+            elif remembered.is_kept:
                 self.running[owner, answer_id] = recorded
 
         recorded = RecordingReplySink(
             sink,
-            state.record(_FRAME_BYTES),
+            state.record(0 if model_id else _FRAME_BYTES),
             remembered.own,
             is_stream=is_stream,
             is_kept=remembered.is_kept,
@@ -282,7 +276,7 @@ class RecordingReplySink:
         is_stream: Whether the bytes are frames; otherwise they are one document.
         is_kept: Whether the response is stored: its last event waits for that, because the next request may name it.
         on_begin: Called with the id of the response as soon as it is known.
-        on_end: Stores the response, and says whether that worked; called with None where none has begun.
+        on_end: Stores the response, and says whether that worked.
 
     Attributes:
         stored: The response as it is stored; None before its end.
@@ -298,7 +292,7 @@ class RecordingReplySink:
         is_stream: bool,
         is_kept: bool,
         on_begin: Callable[[str], object],
-        on_end: Callable[[StoredAnswer | None], Awaitable[bool]],
+        on_end: Callable[[StoredAnswer], Awaitable[bool]],
     ) -> None:
         self.stored: StoredAnswer | None = None
         self.stop: Callable[[], object] = lambda: None
@@ -364,7 +358,7 @@ class RecordingReplySink:
         try:
             if self._is_good:
                 self.stored = self._record.stored(self._own)
-            if not await self._on_end(self.stored):
+            if self.stored is not None and not await self._on_end(self.stored):
                 data = self._record.unkept(data)
         finally:
             if (head := self._head) is not None:
@@ -429,30 +423,30 @@ class FrameReplay:
         self.content_type = writes.content_type
         self._frames = frames
         self._running = running
-        self._next = first
+        self._first = first
         self._end = writes.end_of_stream
 
     async def send(self, deliver: Deliver, client_leaves: Callable[[], Awaitable[None]]) -> None:
         """Sends the frames, as they come, until the end or until the client has left."""
-        left = asyncio.ensure_future(client_leaves())
+        sent, left = self._first, asyncio.ensure_future(client_leaves())
         try:
-            while self._running is not None and not self._running.is_over:
-                changed = self._running.changed()  # before the look: what comes while a client is slow counts too
-                await self._deliver(deliver, self._running.frames or ())
+            while True:
+                is_over = self._running is None or self._running.is_over
+                # Before the look: what comes while a client is slow counts too.
+                changed = None if self._running is None else self._running.changed()
+                frames = self._frames if self._running is None else self._running.frames or ()
+                if new := frames[sent:]:
+                    sent = len(frames)
+                    await deliver(None, b"".join(new), False)
+                if is_over or changed is None:
+                    break
                 await asyncio.wait({changed, left}, return_when=asyncio.FIRST_COMPLETED)
                 changed.cancel()
                 if left.done():
                     return
-            await self._deliver(deliver, self._frames if self._running is None else self._running.frames or ())
             await deliver(None, self._end, True)
         finally:
             left.cancel()
-
-    async def _deliver(self, deliver: Deliver, frames: Sequence[bytes]) -> None:
-        new = frames[self._next :]
-        if new:
-            self._next = len(frames)
-            await deliver(None, b"".join(new), False)
 
 
 async def stored_reply(

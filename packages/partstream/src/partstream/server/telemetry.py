@@ -2,7 +2,7 @@
 
 No record holds a word of a prompt or a response, and no key.
 
-* Names are OpenTelemetry's conventions for generative AI, all of them here. The conventions are in development and are
+* Names are OpenTelemetry's conventions for generative AI. The conventions are in development and are
   being renamed (open-telemetry/semantic-conventions-genai#521, September 2026: `gen_ai.client.inference.*` in place of
   `gen_ai.client.operation.*`). Source of names and bounds: docs/wires/serving.md#metrics-and-traces.
 * A log line is text for people or JSON. Names come from clients and models, so a character that would act on a terminal
@@ -22,7 +22,6 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
-from enum import StrEnum
 from functools import partial
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final
@@ -48,47 +47,16 @@ if TYPE_CHECKING:
 # ---- Names ----
 
 OPERATION: Final = "chat"
-"""The operation of every response (`gen_ai.operation.name`)."""
+"""The operation of every response."""
 OURSELVES: Final = "partstream"
-"""The provider's name where it has none, or where no provider was asked (`gen_ai.provider.name`)."""
+"""The provider's name where it has none, or where no provider was asked."""
 
 
-class Attribute(StrEnum):
-    """The name of an attribute of spans and, with underscores, of a label of metrics."""
-
-    OPERATION = "gen_ai.operation.name"
-    PROVIDER = "gen_ai.provider.name"
-    MODEL = "gen_ai.request.model"
-    TOKEN_TYPE = "gen_ai.token.type"  # noqa: S105 - of a text
-    RESPONSE_ID = "gen_ai.response.id"
-    FINISH_REASONS = "gen_ai.response.finish_reasons"
-    INPUT_TOKENS = "gen_ai.usage.input_tokens"
-    OUTPUT_TOKENS = "gen_ai.usage.output_tokens"
-    CACHED_TOKENS = "gen_ai.usage.cache_read.input_tokens"
-    REASONING_TOKENS = "gen_ai.usage.reasoning.output_tokens"
-    CONVERSATION = "gen_ai.conversation.id"
-    ERROR = "error.type"
-    METHOD = "http.request.method"
-    ROUTE = "http.route"
-    STATUS = "http.response.status_code"
-    RESENT = "http.request.resend_count"
-    CLIENT = "user_agent.name"
-    CLIENT_VERSION = "user_agent.version"
-    REQUEST_ID = "partstream.request_id"
-    WIRE = "partstream.wire"
-    CALLER = "partstream.caller"
-    TURN = "partstream.turn"
-    KIND = "partstream.answer_kind"
-    EVENTS = "partstream.events"
-    IS_CANCELLED = "partstream.cancelled_by_client"
-    IS_COUNTED = "partstream.usage_is_counted"
-
-
-class TokenType(StrEnum):
-    """Whose tokens are measured (`gen_ai.token.type`)."""
-
-    INPUT = "input"
-    OUTPUT = "output"
+OPERATION_NAME: Final = "gen_ai.operation.name"
+PROVIDER_NAME: Final = "gen_ai.provider.name"
+MODEL_NAME: Final = "gen_ai.request.model"
+ERROR_NAME: Final = "error.type"
+"""Names of attributes of spans and, with underscores, of labels of metrics."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,11 +119,11 @@ MEASURES: Final = (
 TOKENS: Final = {
     kind: Measure("gen_ai.client.token.usage", "{token}", "The tokens of an answer, by type.", _TOKENS, number)
     for kind, number in (
-        (TokenType.INPUT, lambda answer: None if answer.usage is None else answer.usage.input_tokens),
-        (TokenType.OUTPUT, lambda answer: None if answer.usage is None else answer.usage.output_tokens),
+        ("input", lambda answer: None if answer.usage is None else answer.usage.input_tokens),
+        ("output", lambda answer: None if answer.usage is None else answer.usage.output_tokens),
     )
 }
-"""The tokens that are measured of each answer, under one name."""
+"""The tokens that are measured of each answer, under one name, by whose they are (`gen_ai.token.type`)."""
 
 
 # ---- Log lines ----
@@ -360,7 +328,7 @@ def _parameters(answer: AnswerObservation) -> tuple[Any, ...]:
 
 # ---- Metrics ----
 
-_OF_ANSWER: Final = (Attribute.OPERATION, Attribute.PROVIDER, Attribute.MODEL)
+_OF_ANSWER: Final = (OPERATION_NAME, PROVIDER_NAME, MODEL_NAME)
 _NO_MODEL: Final = "unknown"
 """The label of a model that is not served: a name that a client invents must not become a series."""
 _MOST_FIELDS: Final = 256
@@ -402,7 +370,7 @@ _COUNTERS: Final = {
     ),
 }  # fmt: skip
 """The counters: what they say, and their labels."""
-_HISTOGRAMS: Final = (*((one, Attribute.ERROR) for one in MEASURES), (TOKENS[TokenType.INPUT], Attribute.TOKEN_TYPE))
+_HISTOGRAMS: Final = (*((one, ERROR_NAME) for one in MEASURES), (TOKENS["input"], "gen_ai.token.type"))
 """The histograms, each with its label beside those of all."""
 
 
@@ -429,7 +397,7 @@ class ServingMetrics:
                 self._distribution(measure, provider, model, error).add(number)
         for kind, measure in TOKENS.items():
             if (number := measure.of(answer)) is not None:
-                self._distribution(measure, provider, model, kind.value).add(number)
+                self._distribution(measure, provider, model, kind).add(number)
         client = "other" if answer.client.of_class is ClientClass.OTHER else answer.client.name
         if answer.is_cancelled:
             ended = "cancelled"

@@ -21,14 +21,22 @@ from urllib.parse import urlsplit
 from partstream._version import __version__
 from partstream.codec.checks import storable_text
 from partstream.errors import CallerError, to_install
-from partstream.server.telemetry import OPERATION, OURSELVES, Attribute, error_of
+from partstream.server.telemetry import (
+    ERROR_NAME,
+    MODEL_NAME,
+    OPERATION,
+    OPERATION_NAME,
+    OURSELVES,
+    PROVIDER_NAME,
+    error_of,
+)
 
 if TYPE_CHECKING:
     from opentelemetry.context import Context
     from opentelemetry.sdk.trace import TracerProvider as TraceTracerProvider
     from opentelemetry.trace import Span, Tracer, TracerProvider
 
-    from partstream.server.settings import AnswerObservation, AnswerTrace, StartTrace
+    from partstream.server.settings import AnswerObservation, StartTrace
 
 _TRACER: Final = "partstream.serving"
 
@@ -46,32 +54,33 @@ def trace_starter(provider: TracerProvider | None = None) -> StartTrace:
 
     tracer = trace.get_tracer(_TRACER, __version__, provider)
 
-    def start(method: str, route: str, headers: Mapping[str, str]) -> AnswerTrace:
-        return _AnswerSpans(tracer, method, route, propagate.extract(headers))
+    def start(method: str, route: str, headers: Mapping[str, str]) -> AnswerSpans:
+        return AnswerSpans(tracer, method, route, propagate.extract(headers))
 
     return start
 
 
-class _AnswerSpans:
+class AnswerSpans:
     """The spans of one request."""
 
     def __init__(self, tracer: Tracer, method: str, route: str, parent: Context) -> None:
         from opentelemetry import trace  # noqa: PLC0415 - an extra
 
         self._tracer = tracer
-        attributes = {Attribute.METHOD.value: method, Attribute.ROUTE.value: route}
+        attributes = {"http.request.method": method, "http.route": route}
         self._request = tracer.start_span(f"{method} {route}", parent, trace.SpanKind.SERVER, attributes)
         self._context = trace.set_span_in_context(self._request, parent)
         self._call: Span | None = None
 
     @contextmanager
     def calling(self, provider: str, model: str) -> Iterator[None]:
+        """The time in which the provider is asked; entered and left in the task that asks it."""
         from opentelemetry import context, trace  # noqa: PLC0415 - an extra
 
         attributes = {
-            Attribute.OPERATION.value: OPERATION,
-            Attribute.PROVIDER.value: storable_text(provider) or OURSELVES,
-            Attribute.MODEL.value: storable_text(model),
+            OPERATION_NAME: OPERATION,
+            PROVIDER_NAME: storable_text(provider) or OURSELVES,
+            MODEL_NAME: storable_text(model),
         }
         name = f"{OPERATION} {storable_text(model)}"
         self._call = self._tracer.start_span(name, self._context, trace.SpanKind.CLIENT, attributes)
@@ -82,34 +91,35 @@ class _AnswerSpans:
             context.detach(token)
 
     def finish(self, answer: AnswerObservation) -> None:
+        """Ends the spans with what is known of the answer; called once."""
         from opentelemetry.trace import Status, StatusCode  # noqa: PLC0415 - an extra
 
         error, usage, client = error_of(answer), answer.usage, answer.client
-        facts_of_call: dict[Attribute, object] = {
-            Attribute.RESPONSE_ID: answer.response_id,
-            Attribute.FINISH_REASONS: None if answer.reason is None else (answer.reason.unified.value,),
-            Attribute.INPUT_TOKENS: None if usage is None else usage.input_tokens,
-            Attribute.OUTPUT_TOKENS: None if usage is None else usage.output_tokens,
-            Attribute.CACHED_TOKENS: None if usage is None else usage.cached_tokens,
-            Attribute.REASONING_TOKENS: None if usage is None else usage.reasoning_tokens,
-            Attribute.IS_COUNTED: answer.is_usage_counted or None,
-            Attribute.CONVERSATION: client.session,
-            Attribute.IS_CANCELLED: answer.is_cancelled or None,
-            Attribute.ERROR: error,
+        facts_of_call: dict[str, object] = {
+            "gen_ai.response.id": answer.response_id,
+            "gen_ai.response.finish_reasons": None if answer.reason is None else (answer.reason.unified.value,),
+            "gen_ai.usage.input_tokens": None if usage is None else usage.input_tokens,
+            "gen_ai.usage.output_tokens": None if usage is None else usage.output_tokens,
+            "gen_ai.usage.cache_read.input_tokens": None if usage is None else usage.cached_tokens,
+            "gen_ai.usage.reasoning.output_tokens": None if usage is None else usage.reasoning_tokens,
+            "partstream.usage_is_counted": answer.is_usage_counted or None,
+            "gen_ai.conversation.id": client.session,
+            "partstream.cancelled_by_client": answer.is_cancelled or None,
+            ERROR_NAME: error,
         }
-        facts_of_request: dict[Attribute, object] = {
-            Attribute.STATUS: answer.status,
-            Attribute.WIRE: answer.wire,
-            Attribute.REQUEST_ID: answer.request_id,
-            Attribute.CLIENT: client.name,
-            Attribute.CLIENT_VERSION: client.version,
-            Attribute.CALLER: answer.caller,
-            Attribute.CONVERSATION: client.session,
-            Attribute.TURN: client.turn,
-            Attribute.KIND: client.kind.value,
-            Attribute.RESENT: client.retry or None,
-            Attribute.EVENTS: answer.events,
-            Attribute.ERROR: error,
+        facts_of_request: dict[str, object] = {
+            "http.response.status_code": answer.status,
+            "partstream.wire": answer.wire,
+            "partstream.request_id": answer.request_id,
+            "user_agent.name": client.name,
+            "user_agent.version": client.version,
+            "partstream.caller": answer.caller,
+            "gen_ai.conversation.id": client.session,
+            "partstream.turn": client.turn,
+            "partstream.answer_kind": client.kind.value,
+            "http.request.resend_count": client.retry or None,
+            "partstream.events": answer.events,
+            ERROR_NAME: error,
         }
         if self._call is not None:
             _set(self._call, facts_of_call)
@@ -122,11 +132,11 @@ class _AnswerSpans:
         self._request.end()
 
 
-def _set(span: Span, facts: Mapping[Attribute, object]) -> None:
+def _set(span: Span, facts: Mapping[str, object]) -> None:
     """Sets what is known; what is not is left out, as the conventions ask."""
     for name, value in facts.items():
         if value is not None and value != "":
-            span.set_attribute(name.value, storable_text(value) if isinstance(value, str) else value)  # type: ignore[arg-type]
+            span.set_attribute(name, storable_text(value) if isinstance(value, str) else value)  # type: ignore[arg-type]
 
 
 # ---- The collector ----
