@@ -163,6 +163,18 @@ def closed_on_error(connection: sqlite3.Connection) -> Iterator[sqlite3.Connecti
         raise
 
 
+@contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """Begins as a writer, so that no other process makes it fail in the middle; takes everything back on an error."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    finally:
+        if connection.in_transaction:  # SQLite itself has taken it back after some errors, not after others
+            connection.execute("ROLLBACK")
+
+
 def use_write_ahead_log(connection: sqlite3.Connection, seconds: float) -> None:
     """Lets others read during a write, if the file system allows; otherwise SQLite's old journal is used.
 

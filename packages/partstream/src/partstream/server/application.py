@@ -270,8 +270,7 @@ class SocketExchange:
         assert socket is not None  # noqa: S101 - the route has one
         wire = endpoint.request(request.path, {}, request.headers, request.query, "GET")
         conversation = socket(wire)
-        self._waiting = requests.HeldBytes(self._state.waiting, caller.name)
-        self._remembered = requests.HeldBytes(self._state.waiting, caller.name)
+        self._waiting, self._remembered = self._state.held_by(caller), self._state.held_by(caller)
         headers = self._state.reply_headers(request.request_id)
         await self._send({"type": "websocket.accept", "headers": requests.encoded_headers(headers)})
         reading = asyncio.get_running_loop().create_task(self._read(conversation, endpoint))

@@ -43,12 +43,6 @@ _SAFE: Final = " !#$&'()*+-./:;<=>?@[]^_{|}~"
 _logger = logging.getLogger("partstream.serving")
 
 
-def _shown(path: str) -> str:
-    """A path as ASCII without commas, of at most 80 characters."""
-    shown = quote(path[:_LONGEST_NAME], safe=_SAFE, errors="replace").strip()
-    return shown if max(len(shown), len(path)) <= _LONGEST_NAME else f"{shown[: _LONGEST_NAME - 3]}..."
-
-
 class DroppedLog:
     """Logs each set of names once in the life of a server.
 
@@ -100,7 +94,9 @@ class DroppedFields:
         """
         new: dict[str, str] = {}
         for path in paths:
-            shown = _shown(path)
+            shown = quote(path[:_LONGEST_NAME], safe=_SAFE, errors="replace").strip()  # ASCII, without commas
+            if max(len(shown), len(path)) > _LONGEST_NAME:
+                shown = f"{shown[: _LONGEST_NAME - 3]}..."
             name = _PLACE.sub("[]", shown)
             if name not in self._paths and len(self._paths) < _MOST_KEPT:
                 new[name] = self._paths[name] = shown

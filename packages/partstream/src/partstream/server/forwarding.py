@@ -94,16 +94,6 @@ class ForwardingCase:
         """The body as it goes on; a field that is None is left out."""
         return {**self.wire.body, **self.added}
 
-    def holds_own_state(self) -> bool:
-        """Whether something that this server has sealed goes on."""
-        body = dumps(self.wire.body) if self.body is None else self.body
-        sent = body + dumps(self.added) if self.added else body
-        return any(seal in sent for seal in SEALS)
-
-    def stream_type(self) -> str:
-        """The media type of the stream that the client wants."""
-        return bare_media_type(self.endpoint.writes.stream_form(self.asked).content_type)
-
     def granted(self) -> Mapping[str, Any]:
         """The options of the answer that an admission has changed."""
         if self.admitted is self.asked:
@@ -245,6 +235,11 @@ def offer(
         headers = {name: value for name, value in headers.items() if name not in _OF_ACCOUNT}
     if case.settings.is_shared and _BY_CALLER in headers:
         headers[_BY_CALLER] = sha256(f"{case.caller}\0{headers[_BY_CALLER]}".encode()).hexdigest()
+    sent = dumps(case.wire.body) if case.body is None else case.body
+    sent += dumps(case.added) if case.added else b""
+    stream_type = (
+        bare_media_type(case.endpoint.writes.stream_form(case.asked).content_type) if case.asked.stream else None
+    )
     granted = [value for name, value in case.granted().items() if type(value) is int]
     return RawRequest(
         protocol=case.endpoint.protocol.name,
@@ -254,14 +249,14 @@ def offer(
         headers=headers,
         body=case.body,
         document=case.wire.body,
-        stream_type=case.stream_type() if case.asked.stream else None,
+        stream_type=stream_type,
         messages=case.admitted.messages if messages is None else messages,
         options=options or case.admitted.options,
         added=case.added,
         output_limit=min(granted, default=None),
         unread=case.unread,
         refusal=case.refusal,
-        is_sealed=case.holds_own_state(),
+        is_sealed=any(seal in sent for seal in SEALS),
         is_judged=case.is_judged or case.settings.is_shared,
     )
 

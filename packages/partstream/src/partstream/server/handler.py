@@ -26,6 +26,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from functools import lru_cache
@@ -146,7 +147,7 @@ class ServerState:
         if settings.authenticate is None and settings.token is not None:
             self._authenticate = TokenAuthenticator(settings.token, endpoints.values())
         self._listeners: dict[object, Callable[[serving.AnswerObservation], object]] = {}
-        self.waiting = requests.WaitingBytes(settings.body_bytes)
+        self._held_bytes: Counter[str] = Counter()  # of the callers
         self.large = asyncio.Semaphore(limits.LARGE_AT_ONCE)
         self._giving_back: asyncio.TimerHandle | None = None
         self.requests = 0
@@ -170,6 +171,10 @@ class ServerState:
     def open_answers(self) -> int:
         """How many answers run."""
         return len(self._answers)
+
+    def held_by(self, caller: Caller) -> requests.HeldBytes:
+        """Counts the bytes of a request of a caller, or of his socket, that wait to be read."""
+        return requests.HeldBytes(self._held_bytes, caller.name, self.settings.body_bytes)
 
     def large_ended(self) -> None:
         """Gives memory back once large requests have been over for a moment, so that nothing refers to them."""
@@ -436,7 +441,7 @@ class RequestHandler:
         """The body, and the JSON object in it; empty for no body."""
         declared = self._body.declared
         await self.enter_admission(declared)
-        held = requests.HeldBytes(self._state.waiting, self.caller.name)
+        held = self._state.held_by(self.caller)
         try:
             body = await self._body.read(hold=held.hold)
             if declared is None:

@@ -14,7 +14,6 @@ and an upstream of its own wire may understand all of it.
 from __future__ import annotations
 import asyncio
 import zlib
-from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import nullcontext
 from functools import cached_property
@@ -31,6 +30,8 @@ from partstream.protocols.protocol import KeyKind, Protocol, RequestWriter
 from partstream.protocols.serve import WireRequest, fits_path, literal_size, names_something
 
 if TYPE_CHECKING:
+    from collections import Counter
+
     from partstream.lm.outputs import InboundRequest
     from partstream.protocols.serve import FurtherEndpoint, RequestReader, ResponseWriter, ServedDocument, StoredRoute
     from partstream.server.uvicorn_server import DirectReply
@@ -425,56 +426,39 @@ class RequestBody:
             raise RequestFailedError(ServedFailure(FailureKind.TOO_LARGE, said), CLOSE)
 
 
-class WaitingBytes:
-    """The bytes that wait to be read: bodies, messages of sockets, and what sockets remember.
+class HeldBytes:
+    """The bytes of one caller that wait to be read: a body, messages of a socket, or what a socket remembers.
 
     Args:
+        of_callers: What all callers hold.
         most: The most bytes of one body.
     """
 
-    def __init__(self, most: int) -> None:
-        self._of_one, self._of_all = limits.WAITING_BODIES * most, limits.WAITING_OF_ALL * most
-        self._held: Counter[str] = Counter()
-
-    def change(self, caller: str, by: int) -> None:
-        """Counts more bytes of a caller, or fewer.
-
-        Raises:
-            RequestFailedError: They are too many.
-        """
-        if by > 0:
-            if self._held[caller] + by > self._of_one:
-                said = (
-                    f"more than {self._of_one:,} bytes of your requests wait to be read, which is the limit; try again"
-                )
-                raise _crowded(FailureKind.RATE_LIMITED, said)
-            if self._held.total() + by > self._of_all:
-                said = f"more than {self._of_all:,} bytes of requests wait to be read, which is the limit; try again"
-                raise _crowded(FailureKind.OVERLOADED, said)
-        self._held[caller] += by
-        if not self._held[caller]:
-            del self._held[caller]
-
-
-def _crowded(kind: FailureKind, message: str) -> RequestFailedError:
-    return RequestFailedError(ServedFailure(kind, message, retry_after=RETRY_SECONDS), CLOSE)
-
-
-class HeldBytes:
-    """What one body, or one socket, has of the :class:`WaitingBytes` of its caller."""
-
-    def __init__(self, waiting: WaitingBytes, caller: str) -> None:
-        self._waiting = waiting
+    def __init__(self, of_callers: Counter[str], caller: str, most: int) -> None:
+        self._of_callers = of_callers
         self._caller = caller
+        self._most = most
         self.size = 0
 
     def hold(self, size: int) -> None:
         """Holds as many bytes from now on.
 
         Raises:
-            RequestFailedError: The caller has too many.
+            RequestFailedError: They are too many of one caller, or of all.
         """
-        self._waiting.change(self._caller, size - self.size)
+        held, by = self._of_callers, size - self.size
+        if by > 0:
+            for kind, of, whose, count in (
+                (FailureKind.RATE_LIMITED, held[self._caller], "your requests", limits.WAITING_BODIES),
+                (FailureKind.OVERLOADED, held.total(), "requests", limits.WAITING_OF_ALL),
+            ):
+                if of + by > count * self._most:
+                    said = f"more than {count * self._most:,} bytes of {whose} wait to be read, which is the limit; "
+                    failure = ServedFailure(kind, f"{said}try again", retry_after=RETRY_SECONDS)
+                    raise RequestFailedError(failure, CLOSE)
+        held[self._caller] += by
+        if not held[self._caller]:
+            del held[self._caller]
         self.size = size
 
 

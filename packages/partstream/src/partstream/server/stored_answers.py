@@ -16,16 +16,16 @@ import sqlite3
 import threading
 import time
 import zlib
-from collections.abc import AsyncIterator, Callable, Collection, Iterator
+from collections.abc import AsyncIterator, Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, closing, contextmanager
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from partstream.codec import limits
 from partstream.codec.checks import storable_text
 from partstream.codec.json_codec import dumps, loads
-from partstream.codec.system import closed_on_error, make_private_folder, use_write_ahead_log
+from partstream.codec.system import closed_on_error, make_private_folder, transaction, use_write_ahead_log
 from partstream.errors import CallerError
 from partstream.protocols.serve import StoredAnswer
 from partstream.server.requests import ChainTooLargeError, StoreFailedError
@@ -180,7 +180,7 @@ class SQLiteAnswers:
             end = now + self._seconds
             frames = None if answer.frames is None else zlib.compress(b"".join(answer.frames), 1)
             row = (owner, answer.id, answer.previous_id, end, dumps(answer.request), dumps(answer.response), frames)
-            with _transaction(connection):
+            with transaction(connection):
                 connection.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?, ?)", row)
                 items = [(owner, storable_text(one), answer.id) for one in item_ids]
                 connection.executemany("INSERT OR REPLACE INTO items VALUES (?, ?, ?)", items)
@@ -264,7 +264,7 @@ class SQLiteAnswers:
 
         def delete(connection: sqlite3.Connection) -> bool:
             key = (owner, storable_text(answer_id))
-            with _transaction(connection):
+            with transaction(connection):
                 connection.execute("DELETE FROM items WHERE owner = ? AND answer_id = ?", key)
                 done = connection.execute("DELETE FROM answers WHERE owner = ? AND id = ?", key)
             return done.rowcount > 0
@@ -310,7 +310,7 @@ class SQLiteAnswers:
 
     def _tidy(self, connection: sqlite3.Connection) -> None:
         """Deletes what is over, and while the file is too large the oldest tenth of the owner who has the most."""
-        with _transaction(connection):
+        with transaction(connection):
             connection.execute("DELETE FROM answers WHERE expires_at <= ?", (self._now(),))
             while True:
                 connection.execute(_DELETE_ITEMS)
@@ -329,18 +329,6 @@ class _Turns:
     def __init__(self) -> None:
         self.count = 0
         self.begun = asyncio.Semaphore(_MOST_BEGUN)
-
-
-@contextmanager
-def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """Begins as a writer, so that no other process makes it fail in the middle; takes everything back on an error."""
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-        connection.execute("COMMIT")
-    finally:
-        if connection.in_transaction:  # SQLite itself has taken it back after some errors, not after others
-            connection.execute("ROLLBACK")
 
 
 def _answer(row: tuple[Any, ...]) -> StoredAnswer:
