@@ -19,7 +19,7 @@ import re
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from types import MappingProxyType
-from typing import Any, Final, TypeAlias, Unpack, cast, get_type_hints, overload
+from typing import Any, Final, TypeAlias, TypedDict, Unpack, cast, get_type_hints, overload
 
 from partstream.codec import checks
 from partstream.codec.json_codec import locate_non_json
@@ -202,7 +202,6 @@ _TOKENS: Final = checks.Expectation(
     "a whole number of 0 or more", lambda value: isinstance(value, int) and not isinstance(value, bool) and value >= 0
 )
 _NO_OPTIONS: Final = RequestOptions()
-_NO_FIELDS: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
 class OneModelProvider(provider.LanguageModelChatProvider):
@@ -320,66 +319,63 @@ class FunctionProvider(OneModelProvider):
         await run_until_cancelled(report(), token)
 
 
-@overload
-def chat_model(answer: AnswerFunction, /) -> FunctionProvider: ...
+class CompletionKeywords(TypedDict, total=False):
+    """The keywords of :func:`completion_model`.
 
-
-@overload
-def chat_model(
-    *,
-    name: str | None = ...,
-    id: str | None = ...,
-    family: str | None = ...,
-    version: str = ...,
-    max_input_tokens: int = ...,
-    max_output_tokens: int = ...,
-    image_input: bool = ...,
-    tool_calling: bool | int = ...,
-    count_tokens: Callable[[str | ChatMessage], int] = ...,
-    tooltip: str | None = ...,
-    detail: str | None = ...,
-    extra: Mapping[str, Any] = ...,
-    **fields: Unpack[provider.ModelFields],
-) -> Callable[[AnswerFunction], FunctionProvider]: ...
-
-
-def chat_model(
-    answer: AnswerFunction | None = None,
-    /,
-    *,
-    name: str | None = None,
-    id: str | None = None,  # noqa: A002 - the name that the model's field has
-    family: str | None = None,
-    version: str = "1",
-    max_input_tokens: int = 128_000,
-    max_output_tokens: int = 16_000,
-    image_input: bool = False,
-    tool_calling: bool | int = True,
-    count_tokens: Callable[[str | ChatMessage], int] = estimate_tokens,
-    tooltip: str | None = None,
-    detail: str | None = None,
-    extra: Mapping[str, Any] = _NO_FIELDS,
-    **fields: Any,
-) -> FunctionProvider | Callable[[AnswerFunction], FunctionProvider]:
-    """Makes a provider of the decorated async generator function. `@chat_model` without keywords works too.
-
-    Args:
-        answer: The function, where the decorator has no keywords.
+    Attributes:
         name: The name in the model picker; by default, the id.
         id: The model's id; by default, the function's name.
         family: The model family, by which Copilot picks its prompt; by default, the id.
         version: The version within the family.
         max_input_tokens: The most tokens that a prompt may hold.
         max_output_tokens: The most tokens that an answer may hold.
-        image_input: Whether messages may hold images.
-        tool_calling: Whether the function may yield tool calls; a number is the most tools of a request. True by
-            default, because Copilot's agent mode lists only models that call tools; the function need not yield any.
         count_tokens: Counts the tokens of a text or a message; by default, an estimate.
         tooltip: The text shown when the pointer rests on the model, or None.
         detail: The text shown beside the name, or None.
         extra: Further fields that VS Code reads and :class:`~partstream.lm.provider.ModelFields` does not have.
-        fields: Further fields that VS Code reads (`isUserSelectable`, ...), see
-            :class:`~partstream.lm.provider.ModelFields`.
+    """
+
+    name: str | None
+    id: str | None
+    family: str | None
+    version: str
+    max_input_tokens: int
+    max_output_tokens: int
+    count_tokens: Callable[[str | ChatMessage], int]
+    tooltip: str | None
+    detail: str | None
+    extra: Mapping[str, Any]
+
+
+class ModelKeywords(CompletionKeywords, provider.ModelFields, total=False):
+    """The keywords of :func:`chat_model`: further fields that VS Code reads (`isUserSelectable`, ...) are among them.
+
+    Attributes:
+        image_input: Whether messages may hold images.
+        tool_calling: Whether the function may yield tool calls; a number is the most tools of a request. True by
+            default, because Copilot's agent mode lists only models that call tools; the function need not yield any.
+    """
+
+    image_input: bool
+    tool_calling: bool | int
+
+
+@overload
+def chat_model(answer: AnswerFunction, /) -> FunctionProvider: ...
+
+
+@overload
+def chat_model(**keywords: Unpack[ModelKeywords]) -> Callable[[AnswerFunction], FunctionProvider]: ...
+
+
+def chat_model(
+    answer: AnswerFunction | None = None, /, **keywords: Any
+) -> FunctionProvider | Callable[[AnswerFunction], FunctionProvider]:
+    """Makes a provider of the decorated async generator function. `@chat_model` without keywords works too.
+
+    Args:
+        answer: The function, where the decorator has no keywords.
+        keywords: See :class:`ModelKeywords`; by default, a prompt has 128,000 tokens at most, an answer 16,000.
 
     Raises:
         InvalidArgumentError: The decorated object is not an async generator function of two parameters, or a keyword
@@ -394,50 +390,37 @@ def chat_model(
         >>> ask_sync(parrot, "Hello")
         'You said: Hello'
     """
-    check_keywords(
-        {
-            "name": name,
-            "id": id,
-            "family": family,
-            "version": version,
-            "max_input_tokens": max_input_tokens,
-            "max_output_tokens": max_output_tokens,
-            "image_input": image_input,
-            "tool_calling": tool_calling,
-            "count_tokens": count_tokens,
-            "tooltip": tooltip,
-            "detail": detail,
-            "extra": extra,
-        }
-    )
-    further = checked_fields(fields, extra)
-    capabilities = provider.LanguageModelChatCapabilities(image_input=image_input, tool_calling=tool_calling)
+    own = {name: keywords.pop(name) for name in _KEYWORDS if name in keywords}
+    check_keywords(own)
+    count_tokens = own.pop("count_tokens", estimate_tokens)
+    given = {
+        "version": "1",
+        "max_input_tokens": 128_000,
+        "max_output_tokens": 16_000,
+        "extra": checked_fields(keywords, own.pop("extra", {})),
+        "capabilities": provider.LanguageModelChatCapabilities(
+            image_input=own.pop("image_input", False), tool_calling=own.pop("tool_calling", True)
+        ),
+        **own,
+    }
 
     def decorate(function: AnswerFunction) -> FunctionProvider:
         check_answer_function(function)
-        named: str = getattr(function, "__name__", type(function).__name__)
-        model_id = named if id is None else id
-        information = provider.LanguageModelChatInformation(
-            id=model_id,
-            name=name or model_id,
-            family=family or model_id,
-            version=version,
-            max_input_tokens=max_input_tokens,
-            max_output_tokens=max_output_tokens,
-            tooltip=tooltip,
-            detail=detail,
-            capabilities=capabilities,
-            extra=further,
-        )
-        return FunctionProvider(function, information, count_tokens)
+        return FunctionProvider(function, _information(function, given), count_tokens)
 
     return decorate if answer is None else decorate(answer)
+
+
+def _information(function: object, given: Mapping[str, Any]) -> provider.LanguageModelChatInformation:
+    """The fields of the model, which is called as its function where no keyword says it."""
+    model_id = given.get("id") or getattr(function, "__name__", type(function).__name__)
+    named = {name: given.get(name) or model_id for name in ("id", "name", "family")}
+    return provider.LanguageModelChatInformation(**{**given, **named})
 
 
 # ---- Completions ----
 
 _COMPLETION_DECORATOR: Final = "completion_model"
-_OF_COMPLETIONS: Final = frozenset(_KEYWORDS) - {"image_input", "tool_calling"}
 
 CompletionFunction: TypeAlias = Callable[[CompletionRequest], AsyncIterator[str]]
 """An async generator function that yields the text that belongs at the cursor, in pieces as they come."""
@@ -488,17 +471,7 @@ def completion_model(complete: CompletionFunction, /) -> CompletionProvider: ...
 
 @overload
 def completion_model(
-    *,
-    name: str | None = ...,
-    id: str | None = ...,
-    family: str | None = ...,
-    version: str = ...,
-    max_input_tokens: int = ...,
-    max_output_tokens: int = ...,
-    count_tokens: Callable[[str | ChatMessage], int] = ...,
-    tooltip: str | None = ...,
-    detail: str | None = ...,
-    extra: Mapping[str, Any] = ...,
+    **keywords: Unpack[CompletionKeywords],
 ) -> Callable[[CompletionFunction], CompletionProvider]: ...
 
 
@@ -512,8 +485,7 @@ def completion_model(
     Args:
         complete: The function, where the decorator has no keywords. It takes a
             :class:`~partstream.lm.completions.CompletionRequest`, and yields the text that belongs at the cursor.
-        keywords: Those of :func:`chat_model` but for `image_input` and `tool_calling`; `max_output_tokens` is 256 by
-            default.
+        keywords: See :class:`CompletionKeywords`; by default, a prompt has 16,000 tokens at most, an answer 256.
 
     Raises:
         InvalidArgumentError: The decorated object is not an async generator function of one parameter, or a keyword has
@@ -529,20 +501,18 @@ def completion_model(
         'Pairs'
     """
     for name in keywords:
-        if name not in _OF_COMPLETIONS:
-            raise UnknownKeywordError(name, tuple(sorted(_OF_COMPLETIONS)), _COMPLETION_DECORATOR, _ALSO_CALLED)
+        if name not in CompletionKeywords.__annotations__:
+            known = tuple(sorted(CompletionKeywords.__annotations__))
+            raise UnknownKeywordError(name, known, _COMPLETION_DECORATOR, _ALSO_CALLED)
     check_keywords(keywords, _COMPLETION_DECORATOR)
-    given = {"version": "1", "max_input_tokens": 16_000, "max_output_tokens": 256, "extra": {}, **keywords}
-    further = checked_fields({}, given.pop("extra"), _COMPLETION_DECORATOR)
-    count_tokens = given.pop("count_tokens", estimate_tokens)
+    count_tokens = keywords.pop("count_tokens", estimate_tokens)
+    further = checked_fields({}, keywords.pop("extra", {}), _COMPLETION_DECORATOR)
+    extra = {"isUserSelectable": False, COMPLETES_TEXT: True, **further}
+    given = {"version": "1", "max_input_tokens": 16_000, "max_output_tokens": 256, **keywords, "extra": extra}
 
     def decorate(function: CompletionFunction) -> CompletionProvider:
         check_answer_function(function, _COMPLETION_DECORATOR, ("request",))
-        model_id = given.get("id") or getattr(function, "__name__", type(function).__name__)
-        named = {name: given.get(name) or model_id for name in ("name", "family")}
-        extra = {"isUserSelectable": False, COMPLETES_TEXT: True, **further}
-        information = provider.LanguageModelChatInformation(**{**given, **named, "id": model_id, "extra": extra})
-        return CompletionProvider(function, information, count_tokens)
+        return CompletionProvider(function, _information(function, given), count_tokens)
 
     return decorate if complete is None else decorate(complete)
 
