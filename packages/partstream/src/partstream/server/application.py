@@ -19,7 +19,7 @@ its own reads the socket, also while a response runs: that shows when the client
 from __future__ import annotations
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from secrets import token_hex
 from typing import Any, Final, TypeAlias
@@ -30,7 +30,7 @@ from partstream.errors import PartstreamError
 from partstream.lm.provider import LanguageModelChatProvider
 from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.protocols.protocol import Protocol, loadable_protocols
-from partstream.protocols.serve import ResolvedReferences, SocketConversation
+from partstream.protocols.serve import ResolvedReferences, SocketConversation, SocketTurn
 from partstream.server import requests
 from partstream.server import settings as serving
 from partstream.server.clients import Caller
@@ -235,6 +235,10 @@ _NORMAL, _POLICY, _TOO_LARGE = 1000, 1008, 1009
 class SocketExchange:
     """One WebSocket; `request` is its handshake, with the path that it means."""
 
+    endpoint: requests.Endpoint
+    caller: Caller
+    conversation: SocketConversation
+
     def __init__(
         self,
         state: ServerState,
@@ -243,12 +247,12 @@ class SocketExchange:
         receive: requests.Receive,
         send: requests.Send,
     ) -> None:
-        self._state = state
-        self._request = request
+        self.state = state
+        self.request = request
+        self.left = asyncio.Event()
         self._can_refuse = _REFUSES in (scope.get("extensions") or {})
         self._receive = receive
         self._send = requests.leaving(send)
-        self._left = asyncio.Event()
         self._news = asyncio.Event()
 
     async def serve(self) -> None:
@@ -258,175 +262,164 @@ class SocketExchange:
 
     async def _serve(self) -> None:
         await self._receive()
-        request = self._request
+        request, state = self.request, self.state
         try:
-            endpoint = self._state.routes.socket_at(request.path)
-            self._state.check_room()
-            caller = self._state.authenticated(request.headers)
+            self.endpoint = state.routes.socket_at(request.path)
+            state.check_room()
+            self.caller = state.authenticated(request.headers)
         except PartstreamError as error:
             await self._refuse(error)
             return
-        socket = endpoint.reads.socket
+        socket = self.endpoint.reads.socket
         assert socket is not None  # noqa: S101 - the route has one
-        wire = endpoint.request(request.path, {}, request.headers, request.query, "GET")
-        conversation = socket(wire)
-        self._waiting, self._remembered = self._state.held_by(caller), self._state.held_by(caller)
-        headers = self._state.reply_headers(request.request_id)
+        self.conversation = socket(self.endpoint.request(request.path, {}, request.headers, request.query, "GET"))
+        self.waiting, self._remembered = state.held_by(self.caller), state.held_by(self.caller)
+        headers = state.reply_headers(request.request_id)
         await self._send({"type": "websocket.accept", "headers": requests.encoded_headers(headers)})
-        reading = asyncio.get_running_loop().create_task(self._read(conversation, endpoint))
+        reading = asyncio.get_running_loop().create_task(self._read())
         try:
-            await self._answer(conversation, endpoint, caller)
+            await self._answer()
         finally:
             reading.cancel()
             await asyncio.gather(reading, return_exceptions=True)
-            self._waiting.hold(0)
+            self.waiting.hold(0)
             self._remembered.hold(0)
 
     async def _refuse(self, error: PartstreamError) -> None:
         if not self._can_refuse:
             await self._send({"type": "websocket.close", "code": _POLICY, "reason": ""})
             return
-        endpoint = self._state.routes.nearest(self._request.path)
-        headers = error.headers if isinstance(error, requests.RequestFailedError) else ()
-        request_id = self._request.request_id
-        said = endpoint.writes.failed(replace(requests.failure_of(error), request_id=request_id))
+        writes, request_id = self.state.routes.nearest(self.request.path).writes, self.request.request_id
+        said = writes.failed(replace(requests.failure_of(error), request_id=request_id))
         body = dumps(said.body)
-        headers = (*json_headers(body), *said.headers, *headers, *self._state.reply_headers(request_id))
+        further = error.headers if isinstance(error, requests.RequestFailedError) else ()
+        headers = (*json_headers(body), *said.headers, *further, *self.state.reply_headers(request_id))
         encoded = requests.encoded_headers(headers)
         await self._send({"type": "websocket.http.response.start", "status": said.status, "headers": encoded})
         await self._send({"type": "websocket.http.response.body", "body": body})
 
-    async def _read(self, conversation: SocketConversation, endpoint: requests.Endpoint) -> None:
+    async def _read(self) -> None:
         try:
             while (message := await self._receive())["type"] == "websocket.receive":
                 # Nothing here holds the message while the next one is awaited.
                 said = message.pop("text", None) or message.pop("bytes", None) or b""
                 said = said.encode(errors="surrogatepass") if isinstance(said, str) else said
-                if not await self._hear(said, conversation, endpoint):
+                if len(said) > self.state.settings.body_bytes:
+                    self.left.set()  # nothing may be sent after the frame that closes
+                    await self._send({"type": "websocket.close", "code": _TOO_LARGE, "reason": ""})
                     return
+                await self.say(self._heard(said))
+                self._news.set()
                 del said
         except requests.ClientLeftError:
             return
         finally:
-            self._left.set()
+            self.left.set()
             self._news.set()
 
-    async def _hear(self, message: bytes, conversation: SocketConversation, endpoint: requests.Endpoint) -> bool:
-        """Takes a message; whether further ones are taken."""
-        if len(message) > self._state.settings.body_bytes:
-            self._left.set()  # nothing may be sent after the frame that closes
-            await self._send({"type": "websocket.close", "code": _TOO_LARGE, "reason": ""})
-            return False
+    def _heard(self, message: bytes) -> Iterable[str]:
+        """Takes a message; returns what is said to it at once."""
         is_large = requests.is_large(message)
         try:
             if is_large:  # kept as it came until its turn
-                self._waiting.hold(self._waiting.size + len(message))
-            answers = conversation.receive(message, is_large=is_large)
+                self.waiting.hold(self.waiting.size + len(message))
+            answers = self.conversation.receive(message, is_large=is_large)
             if is_large and answers:  # it does not wait
-                self._waiting.hold(self._waiting.size - len(message))
+                self.waiting.hold(self.waiting.size - len(message))
         except requests.RequestFailedError as error:
-            refused = endpoint.writes.failed(error.failure)
-            answers = conversation.refused_at_once(refused.status, refused.body)
-        await self._say(answers)
-        self._news.set()
-        return True
+            refused = self.endpoint.writes.failed(error.failure)
+            return self.conversation.refused_at_once(refused.status, refused.body)
+        return answers
 
-    async def _say(self, messages: Iterable[str]) -> None:
+    async def say(self, messages: Iterable[str]) -> None:
+        """Sends messages."""
         for message in messages:
             await self._send({"type": "websocket.send", "text": message})
 
-    async def _answer(self, conversation: SocketConversation, endpoint: requests.Endpoint, caller: Caller) -> None:
-        loop = asyncio.get_running_loop()
-        ends_at = loop.time() + self._state.settings.socket_seconds
-        while not self._left.is_set():
-            if await self._take(conversation, endpoint, caller):
+    async def _answer(self) -> None:
+        conversation, ends_at = (
+            self.conversation,
+            asyncio.get_running_loop().time() + self.state.settings.socket_seconds,
+        )
+        while not self.left.is_set():
+            if (asked := conversation.next_turn()) is not None:
+                await _Turn(self).take(asked)
+                try:
+                    self._remembered.hold(conversation.remembered_bytes)
+                except requests.RequestFailedError:  # what a later request continues is not found then
+                    conversation.forget()
+                    self._remembered.hold(0)
                 continue
             self._news.clear()
             try:
                 async with asyncio.timeout_at(ends_at):
                     await self._news.wait()
             except TimeoutError:
-                await self._say(conversation.too_old())
+                await self.say(conversation.too_old())
                 await self._send({"type": "websocket.close", "code": _NORMAL, "reason": ""})
                 return
-
-    async def _take(self, conversation: SocketConversation, endpoint: requests.Endpoint, caller: Caller) -> bool:
-        """Answers the next request; whether there was one."""
-        asked = conversation.next_turn()
-        if asked is None:
-            return False
-        turn = _Turn(self._state, self._request, self._left, self._say, conversation)
-        turn.endpoint, turn.caller, turn.recall = endpoint, caller, conversation.recall
-        try:
-            turn.begin(endpoint.path)
-            if isinstance(asked, bytes):
-                turn.size = len(asked)
-                try:
-                    await turn.enter_admission(turn.size)
-                    asked = conversation.opened(await turn.parsed(asked))
-                finally:
-                    self._waiting.hold(self._waiting.size - turn.size)
-            turn.size = turn.size or asked.size
-            await turn.enter_admission(None)
-            await turn.answer(asked.request, generates=asked.generates)
-        except requests.ClientLeftError as error:
-            turn.observe_unanswered(error)
-            raise
-        except Exception as error:
-            if not isinstance(error, PartstreamError):
-                _logger.exception("a request could not be served because of a fault of the server")
-            failure = requests.failure_of(error) if isinstance(error, PartstreamError) else requests.FAULT
-            said = endpoint.writes.failed(replace(failure, request_id=turn.request_id))
-            turn.observe_unanswered(error, said.status)
-            await self._say(conversation.refused(said.status, said.body))
-            return True
-        finally:
-            turn.leave_admission()
-        if not turn.is_refused:
-            await self._say(await turn.apart(conversation.ended, turn.earlier or ResolvedReferences(), turn.stored))
-        try:
-            self._remembered.hold(conversation.remembered_bytes)
-        except requests.RequestFailedError:  # what a later request continues is not found then
-            conversation.forget()
-            self._remembered.hold(0)
-        return True
 
 
 class _Turn(RequestHandler):
     """One request of a socket, whose reply goes out as messages; its head has no meaning there but for its status."""
 
-    is_refused = False
+    _is_refused = False
     _status = 0
     _failure = b""
 
-    def __init__(
-        self,
-        state: ServerState,
-        handshake: requests.RequestHead,
-        left: asyncio.Event,
-        say: Callable[[Iterable[str]], Awaitable[None]],
-        conversation: SocketConversation,
-    ) -> None:
-        self.request_id = f"req_{token_hex(12)}"
-        super().__init__(state, replace(handshake, request_id=self.request_id), _no_message, _no_message)
-        self._left = left
-        self._say = say
-        self._conversation = conversation
+    def __init__(self, socket: SocketExchange) -> None:
+        self._request_id = f"req_{token_hex(12)}"
+        super().__init__(socket.state, replace(socket.request, request_id=self._request_id), _no_message, _no_message)
+        self.endpoint, self.caller, self.recall = socket.endpoint, socket.caller, socket.conversation.recall
+        self._socket = socket
+        self._conversation = socket.conversation
+
+    async def take(self, asked: SocketTurn | bytes) -> None:
+        """Answers a request, or refuses it."""
+        conversation, waiting = self._conversation, self._socket.waiting
+        try:
+            self.begin(self.endpoint.path)
+            if isinstance(asked, bytes):
+                self.size = len(asked)
+                try:
+                    await self.enter_admission(self.size)
+                    asked = conversation.opened(await self.parsed(asked))
+                finally:
+                    waiting.hold(waiting.size - self.size)
+            self.size = self.size or asked.size
+            await self.enter_admission(None)
+            await self.answer(asked.request, generates=asked.generates)
+        except requests.ClientLeftError as error:
+            self.observe_unanswered(error)
+            raise
+        except Exception as error:
+            if not isinstance(error, PartstreamError):
+                _logger.exception("a request could not be served because of a fault of the server")
+            failure = requests.failure_of(error) if isinstance(error, PartstreamError) else requests.FAULT
+            said = self.endpoint.writes.failed(replace(failure, request_id=self._request_id))
+            self.observe_unanswered(error, said.status)
+            await self._socket.say(conversation.refused(said.status, said.body))
+        else:
+            if not self._is_refused:
+                ended = conversation.ended, self.earlier or ResolvedReferences(), self.stored
+                await self._socket.say(await self.apart(*ended))
+        finally:
+            self.leave_admission()
 
     async def client_leaves(self) -> None:
         """Returns when the socket is closed."""
-        await self._left.wait()
+        await self._socket.left.wait()
 
     async def deliver(self, head: Head | None, data: bytes, last: bool) -> None:
         """Sends the next bytes as messages."""
         if head is not None:
             self._status = head.status
-        if self._left.is_set():
+        if self._socket.left.is_set():
             raise requests.ClientLeftError("the client left before its reply was whole")
         try:
-            await self._say(self._replies(data, last=last))
+            await self._socket.say(self._replies(data, last=last))
         except requests.ClientLeftError:
-            self._left.set()  # the server reports it here first: requests that wait have no client
+            self._socket.left.set()  # the server reports it here first: requests that wait have no client
             raise
 
     def _replies(self, data: bytes, *, last: bool) -> Iterable[str]:
@@ -435,7 +428,7 @@ class _Turn(RequestHandler):
         self._failure += data
         if not last:
             return ()
-        self.is_refused = True
+        self._is_refused = True
         with suppress(JSONDecodeError):
             if isinstance(document := loads(self._failure), dict) and isinstance(document.get("error"), dict):
                 return self._conversation.refused(self._status, document)

@@ -199,19 +199,6 @@ class ServerState:
             raise requests.RequestFailedError(ServedFailure(FailureKind.UNAUTHENTICATED, said), _CHALLENGE)
         return caller
 
-    def owner_route(self, method: str, path: str) -> serving.OwnerRoute | None:
-        """The owner's route of a request; None where there is none at its path.
-
-        Raises:
-            NoRouteError: There is one, but not for this method.
-        """
-        there = self.owner_routes.get(path) or self.owner_routes.get(path.rstrip("/"))
-        if there is None:
-            return None
-        if method not in there:
-            raise requests.NoRouteError(f"got method {method}, expected {', '.join(there)}", tuple(there))
-        return there[method]
-
     async def models_for(self, caller: Caller) -> Mapping[str, CataloguedModel]:
         """The models by id that a caller may use."""
         models, admission = await self.catalogue.models(), self.settings.admission
@@ -387,9 +374,12 @@ class RequestHandler:
     async def _dispatch(self) -> None:
         """Finds the route and the caller, then answers."""
         request, state = self._request, self._state
-        own = state.owner_route(request.method, request.path)
+        own = state.owner_routes.get(request.path) or state.owner_routes.get(request.path.rstrip("/"))
         if own is not None:
-            await self._answer_for_owner(own)
+            if request.method not in own:
+                said = f"got method {request.method}, expected {', '.join(own)}"
+                raise requests.NoRouteError(said, tuple(own))
+            await self._answer_for_owner(own[request.method])
             return
         if (origins := state.origins) is not None:
             self._origin_headers = origins.headers(request.headers)

@@ -26,7 +26,7 @@ from partstream.codec.json_codec import MOST_LEVELS, JSONDecodeError, loads_fini
 from partstream.errors import PartstreamError, UnsupportedParameterError
 from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.protocols.failures import failure_of as meaning_of
-from partstream.protocols.protocol import KeyKind, Protocol, RequestWriter
+from partstream.protocols.protocol import KeyKind, Protocol
 from partstream.protocols.serve import WireRequest, fits_path, literal_size, names_something
 
 if TYPE_CHECKING:
@@ -479,12 +479,6 @@ class Endpoint:
     further: FurtherEndpoint | None = None
 
     @cached_property
-    def asks(self) -> RequestWriter:
-        """The request writer, which has the header of the key."""
-        assert self.protocol.write_request is not None  # noqa: S101 - for the types
-        return self.protocol.write_request()
-
-    @cached_property
     def reads(self) -> RequestReader:
         """The request reader; loaded when it is first needed, as most wires of a server have no client."""
         assert self.protocol.read_request is not None  # noqa: S101 - for the types
@@ -503,7 +497,8 @@ class Endpoint:
 
     def key_headers(self, key: str, kind: KeyKind = KeyKind.API_KEY) -> dict[str, str]:
         """The headers that carry a key of a kind in this protocol."""
-        headers = self.asks.authorize(key, kind)
+        assert self.protocol.write_request is not None  # noqa: S101 - for the types
+        headers = self.protocol.write_request().authorize(key, kind)
         return {name: value for name, value in headers.items() if key in value}
 
     def request(
@@ -553,15 +548,6 @@ class Route:
     def is_answer(self) -> bool:
         """Whether a model answers."""
         return self.document is None and self.stored is None
-
-    @property
-    def is_for_everybody(self) -> bool:
-        """Whether no header is needed to mean it."""
-        return self.document is None or self.document.is_for_everybody
-
-    def is_meant(self, headers: Mapping[str, str]) -> bool:
-        """Whether a request with these headers asks for it."""
-        return self.document is None or self.document.is_meant(headers)
 
 
 class NoRouteError(RequestFailedError):
@@ -628,8 +614,8 @@ class Routes:
         if not taking:
             allowed = tuple(dict.fromkeys(one.method for one in there))
             raise NoRouteError(f"got method {method} at {path[:_LONGEST_PATH]}, expected {', '.join(allowed)}", allowed)
-        meant = [one for one in taking if one.is_meant(headers)]
-        return min(meant or taking, key=lambda one: one.is_for_everybody)
+        meant = [one for one in taking if one.document is None or one.document.is_meant(headers)]
+        return min(meant or taking, key=lambda one: one.document is None or one.document.is_for_everybody)
 
     def _at(self, path: str) -> Sequence[Route]:
         """All routes of a path; those of this very path come before every pattern that fits it."""
