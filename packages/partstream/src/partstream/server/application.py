@@ -68,8 +68,6 @@ class ServingApp(ServerState):
     """One raw ASGI application; see :func:`app`.
 
     Args:
-        providers: As of :func:`app`.
-        settings: The settings.
         protocols: The protocols that are spoken; None for all that read requests and write responses.
         rules: How this server differs from others.
     """
@@ -111,7 +109,6 @@ class ServingApp(ServerState):
         """Puts a function at a path of the owner's, such as `/hub/v1/me`.
 
         Args:
-            method: The HTTP method.
             path: The path, from its slash; it names nothing, and has no base path of a client before it.
             handler: Answers a request of a caller, whose key was checked.
             is_open: Whether it is called without a key; the caller is :data:`partstream.server.clients.NOBODY`.

@@ -64,13 +64,10 @@ class ForwardingCase:
 
     Attributes:
         body: The bytes of the request; None where it came over a WebSocket, whose messages hold more than a body.
-        remembered: The request with what it refers to.
         admitted: The same as an admission lets it go on; `asked` itself where it changes nothing.
-        pattern: The pattern of its path.
         unread: The paths of the fields that were not read: they reach an upstream only as they came.
         added: The fields of the body in which what goes on differs from what came.
         refusal: Why the request is refused where it is translated; None where it can be.
-        is_judged: Whether there is an admission.
     """
 
     endpoint: Endpoint

@@ -112,9 +112,6 @@ class ServerState:
     Attributes:
         base_paths: The path of a client's base URL for each protocol; the first, where it has several.
         thinking: The state of thinking that clients of some wires cannot return; None before there is any.
-        dropped: Logs the fields of requests that reach no model.
-        unsaid: Logs the fields of answers that no client gets.
-        origins: The origins whose pages may read replies; None for none.
         large: Held while a large request is read.
         requests: How many requests are being read or answered.
     """

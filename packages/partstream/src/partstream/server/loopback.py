@@ -266,7 +266,6 @@ class Host:
 
     Args:
         refusal: Makes the JSON that refuses a client without a request, given HTTP status and message.
-        port: The port to listen on; 0 for any free port.
         connections: The most connections at once. For one more, that one gives way which has waited longest without a
             whole request; where all are being answered, as many again are refused with status 503, and others cut.
 

@@ -259,7 +259,6 @@ class ReplyProgress:
     Attributes:
         passage: The way of the upstream's own bytes through this reply; None for a reply that is made of parts.
         first_part_at: When the first part came, in the time of the event loop.
-        has_threads: Whether a thread of the provider's own has reported a part.
         kept: The parts that are kept to count their tokens.
         state: The last metadata of thinking, which lists the state of all of it.
     """
@@ -577,16 +576,12 @@ class BufferedReplySink:
         deliver: Sends what was written: the head if it was not sent before, the bytes, and whether they are the last.
             Waits while the client is slow.
         buffer_bytes: How many bytes wait before :meth:`drain` waits.
-        backlog_bytes: The most bytes that wait.
         write: Writes bytes after the head at once, or returns False where only `deliver` can; None for none.
         begin: Writes the head with the first bytes at once, or returns False where only `deliver` can; None for none.
 
     Attributes:
-        head: The head, once it is set.
         is_closed: Whether the client has left: later bytes are ignored.
-        loop: The event loop in which it was made.
         sent_at: When bytes were sent last, in the time of that loop.
-        bytes: The number of bytes that were sent.
     """
 
     def __init__(

@@ -57,8 +57,6 @@ class RequestHead:
 
     Attributes:
         path: The path below the mount of the application, percent-encoded, without the query.
-        query: The query without the question mark.
-        headers: The headers by name in lower case.
         has_connection: Whether the reply may have `connection`: in HTTP/2 and later it may not (RFC 9113, 8.2.2).
         direct: What the server can do beside ASGI; None for nothing.
     """
@@ -157,8 +155,6 @@ class RequestFailedError(PartstreamError):
     """Ends a request before a response has begun.
 
     Attributes:
-        failure: The reply to the client.
-        headers: Further headers of the reply, names in lower case.
         status: The HTTP status where no kind of failure has it; None for that of the kind.
     """
 

@@ -89,7 +89,6 @@ class ServingSettings:
         token: The key that requests must carry, as `Authorization: Bearer`, as `x-api-key` or in the header that their
             wire has for it; None for a server that needs no key.
         authenticate: Finds the caller, in place of `token`: for several keys, or keys that are kept elsewhere.
-        admission: See :class:`Admission`.
         raw_reasoning: Whether thinking goes on the channel of raw reasoning (`response.reasoning.delta` of
             OpenResponses), on a wire that has one beside the summary, which every known client reads.
         strict: Whether a request with fields that reach no model is refused with 400; otherwise they are named in the
@@ -218,7 +217,6 @@ class AnswerRequest:
 
     Attributes:
         model: The model that the request names; one of those that :meth:`Admission.models_of` lets the caller use.
-        wire: The name of the protocol in which it came.
         client: The client, as its headers name it; good for showing and adding up, never for access.
         request_id: The id of the request. It belongs to this request alone; no client can choose it.
         headers: The headers as they came, names in lower case, with the key in them.
@@ -264,7 +262,6 @@ class EndedAnswer:
 
     Attributes:
         observation: Its observation; the usage is None where the client left or the response was cut.
-        asked: The request as it was admitted.
         was_asked: Whether a provider was asked; otherwise the response took no tokens.
         usage: The tokens that the provider reported, also of a response that was cut; None where it reported none.
         kept: What the upstreams that the provider asked have entered into the ledger.
@@ -368,13 +365,11 @@ class AnswerObservation:
         provider: The name of the provider that answered, or "" where none was asked.
         status: The HTTP status of the reply; of a frame of a socket, the status that it has there.
         duration: The seconds from the request until its last byte was sent.
-        caller: The name of the caller whose key was accepted, or "".
         outcome: How the response ended, or None if it did not: the client left, or no provider was asked.
         cost: The cost in US dollars, as the upstreams that the provider asked reported or list it.
         is_usage_kept: Whether an upstream that the provider asked has entered its tokens into the ledger itself.
         is_usage_counted: Whether the tokens were counted here because the provider reported none.
         first_part_after: The seconds from the request until the first part.
-        bytes: The bytes of the body that was sent.
         events: The events that were sent; 0 of a document.
         is_cancelled: Whether the client left before the end.
         error: The class of the error that ended the response, such as `UpstreamFailureError`; of a refused request, its

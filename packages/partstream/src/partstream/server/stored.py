@@ -112,7 +112,6 @@ class AnswerMemory:
         """A request with what it refers to, and whether that is much.
 
         Args:
-            state: What the protocol remembers, or None.
             owner: The caller, whose responses alone are found.
             recall: What a socket itself remembers, which comes first.
             apart: Does work on the request in a thread, where the request is large.
@@ -272,7 +271,6 @@ class RecordingReplySink:
     """A sink that keeps what passes through it.
 
     Args:
-        own: The request as it is stored.
         is_stream: Whether the bytes are frames; otherwise they are one document.
         is_kept: Whether the response is stored: its last event waits for that, because the next request may name it.
         on_begin: Called with the id of the response as soon as it is known.

@@ -124,7 +124,6 @@ class SQLiteAnswers:
         path: The file; made if there is none, readable for its user alone.
         days: How long an answer is kept after the last one that continues it.
         most_bytes: The size above which the oldest answers of the owner who has the most are deleted.
-        now: The clock, in seconds since 1970.
         chain_bytes: The most bytes of JSON that one answer and those that it continues may have.
 
     Raises:

@@ -73,7 +73,6 @@ class HttpServer:
     Args:
         sockets: What :func:`partstream.server.listening.listening_sockets` opened; closed with the server.
         drain_seconds: How long open responses may go on after :meth:`stop`.
-        largest_message: The most bytes of a WebSocket message.
         on_drain: Called with the number of responses that still run, if any.
     """
 

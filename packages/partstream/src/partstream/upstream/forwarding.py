@@ -57,8 +57,6 @@ class RawRequest:
     Attributes:
         rules: What of a request of this wire goes on.
         pattern: The pattern of its path below the base URL, which may hold `{model}`.
-        body: Its body; None where it came as something else.
-        document: The JSON object in the body.
         stream_type: The media type of the stream that the client wants; None for one document.
         messages: The conversation as it was read: a provider that asks with another one asks something else.
         added: The fields of the body that the server adds.
@@ -305,7 +303,6 @@ class Passage(Protocol):
     """The way of an answer's own bytes to the client. One attempt at an answer takes it at a time.
 
     Attributes:
-        request: The request.
         has_begun: Whether the client has got any of these bytes; then no other attempt may follow.
     """
 
