@@ -309,12 +309,6 @@ class ForwardedReply(ReplyWriter):
     """The reply to a request that may go on as it came; also the :class:`Passage` of its bytes. `make_usual` makes the
     reply in whose form parts are written."""
 
-    __slots__ = (
-        "_adopted", "_asked", "_framing", "_head", "_held", "_is_head_sent", "_is_over", "_is_raw",
-        "_is_settled", "_is_translated", "_is_whole", "_keeps", "_make_usual", "_pieces", "_refusal", "_reply",
-        "_unread", "_unread_size", "_usual", "has_begun", "request",
-    )  # fmt: skip
-
     def __init__(
         self,
         make_usual: Callable[[], ReplyWriter],

@@ -57,10 +57,6 @@ class ReplyWriter:
         leave_unsaid: Takes the names of what the client does not get of the answer, before the head of a document.
     """
 
-    __slots__ = (
-        "_begun", "_bytes", "_files", "_form", "_leave_unsaid", "_request_id", "_send", "_sink", "_writer", "_writes"
-    )  # fmt: skip
-
     def __init__(
         self,
         writes: type[ResponseWriter],
@@ -167,8 +163,6 @@ class ReplyWriter:
 class DocumentReply(ReplyWriter):
     """Writes a response as one document at its end, for which the status waits."""
 
-    __slots__ = ("_events",)
-
     def __init__(self, *about: Any) -> None:
         super().__init__(*about)
         self._events: list[WireEvent] = []
@@ -206,8 +200,6 @@ class FileFrame:
         around: Bytes with stand-ins.
         files: The files, by the base64 of their stand-ins.
     """
-
-    __slots__ = ("_pieces", "_size")
 
     def __init__(self, around: bytes, files: Mapping[bytes, bytes]) -> None:
         pieces: list[tuple[bytes, bytes]] = [(around, b"")]  # bytes, and the file behind them
@@ -366,11 +358,6 @@ class ReplyTimer:
     the end. Where the client does not take that end in `stop_seconds`, the task is cancelled.
     """
 
-    __slots__ = (
-        "_buffered", "_ends_at", "_event_at", "_events", "_handle", "_loop", "_reply", "_settings", "_task",
-        "_time_out", "gives_up",
-    )  # fmt: skip
-
     def __init__(
         self, reply: ReplyWriter, buffered: BufferedReplySink, settings: ServingSettings, time_out: Callable[[], object]
     ) -> None:
@@ -440,8 +427,6 @@ _NUMBER: Final = 7_361_952_840_173_605
 
 class AnswerBytes:
     """The bytes of one response's stream, and the number of its events."""
-
-    __slots__ = ("_form", "_id", "_repeat", "_separator", "_taken", "_writer", "_writes_repeated", "events")
 
     def __init__(self, writer: ResponseWriter, form: StreamForm) -> None:
         self.events = 0

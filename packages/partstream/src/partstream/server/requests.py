@@ -334,8 +334,6 @@ _PAUSE_SECONDS: Final = 1.0
 class RequestBody:
     """The body of one request, within bounds of size and time; read once by one task."""
 
-    __slots__ = ("_is_whole", "_most", "_receive", "_request", "_seconds", "_size")
-
     def __init__(self, request: RequestHead, receive: Receive, most: int, seconds: float) -> None:
         self._request = request
         self._receive = receive

@@ -342,8 +342,6 @@ _FIELD: Final = re.compile(r"[A-Za-z_][\w-]{0,39}(?![\w-])", re.ASCII)
 class _Distribution:
     """The numbers of one series of a histogram: how many are in each bucket, and their sum."""
 
-    __slots__ = ("bounds", "counts", "since", "total")
-
     def __init__(self, bounds: tuple[float, ...]) -> None:
         self.bounds = bounds
         self.counts = [0] * (len(bounds) + 1)

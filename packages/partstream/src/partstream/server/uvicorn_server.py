@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache, partial
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
@@ -239,24 +239,13 @@ async def _first(task: asyncio.Task[None], other: Any) -> None:
 # ---- Connections ----
 
 
-class _Reading(Protocol):
-    """What :class:`InTurns` needs of the protocol of a connection."""
-
-    transport: Any
-
-    @property
-    def may_read(self) -> bool:
-        """Whether nothing else has paused the reading."""
-
-
 class InTurns:
     """Reads what has come at once slice by slice, until a turn of the event loop has taken long enough; the rest waits
     for the next turn, and nothing else is read meanwhile. One read may hold forty thousand chunks or frames of a byte,
-    and the parser of frames moves all that is left of a read with each of them."""
+    and the parser of frames moves all that is left of a read with each of them. The owner, a connection, has a transport
+    and says whether it `may_read`: nothing else has paused the reading."""
 
-    __slots__ = ("_feed", "_loop", "_owner", "_rest")
-
-    def __init__(self, loop: asyncio.AbstractEventLoop, owner: _Reading, feed: Callable[[bytes], object]) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, owner: Any, feed: Callable[[bytes], object]) -> None:
         self._loop = loop
         self._owner = owner
         self._feed = feed
@@ -320,8 +309,6 @@ class _RefusedHeadError(Exception):
 class _ArrivalClock:
     """The one timer of what has not arrived yet: a head, then its body. What arrives in one read needs none."""
 
-    __slots__ = ("_expire", "_loop", "_seconds", "_started_at", "_timer")
-
     def __init__(self, loop: asyncio.AbstractEventLoop, expire: Any) -> None:
         self._loop = loop
         self._expire = expire
@@ -358,8 +345,6 @@ class _ArrivalClock:
 
 class DirectReply:
     """What the server can do for one request beside ASGI, without a turn of the event loop."""
-
-    __slots__ = ("_cycle", "_flow", "_write", "notices")
 
     def __init__(self, cycle: RequestResponseCycle) -> None:
         self._cycle = cycle

@@ -400,11 +400,6 @@ class LookingReader:
         paused: None: a pause is the end of these bytes, and their client goes on with it.
     """
 
-    __slots__ = (
-        "_borders", "_ends", "_glance", "_hides", "_is_document", "_last", "_made", "_make_reader", "_passage",
-        "_passes", "_redactor", "ending", "failing", "finished", "paused", "started",
-    )  # fmt: skip
-
     def __init__(
         self,
         make_reader: Callable[[], StreamReader],
@@ -607,8 +602,6 @@ def _is_good(outputs: Sequence[StreamOutput], *, default: bool = False) -> bool:
 class EventBorders:
     """Cuts bytes after the last whole event in them; `waits` while bytes wait for the end of their event."""
 
-    __slots__ = ("_ends", "_held", "_longest", "_size", "_tail", "waits")
-
     def __init__(self, event_ends: tuple[bytes, ...]) -> None:
         self._ends = event_ends
         self._longest = max(map(len, event_ends), default=1) - 1
@@ -656,8 +649,6 @@ _SIGNS: Final = re.compile(rb'\\(?:.|\Z)|["{}\[\]]', re.DOTALL)
 
 class ArrayBorders(EventBorders):
     """Cuts the bytes of a JSON array after the last whole value in them."""
-
-    __slots__ = ("_depth", "_is_escaped", "_is_text")
 
     def __init__(self) -> None:
         super().__init__(())
