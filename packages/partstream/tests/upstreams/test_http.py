@@ -38,7 +38,7 @@ def test_the_list_of_models_a_count_and_an_answer_go_over_one_connection_of_one_
             listed = await provider.provide_language_model_chat_information(True, CancellationTokenSource().token)
             assert listed
             # What else is asked about the models, behind the list, would need a second connection meanwhile.
-            await provider._upstream.settle()
+            await provider._client.models.settle()
             for _ in range(2):
                 assert (await ask(provider, "Hi")).text == HELLO
             asked = {exchange.request.path for exchange in upstream.exchanges}

@@ -83,7 +83,7 @@ def test_a_refused_or_missing_key_never_shows_the_list_of_the_key_before(tmp_pat
     async def test() -> None:
         async with gateway({LIST: OPENAI}, apiKey="key-of-one", cache_folder=tmp_path) as (server, provider):
             assert len(await listed(provider)) == 2
-            await provider._upstream.settle()
+            await provider._client.models.settle()
             server.statuses[LIST] = 401
             configuration = GatewayConfiguration.from_json({"baseUrl": server.url, **other})
             second = GatewayProvider(replace(configuration, cache_folder=tmp_path))
@@ -156,7 +156,7 @@ def test_a_change_behind_the_list_is_told_once_and_is_there_then():
             told: list[None] = []
             provider.on_did_change_language_model_chat_information(told.append)
             (first,) = await listed(provider)
-            await provider._upstream.settle()
+            await provider._client.models.settle()
             (second,) = await listed(provider)
             assert (first.max_output_tokens, second.max_output_tokens, len(told)) == (64_000, 32_000, 1)
             assert server.paths() == [LIST, f"{LIST}/{CLAUDE}/endpoints"]
@@ -186,7 +186,7 @@ def test_lists_that_changed_in_the_settings_take_effect_at_once_from_the_disk(tm
     async def test() -> None:
         async with gateway({LIST: VERCEL}, cache_folder=tmp_path) as (server, provider):
             assert len(await listed(provider)) == 3
-            await provider._upstream.settle()
+            await provider._client.models.settle()
             denying = GatewayConfiguration.from_json({"baseUrl": server.url, "denyModels": ["anthropic/*"]})
             configuration = replace(denying, cache_folder=tmp_path)
             server.gate.clear()

@@ -49,7 +49,7 @@ async def _listed(provider: GatewayProvider) -> list[LanguageModelChatInformatio
     """The models with all that the server says of them."""
     token = CancellationTokenSource().token
     await provider.provide_language_model_chat_information(True, token)
-    await provider._upstream.settle()
+    await provider._client.models.settle()
     return list(await provider.provide_language_model_chat_information(True, token))
 
 

@@ -42,7 +42,6 @@ from partstream.upstream import http_errors
 from partstream.upstream.discovery import MODELS_PATH, FetchResponse, KeptFile, entries_of
 from partstream.upstream.endpoint import without_query
 from partstream.upstream.http import Connections, OutboundHTTPRequest, UpstreamHTTP
-from partstream.upstream.http_connection import httpx2
 
 if TYPE_CHECKING:
     from partstream.protocols.errors import Errors
@@ -643,19 +642,12 @@ async def ask_once(http: UpstreamHTTP, path: str, document: Mapping[str, Any] | 
         content = dumps(document)
     method = "GET" if document is None else "POST"
     request = OutboundHTTPRequest(method, http.base_path + path, content=content, headers=headers)
-    body = bytearray()
     try:
         async with (
             asyncio.timeout_at(deadline),
             aclosing(await http.send(request, await http.credentials.get())) as answer,
         ):
-            try:
-                next_piece = answer.next_piece()
-                while len(body) < _MOST and (piece := await next_piece()):
-                    body += piece[: _MOST - len(body)]
-            except httpx2.RequestError as error:
-                return answer.broke(error).reason
-            start = answer.redactor.redact_bytes(bytes(body))
+            start = answer.redactor.redact_bytes(await answer.start(_MOST))
             return FetchResponse(answer.status, answer.headers, start)
     except TimeoutError:
         return "no answer in time"

@@ -435,6 +435,23 @@ class HTTPAnswer:
 
         return next_captured
 
+    async def start(self, most: int) -> bytes:
+        """The body, or so many bytes of its start.
+
+        Raises:
+            UpstreamConnectionError: The connection broke.
+        """
+        body = bytearray()  # not a list of pieces: a server may send them byte by byte
+        next_piece = self.next_piece()
+        try:
+            while len(body) < most and (piece := await next_piece()):
+                body += piece[: most - len(body)]
+        except httpx2.RequestError as error:
+            failure = self.broke(error)
+        else:
+            return bytes(body)
+        raise failure
+
     async def aclose(self) -> None:
         """Closes the answer; its connection is kept if the body was read to its end."""
         if self.capture is not None:
@@ -489,31 +506,17 @@ class _DocumentAsking(Asking):
     async def send(self, attempts: Attempts) -> None:
         key = attempts.key = attempts.renewed or await self._http.credentials.get()
         async with aclosing(await self._http.send(self._request, key)) as answer:
-            content = await _bounded(answer, self._request.path)
+            content = await answer.start(_MAX_BODY + 1)
+        if len(content) > _MAX_BODY:
+            got, expected = f"more than {_MAX_BODY:,} bytes", f"at most {_MAX_BODY:,}"
+            where = f"the answer of {self._request.path}"
+            raise errors.UpstreamProtocolError(event_type=where, field=None, got=got, expected=expected)
         redactor = answer.head.redactor_of_lists if answer.is_success else answer.redactor
         redact = redactor.redact_bytes
         shown = redact(content) if len(content) < _MOST_AT_ONCE else await asyncio.to_thread(redact, content)
         self.response = FetchResponse(answer.status, answer.headers, shown)
         if answer.status == 401:
             raise errors.UpstreamHTTPError(answer.status)
-
-
-async def _bounded(answer: HTTPAnswer, path: str) -> bytes:
-    body = bytearray()  # not a list of chunks: a server may send them byte by byte
-    try:
-        next_piece = answer.next_piece()
-        while chunk := await next_piece():
-            if len(body) + len(chunk) > _MAX_BODY:
-                got, expected = f"more than {len(body):,} bytes", f"at most {_MAX_BODY:,}"
-                raise errors.UpstreamProtocolError(
-                    event_type=f"the answer of {path}", field=None, got=got, expected=expected
-                )
-            body += chunk
-    except httpx2.RequestError as error:
-        failure = answer.broke(error)
-    else:
-        return bytes(body)
-    raise failure
 
 
 # ---- Connections, shared by all requests to an upstream in whatever protocol ----
@@ -844,33 +847,24 @@ def connection_error(
         proxy: The proxy of the connection, or None.
         established: Whether a part of the answer had come: then the way there is not the cause.
     """
-    if established:
-        failure = errors.UpstreamConnectionError(url, _detail(error), established=True)
-    else:
-        failure = _not_established(url, error, proxy)
-    return failure if redactor is None else redacted_error(failure, redactor)
-
-
-def _not_established(url: str, error: Exception, proxy: Proxy | None) -> errors.UpstreamConnectionError:
     address = urlsplit(url)
     shown = "" if proxy is None else f"{proxy.address} ({proxy.where})"
     found = ((row, cause) for row in _FAILURES for cause in _causes(error) if row.fits(cause, address.scheme))
-    row, cause = next(found, (None, error))
-    if row is None:
-        detail = _detail(error)
-        says = f"{detail}, through the proxy {shown}" if proxy is not None else detail
-        return errors.UpstreamConnectionError(url, says, advice="" if proxy is None else _NO_PROXY)
-    if proxy is not None and row.of_proxy:
-        peer = name = f"the proxy {shown}"
-        host = f"for {name}"
-    else:
+    row, cause = (None, error) if established else next(found, (None, error))
+    says, advice, detail = _detail(error), "", _detail(cause)
+    if row is not None:
         peer, name = address.netloc, address.hostname or ""
-        host = name
-    texts = {"peer": peer, "name": name, "host": host, "proxy": shown, "detail": _detail(cause)}
-    advice = row.advice.format(**texts)
-    if proxy is not None and row.of_proxy:
-        advice = f"is the proxy right? {_NO_PROXY}"
-    return errors.UpstreamConnectionError(url, row.says.format(**texts), advice=advice, lasts=row.lasts)
+        texts = {"peer": peer, "name": name, "host": name, "proxy": shown, "detail": detail}
+        if proxy is not None and row.of_proxy:
+            name = f"the proxy {shown}"
+            texts |= {"peer": name, "name": name, "host": f"for {name}"}
+        says, advice = row.says.format(**texts), row.advice.format(**texts)
+    if proxy is not None and not established and (row is None or row.of_proxy):
+        says = f"{says}, through the proxy {shown}" if row is None else says
+        advice = _NO_PROXY if row is None else f"is the proxy right? {_NO_PROXY}"
+    lasts = row is not None and row.lasts
+    failure = errors.UpstreamConnectionError(url, says, established=established, advice=advice, lasts=lasts)
+    return failure if redactor is None else redacted_error(failure, redactor)
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:

@@ -138,11 +138,6 @@ class DirectTransport:
         if self._is_closed:
             self._drop_idle()
 
-    @property
-    def open_connections(self) -> int:
-        """How many connections are open, idle ones too."""
-        return len(self._all)
-
     async def aclose(self) -> None:
         """Closes all connections."""
         self._is_closed = True

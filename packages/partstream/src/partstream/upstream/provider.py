@@ -1,24 +1,24 @@
 """The provider of a model server: its models, its answers, its token counts.
 
-`GatewayProvider` is what hosts see. It asks `Upstream` for the list of models and for answers, each in one loop of
-attempts (:mod:`partstream.upstream.attempts`): `_Answering` has the models and protocols that a question may go to,
-`_Listing` the protocols in which a list may be had. `Upstream` has one `ProtocolClient` at a time: the models and the
-sender of one protocol. A protocol that is set is never doubted. One that is detected is detected again when its path is
-missing, and the request is sent once more if the finding is another one. `ModelList` offers the configured
-models, or those that the upstream lists, each with its context window where requests set it: Ollama cuts a longer
-prompt without a word, so no limit of prompts may exceed that window.
+`GatewayProvider` is what hosts see. It asks for the list of models and for answers, each in one loop of attempts
+(:mod:`partstream.upstream.attempts`): `_Answering` has the models and protocols that a question may go to, `_Listing`
+the protocols in which a list may be had. One `ProtocolClient` at a time has the models and the sender of one protocol.
+A protocol that is set is never doubted. One that is detected is detected again when its path is missing, and the
+request is sent once more if the finding is another one. `ModelList` offers the configured models, or those that the
+upstream lists, each with its context window where requests set it: Ollama cuts a longer prompt without a word, so no
+limit of prompts may exceed that window.
 """
 
 from __future__ import annotations
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
-from partstream.codec.checks import replace
+from partstream.codec.checks import dataclass, replace
 from partstream.codec.json_codec import dumps
 from partstream.conversation.preparation import UNKNOWN_CAPABILITIES, ModelCapabilities
 from partstream.errors import LanguageModelError, UpstreamError, with_facts
@@ -27,7 +27,6 @@ from partstream.lm.completions import COMPLETION
 from partstream.lm.messages import ChatMessage, RequestOptions
 from partstream.lm.outputs import ErrorMode, PausingStream, error_text
 from partstream.lm.provider import LanguageModelChatInformation, LanguageModelChatProvider, Progress
-from partstream.protocols.errors import Errors
 from partstream.protocols.protocol import DEFAULT_PROTOCOL, WindowSource, asking
 from partstream.protocols.serve import WireRequest
 from partstream.settings.known_servers import known_server
@@ -59,15 +58,13 @@ if TYPE_CHECKING:
 
 _logger = logging.getLogger("partstream.upstreams")
 
-Fallbacks: TypeAlias = Callable[[LanguageModelChatInformation], Awaitable[list[LanguageModelChatInformation]]]
-"""Gives the fallback models of a model."""
-
 
 class GatewayProvider(LanguageModelChatProvider):
-    """Offers the models of one upstream.
+    """Offers the models of one upstream; serves any number of requests at once.
 
-    What was learned of tokens before is in the `ledger`, which the code that made it closes; without one, it is learned
-    anew, and so where the configuration wants none. Without exact `counters`, texts are estimated.
+    What was learned of tokens before, and what models have refused, is in the `ledger`, which the code that made it
+    closes; without one, it is learned anew, and so where the configuration wants none. Without exact `counters`, texts
+    are estimated. `spending` admits the requests; it is None where there is no budget and no limit of requests.
 
     Example:
         >>> import asyncio
@@ -92,11 +89,25 @@ class GatewayProvider(LanguageModelChatProvider):
         self.configuration = configuration
         self._did_change: EventEmitter[None] = EventEmitter()
         self.on_did_change_language_model_chat_information = self._did_change.event
-        kept = ledger if configuration.ledger else None
-        self._announce_change = partial(self._did_change.fire, None)  # of the list of models
-        self._upstream = Upstream(configuration, self._tokens_of, self._announce_change, kept)
-        self._accounting = TokenAccounting(configuration.fingerprint, kept, counters)
+        self._ledger = ledger if configuration.ledger else None
+        self._accounting = TokenAccounting(configuration.fingerprint, self._ledger, counters)
         self.on_did_correct_token_counts = self._accounting.on_did_correct
+        self._announce_change = partial(self._did_change.fire, None)  # of the list of models, or of what it says
+        self._connections = Connections(configuration)
+        self.spending: Spending | None = None
+        if configuration.limits.are_any:
+            from partstream.upstream.spending import Spending  # noqa: PLC0415 - few have limits
+
+            self.spending = Spending(configuration)
+        self._detector: Detector | None = None
+        if configuration.is_detected:
+            from partstream.upstream.detection import Detector  # noqa: PLC0415 - most upstreams say what they speak
+
+            self._detector = Detector(configuration, self._connections)
+        self._client = None if configuration.is_detected else self._made(None)
+        self._before: list[ProtocolClient] = []
+        self._completing: Completing | None = None
+        self._completers: dict[Way, ProtocolClient] = {}
 
     async def provide_language_model_chat_information(
         self, silent: bool, token: CancellationToken
@@ -106,10 +117,10 @@ class GatewayProvider(LanguageModelChatProvider):
         Raises:
             UpstreamError: There is no list yet, and none can be had now.
         """
-        with logging_from(self.configuration.log_level):
-            models = with_learned_limits(await self._upstream.information(), self._accounting)
         own = self.configuration
-        return as_shown(models, own.fallbacks, self._upstream.detected, own.warnings)
+        with logging_from(own.log_level):
+            models = await self._information()
+        return as_shown(models, own.fallbacks, None if self._detector is None else self._detector.known, own.warnings)
 
     async def provide_language_model_chat_response(
         self,
@@ -146,12 +157,16 @@ class GatewayProvider(LanguageModelChatProvider):
         """The document in which an upstream of the same wire counts the tokens of a request, see
         :class:`partstream.server.models.ForwardingProvider`."""
         with logging_from(self.configuration.log_level):
-            return await self._upstream.forward_count(model, request)
+            try:
+                return await (await self._spoken()).sender.forward_count(model, request)
+            except LanguageModelError as error:
+                _logger.info("nothing is known of what the server speaks, so it counts nothing: %s", error)
+                return None
 
     @asynccontextmanager
     async def forward_kept(self, model: LanguageModelChatInformation, asked: WireRequest) -> AsyncGenerator[KeptReply]:
         """The upstream's account of an answer that it keeps, see :class:`partstream.server.models.KeepingProvider`."""
-        async with (await self._upstream.spoken()).sender.forward_kept(model, asked) as reply:
+        async with (await self._spoken()).sender.forward_kept(model, asked) as reply:
             yield reply
 
     def token_count(self, model: LanguageModelChatInformation, text: str | ChatMessage) -> TokenCount:
@@ -162,19 +177,53 @@ class GatewayProvider(LanguageModelChatProvider):
         """The factor that corrects estimates for a model, from its upstream's reports; 1 while it is unknown."""
         return self._accounting.factor(model.family)
 
-    @property
-    def spending(self) -> Spending | None:
-        """What admits the requests; None where there is no budget and no limit of requests."""
-        return self._upstream.spending
-
     async def budget_standing(self) -> str | None:
         """The state of the budget, such as `Your budget: 1.20 USD of 5 USD/day`; None without one."""
         standing = None if self.spending is None else await self.spending.standing()
         return None if standing is None else str(standing)
 
     async def aclose(self) -> None:
-        """Closes the connections that are kept open."""
-        await self._upstream.aclose()
+        """Stops asking, and closes the connections that are kept open."""
+        if self._detector is not None:
+            await self._detector.aclose()
+        for client in (*self._before, self._client):
+            if client is not None:
+                await client.models.aclose()
+        self._before.clear()
+        await self._connections.aclose()
+        if self.spending is not None:
+            await self.spending.aclose()
+
+    async def _information(self) -> Sequence[LanguageModelChatInformation]:
+        """The models, each with the lower limit of its list and of its upstream's refusals.
+
+        Raises:
+            LanguageModelError: There is no list yet, and none can be had now.
+        """
+        models, limited = await self._listed(), []
+        learned = self._accounting.learned_limits()
+        for model in models:
+            limit = learned.get(model.id)
+            if limit is not None and limit < model.max_input_tokens:
+                told = f"Input: {limit:,} tokens at most, as the server said when it refused more"
+                tooltip = "\n".join(filter(None, (model.tooltip, told)))
+                model = replace(model, max_input_tokens=limit, tooltip=tooltip)  # noqa: PLW2901 - the same model
+            limited.append(model)
+        return tuple(limited)
+
+    async def _listed(self) -> Sequence[LanguageModelChatInformation]:
+        if self.configuration.models:  # without a request
+            return self.configuration.models
+        if not self.configuration.discovers:  # nor here
+            return await (self._client or self._made(None)).models.information()
+        try:
+            listing = _Listing(self, await self._spoken())
+            await carry_out(listing, Attempts())
+        except UpstreamError as error:
+            if self._detector is not None and self._detector.known and http_errors.says_path_is_missing(error):
+                error.advise(http_errors.NO_LIST_ADVICE)
+            raise
+        return listing.models
 
     async def _answer(self, model: LanguageModelChatInformation, question: ModelCall) -> None:
         """Asks for the answer, fallback models included, and passes the end to the progress.
@@ -184,7 +233,7 @@ class GatewayProvider(LanguageModelChatProvider):
         """
         progress = question.progress
         try:
-            await self._upstream.answer(model, question, self._fallbacks_of)
+            await self._ask(model, question)
         except LanguageModelError as error:
             if question.token.is_cancellation_requested:
                 raise
@@ -201,169 +250,65 @@ class GatewayProvider(LanguageModelChatProvider):
         if not question.token.is_cancellation_requested:
             progress.answered()
 
-    async def _fallbacks_of(self, model: LanguageModelChatInformation) -> list[LanguageModelChatInformation]:
+    async def _ask(self, model: LanguageModelChatInformation, question: ModelCall) -> None:
+        """Asks a model, and its fallback models where it fails; completions in the ways that the server has for them.
+
+        Raises:
+            LanguageModelError: What the upstream did wrong, or what the request cannot express.
+        """
+        chat = await self._spoken()
+
+        async def ask(way: Way | None = None) -> None:
+            asking = _Answering(self, chat, question)
+            if way is not None and way.protocol is not None:
+                if way not in self._completers:  # the upstream at another endpoint than that of its conversations
+                    configuration = chat.configuration.spoken(way.protocol, way.base_url)
+                    self._completers[way] = self._made_of(configuration, chat.models, chat.sender.server)
+                asking = _Completing(self, self._completers[way], question)
+            await carry_out(asking, Attempts(await asking.open(model)))
+
+        if COMPLETION not in question.options.model_options:
+            await ask()
+            return
+        if self._completing is None:
+            from partstream.upstream.completing import Completing  # noqa: PLC0415 - most upstreams only chat
+
+            self._completing = Completing()
+        await self._completing.complete(chat.configuration, chat.sender.server, model.id, question, ask)
+
+    async def fallbacks_of(self, model: LanguageModelChatInformation) -> list[LanguageModelChatInformation]:
         """The fallback models of a model; unknown ones are taken to be like it. None where the caller has others."""
         ids = self.configuration.fallbacks.get(model.id, ())
         if not ids or is_one_attempt():
             return []
         try:
-            models = with_learned_limits(await self._upstream.information(), self._accounting)
+            models = await self._information()
         except UpstreamError as error:
             _logger.info("nothing is known of the models to fall back on: %s", error)
             models = ()
         known = {one.id: one for one in models}
         return [known.get(model_id) or replace(model, id=model_id) for model_id in ids]
 
-    def _tokens_of(self, model: LanguageModelChatInformation, question: ModelCall) -> RequestTokens:
-        pricing = self._upstream.pricing(model.id)
-        return RequestTokens(
-            self._accounting, model, question.messages, question.options, pricing, self._announce_change
-        )
+    # ---- the protocol, which is never doubted where it is set ----
 
-
-class Upstream:
-    """One upstream for all its requests; serves any number of them at once.
-
-    A protocol that is set is never doubted: nothing is asked to find it out. `on_change` is called when the list of
-    models has changed, or what it says; without a ledger, what its models have refused is remembered as long as this
-    object lives.
-    """
-
-    def __init__(
-        self,
-        configuration: GatewayConfiguration,
-        tokens: Callable[[LanguageModelChatInformation, ModelCall], RequestTokens],
-        on_change: Callable[[], object],
-        ledger: Ledger | None = None,
-    ) -> None:
-        self._configuration = configuration
-        self._tokens = tokens
-        self._on_change = on_change
-        self._ledger = ledger
-        self._connections = Connections(configuration)
-        self.spending: Spending | None = None
-        if configuration.limits.are_any:
-            from partstream.upstream.spending import Spending  # noqa: PLC0415 - few have limits
-
-            self.spending = Spending(configuration)
-        self._detector: Detector | None = None
-        if configuration.is_detected:
-            from partstream.upstream.detection import Detector  # noqa: PLC0415 - most upstreams say what they speak
-
-            self._detector = Detector(configuration, self._connections)
-        self._upstream = None if configuration.is_detected else self._made(None)
-        self._before: list[ProtocolClient] = []
-        self._completing: Completing | None = None
-        self._completers: dict[Way, ProtocolClient] = {}
-
-    @property
-    def detected(self) -> Detected | None:
-        """How its protocol was found out; None where it was set, or where nothing is known for certain."""
-        return None if self._detector is None else self._detector.known
-
-    async def information(self) -> Sequence[LanguageModelChatInformation]:
-        """The models, see :meth:`ModelList.information`.
-
-        Raises:
-            LanguageModelError: There is no list yet, and none can be had now.
-        """
-        if self._configuration.models:  # without a request
-            return self._configuration.models
-        if not self._configuration.discovers:  # nor here
-            upstream = self._upstream or self._made(None)
-            return await upstream.models.information()
-        try:
-            listing = _Listing(self, await self.spoken())
-            await carry_out(listing, Attempts())
-        except UpstreamError as error:
-            if self.detected is not None and http_errors.says_path_is_missing(error):
-                error.advise(http_errors.NO_LIST_ADVICE)
-            raise
-        return listing.models
-
-    async def answer(self, model: LanguageModelChatInformation, question: ModelCall, fallbacks: Fallbacks) -> None:
-        """Asks a model, and its fallback models where it fails, and reports the answer.
-
-        Raises:
-            ContextLengthExceededError: The conversation is too long for the model.
-            LanguageModelError: What else the upstream did wrong, or what the request cannot express.
-        """
-        chat = await self.spoken()
-        if COMPLETION not in question.options.model_options:
-            await self._ask(_Answering(self, chat, question, fallbacks), model)
-            return
-        if self._completing is None:
-            from partstream.upstream.completing import Completing  # noqa: PLC0415 - most upstreams only chat
-
-            self._completing = Completing()
-
-        async def ask(way: Way) -> None:
-            if way.protocol is None:
-                await self._ask(_Answering(self, chat, question, fallbacks), model)
-            else:
-                await self._ask(_Completing(self, self._completer(way, chat), question, fallbacks), model)
-
-        await self._completing.complete(chat.configuration, chat.sender.server, model.id, question, ask)
-
-    def _completer(self, way: Way, chat: ProtocolClient) -> ProtocolClient:
-        """The upstream at another endpoint than that of its conversations."""
-        known = self._completers.get(way)
-        if known is None:
-            assert way.protocol is not None  # noqa: S101 - the caller has looked
-            configuration = chat.configuration.spoken(way.protocol, way.base_url)
-            known = self._completers[way] = self._client(configuration, chat.models, chat.sender.server)
-        return known
-
-    async def _ask(self, asking: _Answering, model: LanguageModelChatInformation) -> None:
-        await carry_out(asking, Attempts(await asking.open(model)))
-
-    async def forward_count(self, model: LanguageModelChatInformation, request: RawRequest) -> bytes | None:
-        """The document in which it counts a request of its own wire, or None."""
-        try:
-            return await (await self.spoken()).sender.forward_count(model, request)
-        except LanguageModelError as error:
-            _logger.info("nothing is known of what the server speaks, so it counts nothing: %s", error)
-            return None
-
-    def pricing(self, model_id: str) -> facts.Pricing | None:
-        """The prices of a model in the last list; None if they are unknown."""
-        return None if self._upstream is None else self._upstream.models.pricing(model_id)
-
-    async def settle(self) -> None:
-        """Waits until no request about the models is running."""
-        if self._upstream is not None:
-            await self._upstream.models.settle()
-
-    async def aclose(self) -> None:
-        """Stops asking, and closes the connections that are kept open."""
-        if self._detector is not None:
-            await self._detector.aclose()
-        for upstream in (*self._before, self._upstream):
-            if upstream is not None:
-                await upstream.models.aclose()
-        self._before.clear()
-        await self._connections.aclose()
-        if self.spending is not None:
-            await self.spending.aclose()
-
-    async def after(self, error: UpstreamError, upstream: ProtocolClient) -> ProtocolClient | None:
+    async def after(self, error: UpstreamError, client: ProtocolClient) -> ProtocolClient | None:
         """The upstream as it is detected after a path was missing; None with advice in the error if it is no other."""
-        if self._detector is None or upstream.detected is None:
+        if self._detector is None or client.detected is None:
             from partstream.upstream.detection import advice_on_protocol  # noqa: PLC0415 - for an error alone
 
             try:
-                error.advise(await advice_on_protocol(self._configuration, self._connections))
+                error.advise(await advice_on_protocol(self.configuration, self._connections))
             except LanguageModelError as second:  # the key is gone meanwhile: the first error is what counts
                 _logger.info("nothing is known of what the server speaks: %s", second)
             return None
-        found = await self._detector.detected_again(upstream.detected)
-        if upstream.is_spoken_as(found) or not found.is_certain:
+        found = await self._detector.detected_again(client.detected)
+        if client.is_spoken_as(found) or not found.is_certain:
             error.advise("" if found.is_certain else found.advice)
             return None
         _logger.warning("asking again at %s: %s; before, %s", found.shown_url, found.says, error.statement)
         return self._of(found)
 
-    async def spoken(self) -> ProtocolClient:
+    async def _spoken(self) -> ProtocolClient:
         """The upstream in the protocol that is set or found out.
 
         Raises:
@@ -372,60 +317,72 @@ class Upstream:
         """
         if self._detector is not None:
             return self._of(await self._detector.detected())
-        assert self._upstream is not None  # noqa: S101 - for the type checker: made at once where nothing is detected
-        return self._upstream
+        assert self._client is not None  # noqa: S101 - for the type checker: made at once where nothing is detected
+        return self._client
 
     def _of(self, found: Detected) -> ProtocolClient:
         """The upstream as it was found out; the one before, which requests may still use, is closed at the end."""
-        before = self._upstream
+        before = self._client
         if before is not None and before.is_spoken_as(found):
             before.detected = found
             return before
         if before is not None:
             self._before.append(before)
-        self._upstream = self._made(found)
-        if before is not None or not self._configuration.discovers:  # the list was given without it
-            self._on_change()
-        return self._upstream
+        self._client = self._made(found)
+        if before is not None or not self.configuration.discovers:  # the list was given without it
+            self._announce_change()
+        return self._client
 
     def _made(self, found: Detected | None) -> ProtocolClient:
-        configuration = self._configuration
-        if configuration.is_detected:
-            protocol, base_url = (
-                (DEFAULT_PROTOCOL, configuration.base_url) if found is None else (found.protocol, found.base_url)
-            )
-            configuration = configuration.spoken(protocol, base_url)
-        models = ModelList(
-            configuration, DocumentFetcher(UpstreamHTTP(configuration, self._connections)), self._on_change
-        )
+        own = self.configuration
+        if found is not None:
+            own = own.spoken(found.protocol, found.base_url)
+        elif own.is_detected:
+            own = own.spoken(DEFAULT_PROTOCOL, own.base_url)
+        models = ModelList(own, DocumentFetcher(UpstreamHTTP(own, self._connections)), self._announce_change)
         server = None if found is None or not found.server else known_server(found.server)
-        return self._client(configuration, models, server, found)
+        return self._made_of(own, models, server, found)
 
-    def _client(
-        self,
-        configuration: GatewayConfiguration,
-        models: ModelList,
-        server: KnownServer | None,
-        found: Detected | None = None,
+    def _made_of(
+        self, own: GatewayConfiguration, models: ModelList, server: KnownServer | None, found: Detected | None = None
     ) -> ProtocolClient:
-        fingerprint = fingerprint_of(configuration.protocol, self._configuration.base_url)
-        http = UpstreamHTTP(configuration, self._connections)
-        refused = RefusedFields(fingerprint, self._ledger)
-        sender = RequestSender(
-            configuration, http, fingerprint, self._tokens, refused, server, models.capabilities, self.spending
-        )
-        return ProtocolClient(configuration, models, sender, found)
+        fingerprint = fingerprint_of(own.protocol, self.configuration.base_url)
+        http, refused = UpstreamHTTP(own, self._connections), RefusedFields(fingerprint, self._ledger)
+
+        def tokens(model: LanguageModelChatInformation, question: ModelCall) -> RequestTokens:
+            pricing = None if self._client is None else self._client.models.pricing(model.id)
+            asked = question.messages, question.options
+            return RequestTokens(self._accounting, model, *asked, pricing, self._announce_change)
+
+        sender = RequestSender(own, http, fingerprint, tokens, refused, server, models.capabilities, self.spending)
+        return ProtocolClient(own, models, sender, found)
+
+
+@dataclass(slots=True)
+class ProtocolClient:
+    """One upstream in one protocol: its models, and who asks them. `detected` says how the protocol was found out, the
+    last time; None where it was set."""
+
+    configuration: GatewayConfiguration
+    models: ModelList
+    sender: RequestSender
+    detected: Detected | None
+
+    def is_spoken_as(self, found: Detected) -> bool:
+        """Whether this is the upstream with the protocol and the base URL that were found out."""
+        own = self.configuration
+        return (own.protocol, own.base_url) == (found.protocol, found.base_url)
 
 
 class _Spoken(Asking):
     """What an upstream is asked in the protocol that it speaks, as far as that is known."""
 
-    def __init__(self, upstream: Upstream, client: ProtocolClient) -> None:
-        self._upstream = upstream
+    def __init__(self, provider: GatewayProvider, client: ProtocolClient) -> None:
+        self._provider = provider
         self.client = client
 
     async def redetect(self, error: UpstreamError) -> Sending | None:
-        again = await self._upstream.after(error, self.client)
+        again = await self._provider.after(error, self.client)
         if again is None or not self.may_begin_anew:
             return None
         self.client = again
@@ -454,10 +411,9 @@ class _Listing(_Spoken):
 class _Answering(_Spoken):
     """A question to a model, and to its fallback models."""
 
-    def __init__(self, upstream: Upstream, client: ProtocolClient, question: ModelCall, fallbacks: Fallbacks) -> None:
-        super().__init__(upstream, client)
+    def __init__(self, provider: GatewayProvider, client: ProtocolClient, question: ModelCall) -> None:
+        super().__init__(provider, client)
         self._question = question
-        self._fallbacks = fallbacks
         self._others: list[LanguageModelChatInformation] | None = None
         self._model: LanguageModelChatInformation
         self._request: ModelRequest
@@ -483,7 +439,7 @@ class _Answering(_Spoken):
 
     async def begin(self) -> Sending:
         sender = self.client.sender
-        self.errors, self.policy = self.client.errors, sender.configuration.retry
+        self.errors, self.policy = sender.writer.errors, sender.configuration.retry
         self.credentials = sender.http.credentials
         if sender.spending is not None and sender.spending.counts_money:
             await self.client.models.ensure_priced(self._model.id)
@@ -493,7 +449,7 @@ class _Answering(_Spoken):
 
     async def next_model(self, error: UpstreamError) -> Sending | None:
         if self._others is None:
-            self._others = await self._fallbacks(self._model)
+            self._others = await self._provider.fallbacks_of(self._model)
         before = self._model
         if not self._others or not self.may_begin_anew:
             return None
@@ -519,29 +475,6 @@ class _Completing(_Answering):
 
     async def redetect(self, error: UpstreamError) -> Sending | None:
         return None
-
-
-class ProtocolClient:
-    """One upstream in one protocol: its models, and who asks them; serves any number of requests at once. `detected`
-    says how the protocol was found out, the last time; None where it was set."""
-
-    def __init__(
-        self,
-        configuration: GatewayConfiguration,
-        models: ModelList,
-        sender: RequestSender,
-        detected: Detected | None = None,
-    ) -> None:
-        self.configuration = configuration
-        self.models = models
-        self.sender = sender
-        self.detected = detected
-        self.errors: Errors = asking(configuration.protocol).errors
-
-    def is_spoken_as(self, found: Detected) -> bool:
-        """Whether this is the upstream with the protocol and the base URL that were found out."""
-        own = self.configuration
-        return (own.protocol, own.base_url) == (found.protocol, found.base_url)
 
 
 class ModelList:
@@ -687,22 +620,6 @@ def list_refusal(response: FetchResponse, configuration: GatewayConfiguration) -
 
 _ICON: Final = {"id": "warning"}
 """A `ThemeIcon` of VS Code, shown beside the model in the picker and in the editor of groups."""
-
-
-def with_learned_limits(
-    models: Iterable[LanguageModelChatInformation], accounting: TokenAccounting
-) -> tuple[LanguageModelChatInformation, ...]:
-    """The models, each with the lower limit of its list and of its upstream's refusals."""
-    learned = accounting.learned_limits()
-    limited = []
-    for model in models:
-        limit = learned.get(model.id)
-        if limit is not None and limit < model.max_input_tokens:
-            told = f"Input: {limit:,} tokens at most, as the server said when it refused more"
-            tooltip = "\n".join(filter(None, (model.tooltip, told)))
-            model = replace(model, max_input_tokens=limit, tooltip=tooltip)  # noqa: PLW2901 - the same model
-        limited.append(model)
-    return tuple(limited)
 
 
 def as_shown(

@@ -4,8 +4,8 @@
 protocol's words and writes it on the upstream's wire; a `ForwardedRequest` sends a client's request on as it came. Both
 have the tokens estimated, beside the request where the number is not needed before, and are sent over
 :mod:`partstream.upstream.transport`, one HTTP request at a time. :mod:`partstream.upstream.attempts` decides whether
-another one follows; `less_of` says what a request can do without after a refusal: state of earlier answers, or optional
-fields of the body. `RefusedFields` remembers what each model refused.
+another one follows; `ModelRequest.with_less` says what the request can do without after a refusal: state of earlier
+answers, or optional fields of the body. `RefusedFields` remembers what each model refused.
 
 `AttemptReport` reports parts as they arrive, then the marker for the next request, then the usage, which consumers take
 for the last part. The cost of an answer follows from a person's prices, else the upstream reports it, else it follows
@@ -17,10 +17,11 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from decimal import Decimal, InvalidOperation
 from functools import partial
 from secrets import token_hex
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from partstream import errors
 from partstream.codec.checks import MOST_DOLLARS, as_amount, as_count, dataclass, narrow, replace, unusable_counts
@@ -33,7 +34,6 @@ from partstream.lm.messages import ToolMode
 from partstream.lm.outputs import FileMode, Finish, Outcome, StreamOutput, Unmapped
 from partstream.lm.parts import (
     DataPart,
-    FinishReason,
     RawCallPart,
     TextPart,
     ThinkingPart,
@@ -43,7 +43,7 @@ from partstream.lm.parts import (
 )
 from partstream.lm.provider import DrainingProgress, FinishingProgress, WaitingProgress
 from partstream.protocols.errors import ErrorKind, Overflow
-from partstream.protocols.protocol import PROTOCOLS, CountEndpoint, RequestWriter, asking
+from partstream.protocols.protocol import PROTOCOLS, CountEndpoint, asking
 from partstream.settings.known_servers import KnownServer, server_at
 from partstream.tokens import CountSource, TokenCount
 from partstream.tokens.accounting import LIMIT_SECONDS, RequestEstimate, TokenAccounting, size_of_message, size_of_tools
@@ -399,18 +399,63 @@ class TranslatedRequest(ModelRequest):
                 question, headers = sender.writer.write(asked), asked.settings.extra_headers
                 self._tokens.counted(await sender.counts.count(question, headers))
             self._tokens.log_expected()
-        refused_before = sender.refused.of(self._model.id)
-        if refused_before:
-            sender.refused.say_what_is_left_out(sender.writer, self._asked(carried), self._unset())
-        self.first = Sending(carried, refused_before)
+        self.first = Sending(carried, sender.refused.of(self._model.id))
+        if (unsaid := self.first.left_out - sender.refused.said(self._model.id)) and (
+            missing := self._changing(sender.writer.write(asked := self._asked(carried)), unsaid)
+        ):
+            # Refused before this program began: a person may not know of it.
+            sender.refused.say(self._model.id, missing)
+            level, whose = self._importance(asked, missing)
+            _logger.log(level, "%s refused %s before%s: left out", self._model.id, _shown(missing), whose)
 
     def with_less(self, error: errors.UpstreamError, sending: Sending) -> Sending:
         """See :meth:`ModelRequest.with_less`."""
-        return less_of(self._sender.writer, self._asked(sending.carried), self._unset(), error, sending)
+        writer, asked = self._sender.writer, self._asked(sending.carried)
+        carried = sending.carried.without_first(writer.errors.refused(error))
+        if carried != sending.carried:
+            _logger.info("sending the whole request again: the upstream refused what it carried (%s)", error)
+            return replace(sending, carried=carried)
+        sent = self._written(asked, sending.left_out)
+        fields = writer.errors.refused_fields(error, sent.body) - sending.left_out
+        less = writer.leave_out(sent, fields)
+        if not fields or less == sent:
+            return sending
+        # The plain values that the second request has and the first had not: twins, other values, and headers.
+        values = {**less.body, **{name: less.headers[name] for name in fields & less.headers.keys()}}
+        in_its_place = {
+            name: value
+            for name, value in values.items()
+            if isinstance(value, str | int | float) and sent.body.get(name, sent.headers.get(name)) != value
+        }
+        how = ", ".join(f"with {name} {value!r:.40}" for name, value in in_its_place.items()) or "without it"
+        level, whose = self._importance(asked, fields)
+        if any(not name.startswith("max_") for name in in_its_place):
+            level = logging.WARNING
+        told = "%s refuses %s%s: sent again %s; %s"
+        _logger.log(level, told, self._model.id, _shown(fields), whose, how, error)
+        return replace(sending, left_out=sending.left_out | fields)
 
-    def _unset(self) -> preparation.RequestSettings:
-        """The settings of a request without a person's own."""
-        return self._sender.completed(preparation.RequestSettings(), self._model)
+    def _importance(self, asked: preparation.ChatRequest, names: frozenset[str]) -> tuple[int, str]:
+        """The level at which the log says that fields are left out, and which of them a person chose: by an option, in
+        the picker, or in a setting. It is a warning where the answer may be another one than that person asked for."""
+        settings = self._sender.completed(preparation.RequestSettings(), self._model)
+        plain = replace(asked, options={}, reasoning_effort=None, context_size=None, settings=settings)
+        chosen = names - self._changing(self._sender.writer.write(plain), names)
+        return (logging.WARNING, f" (you set {_shown(chosen)})") if chosen else (logging.INFO, "")
+
+    def _changing(self, request: WireRequest, names: frozenset[str]) -> frozenset[str]:
+        """The fields without which a request is another one."""
+        return frozenset(name for name in names if self._sender.writer.leave_out(request, {name}) != request)
+
+    def _written(self, asked: preparation.ChatRequest, left_out: frozenset[str]) -> WireRequest:
+        """A request on its wire, without the optional fields that are left out.
+
+        Raises:
+            RequestNotExpressibleError: The protocol has no form for something in the request.
+        """
+        writer = self._sender.writer
+        request = writer.identify(writer.write(asked), token_hex(_IDENTITY_SIZE))
+        return writer.leave_out(request, left_out) if left_out else request
 
     def _asked(self, carried: Carried) -> preparation.ChatRequest:
         """The request with at most the state in `carried`, and with its expected tokens where it needs them."""
@@ -421,9 +466,9 @@ class TranslatedRequest(ModelRequest):
         sender, asked = self._sender, self._asked(sending.carried)
         state = preparation.ResponseState(self._origin, self._prepared.names)
         prefix = sender.configuration.stream.call_id_prefix
-        request = written(sender.writer, asked, sending.left_out)
-        ends_at = limits_in(request.body, asked.settings.capabilities)
-        report = AttemptReport(self._question, state, self._tokens, prefix, ends_at, stores=asked.settings.stores)
+        request = self._written(asked, sending.left_out)
+        most = as_count(request.body.get("max_output_tokens")), asked.settings.capabilities.context_window
+        report = AttemptReport(self._question, state, self._tokens, prefix, most, stores=asked.settings.stores)
         exchange = UpstreamRequest(
             request,
             sender.protocol,
@@ -490,9 +535,10 @@ class ForwardedRequest(ModelRequest):
             content=content,
             hides=raw.rules.tells_usage if asked else None,  # the events by which usage was asked for
         )
-        ends_at = limits_in(raw.document, sender.completed(settings, self._model).capabilities)
+        window = sender.completed(settings, self._model).capabilities.context_window
+        most = as_count(raw.document.get("max_output_tokens")), window
         prefix = sender.configuration.stream.call_id_prefix
-        return exchange, AttemptReport(self._question, None, self._tokens, prefix, ends_at)
+        return exchange, AttemptReport(self._question, None, self._tokens, prefix, most)
 
 
 # ---- The report to the host ----
@@ -514,36 +560,13 @@ _UNNAMED: Final = "completed"
 (docs/wires/openresponses.md#llamacpp)."""
 
 
-class EndsAt(NamedTuple):
-    """The tokens at which an answer is cut, those of the answer, and of prompt and answer together; None is unknown."""
-
-    output: int | None
-    window: int | None
-
-    def reason(self, finish: Finish) -> FinishReason | None:
-        """The finish reason, which is the limit where its server named none, and the answer has reached one."""
-        reason, usage = finish.reason, finish.usage
-        if reason is None or reason.raw != _UNNAMED or usage is None or usage.output_tokens is None:
-            return reason
-        whole = usage.output_tokens + (usage.input_tokens or 0)
-        pairs = (usage.output_tokens, self.output), (whole, self.window)
-        is_open = reason.unified is UnifiedFinishReason.STOP or isinstance(finish.error, errors.ToolArgumentsError)
-        is_cut = is_open and any(most and came >= most for came, most in pairs)
-        return replace(reason, unified=UnifiedFinishReason.LENGTH) if is_cut else reason
-
-
-def limits_in(body: Mapping[str, Any], known: preparation.ModelCapabilities) -> EndsAt:
-    """The limits of a request's answer, as far as they are known."""
-    return EndsAt(as_count(body.get("max_output_tokens")), known.context_window)
-
-
 class AttemptReport:
     """The report of one attempt at an answer. `failure` is the error that ended it, once it has ended; None for none.
 
     Args:
         state: The state for the next request; None where the client has the upstream's own.
         prefix: The prefix of the ids of calls.
-        ends_at: Where the answer is cut.
+        most: The most tokens of the answer, and of prompt and answer together; None where they are unknown.
         stores: Whether the upstream was asked to store the answer.
     """
 
@@ -553,11 +576,11 @@ class AttemptReport:
         state: preparation.ResponseState | None,
         tokens: RequestTokens,
         prefix: str,
-        ends_at: EndsAt,
+        most: tuple[int | None, int | None],
         *,
         stores: bool = False,
     ) -> None:
-        self._ends_at = ends_at
+        self._most = most
         self._question = question
         self._progress = question.progress
         self._state = state
@@ -582,7 +605,8 @@ class AttemptReport:
 
     def end(self, finish: Finish) -> None:
         """Takes the end of the answer."""
-        if (reason := self._ends_at.reason(finish)) is not finish.reason:
+        if self._is_cut(finish):
+            reason = finish.reason and replace(finish.reason, unified=UnifiedFinishReason.LENGTH)
             if isinstance(finish.error, errors.ToolArgumentsError):  # as wires say it that name the limit
                 self._unmapped |= {f"tool call {name} (incomplete)": 1 for _, name, _ in finish.error.calls}
             finish = replace(finish, outcome=Outcome.INCOMPLETE, reason=reason, error=None)
@@ -615,6 +639,15 @@ class AttemptReport:
         if shown is not None and (self._progress.has_begun or finish.error is None):
             self._progress.report(shown)
         self.failure = finish.error
+
+    def _is_cut(self, finish: Finish) -> bool:
+        """Whether the answer has reached a limit of tokens where its server named none."""
+        reason, usage = finish.reason, finish.usage
+        if reason is None or reason.raw != _UNNAMED or usage is None or usage.output_tokens is None:
+            return False
+        came = usage.output_tokens, usage.output_tokens + (usage.input_tokens or 0)
+        is_open = reason.unified is UnifiedFinishReason.STOP or isinstance(finish.error, errors.ToolArgumentsError)
+        return is_open and any(most and tokens >= most for tokens, most in zip(came, self._most, strict=True))
 
     def _log_end(self, finish: Finish) -> None:
         reason = finish.reason
@@ -752,24 +785,13 @@ class RefusedFields:
         if self._ledger is not None and new:
             self._ledger.flush()
 
-    def say_what_is_left_out(
-        self, upstream: RequestWriter, asked: preparation.ChatRequest, ours: preparation.RequestSettings
-    ) -> None:
-        """Logs once which fields a request lacks because they were refused before this object was made; `ours` are the
-        settings of a request without a person's own."""
-        model_id = asked.model_id
-        unsaid = {name for name in self.of(model_id) if (model_id, name) not in self._said}
-        if not unsaid:
-            return
-        whole = upstream.write(asked)
-        missing = frozenset(name for name in unsaid if upstream.leave_out(whole, {name}) != whole)
-        if not missing:
-            return
-        self._said |= {(model_id, name) for name in missing}
-        chosen = set_by_a_person(upstream, asked, ours, missing)
-        whose = f" (you set {_shown(chosen)})" if chosen else ""
-        level = logging.WARNING if chosen else logging.INFO
-        _logger.log(level, "%s refused %s before%s: left out", model_id, _shown(missing), whose)
+    def said(self, model_id: str) -> frozenset[str]:
+        """Which of them the log has named."""
+        return frozenset(name for model, name in self._said if model == model_id)
+
+    def say(self, model_id: str, names: frozenset[str]) -> None:
+        """Notes that the log names fields."""
+        self._said |= {(model_id, name) for name in names}
 
     def _read(self) -> None:
         """Reads once what was learned before this object, and again after a refusal from another ledger."""
@@ -782,74 +804,9 @@ class RefusedFields:
             self._learned[model_id] = {**learned, **self._learned.get(model_id, {})}
 
 
-def written(upstream: RequestWriter, asked: preparation.ChatRequest, left_out: frozenset[str]) -> WireRequest:
-    """A request on its wire, without the optional fields that are left out.
-
-    Raises:
-        RequestNotExpressibleError: The protocol has no form for something in the request.
-    """
-    request = upstream.write(asked)
-    request = upstream.identify(request, token_hex(_IDENTITY_SIZE))
-    return upstream.leave_out(request, left_out) if left_out else request
-
-
-def less_of(
-    upstream: RequestWriter,
-    asked: preparation.ChatRequest,
-    ours: preparation.RequestSettings,
-    error: errors.UpstreamError,
-    sending: Sending,
-) -> Sending:
-    """How a request is sent without what an error refuses; as before where it refuses nothing that was sent. `ours` are
-    the settings of a request without a person's own."""
-    carried = sending.carried.without_first(upstream.errors.refused(error))
-    if carried != sending.carried:
-        _logger.info("sending the whole request again: the upstream refused what it carried (%s)", error)
-        return replace(sending, carried=carried)
-    sent = written(upstream, asked, sending.left_out)
-    fields = upstream.errors.refused_fields(error, sent.body) - sending.left_out
-    less = upstream.leave_out(sent, fields)
-    if not fields or less == sent:
-        return sending
-    _say(asked.model_id, fields, set_by_a_person(upstream, asked, ours, fields), sent, less, error)
-    return replace(sending, left_out=sending.left_out | fields)
-
-
-def _say(
-    model_id: str,
-    fields: frozenset[str],
-    chosen: frozenset[str],
-    sent: WireRequest,
-    less: WireRequest,
-    error: errors.UpstreamError,
-) -> None:
-    """Logs what is left out and why: as a warning where the answer may be another one than a person asked for."""
-    # The plain values that the second request has and the first had not: twins, other values, and headers.
-    values = {**less.body, **{name: less.headers[name] for name in fields & less.headers.keys()}}
-    in_its_place = {
-        name: value
-        for name, value in values.items()
-        if isinstance(value, str | int | float) and sent.body.get(name, sent.headers.get(name)) != value
-    }
-    whose = f" (you set {_shown(chosen)})" if chosen else ""
-    how = ", ".join(f"with {name} {value!r:.40}" for name, value in in_its_place.items()) or "without it"
-    is_other = any(not name.startswith("max_") for name in in_its_place)
-    level = logging.WARNING if chosen or is_other else logging.INFO
-    _logger.log(level, "%s refuses %s%s: sent again %s; %s", model_id, _shown(fields), whose, how, error)
-
-
 def _shown(names: Collection[str]) -> str:
     """The fields without their values, which may be private."""
     return ", ".join(sorted({name.partition("=")[0] for name in names}))
-
-
-def set_by_a_person(
-    upstream: RequestWriter, asked: preparation.ChatRequest, ours: preparation.RequestSettings, names: frozenset[str]
-) -> frozenset[str]:
-    """Which of the fields a request has because a person chose them: by an option, in the picker, or in a setting;
-    `ours` are the settings of a request without a person's own."""
-    plain = upstream.write(replace(asked, options={}, reasoning_effort=None, context_size=None, settings=ours))
-    return frozenset(name for name in names if upstream.leave_out(plain, {name}) == plain)
 
 
 # ---- Tokens ----
@@ -896,12 +853,13 @@ class RequestTokens:
         """Estimates the tokens beside the request, if anybody needs them: a request need not wait for the number."""
         if self._estimate is not None or self._estimating is not None:
             return
-        if self._accounting.may_learn() or _logger.isEnabledFor(logging.INFO) or self._may_be_full():
-            self._estimating = asyncio.create_task(self._estimate_and_log())
 
-    async def _estimate_and_log(self) -> None:
-        await self.estimate()
-        self.log_expected()
+        async def estimate_and_log() -> None:
+            await self.estimate()
+            self.log_expected()
+
+        if self._accounting.may_learn() or _logger.isEnabledFor(logging.INFO) or self._may_be_full():
+            self._estimating = asyncio.create_task(estimate_and_log())
 
     def close(self) -> None:
         """Ends the estimate that is made beside the request."""
@@ -913,9 +871,8 @@ class RequestTokens:
 
     async def estimated(self) -> None:
         """Has the tokens estimated, or waits until they are."""
-        if self._estimating is not None:
-            await self._estimating
-        elif self._estimate is None:
+        await self.settled()
+        if self._estimate is None:
             await self.estimate()
 
     async def settled(self) -> None:
@@ -1062,25 +1019,25 @@ class UpstreamCounts:
         if self._endpoint is None or self.failures >= _MOST_FAILURES:
             return None
         question = self._endpoint.question(request)
-        found = await self._counted(self._endpoint, question, body_document(question.body), headers)
+        found = await self._counted(question, body_document(question.body), headers)
         return None if found is None else TokenCount(found[0], CountSource.COUNTED)
 
     async def document(self, question: WireRequest, content: bytes, headers: Mapping[str, str]) -> bytes | None:
         """The document of a count, as the upstream gives it to a question of its wire; None as for :meth:`count`."""
-        if self._endpoint is None or self.failures >= _MOST_FAILURES:
-            return None
-        found = await self._counted(self._endpoint, question, content, headers)
+        found = await self._counted(question, content, headers)
         return None if found is None else found[1]
 
     async def _counted(
-        self, endpoint: CountEndpoint, question: WireRequest, content: bytes, headers: Mapping[str, str]
+        self, question: WireRequest, content: bytes, headers: Mapping[str, str]
     ) -> tuple[int, bytes] | None:
+        if self._endpoint is None or self.failures >= _MOST_FAILURES:
+            return None
         path = self._base_path + question.path + (f"?{question.query}" if question.query else "")
         sent = {**question.headers, **headers, "content-type": "application/json"}
         try:
             async with asyncio.timeout(COUNT_SECONDS):
                 answer = await self._fetch(path, sent, content)
-            tokens = _tokens_in(answer, path, endpoint.answer_field)
+            tokens = _tokens_in(answer, path, self._endpoint.answer_field)
         except (errors.UpstreamError, TimeoutError) as error:
             self.failures += 1
             rest = "; it is not asked any more" if self.failures == _MOST_FAILURES else ""
@@ -1093,16 +1050,12 @@ class UpstreamCounts:
 
 def _tokens_in(answer: FetchResponse, path: str, field: str) -> int:
     """The count in an answer: `{"input_tokens": 14}`."""
-    got = f"HTTP {answer.status}"
     if answer.status == 200:
-        try:
+        with suppress(JSONDecodeError):
             document = loads(answer.body)
-        except JSONDecodeError:
-            document = None
-        tokens = as_count(document.get(field)) if isinstance(document, dict) else None
-        if tokens is not None:
-            return tokens
-        got = repr(answer.body[:200])
+            if isinstance(document, dict) and (tokens := as_count(document.get(field))) is not None:
+                return tokens
+    got = repr(answer.body[:200]) if answer.status == 200 else f"HTTP {answer.status}"
     raise errors.UpstreamProtocolError(
         event_type=f"the answer of {path}", field=field, got=got, expected="a number of tokens of at least 0"
     )

@@ -5,7 +5,7 @@ request and reads one answer. What follows a failure or a pause is decided in :m
 that, `Transport.ask` notes whether anything of the answer was read. A failure after the first event ends the answer
 with an error.
 
-The head of the response decides how the body is read (`form_of`): as a stream, as one document in its place, or as an
+The head of the response decides how the body is read: as a stream, as one document in its place, or as an
 error, whatever its status. An error is raised outside the `except` clause of the client's error, which may quote a key
 and must not be its context. A trace writes nothing that a person or a model wrote.
 """
@@ -18,7 +18,6 @@ import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
 from contextlib import aclosing, asynccontextmanager, closing, suppress
 from datetime import UTC, datetime
-from enum import Enum, auto
 from functools import partial
 from itertools import count
 from types import MappingProxyType
@@ -156,21 +155,6 @@ class Transport:
                 async with aclosing(pieces()) as passing:
                     yield KeptReply(answer.status, headers, passing)
 
-    async def _request(self, exchange: UpstreamRequest) -> OutboundHTTPRequest:
-        asked, content = exchange.request, exchange.content
-        if content is None:
-            size = LARGE_BYTES + 1 if exchange.is_large else 0
-            content = await in_thread(size, body_document, asked.body)
-        return OutboundHTTPRequest(
-            asked.method,
-            self._http.base_path + asked.path,
-            asked.query,
-            content,
-            {**asked.headers, "accept": exchange.accept, "content-type": _JSON},
-            exchange.headers,
-            exchange.session,
-        )
-
     async def _ask(
         self,
         exchange: UpstreamRequest,
@@ -179,7 +163,13 @@ class Transport:
         attempts: Attempts,
         take: Take,
     ) -> None:
-        request = await self._request(exchange)
+        asked, content = exchange.request, exchange.content
+        if content is None:
+            content = await in_thread(LARGE_BYTES + 1 if exchange.is_large else 0, body_document, asked.body)
+        headers = {**asked.headers, "accept": exchange.accept, "content-type": _JSON}
+        path = self._http.base_path + asked.path
+        own, session = exchange.headers, exchange.session
+        request = OutboundHTTPRequest(asked.method, path, asked.query, content, headers, own, session)
         key = attempts.key = attempts.renewed or await self._http.credentials.get()
         attempts.renewed = None
         # From here on: no limit holds while a key is fetched.
@@ -189,7 +179,10 @@ class Transport:
                 if trace is not None:
                     trace.redactor = answer.redactor
                 if await self._is_document(answer, exchange, reader):
-                    outputs = redacted_outputs(await read_document(answer, exchange, reader, waits), answer)
+                    outputs, failure = await _read_document(answer, exchange, reader, waits)
+                    if failure is not None:  # raised where a traceback that shows variables shows nothing that came
+                        raise failure
+                    outputs = redacted_outputs(outputs, answer)
                     if len(outputs) > _MANY_OUTPUTS or _said(outputs) > PIECE:
                         await _take_all(take, outputs)
                     elif (waiting := take(outputs)) is not None:
@@ -220,7 +213,8 @@ class Transport:
                 # However little its events say, each takes its time.
                 piece, rest = piece[:_SLICE], piece[_SLICE:]
                 come.received += len(piece)
-                failure = _too_large(come.received)
+                if come.received > MOST_ANSWER_BYTES:
+                    failure = AnswerTooLargeError("bytes of one answer", MOST_ANSWER_BYTES)
             if failure is not None:
                 outputs = _broken(reader, failure)
             elif piece:
@@ -265,11 +259,21 @@ class Transport:
 
     @staticmethod
     async def _is_document(answer: HTTPAnswer, exchange: UpstreamRequest, reader: AnswerReader) -> bool:
-        """Whether an answer is a document."""
-        form = form_of(answer, exchange)
-        if form is AnswerForm.REFUSAL:
-            raise await refusal(answer, exchange)
-        is_document = form is AnswerForm.DOCUMENT
+        """Whether an answer is one JSON document in place of a stream, by its head.
+
+        Raises:
+            UpstreamError: It is an error, whatever its status is.
+        """
+        content_type, is_document = answer.fields.get("content-type", ""), False
+        is_refusal = not answer.is_success
+        if content_type != exchange.accept or not exchange.is_stream:  # nearly never
+            content_type = bare_media_type(content_type)
+            is_document = content_type == _JSON and (exchange.accept != _JSON or not exchange.is_stream)
+            takes_documents = exchange.protocol.read_response().has_documents
+            # Some servers stream under other names; the page of a proxy is certainly no stream.
+            is_refusal |= content_type == "text/html" or (is_document and not takes_documents)
+        if is_refusal:
+            raise await _refusal(answer, exchange)
         if isinstance(reader, LookingReader):
             fits = is_document is not exchange.is_stream
             reader.responded(answer.status, answer.fields, answer.redactor, fits=fits)
@@ -333,10 +337,6 @@ class _Come:
             return None
         self._said += _said(outputs)
         return _too_long(self._said)
-
-
-def _too_large(size: int) -> AnswerTooLargeError | None:
-    return AnswerTooLargeError("bytes of one answer", MOST_ANSWER_BYTES) if size > MOST_ANSWER_BYTES else None
 
 
 def _too_long(said: int) -> AnswerTooLargeError | None:
@@ -476,11 +476,6 @@ class UpstreamRequest:
         """Whether nothing more of the response is read: it has ended, or it is paused and another goes on with it."""
         return reader.finished or (self.goes_on and reader.paused is not None)
 
-    @property
-    def takes_documents(self) -> bool:
-        """Whether a document that the upstream sends in place of a stream can be read."""
-        return self.protocol.read_response().has_documents
-
 
 def body_document(body: Mapping[str, Any]) -> bytes:
     """The body as a JSON document in UTF-8.
@@ -612,31 +607,7 @@ _ERROR_BODY_SECONDS: Final = 2.0
 _JSON: Final = "application/json"
 
 
-class AnswerForm(Enum):
-    """The kinds of an answer's body."""
-
-    STREAM = auto()
-    DOCUMENT = auto()
-    """One JSON document in place of a stream: a whole answer, or an error."""
-    REFUSAL = auto()
-    """An error, whatever its status is."""
-
-
-def form_of(answer: HTTPAnswer, exchange: UpstreamRequest) -> AnswerForm:
-    """The kind of an answer's body, according to its head."""
-    if not answer.is_success:
-        return AnswerForm.REFUSAL
-    content_type = answer.fields.get("content-type", "")
-    if content_type == exchange.accept and exchange.is_stream:  # as nearly always
-        return AnswerForm.STREAM
-    content_type = bare_media_type(content_type)
-    if content_type == _JSON and (exchange.accept != _JSON or not exchange.is_stream):
-        return AnswerForm.DOCUMENT if exchange.takes_documents else AnswerForm.REFUSAL
-    # Some servers stream under other names; the page of a proxy is certainly no stream.
-    return AnswerForm.REFUSAL if content_type == "text/html" else AnswerForm.STREAM
-
-
-async def refusal(answer: HTTPAnswer, exchange: UpstreamRequest) -> UpstreamError:
+async def _refusal(answer: HTTPAnswer, exchange: UpstreamRequest) -> UpstreamError:
     """The error for an answer that is neither a stream nor a document; reads the start of its body."""
     redactor = answer.redactor
     body = redactor.redact_bytes(await _start_of_body(answer))
@@ -647,25 +618,14 @@ async def refusal(answer: HTTPAnswer, exchange: UpstreamRequest) -> UpstreamErro
     return error
 
 
-async def read_document(
-    answer: HTTPAnswer, exchange: UpstreamRequest, reader: AnswerReader, waits: LimitedWaits
-) -> list[StreamOutput]:
-    """Reads an answer in one document; the last output is a Finish.
-
-    Raises:
-        UpstreamError: The document is an error and nothing else, or no document of the protocol; or it did not come
-            whole, was too large, or took too long.
-    """
-    outputs, failure = await _read_document(answer, exchange, reader, waits)
-    if failure is not None:  # raised where a traceback that shows variables shows nothing that the upstream sent
-        raise failure
-    return outputs
-
-
 async def _read_document(
     answer: HTTPAnswer, exchange: UpstreamRequest, reader: AnswerReader, waits: LimitedWaits
 ) -> tuple[list[StreamOutput], UpstreamError | None]:
-    """The outputs of a document; an error in their place if the document is only an error."""
+    """The outputs of a document, the last of them a Finish; an error in their place if it is an error and nothing else.
+
+    Raises:
+        UpstreamError: It is no document of the protocol; or it did not come whole, was too large, or took too long.
+    """
     body = await _whole_body(answer, waits)
     is_large = len(body) > LARGE_BYTES
     outputs = await _read_apart(reader, answer, reader.feed_document, body) if is_large else reader.feed_document(body)
@@ -754,11 +714,10 @@ class AttemptTrace(Tap):
     """The trace of one attempt at an answer, by the number of the attempt among those of its upstream. Its redactor is
     set as soon as the request is known as it was sent."""
 
-    def __init__(self, number: int, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, number: int) -> None:
         self.redactor = Redactor()
         self._number = number
-        self._clock = clock
-        self._start = clock()
+        self._start = time.monotonic()
         self._steps = 0
 
     def step(self, step: ReadStep) -> None:
@@ -768,7 +727,7 @@ class AttemptTrace(Tap):
         if step.size:
             words.append(f"({step.size} bytes)")
         outputs = ", ".join(map(_described, step.outputs)) or "nothing"
-        line = f"{self._clock() - self._start:+.3f} s  {' '.join(words)} -> {outputs}"
+        line = f"{time.monotonic() - self._start:+.3f} s  {' '.join(words)} -> {outputs}"
         _trace_logger.log(TRACE, "answer %d #%d %s", self._number, self._steps, self.redactor.redact(line))
 
 

@@ -73,7 +73,7 @@ def test_models_are_those_of_the_public_list_with_the_limits_of_their_endpoints(
             token = CancellationTokenSource().token
             await provider.provide_language_model_chat_information(True, token)
             assert server.paths()[0] == LIST
-            await provider._upstream.settle()
+            await provider._client.models.settle()
             models = {m.id: m for m in await provider.provide_language_model_chat_information(True, token)}
             assert list(models) == [CLAUDE, "deepseek/deepseek-r1", "meta/unknown"]
             claude = models[CLAUDE]
@@ -108,7 +108,7 @@ def test_no_model_is_lost_when_the_clients_own_list_is_refused_or_is_none():
         for broken in ({}, {CONFIG: {"models": "none"}}):
             async with gateway({LIST: VERCEL, **broken}) as (_, provider):
                 await names(provider)
-                await provider._upstream.settle()
+                await provider._client.models.settle()
                 assert len(await names(provider)) == 3
 
     run(test())
@@ -120,7 +120,7 @@ def test_each_request_says_what_kind_of_key_goes_along(kind: KeyKind | None, sai
         key = None if kind is None else Secret("planted-0123", kind)
         async with gateway({LIST: VERCEL, CONFIG: CONFIGURED}, api_key=key) as (server, provider):
             await names(provider)
-            await provider._upstream.settle()
+            await provider._client.models.settle()
             for request in server.requests:
                 assert request.headers.get("ai-gateway-auth-method") == said
                 assert request.headers["ai-gateway-protocol-version"] == "0.0.1"
