@@ -4,7 +4,7 @@ import pytest
 
 from models.lists import ENDPOINTS, OLLAMA_BARE, OLLAMA_SHOW, OLLAMA_TAGS, OPENAI, VERCEL
 from partstream.errors import UpstreamProtocolError
-from partstream.upstream.discovery import CachedAnswer, compose, list_questions
+from partstream.upstream.discovery import CachedAnswer, Composition, list_questions
 from rows import one_test_for
 
 CLAUDE = "anthropic/claude-sonnet-4.5"
@@ -13,7 +13,7 @@ CLAUDE = "anthropic/claude-sonnet-4.5"
 def composed(base_path: str, *answers: tuple[str, object], is_wanted=lambda model_id: True):
     listed, *others = answers
     known = {list_questions(base_path)[0].key: listed[1], **dict(others)}
-    return compose({key: CachedAnswer(document, 0.0) for key, document in known.items()}, base_path, is_wanted)
+    return Composition({key: CachedAnswer(document, 0.0) for key, document in known.items()}, base_path, is_wanted)
 
 
 PATHS = {

@@ -20,7 +20,7 @@ from partstream.upstream.http import (
     UpstreamHTTP,
     connection_error,
     find_proxy,
-    make_client,
+    make_transport,
 )
 from upstreams.upstreams import configuration, run
 
@@ -270,7 +270,7 @@ def test_whatever_the_environment_says_of_proxies_there_is_a_client_or_a_sentenc
 
     async def test() -> None:
         try:
-            client = make_client(gateway, find_proxy(gateway))
+            client = make_transport(gateway, find_proxy(gateway))
         except ConnectionSetupError as error:
             assert error.where in {*variables, "the system"}  # noqa: PT017 - one of two outcomes
         else:
@@ -296,7 +296,7 @@ def test_certificates_that_cannot_be_read_are_named_by_variable_and_path(
         path.write_text("" if kind == "empty" else "no certificate\n")
     monkeypatch.setenv("SSL_CERT_FILE", str(path))
     with pytest.raises(ConnectionSetupError) as raised:
-        make_client(configuration("https://models.example/v1"), None)
+        make_transport(configuration("https://models.example/v1"), None)
     assert raised.value.where == f"SSL_CERT_FILE={path}"
     assert str(path) in str(raised.value)
     assert raised.value.expected
@@ -307,7 +307,7 @@ def test_whatever_the_environment_says_of_certificates_there_is_a_client_or_a_se
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SSL_CERT_FILE", f"/nowhere/{value}")
         with pytest.raises(ConnectionSetupError, match="SSL_CERT_FILE"):
-            make_client(configuration("https://models.example/v1"), None)
+            make_transport(configuration("https://models.example/v1"), None)
 
 
 def test_what_the_client_says_of_a_request_holds_no_key():

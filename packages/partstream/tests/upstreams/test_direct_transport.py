@@ -108,7 +108,7 @@ def test_an_answer_that_was_read_leaves_its_connection_for_the_next_request() ->
                 answer = await client.post(f"http://127.0.0.1:{port}/v1", content=content)
                 assert (answer.status_code, answer.content) == (200, b"ok")
             assert len(peers) == 1
-            assert client._transport.open_connections == 1
+            assert len(client._transport._all) == 1
 
     run(test())
 
@@ -134,7 +134,7 @@ def test_a_connection_is_not_used_again_where(answer: bytes) -> None:
                 assert (await client.get(f"http://127.0.0.1:{port}/")).content == b"ok"
             assert len(peers) == 2
             await asyncio.sleep(0)
-            assert client._transport.open_connections == 0
+            assert len(client._transport._all) == 0
 
     run(test())
 

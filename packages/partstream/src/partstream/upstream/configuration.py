@@ -205,21 +205,14 @@ def _overrides(models: list[dict[str, Any]], where: str) -> dict[str, ModelOverr
 
 
 MODEL_LIST_ROWS: Final = (
-    Setting(
-        "models",
-        kinds.Kind(kinds.ValueForm.LIST, _models, {"type": "array"}),
+    Setting("models", kinds.Kind(kinds.ValueForm.LIST, _models, {"type": "array"}),
         "Models by id, or objects with facts that the server does not report; they add to its list and hide nothing",
-        sets="selection.overrides",
-        contents=Contents(Nesting.LIST, MODEL_ROWS, _overrides, short_for="id"),
-        dialog=Dialog(
-            "Models",
-            snippet={
-                "label": "New model",
-                "description": "Fields that you leave out come from the server.",
-                "body": [{"id": "$1", "name": "$2", "toolCalling": "^${3|true,false|}"}],
-            },
-        ),
-    ),
+        sets="selection.overrides", contents=Contents(Nesting.LIST, MODEL_ROWS, _overrides, short_for="id"),
+        dialog=Dialog("Models", snippet={
+            "label": "New model",
+            "description": "Fields that you leave out come from the server.",
+            "body": [{"id": "$1", "name": "$2", "toolCalling": "^${3|true,false|}"}],
+        })),
     Setting("allowModels", kinds.STRINGS, "Patterns of the models to offer: `*` is any text, `?` one character",
         otherwise="all", sets="selection.allow", dialog=Dialog("Allowed models")),
     Setting("denyModels", kinds.STRINGS, "Patterns of the models not to offer; they override `allowModels`",
@@ -234,15 +227,9 @@ MODEL_LIST_ROWS: Final = (
     Setting("limitFraction", kinds.fraction(),
         "The part of the window that the policy `fraction` leaves for the prompt", 0.85,
         sets="selection.limits.fraction", dialog=Dialog("Limit fraction")),
-    Setting(
-        "limitReasoning",
-        kinds.whole(0),
+    Setting("limitReasoning", kinds.whole(0),
         "Tokens that `reserve-output` leaves for reasoning beside the output limit, for servers that do not count "
-        "reasoning as output",
-        default=0,
-        sets="selection.limits.reasoning_tokens",
-        dialog=Dialog("Reasoning reserve"),
-    ),
+        "reasoning as output", default=0, sets="selection.limits.reasoning_tokens", dialog=Dialog("Reasoning reserve")),
 )  # fmt: skip
 """A person's settings for the list of models."""
 
@@ -440,14 +427,10 @@ _FIRST_ROWS: Final = (
         metavar="NAME",
         dialog=Dialog("Protocol", is_asked=True),
     ),
-    Setting(
-        "apiKey",
-        kinds.Kind(kinds.ValueForm.TEXT, _key, {"type": "string", "secret": True}),
-        "The key itself; VS Code keeps that of a group in its secret storage",
-        secrecy=Secrecy.WHOLE,
+    Setting("apiKey", kinds.Kind(kinds.ValueForm.TEXT, _key, {"type": "string", "secret": True}),
+        "The key itself; VS Code keeps that of a group in its secret storage", secrecy=Secrecy.WHOLE,
         places=EVERYWHERE - {SettingSource.COMMAND_LINE},  # other users of the machine can read it
-        dialog=Dialog("API key", is_asked=True, hint="Leave it empty if the server needs none."),
-    ),
+        dialog=Dialog("API key", is_asked=True, hint="Leave it empty if the server needs none.")),
     Setting("headers", kinds.HEADERS, "Further headers of every request, by name", secrecy=Secrecy.HEADERS,
         dialog=Dialog("Headers")),
     Setting("allowInsecureHttp", kinds.BOOLEAN,
@@ -483,16 +466,10 @@ _ANSWER_ROWS: Final = (
         sets="stream.executed_code", dialog=Dialog("Code that the server has run")),
     Setting("citations", kinds.choice(outputs.CitationMode), "How the sources that the model cites are shown",
         "inline", sets="stream.citations", option="--citations", dialog=Dialog("Citations")),
-    Setting(
-        "files",
-        kinds.choice(outputs.FileMode),
+    Setting("files", kinds.choice(outputs.FileMode),
         "What to do with a file of the answer that the server gives only as an address; files on this machine "
         "or its network are fetched only if the server is there too, and never with the server's key",
-        "link",
-        sets="stream.files",
-        option="--files",
-        dialog=Dialog("Files by address"),
-    ),
+        "link", sets="stream.files", option="--files", dialog=Dialog("Files by address")),
     Setting("maxOutputTokens", kinds.whole(),
         "The output limit in tokens, sent with every request; `models` can set another one for a model",
         otherwise="what the server allows", option="--max-output-tokens", metavar="TOKENS",
@@ -503,16 +480,10 @@ _ANSWER_ROWS: Final = (
         metavar="TEXT", dialog=Dialog("Prefix of call ids")),
     Setting("errors", kinds.choice(outputs.ErrorMode), "What to do with an error that ends an answer", "reject",
         option="--errors", dialog=Dialog("Errors")),
-    Setting(
-        "logLevel",
-        kinds.choice(LogLevel),
-        "The lowest level that is logged",
-        otherwise="`info` in VS Code, `warning` in a terminal",
-        option="--log-level",
-        dialog=Dialog(
-            "Log level", hint="The output channel has a level of its own: see the command Developer: Set Log Level."
-        ),
-    ),
+    Setting("logLevel", kinds.choice(LogLevel), "The lowest level that is logged",
+        otherwise="`info` in VS Code, `warning` in a terminal", option="--log-level",
+        dialog=Dialog("Log level",
+            hint="The output channel has a level of its own: see the command Developer: Set Log Level.")),
 )  # fmt: skip
 """A person's settings for answers of any server."""
 

@@ -1,8 +1,8 @@
 """Discovers the models of one upstream: returns the last known list at once, and fetches a new one in the background.
 
 `ModelDiscovery` decides when to ask and which answers to keep. A refresh asks for the list, then, if the list has only
-OpenAI's fields, for the server's native list, then for the details of each model that is offered. `compose` makes the
-records from all answers together, and the further questions that these answers raise; the same answers give the same
+OpenAI's fields, for the server's native list, then for the details of each model that is offered. `Composition` has
+the records of all answers together, and the further questions that these answers raise; the same answers give the same
 records. :mod:`partstream.upstream.model_shapes` reads the entries. `DiskCache` keeps answers between starts.
 
 Servers deviate. Many answer any path with some document, so one that is no list counts as none. A native list may hold
@@ -113,7 +113,7 @@ class ModelDiscovery:
         self._on_change = on_change
         self._upstream = upstream
         self._said_failure: str | None = None
-        self._said_problems: tuple[str, ...] = ()
+        self._said_problems: list[str] = []
         self._cache = cache
         self._is_wanted = is_wanted
         self._refusal = refusal
@@ -187,14 +187,6 @@ class ModelDiscovery:
         if before != self._said_failure:
             _logger.warning("cannot refresh the list of models of %s: %s", self._upstream, error)
 
-    def _log_problems(self, problems: tuple[str, ...]) -> None:
-        before, self._said_problems = self._said_problems, problems
-        if problems == before:
-            return
-        more = len(problems) - _SHOWN_PROBLEMS
-        for problem in (*problems[:_SHOWN_PROBLEMS], *([f"{more} more problems"] if more > 0 else ())):
-            _logger.info("in the list of models of %s: %s", self._upstream, problem)
-
     # ---- requests ----
 
     def _refreshing(self) -> asyncio.Task[None]:
@@ -235,8 +227,7 @@ class ModelDiscovery:
             composition = self._compose(answers)
         self._next_refresh = self._clock() + self._settings.list_fresh_for
         self._said_failure = None
-        self._log_problems(composition.problems)
-        self._publish(composition.records)
+        self._publish(composition)
         if self._asking is None or self._asking.done():
             self._asking = asyncio.create_task(self._ask_more())
             self._asking.add_done_callback(self._log_failure)
@@ -253,7 +244,7 @@ class ModelDiscovery:
             self._on_change()
 
     def _compose(self, answers: Mapping[str, CachedAnswer]) -> Composition:
-        return compose(answers, self._base_path, self._is_wanted, self._lists)
+        return Composition(answers, self._base_path, self._is_wanted, self._lists)
 
     async def _ask_more(self) -> None:
         """Requests the facts that the list lacks; publishes the records once all are there."""
@@ -269,8 +260,7 @@ class ModelDiscovery:
         wanted = {question.key for question in (*self._lists, *composition.questions)}
         for key in self._known.keys() - wanted:
             del self._known[key]
-        self._log_problems(composition.problems)
-        self._publish(composition.records)
+        self._publish(composition)
         if self._cache is not None:
             await asyncio.to_thread(self._cache.save, dict(self._known))
 
@@ -347,7 +337,12 @@ class ModelDiscovery:
                 advice="check the address, and whether the server is overloaded",
             ) from error
 
-    def _publish(self, records: tuple[ModelRecord, ...]) -> None:
+    def _publish(self, composition: Composition) -> None:
+        problems, records = composition.problems, composition.records
+        if problems != self._said_problems:
+            self._said_problems, more = problems, len(problems) - _SHOWN_PROBLEMS
+            for problem in (*problems[:_SHOWN_PROBLEMS], *([f"{more} more problems"] if more > 0 else ())):
+                _logger.info("in the list of models of %s: %s", self._upstream, problem)
         is_other, self._records = records != self._records, records
         if is_other and not self._waiting:
             self._on_change()
@@ -367,23 +362,18 @@ has to own one of the models for it, or None."""
 
 @dataclass(frozen=True, slots=True)
 class FactRequest:
-    """A request for facts about models, from the root of the host; its answer is kept under a key. The first list waits
-    for one that is awaited."""
+    """A request for facts about models, or about one, from the root of the host; its answer is kept under a key. The
+    first list waits for one that is awaited."""
 
-    key: str
     path: str
     body: bytes | None = None
     is_awaited: bool = False
+    model_id: str = ""
 
-
-@dataclass(frozen=True, slots=True)
-class Composition:
-    """The content of all answers together: the language models in the order of the list, all further useful questions,
-    answered or not, and sentences about values that could not be read."""
-
-    records: tuple[ModelRecord, ...]
-    questions: tuple[FactRequest, ...]
-    problems: tuple[str, ...]
+    @property
+    def key(self) -> str:
+        """Tells it apart from the requests of the same path that name another model in their body."""
+        return self.path if self.body is None else f"{self.path} {self.model_id}"
 
 
 def list_questions(
@@ -391,36 +381,7 @@ def list_questions(
 ) -> tuple[FactRequest, ...]:
     """The questions for lists, best first: the first list with an answer determines the models. Further lists have
     their paths from the root of the host, the first one below that of the base URL."""
-    return tuple(FactRequest(path, path) for path in (f"{base_path.rstrip('/')}{models_path}", *further_lists))
-
-
-def compose(
-    answers: Mapping[str, CachedAnswer],
-    base_path: str,
-    is_wanted: Callable[[str], bool],
-    lists: Sequence[FactRequest] = (),
-) -> Composition:
-    """Reads all answers, of which at least one is to :func:`list_questions`. There are no further questions about
-    models that are not wanted; without `lists`, the server has no further ones.
-
-    Raises:
-        UpstreamProtocolError: The list is not a list of models.
-    """
-    path = base_path.rstrip("/")
-    # The root of a server's native API is before `/v1`, or before the `/api` of the native API itself.
-    root = next((path.removesuffix(end) for end in ("/v1", "/api") if path.endswith(end)), None)
-    composing = _Composing(answers, path, root)
-    catalogue = composing.listed(lists or list_questions(base_path))
-    windows: Mapping[str, Fact[int]] = {}
-    if root is not None:
-        catalogue = composing.with_native_lists(catalogue, root)
-        windows = composing.windows(catalogue, root)
-    records = []
-    for model_id, entry in catalogue.entries.items():
-        record = composing.detailed(entry) if is_wanted(model_id) else entry.record
-        if record is not None:
-            records.append(model_shapes.with_running_window(record, windows.get(model_id)))
-    return Composition(tuple(records), tuple(composing.questions), tuple(composing.problems))
+    return tuple(FactRequest(path) for path in (f"{base_path.rstrip('/')}{models_path}", *further_lists))
 
 
 def _document(answers: Mapping[str, CachedAnswer], question: FactRequest) -> Any:
@@ -428,17 +389,46 @@ def _document(answers: Mapping[str, CachedAnswer], question: FactRequest) -> Any
     return None if answer is None else answer.document
 
 
-class _Composing:
-    """What the answers say; gathers questions, answered or not, and problems."""
+class Composition:
+    """What all answers say together, of which at least one is to :func:`list_questions`.
 
-    def __init__(self, answers: Mapping[str, CachedAnswer], path: str, root: str | None) -> None:
+    There are no further questions about models that are not wanted; without `lists`, the server has no further ones.
+
+    Attributes:
+        records: The language models, in the order of the list.
+        questions: All further useful questions, answered or not.
+        problems: Sentences about values that could not be read.
+
+    Raises:
+        UpstreamProtocolError: The list is not a list of models.
+    """
+
+    def __init__(
+        self,
+        answers: Mapping[str, CachedAnswer],
+        base_path: str,
+        is_wanted: Callable[[str], bool],
+        lists: Sequence[FactRequest] = (),
+    ) -> None:
         self.questions: list[FactRequest] = []
         self.problems: list[str] = []
         self._answers = answers
-        self._path = path
-        self._root = root
+        self._path = path = base_path.rstrip("/")
+        # The root of a server's native API is before `/v1`, or before the `/api` of the native API itself.
+        self._root = root = next((path.removesuffix(end) for end in ("/v1", "/api") if path.endswith(end)), None)
+        catalogue = self._listed(lists or list_questions(base_path))
+        windows: Mapping[str, Fact[int]] = {}
+        if root is not None:
+            catalogue = self._with_native_lists(catalogue, root)
+            windows = self._windows(catalogue, root)
+        records = []
+        for model_id, entry in catalogue.entries.items():
+            record = self._detailed(entry) if is_wanted(model_id) else entry.record
+            if record is not None:
+                records.append(model_shapes.with_running_window(record, windows.get(model_id)))
+        self.records = tuple(records)
 
-    def listed(self, lists: Sequence[FactRequest]) -> Catalogue:
+    def _listed(self, lists: Sequence[FactRequest]) -> Catalogue:
         """The first list that there is, with what the protocol's further lists say about its models."""
         chosen = next(question for question in lists if _document(self._answers, question) is not None)
         catalogue = self._read(_document(self._answers, chosen))
@@ -457,29 +447,29 @@ class _Composing:
                 entries[model_id] = replace(entry, record=merged(others[model_id].record, entry.record))
         return replace(catalogue, entries=entries)
 
-    def with_native_lists(self, catalogue: Catalogue, root: str) -> Catalogue:
+    def _with_native_lists(self, catalogue: Catalogue, root: str) -> Catalogue:
         """A list that has only OpenAI's fields, with the facts of the server's native lists."""
         if not catalogue.is_bare:
             return catalogue
         owners = {None, *(entry.record.creator for entry in catalogue.entries.values())}
         for path in (path for path, owner in _NATIVE_LISTS if owner in owners):
-            document = self._answer_to(FactRequest(root + path, root + path))
+            document = self._answer_to(FactRequest(root + path))
             with suppress(errors.UpstreamProtocolError):  # not a list: many servers answer any path with something
                 if document is not None:
                     catalogue = with_native_list(catalogue, self._read(document))
         return catalogue
 
-    def windows(self, catalogue: Catalogue, root: str) -> Mapping[str, Fact[int]]:
+    def _windows(self, catalogue: Catalogue, root: str) -> Mapping[str, Fact[int]]:
         """The windows of the models that are loaded, by their ids, at a server that lists them."""
         windows: dict[str, Fact[int]] = {}
         known = [entry.details.running_path for entry in catalogue.entries.values() if entry.details is not None]
         for path in dict.fromkeys(filter(None, known)):
-            read, found = model_shapes.read_running(self._answer_to(FactRequest(root + path, root + path)))
+            read, found = model_shapes.read_running(self._answer_to(FactRequest(root + path)))
             windows |= read
             self.problems += found
         return windows
 
-    def detailed(self, entry: CatalogueEntry) -> ModelRecord | None:
+    def _detailed(self, entry: CatalogueEntry) -> ModelRecord | None:
         """The record with the details of the model; None if the model is not a language model."""
         record, details = entry.record, entry.details
         # A base URL without a path is the root itself.
@@ -488,10 +478,8 @@ class _Composing:
         path = None if details is None else details.path(record.id)
         if details is None or path is None or before is None:
             return record
-        where = before + path
         body = None if details.body is None else details.body(record.id)
-        key = where if body is None else f"{where} {record.id}"
-        document = self._answer_to(FactRequest(key, where, body, details.is_awaited))
+        document = self._answer_to(FactRequest(before + path, body, details.is_awaited, record.id))
         if document is None:
             return record
         try:

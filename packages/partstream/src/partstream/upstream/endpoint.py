@@ -244,7 +244,6 @@ class Preset:
         base_url: Its base URL; empty where each of its users has another address.
         address_example: An example of an address that has to be asked for; empty where the base URL is known.
         is_local: Whether people run it themselves: it is worth a look whether it runs, and its address may be another.
-        lacks: The losses in the best protocol that it speaks, as a clause; empty where there are none.
     """
 
     name: str
@@ -256,7 +255,6 @@ class Preset:
     keys_page: str = ""
     regions: tuple[PresetRegion, ...] = ()
     is_local: bool = False
-    lacks: str = ""
 
     @property
     def asks_address(self) -> bool:
@@ -291,7 +289,6 @@ def presets() -> tuple[Preset, ...]:
                 server.keys_page,
                 tuple(PresetRegion(region.title, best.at(f"{scheme}://{region.host}")) for region in server.regions),
                 server.is_local,
-                best.reason,
             )
         )
     return (*sorted(made, key=lambda preset: not preset.is_local), ANOTHER_ADDRESS)

@@ -29,7 +29,7 @@ from contextlib import aclosing
 from functools import cached_property, lru_cache
 from importlib.util import find_spec
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 from urllib.parse import unquote, urlsplit
 
 from partstream import errors
@@ -187,11 +187,9 @@ class UpstreamHTTP:
         return headers
 
     def _not_connected(self) -> errors.UpstreamTimeoutError:
-        proxy = self._connections.proxy
+        proxy, seconds = self._connections.proxy, self._configuration.timeouts.connect
         advice = RUNNING if proxy is None else f"is the proxy {proxy.address} ({proxy.where}) right?"
-        return errors.UpstreamTimeoutError(
-            errors.TimeoutPhase.CONNECT, self._configuration.timeouts.connect, advice=advice
-        )
+        return errors.UpstreamTimeoutError(errors.TimeoutPhase.CONNECT, seconds, advice=advice)
 
 
 _TURN: Final = 1024 * 1024
@@ -561,10 +559,10 @@ class Connections:
                 line = name.encode(), length.encode()
                 plain = None if plain is None else b"%b%b: %b\r\n" % (plain, *line)
                 headers = [*headers, line]
-            steps = () if exchange is None else (exchange.sending, exchange.was_sent)
-            asked_plainly = PlainRequest(head.method, place.target, headers, content, *steps)
+            sending, was_sent = (None, None) if exchange is None else (exchange.sending, exchange.was_sent)
             written = None if plain is None else b"%b\r\n%b" % (plain, content)
-            came = await transport.send(place.origin, asked_plainly, self._configuration.timeouts.connect, written)
+            asked_plainly = PlainRequest(head.method, place.target, headers, content, sending, was_sent, written)
+            came = await transport.send(place.origin, asked_plainly, self._configuration.timeouts.connect)
             sets_cookies = any([name == b"set-cookie" for name, _ in came.head.fields])  # noqa: C419 - quicker so
             if not sets_cookies and not _client_logger.isEnabledFor(logging.INFO):
                 return came
@@ -600,27 +598,15 @@ class Connections:
 _LIMITS: Final = {"max_connections": None, "max_keepalive_connections": KEPT}
 
 
-def make_client(configuration: GatewayConfiguration, proxy: Proxy | None) -> httpx2.AsyncClient:
-    """Makes a client for the running event loop, with a proxy of :func:`find_proxy`; the caller closes it.
-
-    Raises:
-        ConnectionSetupError: The certificates that are trusted cannot be read.
-    """
-    return httpx2.AsyncClient(
-        # The other limits are ours: httpx2 has none for the first event or for the whole answer.
-        timeout=httpx2.Timeout(None, connect=configuration.timeouts.connect),
-        follow_redirects=False,  # a redirect must not carry the key to another host
-        transport=cast("httpx2.AsyncBaseTransport", make_transport(configuration, proxy)),
-        trust_env=False,  # the proxies of the environment are looked up before, so that errors can name them
-    )
-
-
 def make_transport(
     configuration: GatewayConfiguration, proxy: Proxy | None
 ) -> httpx2.AsyncBaseTransport | DirectTransport:
-    """Makes the transport below a client, for code that passes requests on unchanged; the caller closes it.
+    """Makes connections for the running event loop, with a proxy of :func:`find_proxy`; the caller closes them.
 
-    It logs nothing, keeps no cookies and follows no redirect.
+    They log nothing, keep no cookies and follow no redirect, because it must not carry the key to another host.
+
+    Raises:
+        ConnectionSetupError: The certificates that are trusted cannot be read.
     """
     certificates = _certificates(configuration)
     if proxy is None:

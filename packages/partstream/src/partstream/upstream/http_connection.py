@@ -51,6 +51,7 @@ class PlainRequest(NamedTuple):
         target: The path with its query.
         on_sending: Called when its first byte is about to be sent: only here is it known when the connection is open.
         on_sent: Called when its last byte was sent.
+        written: Its bytes, made with :func:`plain_head`; None has them made here.
     """
 
     method: str
@@ -59,6 +60,7 @@ class PlainRequest(NamedTuple):
     content: bytes
     on_sending: Callable[[], object] | None = None
     on_sent: Callable[[], object] | None = None
+    written: bytes | None = None
 
 
 def trusting_nobody() -> ssl.SSLContext:
@@ -104,13 +106,9 @@ class DirectTransport:
         )
         return (await self.send(origin, asked, request.extensions.get("timeout", {}).get("connect"))).response()
 
-    async def send(
-        self, origin: Origin, request: PlainRequest, seconds: float | None, written: bytes | None = None
-    ) -> PlainAnswer:
-        """Sends a request to a server and returns its answer when the head has come.
-
-        The connection is to be open within some seconds, and `written` are the bytes of the request, made with
-        :func:`plain_head`; None has them made here.
+    async def send(self, origin: Origin, request: PlainRequest, seconds: float | None) -> PlainAnswer:
+        """Sends a request to a server and returns its answer when the head has come; the connection is to be open
+        within some seconds.
 
         Raises:
             httpx2.TransportError: There is no answer.
@@ -118,17 +116,14 @@ class DirectTransport:
         connection = self._take(origin)
         if connection is None:
             scheme, host, port, name = origin
-            certificates = self._trusted() if scheme == "https" else None
+            certificates = None
+            if scheme == "https":
+                certificates = self.certificates = self.certificates or trusting_nobody()
+                certificates.set_alpn_protocols(["http/1.1"])
             make = partial(HTTPConnection, self._all.discard)
             connection = await dial(make, host, port, certificates, name, seconds)
             self._all.add(connection)
-        return await connection.ask(request, partial(self._give_back, origin), written)
-
-    def _trusted(self) -> ssl.SSLContext:
-        if self.certificates is None:
-            self.certificates = trusting_nobody()
-        self.certificates.set_alpn_protocols(["http/1.1"])
-        return self.certificates
+        return await connection.ask(request, partial(self._give_back, origin))
 
     def _give_back(self, origin: Origin, one: HTTPConnection) -> None:
         one.last_used = one.loop.time()
@@ -237,11 +232,9 @@ class HTTPConnection(asyncio.Protocol):
             self._poll.register(socket.fileno(), select.POLLIN)
         return not self._poll.poll(0)
 
-    async def ask(
-        self, request: PlainRequest, give_back: Callable[[HTTPConnection], object], written: bytes | None = None
-    ) -> PlainAnswer:
+    async def ask(self, request: PlainRequest, give_back: Callable[[HTTPConnection], object]) -> PlainAnswer:
         """Sends a request and returns its answer when the head has come. `give_back` gets a connection that can take
-        the next request, when the answer was read to its end; `written` is that of :meth:`DirectTransport.send`.
+        the next request, when the answer was read to its end.
 
         Raises:
             httpx2.LocalProtocolError: The request cannot be sent.
@@ -250,7 +243,7 @@ class HTTPConnection(asyncio.Protocol):
         """
         try:
             conversation: _Conversation | None = None
-            data = plain_request(request) if written is None else written
+            data = plain_request(request) if request.written is None else request.written
             if data is None:
                 conversation = _Conversation(request)
                 data = conversation.sent
@@ -268,7 +261,7 @@ class HTTPConnection(asyncio.Protocol):
         read = body_of(request.method, answer.status, answer.fields)
         # Whether the connection outlives the answer (RFC 9112 section 9.3).
         said = [value.lower() for name, value in answer.fields if name == b"connection"]
-        if written is None:
+        if request.written is None:
             said += [value.lower() for name, value in request.headers if name.lower() == b"connection"]
         is_kept = answer.http_version >= b"1.1" and not (
             said and any(option.strip() == b"close" for value in said for option in value.split(b","))
@@ -761,24 +754,17 @@ async def _opened(host: str, port: int) -> socket.socket:
     if len(addresses) == 1:
         return await _connected(*addresses[0])
     tries: list[asyncio.Task[socket.socket]] = []
+    found: socket.socket | None = None
     try:
         for address in addresses:
             tries.append(asyncio.create_task(_connected(*address)))
-            if found := await _first(tries, _NEXT_AFTER):
-                return found
-        while any(not one.done() for one in tries):
-            if found := await _first(tries, None):
+            if found := await _first(tries, _NEXT_AFTER if len(tries) < len(addresses) else None):
                 return found
     finally:
-        # Ends the other tries, and closes what they opened; the first that opened is in use.
-        in_use: socket.socket | None = None
         for one in tries:
             one.cancel()
             with suppress(OSError, asyncio.CancelledError):
-                opened = await one
-                if in_use is None:
-                    in_use = opened
-                else:
+                if (opened := await one) is not found:
                     opened.close()
     errors = [error for one in tries if isinstance(error := one.exception(), Exception)]
     raise OSError("All connection attempts failed") from ExceptionGroup("several addresses were tried", errors)

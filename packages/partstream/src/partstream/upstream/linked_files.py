@@ -8,9 +8,10 @@ checked in the same way. A file that is not fetched is shown as a link.
 from __future__ import annotations
 import asyncio
 import logging
+from contextlib import aclosing
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import Final
-from urllib.parse import urljoin, urlsplit, urlunsplit
+from urllib.parse import urljoin, urlsplit
 
 from partstream._version import __version__
 from partstream.codec.checks import dataclass
@@ -22,13 +23,14 @@ from partstream.lm.outputs import FileMode
 from partstream.lm.parts import DataPart, ResponsePart
 from partstream.upstream.configuration import GatewayConfiguration
 from partstream.upstream.endpoint import without_query
-from partstream.upstream.http import find_proxy, make_client
+from partstream.upstream.http import Connections, HTTPAnswer, OutboundHead, place_of
 from partstream.upstream.http_connection import httpx2
 
 _logger = logging.getLogger("partstream.upstreams")
 
 _PORTS: Final = {"http": 80, "https": 443}
 _MOST_REDIRECTS: Final = 3
+_REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 
 _INSIDE_OF_IPV6: Final = tuple(
     map(
@@ -77,7 +79,13 @@ class LinkedFiles:
         address = part.data.decode()
         try:
             async with asyncio.timeout(self._limits.seconds):
-                return await self._fetch(address)
+                asked = address
+                for _ in range(_MOST_REDIRECTS + 1):
+                    found = await self._ask(asked)
+                    if isinstance(found, DataPart):
+                        return found
+                    asked = urljoin(asked, found)
+            reason = f"more than {_MOST_REDIRECTS} redirects"
         except TimeoutError:
             reason = f"it took longer than {self._limits.seconds:g} s"
         except _NotFetchedError as error:
@@ -86,14 +94,6 @@ class LinkedFiles:
             reason = type(error).__name__
         _logger.info("a file of the answer is shown as a link: %s: %s", _shown(address), reason)
         return linked_file(address, FileMode.LINK) or part
-
-    async def _fetch(self, address: str) -> DataPart:
-        for _ in range(_MOST_REDIRECTS + 1):
-            found = await self._ask(address)
-            if isinstance(found, DataPart):
-                return found
-            address = urljoin(address, found)
-        raise _NotFetchedError(f"more than {_MOST_REDIRECTS} redirects")
 
     async def _ask(self, address: str) -> DataPart | str:
         """The file, or the address that it is redirected to."""
@@ -106,40 +106,35 @@ class LinkedFiles:
             proxy=own.proxy,
             verify_certificates=own.verify_certificates,
         )
-        proxy = find_proxy(to_file)
-        pinned = await self._pinned(address)
-        named = urlsplit(address)
-        async with make_client(to_file, proxy) as client:
-            headers = {"host": named.netloc, "user-agent": f"partstream/{__version__}", "accept-encoding": "identity"}
-            # A proxy looks the name up itself. The certificate has to hold the name in any case.
-            url = pinned if proxy is None else address
-            request = client.build_request("GET", url, headers=headers, extensions={"sni_hostname": named.hostname})
-            response = await client.send(request, stream=True)
-            try:
-                if response.is_redirect and "location" in response.headers:
-                    return str(response.headers["location"])
-                return await self._read(response)
-            finally:
-                await response.aclose()
+        address_of_host = await self._checked(address)
+        async with aclosing(Connections(to_file)) as connections:
+            connections.open()
+            place = place_of(address, urlsplit(address).path, "")
+            if connections.proxy is None:  # a proxy looks the name up itself
+                scheme, name, port, _ = place.origin
+                place = place._replace(origin=(scheme, address_of_host, port, name))  # the name is in the certificate
+            headers = {"host": place.host, "user-agent": f"partstream/{__version__}", "accept-encoding": "identity"}
+            head = OutboundHead("GET", place, headers, {})
+            async with aclosing(HTTPAnswer(await connections.send(head, b"", None), head)) as answer:
+                if answer.status in _REDIRECTS and "location" in answer.fields:
+                    return answer.fields["location"]
+                return await self._read(answer)
 
-    async def _read(self, response: httpx2.Response) -> DataPart:
-        if response.status_code != 200:
-            raise _NotFetchedError(f"HTTP {response.status_code}")
-        if response.headers.get("content-encoding", "identity") != "identity":
+    async def _read(self, answer: HTTPAnswer) -> DataPart:
+        if answer.status != 200:
+            raise _NotFetchedError(f"HTTP {answer.status}")
+        if answer.fields.get("content-encoding", "identity") != "identity":
             raise _NotFetchedError("it is compressed, although the request did not ask for that")
-        said = bare_media_type(response.headers.get("content-type", ""))
+        said = bare_media_type(answer.fields.get("content-type", ""))
         if said == "text/html":
             raise _NotFetchedError("it is a web page")
-        content = bytearray()
-        async for chunk in response.aiter_raw():
-            content += chunk
-            if len(content) > self._limits.size:
-                raise _NotFetchedError(f"it has more than {self._limits.size:,} bytes")
-        data = bytes(content)
+        data = await answer.start(self._limits.size + 1)
+        if len(data) > self._limits.size:
+            raise _NotFetchedError(f"it has more than {self._limits.size:,} bytes")
         return DataPart(data, sniff(data) or said or "application/octet-stream")
 
-    async def _pinned(self, address: str) -> str:
-        """The address with a checked IP address instead of the name, which cannot mean another one a moment later."""
+    async def _checked(self, address: str) -> str:
+        """A checked IP address for the host: its name might mean another one a moment later."""
         url = urlsplit(address)
         if url.scheme not in _PORTS or not url.hostname:
             raise _NotFetchedError("it is no http or https URL")
@@ -154,8 +149,7 @@ class LinkedFiles:
         origins = {(one.scheme, one.hostname, one.port or _PORTS.get(one.scheme)) for one in (url, own)}
         if len(origins) > 1 and not all(map(is_public, found)):
             raise _NotFetchedError("it leads to this machine or its network")
-        host = f"[{found[0]}]" if isinstance(found[0], IPv6Address) else str(found[0])
-        return urlunsplit(url._replace(netloc=host if url.port is None else f"{host}:{url.port}", fragment=""))
+        return str(found[0])
 
 
 def _shown(address: str) -> str:
