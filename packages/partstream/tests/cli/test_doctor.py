@@ -375,7 +375,10 @@ def test_where_the_extension_is_installed_the_copilot_harness_is_named(settings:
     ("paths", "says"),
     [
         pytest.param(
-            (CHAT, "/v1/completions"), "m is completed by `/completions` with a suffix (HTTP 400)", id="suffix"
+            (CHAT, "/v1/completions"),
+            "m is completed by `/completions` with a suffix (HTTP 400); where it refuses that, by a chat that is"
+            " asked to edit",
+            id="suffix, which vLLM refuses though the endpoint is there",
         ),
         pytest.param((CHAT,), "m is completed by a chat that is asked to edit", id="none"),
     ],

@@ -176,7 +176,7 @@ class RecordingFile:
     """A recording that grows, with the ending of partial recordings; belongs to one event loop.
 
     `on_failure` is called when it cannot be written any more. `file` is where it is, `recording` what is appended to
-    it. `exchanges` have begun in it, `open_exchanges` of them go on, and `secrets` are the keys that they were sent with.
+    it. `exchanges` have begun in it, `open_exchanges` of them go on, and `secrets` are the keys that were sent.
 
     Raises:
         OSError: It cannot be made.

@@ -448,12 +448,16 @@ async def _server(gateway: GatewayConfiguration, advice: Advice) -> list[Finding
 
 
 async def _completions(upstream: detection.OpenUpstream, model_id: str) -> Finding:
-    """How the server completes text with a model: by the first endpoint for it that is there."""
+    """How the server completes text with a model: by the first endpoint for it that is there.
+
+    Whether the endpoint takes the model too, only a completion shows: vLLM has the endpoint and refuses every suffix.
+    """
     known, detected = upstream.configuration, upstream.detected
     server = server_at(known.base_url) if detected is None or not detected.server else known_server(detected.server)
     deadline = asyncio.get_running_loop().time() + _ENDPOINTS_SECONDS
     of_model = f"{model_id} is completed by " if model_id else "a model is completed by "
-    for way in ways_at(known, server, model_id):
+    ways = ways_at(known, server, model_id)
+    for place, way in enumerate(ways, 1):
         if way.protocol is None:
             break
         writer = asking(way.protocol)
@@ -463,7 +467,8 @@ async def _completions(upstream: detection.OpenUpstream, model_id: str) -> Findi
             return Finding("completions", CheckStatus.WARNING, f"whether there are any is not known: {got}")
         sign = detection.sign_of(got, writer.errors, without_query(way.base_url), writer.path)
         if sign.presence is detection.Presence.THERE:
-            return Finding("completions", CheckStatus.FINE, f"{of_model}{way.title} ({sign.says})")
+            instead = f"; where it refuses that, by {ways[place].title}" if place < len(ways) else ""
+            return Finding("completions", CheckStatus.FINE, f"{of_model}{way.title} ({sign.says}){instead}")
     return Finding("completions", CheckStatus.FINE, f"{of_model}a chat that is asked to edit")
 
 

@@ -242,8 +242,8 @@ async def _first(task: asyncio.Task[None], other: Any) -> None:
 class InTurns:
     """Reads what has come at once slice by slice, until a turn of the event loop has taken long enough; the rest waits
     for the next turn, and nothing else is read meanwhile. One read may hold forty thousand chunks or frames of a byte,
-    and the parser of frames moves all that is left of a read with each of them. The owner, a connection, has a transport
-    and says whether it `may_read`: nothing else has paused the reading."""
+    and the parser of frames moves all that is left of a read with each of them. The owner, a connection, has a
+    transport and says whether it `may_read`: nothing else has paused the reading."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, owner: Any, feed: Callable[[bytes], object]) -> None:
         self._loop = loop
