@@ -190,7 +190,6 @@ class ProviderStuckError(CallerError):
 _LONGEST_ID: Final = 200
 """The most characters of a model's id in a message: clients send ids of any length."""
 _MOST_MODELS: Final = 30
-"""The most models that a message lists."""
 
 
 class InvalidRequestError(UnexpectedValueError):

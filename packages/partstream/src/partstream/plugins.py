@@ -28,7 +28,6 @@ from partstream._version import __version__
 from partstream.errors import CallerError
 
 PACKAGES: Final = ("partstream-agents", "partstream-devtools", "partstream-hub")
-"""The packages of this project beside the core."""
 
 COMMANDS: Final = "partstream.commands"
 AGENTS: Final = "partstream.agents"

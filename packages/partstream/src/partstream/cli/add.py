@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from partstream.upstream.detection import Detected
 
 _HUB: Final = "hub"
-"""The name of the preset."""
 _MOST_SHOWN: Final = 20
 """The most models that are shown; `partstream models` shows all."""
 

@@ -636,7 +636,6 @@ def _read_clients() -> Iterator[Client]:
 
 
 CLIENTS: Final = MappingProxyType({client.name: client for client in _read_clients()})
-"""The clients by name, as the page lists them."""
 
 
 # ---- Editors that start `partstream acp` ----
@@ -686,7 +685,6 @@ EDITORS: Final = MappingProxyType(
         )
     }
 )
-"""The editors by name."""
 
 
 # ---- Writing and taking back ----

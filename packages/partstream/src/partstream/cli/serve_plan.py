@@ -229,7 +229,6 @@ observer_options: Final = all_options(
         "Default: where OTEL_EXPORTER_OTLP_ENDPOINT says.",
     ),
 )
-"""Adds to a command the options of :class:`Observers`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,8 +37,7 @@ if TYPE_CHECKING:
     from partstream.tokens.records import AnswerRow, UsageRow
     from partstream.upstream.spending import Standing
 
-_WIDEST_BAR: Final = 60
-"""Columns."""
+_WIDEST_BAR: Final = 60  # columns
 
 _MOST_DAYS: Final = 62
 """The most days of a plot with a line for every day; a longer plot has lines only for days with an answer."""

@@ -16,7 +16,6 @@ from string import ascii_letters, ascii_lowercase, ascii_uppercase, digits
 from typing import Any, Final, NamedTuple, NoReturn, Self
 
 HIDDEN: Final = "***"
-"""The replacement of a secret."""
 
 _NAMES_OF_SECRETS: Final = re.compile(
     r"auth|client-?cert|cookie|credential|honeycomb-team|key|pass|principal|secret|shared-?access|sig|token",

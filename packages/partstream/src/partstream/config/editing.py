@@ -451,7 +451,6 @@ class KeyFile:
 
 
 KeyPlace: TypeAlias = KeyringEntry | KeyFile
-"""Where a key is kept."""
 
 
 # ---- Adding ----

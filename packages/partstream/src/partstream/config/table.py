@@ -238,7 +238,6 @@ def secrets_of_settings(given: Mapping[str, Any]) -> set[str]:
 
 
 SETTINGS: Final[Mapping[str, Setting]] = settings_of()
-"""All settings of all protocols of this package."""
 
 KEY_SETTINGS: Final = (_KEY, *(row.name for row in KEY_ROWS))
 """Those that say where the key comes from: one of them, and perhaps `apiKeyLifetime`."""

@@ -270,7 +270,6 @@ class ModelCapabilities:
 
 
 UNKNOWN_CAPABILITIES: Final = ModelCapabilities()
-"""The capabilities of a model that no list describes."""
 
 
 # ---- Settings of requests ----
@@ -580,8 +579,7 @@ def prepare(
     return Preparation(request, reasoning, current, rules, continuation, names, ids, (*notes, *pairing_notes))
 
 
-_MOST_SAID: Final = 500
-"""Characters of a note."""
+_MOST_SAID: Final = 500  # characters of a note
 
 
 def _reasoning(

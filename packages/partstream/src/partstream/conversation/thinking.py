@@ -78,7 +78,6 @@ _BLOCKS: Final[dict[str, _Block]] = {
         for head in ("", "<|start|>assistant")
     },
 }
-"""The blocks by their opening tags."""
 FIRST_CHARACTERS: Final = frozenset(opening[0] for opening in _BLOCKS)
 """Those that a block may begin with."""
 _MOST_BLANKS: Final = 64

@@ -64,7 +64,6 @@ TEXT_INPUT: Final = {
     "required": ["input"],
     "additionalProperties": False,
 }
-"""The schema of a tool for text."""
 
 
 def _schema(required: str, **properties: Any) -> dict[str, Any]:

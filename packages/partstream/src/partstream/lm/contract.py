@@ -796,4 +796,3 @@ RULE_HINTS: Final[Mapping[str, Hint]] = MappingProxyType(
         "data.media-type": Hint("The data are missing.", ("the media type of the server was empty",)),
     }
 )
-"""The hint of each rule, by its id."""

@@ -190,7 +190,6 @@ _MADE: Final[tuple[tuple[Any, Callable[[Any], Any]], ...]] = (
     (list | tuple | set | frozenset, lambda value: [_plain(one) for one in value]),
     (bytes | bytearray | memoryview, _of_bytes),
 )  # fmt: skip
-"""What makes JSON of a value, by its class."""
 _DATES: Final[tuple[tuple[str, Callable[[Any], str]], ...]] = (
     ("isoformat", lambda value: value.isoformat()),
     ("total_seconds", lambda value: f"PT{value.total_seconds():g}S"),

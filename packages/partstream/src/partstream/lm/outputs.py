@@ -103,7 +103,6 @@ class Unmapped:
 
 
 StreamOutput: TypeAlias = parts.ResponsePart | Unmapped | Finish
-"""An output of an adapter."""
 
 
 # ---- What an output says ----

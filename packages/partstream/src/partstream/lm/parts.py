@@ -285,7 +285,6 @@ class FilePart(DataPart):
 
 
 ToolResultContent: TypeAlias = TextPart | DataPart
-"""A part of a tool's result."""
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -594,7 +593,6 @@ _FIELDS: Final[dict[type[Any], tuple[str, dict[str, _Kind]]]] = {
 _CLASSES: Final = {tag: part_class for part_class, (tag, _) in _FIELDS.items()}
 
 PART_TYPES: Final = tuple(_CLASSES)
-"""The values of the field `type`."""
 
 
 def part_json(part: MessagePart) -> dict[str, Any]:

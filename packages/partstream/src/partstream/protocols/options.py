@@ -172,7 +172,6 @@ NO_EFFORT: Final = "none"
 """The effort that switches thinking off."""
 BUDGETS: Final = {NO_EFFORT: 0, "minimal": 1024, "low": 4096, "medium": 10_000, "high": 16_000, "xhigh": 24_000,
                   "max": 32_000}  # fmt: skip
-"""The tokens of thinking for each effort."""
 
 
 def effort_of(budget: int) -> str:

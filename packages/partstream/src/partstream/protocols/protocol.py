@@ -475,7 +475,6 @@ _OF_COMPLETIONS: Final[Mapping[str, str]] = {
 """The same of the endpoints that complete text: they carry no conversation, so no list has them."""
 
 BUILT_IN_PROTOCOLS: Final = tuple(_MODULES)
-"""The names of our own protocols."""
 
 _OTHER_NAMES: Final[Mapping[str, str]] = {
     other: name

@@ -52,7 +52,6 @@ class LifecycleState(Enum):
     IDLE = auto()
     """No event came."""
     OPEN = auto()
-    """The answer is under way."""
     FAILING = auto()
     """The upstream reported an error, and may still say more about it."""
     ANSWERED = auto()
@@ -78,7 +77,6 @@ class LifecycleEvent(Enum):
     ANSWER_END = auto()
     """The answer is whole; the stream continues."""
     TERMINAL = auto()
-    """The response ends."""
     SILENT = auto()
     """It is known to mean nothing."""
 
@@ -183,9 +181,7 @@ class Deltas(NamedTuple):
 # ---- What is not read ----
 
 _MOST_NAMES: Final = 100
-"""How many names of one answer are kept."""
-_LONGEST_NAME: Final = 200
-"""Characters."""
+_LONGEST_NAME: Final = 200  # characters
 _NOTHING: Final[tuple[Any, ...]] = (None, False, "", "auto", "default", "standard", "not_available")
 """Values that say nothing; 0 equals False."""
 
@@ -610,8 +606,7 @@ def _logprob(entry: JSONObject) -> JSONObject:
 
 
 _MOST_TOP: Final = 20
-_LENGTH: Final = 60
-"""Characters."""
+_LENGTH: Final = 60  # characters
 
 
 def shown(value: object) -> str:

@@ -33,9 +33,7 @@ from partstream.conversation.preparation import FormedSchema
 Schema: TypeAlias = dict[str, Any]
 
 _BY_NAME: Final = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
-"""Keywords whose value is an object of schemas."""
 _LISTED: Final = frozenset({"anyOf", "oneOf", "allOf", "prefixItems"})
-"""Keywords whose value is a list of schemas."""
 _SINGLE: Final = frozenset(
     {"items", "additionalProperties", "additionalItems", "not", "if", "then", "else", "contains", "propertyNames"}
     | {"unevaluatedProperties", "unevaluatedItems"}
@@ -396,8 +394,7 @@ _SWITCHES: Final[Mapping[str, tuple[bool, str]]] = {
     "nullable": (True, "or null"),
 }
 """The value of a keyword with which it says something, and what."""
-_MOST_SHOWN: Final = 200
-"""Characters of one value."""
+_MOST_SHOWN: Final = 200  # characters of one value
 
 
 def tool_schema(schema: Mapping[str, Any]) -> Schema:

@@ -263,7 +263,6 @@ class FurtherEndpoint:
 # ---- Requests and their paths ----
 
 WireEvent: TypeAlias = dict[str, Any]
-"""One event of a wire as a JSON object."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,7 +285,6 @@ class WireRequest:
 
 
 MODEL: Final = "{model}"
-"""The place of the model in a pattern."""
 ID: Final = "{id}"
 """The place of the id of a thing in a pattern; the id is one segment of the path."""
 

@@ -290,7 +290,6 @@ _ALSO_CALLED: Final = {
     "extra_headers": "headers",
     "insecure": "allow_insecure_http",
 }
-"""Other words for some keywords."""
 
 
 @asynccontextmanager

@@ -49,8 +49,7 @@ SOURCE: Final = "partstream.runtime.local_model"
 PACKAGE: Final = "xllamacpp"
 CONTEXT: Final = 8192
 """Tokens; what SmolLM2 was trained with. They take 200 MB."""
-LONGEST_ANSWER: Final = 1024
-"""Tokens; about 700 English words."""
+LONGEST_ANSWER: Final = 1024  # tokens; about 700 English words
 _MODEL: Final = "SmolLM2-135M-Instruct.Q4_1.gguf"
 TITLE: Final = "SmolLM2 135M"
 _ITS_LINE: Final = re.compile(rb"[\d.]+ ([IWED]) (.*)\n")

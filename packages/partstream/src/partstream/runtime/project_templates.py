@@ -126,7 +126,6 @@ _ALL: Final = (
 )
 
 TEMPLATES: Final = {template.name: template for template in _ALL}
-"""All templates by their names."""
 
 
 def find_template(name: str) -> Template | None:

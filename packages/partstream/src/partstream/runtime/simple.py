@@ -77,7 +77,6 @@ _ALSO_CALLED: Final = {
     "context_window": "max_input_tokens",
     "tokenizer": "count_tokens",
 }
-"""Other words for some keywords."""
 
 _KEYWORDS: Final[Mapping[str, checks.Expectation]] = {
     "name": checks.optional(checks.FILLED_TEXT),
@@ -96,7 +95,6 @@ _KEYWORDS: Final[Mapping[str, checks.Expectation]] = {
     "detail": checks.optional(checks.TEXT),
     "extra": checks.MAPPING,
 }
-"""The decorator's own keywords."""
 
 _BY_TYPE: Final[Mapping[Any, checks.Expectation]] = {
     bool: checks.BOOLEAN,

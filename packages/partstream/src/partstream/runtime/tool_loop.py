@@ -200,7 +200,6 @@ ToolLoopEvent: TypeAlias = RoundStarted | PartReceived | ToolCallStarted | ToolR
 # ---- The loop ----
 
 DEFAULT_MAX_ROUNDS = 20
-"""The most requests of a loop, by default."""
 
 # How long a loop waits for cancelled tools, in seconds. Well-behaved tools end in the next turn of the event loop.
 _TOOL_STOP_SECONDS = 1.0

@@ -69,7 +69,6 @@ class Nesting(StrEnum):
     """How rows are written within the value of another."""
 
     OBJECT = "object"
-    """They are the fields of an object."""
     BY_NAME = "by name"
     """They are the fields of every object in an object: the names are not those of settings."""
     LIST = "list"

@@ -19,8 +19,7 @@ from partstream.errors import UnexpectedValueError
 class BudgetUnit(StrEnum):
     """What a budget counts."""
 
-    MONEY = "money"
-    """In nanodollars."""
+    MONEY = "money"  # in nanodollars
     TOKENS = "tokens"
     """Input and output together."""
 

@@ -163,7 +163,6 @@ _COUNTS: Final[dict[type[parts.MessagePart], Callable[..., families.TokenCount]]
     parts.ToolResultPart: lambda counter, part: sum(map(counter.count_part, part.content), families.NO_TOKENS),
     parts.DataPart: _count_data,
 }
-"""The counting functions by part class."""
 
 
 def json_text(value: object) -> str:
@@ -368,7 +367,6 @@ _WHOLE: Final = 2048
 """The most characters of a text that is read as a whole: reading half of a log of this length would be off by 6 %."""
 
 _SAMPLE: Final = 256
-"""The characters of a sample."""
 
 _DENSE_STRATUM: Final = 512
 _DENSE: Final = 16_384
@@ -450,7 +448,6 @@ _MODELS: Final[Mapping[families.Vocabulary, tuple[_Model, ...]]] = {
     )
     for name, fitted in _FITTED["models"].items()
 }
-"""The models by the number of the alphabet."""
 _COMMON_HAN: Final = frozenset(_FITTED["common_han"])
 """The most common Han characters: those that have a token in cl100k."""
 

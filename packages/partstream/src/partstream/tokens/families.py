@@ -117,7 +117,6 @@ class CountSource(StrEnum):
     COUNTED = "counted"
     """A tokenizer of the model's vocabulary, or the upstream's counting endpoint, counted the tokens."""
     ESTIMATED = "estimated"
-    """The number is an estimate."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -170,7 +170,6 @@ IMAGE_COSTS: Final[Mapping[str, ImageCost]] = {
     # Qwen's model cards: a token is 28 by 28 pixels, at most 16,384 of them.
     "qwen": Patches(28, 16384),
 }
-"""The formulas by the beginning of the family."""
 
 _IMAGE_COSTS_UNKNOWN: Final = _OPENAI
 """The formula for other families: the one that Copilot uses for every model."""
@@ -292,7 +291,6 @@ _SIZES: Final[Mapping[str, _BySize]] = {
     # Google, page "Video understanding": 300 tokens per second; for video of 2 Mbit/s.
     "video/": _BySize(833),
 }
-"""The rows by the beginning of the media type."""
 
 _OTHERS: Final = _BySize(16)
 """Compressed documents: about four bytes of text are a token, and compression makes text about four times smaller."""

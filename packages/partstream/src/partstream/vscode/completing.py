@@ -78,8 +78,7 @@ def _as_pattern(glob: str) -> re.Pattern[str]:
 
 _OPENS: Final = re.compile(r"(?:[:{(\[]|=>|->|\bdo|\bthen|\bbegin)\s*$")
 _WORD: Final = re.compile(r"[A-Za-z_]\w{2,}")
-_WINDOW: Final = 30
-"""Lines of a snippet."""
+_WINDOW: Final = 30  # lines of a snippet
 _MOST_SNIPPETS: Final = 4
 _NEAR: Final = 3_000
 """Characters before the cursor whose names say what has to do with it."""
@@ -176,8 +175,7 @@ AskModel: TypeAlias = (
     "Awaitable[None]]"
 )
 
-_LONGEST: Final = 4_000
-"""Characters of a completion."""
+_LONGEST: Final = 4_000  # characters of a completion
 _TOKENS: Final = {True: 64, False: 256}
 """The most tokens that are asked for, by whether one line is wanted."""
 _TEMPERATURE: Final = 0.2

@@ -59,7 +59,6 @@ DIALOGS: Final = {
     "useEverywhere": "partstream.vscode.first_steps:use_everywhere",
     "generateCommitMessage": "partstream.vscode.first_steps:commit_message",
 }
-"""Where each dialog is, by its name."""
 
 
 async def run(window: Window, params: wire.RunParams) -> wire.RunResult:

@@ -117,7 +117,6 @@ async def result_of(
 
 
 TRIAL_SECONDS: Final = 20.0
-"""The most seconds for the list of models."""
 
 _DETAILS_SECONDS: Final = 3.0
 """The most seconds for the details of each model: a person waits, and the list is useful without."""

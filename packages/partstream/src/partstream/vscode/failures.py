@@ -67,7 +67,6 @@ _KINDS: Final[tuple[tuple[wire.ServerProblemKind, Callable[[errors.LanguageModel
     ("address", _is_elsewhere),
     ("connection", lambda error: isinstance(error, errors.UpstreamConnectionError | errors.UpstreamTimeoutError)),
 )
-"""The first row that fits an error."""
 
 
 # ---- Forked ----

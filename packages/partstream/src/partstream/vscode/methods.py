@@ -267,7 +267,6 @@ _ROWS = (
 )
 
 METHODS: Mapping[str, Method] = {row.name: row for row in _ROWS}
-"""All methods by name."""
 
 
 # ---- Validation ----
@@ -477,7 +476,6 @@ PART_ROWS = (
         in_response=False,
     ),
 )
-"""The rows of all types of parts."""
 
 _ROW_BY_TAG = {row.tag: row for row in PART_ROWS}
 _RESULT_TAGS = {row.tag for row in PART_ROWS if row.part in (TextPart, DataPart)}

@@ -158,7 +158,6 @@ def _content_length(header: bytes) -> int | str:
 # ---- Connection ----
 
 RequestId: TypeAlias = int | str
-"""The id that connects a request with its response."""
 
 
 class ErrorCode(IntEnum):
@@ -214,7 +213,6 @@ class Malformed:
 
 
 Incoming: TypeAlias = Request | Notification | Response | Malformed
-"""A message from the peer."""
 
 
 class Connection:
@@ -525,7 +523,6 @@ class Outbox:
 # ---- Stdio ----
 
 READ_SIZE: Final = 64 * 1024
-"""The most bytes of one read."""
 
 READ_AHEAD: Final = 16
 """The pieces that may wait for the event loop before reading pauses."""

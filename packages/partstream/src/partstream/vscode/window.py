@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from partstream.vscode.rpc import Outbox, Response
 
 VENDOR: Final = "partstream"
-"""The vendor of our models in VS Code."""
 
 SHOW_LOG: Final = "Show Log"
 

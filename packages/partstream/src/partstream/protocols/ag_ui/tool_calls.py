@@ -582,7 +582,6 @@ def _words_of(value: Any) -> str:
 
 
 _OLDER: Final = "thinking"
-"""The id of thinking that has none."""
 
 
 class Thinking:

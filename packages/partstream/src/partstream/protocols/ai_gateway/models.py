@@ -179,7 +179,6 @@ _EDITS: Final[Mapping[str, Mapping[str, Kind]]] = {
         "instructions": TEXT,
     },
 }
-"""The edits and their fields."""
 
 
 def _object_schema(required: str, properties: Mapping[str, Any]) -> dict[str, Any]:
@@ -213,7 +212,6 @@ CONTEXT_MANAGEMENT: Final = Kind(
 # ---- Settings ----
 
 SPECIFICATION_VERSIONS: Final = (2, 3, 4)
-"""The versions of the language model specification."""
 
 
 @dataclass(frozen=True, slots=True)

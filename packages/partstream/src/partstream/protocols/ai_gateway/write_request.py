@@ -93,7 +93,6 @@ ERRORS: Final = Errors(
 # ---- Call options ----
 
 PROMPT: Final = "prompt"
-"""The field that holds the request itself."""
 
 
 def _format_option(asked: AnswerFormat) -> dict[str, Any]:

@@ -100,7 +100,6 @@ _COUNTS: Final = {
     "reasoning_tokens": "outputTokenDetails.reasoningTokens outputTokens.reasoning reasoningTokens",
     "cache_write_tokens": "inputTokenDetails.cacheWriteTokens inputTokens.cacheWrite",
 }
-"""The places of each count in the versions."""
 
 
 def _usage(raw: Chunk, reason: FinishReason | None) -> Usage | None:

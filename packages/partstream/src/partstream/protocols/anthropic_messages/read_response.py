@@ -302,10 +302,8 @@ DELTAS: Final = {
     "input_json_delta": DeltaRow(Channel.INPUT, "partial_json", Message.arguments),
     "compaction_delta": DeltaRow(Channel.COMPACTION, "content", Message.summary),
 }
-"""Every kind of delta that is understood."""
 
 _FIELDS_OF_A_DELTA: Final = 2
-"""The type, and what it brings."""
 
 _MORE: Final[Mapping[str, Callable[[str], StreamOutput] | None]] = {
     "text_delta": text_part,

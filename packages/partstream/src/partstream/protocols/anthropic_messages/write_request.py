@@ -362,7 +362,6 @@ HOSTED_TOOLS: Final = {
     CODE: HostedForm({"type": "code_execution_20250825", "name": "code_execution"}),
     FETCH: HostedForm({"type": "web_fetch_20250910", "name": "web_fetch"}, _SEARCH),
 }
-"""The tools that the servers run, by their kinds."""
 
 OPTIONS: Final = OptionRules(
     "anthropic-messages",

@@ -43,7 +43,6 @@ if TYPE_CHECKING:
 # ---- Efforts: the reasoning effort in the words of a server (docs/wires/chat-completions.md#reasoning-effort) ----
 
 JSONObject: TypeAlias = dict[str, Any]
-"""A JSON object of the wire."""
 
 _NONE: Final = "none"
 """The effort that switches reasoning off."""

@@ -96,7 +96,6 @@ _RANKS: Final[Mapping[UnifiedFinishReason, int]] = {
 # ---- The response ----
 
 _MOST_SOURCES: Final = 1000
-"""The limit of sources for one response."""
 
 
 class ChatCompletionsStream(base.ChoicesReader):

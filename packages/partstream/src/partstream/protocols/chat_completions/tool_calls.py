@@ -246,8 +246,7 @@ class ToolCalls:
 _NOTHING: Final = re.compile(r'\s*(?:(?:null|"")\s*)+')
 """The arguments of a tool without any, at LiteLLM and OpenRouter (docs/wires/chat-completions.md#tool-call-deltas),
 which may come again."""
-_MOST_OF_NOTHING: Final = 8
-"""Pieces."""
+_MOST_OF_NOTHING: Final = 8  # pieces
 
 
 def _content(name: str | None, pieces: list[Any]) -> tuple[str | None, str | bytes]:

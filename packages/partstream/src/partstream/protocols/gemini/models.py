@@ -260,7 +260,6 @@ def spellings(*names: str) -> dict[str, str]:
 # ---- Files ----
 
 JSONObject: TypeAlias = dict[str, Any]
-"""A JSON object of the wire."""
 
 _IMAGES: Final = frozenset({"image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"})
 _IN_RESPONSES: Final = frozenset({"image/png", "image/jpeg", "image/webp", "application/pdf", "text/plain"})

@@ -175,10 +175,8 @@ def named_file(file: JSONObject, mode: FileMode) -> ResponsePart | None:
 SOURCE_FIELDS: Final = frozenset({"groundingMetadata", "urlContextMetadata", "citationMetadata"})
 """The fields of a candidate that :meth:`Sources.read` reads."""
 
-_MOST: Final = 1000
-"""Sources of one answer."""
+_MOST: Final = 1000  # sources of one answer
 _KINDS: Final = ("web", "retrievedContext", "maps", "image")
-"""The kinds of a grounding chunk."""
 _ADDRESSES: Final = ("uri", "sourceUri", "imageUri")
 _STORES: Final = ("documentName", "fileSearchStore")
 """What identifies a source without an address."""
@@ -654,7 +652,6 @@ PARTS: Final[Mapping[str, Callable[[GeminiResponseReader, JSONObject, _Outputs],
     "toolResponse": GeminiResponseReader._server_tool,
     "text": GeminiResponseReader._text,
 }
-"""The handler of a part, by its data field."""
 
 MODIFIERS: Final = frozenset(
     {"audioMetadata", "audioTranscription", "documentMetadata", "mediaProcessing", "mediaResolution", "partMetadata"}

@@ -159,7 +159,6 @@ _FIELDS: Final = places(
         "toolConfig.functionCallingConfig": "mode allowedFunctionNames",
     }
 )
-"""The fields that are read of objects."""
 
 
 def _read_generation(body: Mapping[str, Any]) -> tuple[str | None, dict[str, Any]]:
@@ -354,7 +353,6 @@ _READERS: Final[Mapping[str, Callable[[_ContentReader, Mapping[str, Any], str], 
     **dict.fromkeys(("executableCode", "codeExecutionResult", "toolCall", "toolResponse"), _ContentReader._ran),
     "text": _ContentReader._text,
 }
-"""The reader of a part, by its data field."""
 
 _KEYS: Final = ("output", "error", "result", "return_value")
 """The documented keys of the output of a tool and of its failure, the key of the official Python client, and that of

@@ -321,7 +321,6 @@ HOSTED_TOOLS: Final = {
     CODE: HostedForm({"codeExecution": {}}, is_offered=True),
     FETCH: HostedForm({"urlContext": {}}, is_offered=True),
 }
-"""The tools that the servers run, by their kinds."""
 
 OPTIONS: Final = OptionRules(
     "gemini",

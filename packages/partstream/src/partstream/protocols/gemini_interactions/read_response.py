@@ -339,7 +339,6 @@ class InteractionsResponseReader(base.EventReader):
 
 
 _FIELDS_OF_A_DELTA: Final = 2
-"""The type, and what it brings."""
 
 FILES: Final = ("image", "audio", "document", "video")
 CONTENT: Final = frozenset({"text", *FILES})

@@ -216,7 +216,6 @@ _CONTENTS: Final[Mapping[str, Callable[[Mapping[str, Any], str, Counts], Any]]] 
     "function_result": _result,
     **dict.fromkeys(FILES, _file),
 }
-"""The reader of a content, by its type."""
 
 
 # ---- Responses ----

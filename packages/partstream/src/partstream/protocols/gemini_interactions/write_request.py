@@ -219,7 +219,6 @@ HOSTED_TOOLS: Final = {
     CODE: HostedForm({"type": "code_execution"}, is_offered=True),
     FETCH: HostedForm({"type": "url_context"}, is_offered=True),
 }
-"""The tools that the servers run, by their kinds."""
 
 OPTIONS: Final = OptionRules(
     "gemini-interactions",

@@ -85,7 +85,6 @@ _THINK: Final[Mapping[str, bool | str]] = {
     "xhigh": HIGHEST,
     "max": HIGHEST,
 }
-"""The value of `think` for a reasoning effort."""
 
 _ALWAYS_THINKS: Final = re.compile(r"(?:^|[/:-])gpt-?oss", re.IGNORECASE)
 """Models that no boolean switches off, where nothing but their name is known."""

@@ -43,11 +43,9 @@ _Outputs: TypeAlias = list[StreamOutput]
 # ---- The end: finish reason, tokens, times (docs/wires/ollama.md#ends) ----
 
 METADATA: Final = "ollama"
-"""The provider's name in the metadata of a Finish."""
 COUNTS: Final = ("prompt_eval_count", "eval_count")
 """The tokens of the prompt, cached ones included, and of the response, thinking included."""
-DURATIONS: Final = ("total_duration", "load_duration", "prompt_eval_duration", "eval_duration")
-"""Nanoseconds."""
+DURATIONS: Final = ("total_duration", "load_duration", "prompt_eval_duration", "eval_duration")  # nanoseconds
 
 _LENGTH: Final = UnifiedFinishReason.LENGTH
 _FILTER: Final = UnifiedFinishReason.CONTENT_FILTER

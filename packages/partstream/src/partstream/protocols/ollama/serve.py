@@ -85,7 +85,6 @@ _READ: Final = places(
         "tools[].function": "name description parameters strict",
     }
 )
-"""The fields that are read of objects."""
 
 
 def read_messages(value: object, counts: read_request.Counts) -> tuple[ChatMessage, ...]:

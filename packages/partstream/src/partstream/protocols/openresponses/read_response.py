@@ -145,7 +145,6 @@ PART_CHANNELS: Final = {
     "reasoning_text": REASONING,
     "summary_text": SUMMARY,
 }
-"""The channel of each type of content part."""
 
 TEXTS: Final = {
     "output_text": OUTPUT_TEXT,

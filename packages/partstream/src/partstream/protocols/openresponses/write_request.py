@@ -116,7 +116,6 @@ HOSTED_TOOLS: Final = {
     ),
     CODE: HostedForm({"type": "code_interpreter", "container": {"type": "auto"}}),
 }
-"""The tools that the servers run, by their kinds."""
 
 OPTIONS: Final = OptionRules(
     "openresponses",
@@ -246,7 +245,6 @@ def _chosen(request: ChatRequest, own: OpenResponsesSettings) -> dict[str, Any]:
 
 _MAX_IMAGE_URL: Final = 20_971_520
 _MAX_FILE_DATA: Final = 33_554_432
-"""The limits of the schema, in characters."""
 
 
 def input_items(turns: Iterable[conversation.Turn], settings: RequestSettings) -> list[JSONObject]:
