@@ -50,7 +50,7 @@ export class Application {
     this.#log.info,
     SYSTEM_CLOCK,
   );
-  readonly #harness = new Harness(SYSTEM_CLOCK, this.#log.info, inform);
+  readonly #harness = new Harness(inform);
   readonly #loadProblems = new LoadProblems(
     (text) => this.#redactor.redact(text),
     (group) => this.#backend.models.invalidate(group), // Asks for the list anew, which loads the file.
@@ -215,7 +215,6 @@ export class Application {
   /** Ends everything that runs: in order where there is time for it. */
   async close(): Promise<void> {
     this.#events.cancel();
-    this.#harness.close();
     this.#problems.close();
     await this.#backend.close();
     this.#children.killAll();
@@ -325,7 +324,6 @@ export class Application {
   }
 
   #restart(): void {
-    this.#harness.close();
     this.#notices.reset();
     this.#loadProblems.reset();
     this.#counts.clear(); // A provider that was edited may count differently.

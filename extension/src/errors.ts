@@ -70,56 +70,6 @@ export function askerOf(options: {
   return options.requestInitiator === CORE && options.includeEncryptedThinking === true ? "harness" : "program";
 }
 
-/** What is known of a request that failed. */
-export interface Asked {
-  /** Whether the request holds an earlier answer, so that the conversation can be shortened. */
-  readonly hasHistory: boolean;
-  /** Whether a model server of a group was asked, whose key a person can update. */
-  readonly isOfServer: boolean;
-  /** Whether the provider asks for a key that the person can enter by our command. */
-  readonly canEnterKey: boolean;
-}
-
-/** The errors of an answer that began and went wrong: what came of it says where. */
-const BROKEN_STREAMS: ReadonlySet<string> = new Set([
-  "AnswerTooLargeError",
-  "ContractViolationError",
-  "EmptyAnswerError",
-  "EventTooLargeError",
-  "ToolArgumentsError",
-  "TruncatedStreamError",
-  "UpstreamProtocolError",
-]);
-
-/** What a person can do in the chat. */
-function hintOn({ kind, httpStatus, provider, retryAfter }: ErrorData, asker: Asker, asked: Asked): string {
-  const { hasHistory, isOfServer } = asked;
-  if (kind === "ContextLengthExceededError") {
-    if (!hasHistory) return l10n.t("; send a shorter message, or choose a model with a larger limit");
-    // The model's limit has been corrected by now, and Copilot respects it: it summarises the earlier messages. A
-    // session of the agent host keeps the limit that it began with.
-    return asker === "chat"
-      ? l10n.t("; send the message again, and Copilot shortens the conversation first")
-      : l10n.t("; start a new session, or choose a model with a larger limit");
-  }
-  if (httpStatus === 401 && isOfServer)
-    return provider === null
-      ? l10n.t('; run "Partstream: Manage Models" and update the API key of its group')
-      : l10n.t`; run "Partstream: Manage Models" and update the API key of ${provider}`;
-  if (BROKEN_STREAMS.has(kind)) return l10n.t('; "Partstream: Inspect Last Answer" shows what came');
-  if (retryAfter !== null && retryAfter > 0) return l10n.t`; the server asks to wait ${inWords(retryAfter)}`;
-  return "";
-}
-
-/** The server's own words may end with a full stop. */
-function withHint(message: string, hint: string): string {
-  return hint === "" ? message : message.replace(/\.$/, "") + hint;
-}
-
-function inWords(seconds: number): string {
-  return seconds < 120 ? l10n.t`${Math.ceil(seconds)} s` : l10n.t`${Math.ceil(seconds / 60)} minutes`;
-}
-
 const MAKE_ERROR: Record<ErrorData["code"], (message: string, errors: LanguageModelErrorClass) => Error> = {
   NotFound: (message, errors) => errors.NotFound(message),
   NoPermissions: (message, errors) => errors.NoPermissions(message),
@@ -132,21 +82,23 @@ const MAKE_ERROR: Record<ErrorData["code"], (message: string, errors: LanguageMo
  *
  * Copilot prints the message and then the stack, and the host makes a new stack of internal frames for every
  * LanguageModelError (docs/wires/vscode.md#errors). So Copilot and the agent host get a plain error without a stack;
- * other callers read the code.
+ * other callers read the code. `canEnterKey` says whether the provider asks for a key that our command can take.
  */
-export function toHostError(error: unknown, asker: Asker, errors: LanguageModelErrorClass, asked: Asked): Error {
+export function toHostError(
+  error: unknown,
+  asker: Asker,
+  errors: LanguageModelErrorClass,
+  canEnterKey: boolean,
+): Error {
   const data = errorData(error);
   const message = data?.message ?? sentenceOf(error);
-  if (asker !== "program") {
-    const keyHint = asked.canEnterKey ? l10n.t('; run "Partstream: Enter Key…"') : undefined;
-    return Object.assign(new Error(withHint(message, keyHint ?? (data ? hintOn(data, asker, asked) : ""))), {
-      stack: "",
-      cause: data,
-      ...(data && { code: data.code }),
-    });
+  if (asker === "program") {
+    return Object.assign(MAKE_ERROR[data?.code ?? "Unspecified"](message, errors), { cause: data });
   }
-  const make = MAKE_ERROR[data?.code ?? "Unspecified"];
-  return Object.assign(make(message, errors), { cause: data });
+  const hint = canEnterKey ? l10n.t('; run "Partstream: Enter Key…"') : data?.hint;
+  // The server's own words may end with a full stop.
+  const said = hint === undefined ? message : message.replace(/\.$/, "") + hint;
+  return Object.assign(new Error(said), { stack: "", ...(data && { cause: data, code: data.code }) });
 }
 
 /** The facts that Python sends about a model that failed; undefined for all other errors. */

@@ -942,19 +942,6 @@ export interface ResponseParams {
   progressToken: number | string;
 }
 
-/**
- * The answer is complete; a field is absent if the provider did not report it.
- *
- * `finishReason` is why the model stopped, in one term for all providers; `providerFinishReason` is the provider's own
- * term; `responseId` and `model` are the upstream's names of the response and of the model that answered.
- */
-export interface ResponseResult {
-  finishReason?: FinishReason;
-  providerFinishReason?: string;
-  responseId?: string;
-  model?: string;
-}
-
 /** Why an answer does not begin yet, in one sentence, and how many seconds are waited before the next attempt. */
 export interface AnswerWait {
   reason: string;
@@ -1031,7 +1018,8 @@ export interface CancelParams {
  * The data of the error `LanguageModelFailed`; an unknown field is null.
  *
  * `message` is one sentence for a person, `kind` the name of the error's class, `retryAfter` is in seconds. `keyNeed`
- * is there where the provider asks the person for a key, by `message`.
+ * is there where the provider asks the person for a key, by `message`. `hint` follows the message in a chat: what the
+ * person can do there.
  */
 export interface ErrorData {
   code: LanguageModelErrorCode;
@@ -1042,6 +1030,7 @@ export interface ErrorData {
   httpStatus: number | null;
   retryAfter: number | null;
   keyNeed?: KeyNeed;
+  hint?: string;
 }
 
 /** Requests to the sidecar. */
@@ -1051,7 +1040,7 @@ export interface Requests {
   /** Lists the models of a group; the result names the providers that failed, and the request succeeds. */
   "languageModels/information": { params: InformationParams; result: InformationResult };
   /** Answers a conversation; the parts stream as $/progress, and the result completes the answer. */
-  "languageModels/response": { params: ResponseParams; result: ResponseResult };
+  "languageModels/response": { params: ResponseParams; result: null };
   /** Completes the text at a cursor, from memory or, after a delay, by a model; cancelled, the model is too. */
   "languageModels/complete": { params: CompleteParams; result: CompleteResult };
   /** Counts the tokens of many texts at once; an estimate replaces a count that fails. */

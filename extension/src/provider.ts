@@ -1,17 +1,16 @@
 /** The `LanguageModelChatProvider` that VS Code calls; the sidecar answers. */
 import * as l10n from "@vscode/l10n";
 import type * as vscode from "vscode";
-import { cutLine, cutReason } from "./answerEnd";
 import type { Clock } from "./clock";
 import { fromHostMessage, fromHostTool, type PartClasses, toHostPart } from "./conversion";
-import { type Asked, type Asker, askerOf, errorData, type LanguageModelErrorClass, toHostError } from "./errors";
-import type { Harness, HarnessAnswer } from "./harness";
+import { type Asker, askerOf, errorData, type LanguageModelErrorClass, toHostError } from "./errors";
+import type { Harness, RunningAnswer } from "./harness";
 import { type Model, toModels } from "./modelInformation";
 import type { GroupNames, DuplicateModels } from "./groups";
 import type { ModelList } from "./modelList";
 import { Pacer } from "./pacing";
 import type { ProviderKeys } from "./vscodeKeys";
-import type { Group, RequestOptions, ResponseParams, ResponsePart, ResponseResult } from "./protocol.generated";
+import type { Group, RequestOptions, ResponseParams, ResponsePart } from "./protocol.generated";
 import { groupId } from "./settings";
 import type { Sidecar } from "./sidecar";
 import { estimate, type TokenCache } from "./tokenCache";
@@ -40,7 +39,7 @@ export interface ProviderParts {
   /** Knows the keys of the person's own providers. */
   readonly keys: Pick<ProviderKeys, "configured" | "isNeeded">;
   readonly groupNames: Pick<GroupNames, "beginRound" | "next">;
-  /** Remembers failed requests of the Copilot harness, and stops its answers. */
+  /** Stops answers of the Copilot harness. */
   readonly harness: Pick<Harness, "begin">;
   /** A request for an answer of this model begins; the window shows how long the answer does not begin. */
   readonly begin: (model: string, asker: Asker) => Waiting;
@@ -54,9 +53,6 @@ export interface ProviderParts {
   readonly log: (message: string) => void;
   readonly clock: Clock;
 }
-
-/** `LanguageModelChatMessageRole.Assistant` */
-const ASSISTANT = 2;
 
 export class PartstreamProvider implements vscode.LanguageModelChatProvider<Model> {
   readonly onDidChangeLanguageModelChatInformation: vscode.Event<void>;
@@ -92,12 +88,12 @@ export class PartstreamProvider implements vscode.LanguageModelChatProvider<Mode
     const { classes, log, clock } = this.parts;
     const asker = askerOf(options);
     const parameters = this.#parameters(model, messages, options, asker);
-    const run = asker === "harness" ? this.parts.harness.begin(parameters, hostToken) : followed(hostToken);
-    const answer = new Answer();
+    const run = asker === "harness" ? this.parts.harness.begin(hostToken) : followed(hostToken);
+    const shown = { isAny: false };
     const pacer = new Pacer((part) => {
       const converted = toHostPart(part, classes, log);
       if (!converted) return;
-      answer.add(part);
+      shown.isAny = true;
       progress.report(converted);
     }, clock);
     const waiting = this.parts.begin(model.name, asker);
@@ -109,16 +105,14 @@ export class PartstreamProvider implements vscode.LanguageModelChatProvider<Mode
       const response = this.parts.use((sidecar) =>
         sidecar.respond(parameters, receive, run.token, (wait) => waiting.told(wait)),
       );
-      const result = await unlessCancelled(run.token, response);
-      if (result === undefined || run.token.isCancellationRequested) return;
-      pacer.end();
-      answer.check(model.name, result, asker, log);
+      await unlessCancelled(run.token, response);
+      if (!run.token.isCancellationRequested) pacer.end();
     } catch (error) {
       if (run.token.isCancellationRequested) return;
       pacer.end();
-      const shown = toHostError(error, asker, this.parts.errors, await this.#asked(error, model, messages));
-      run.failed(error, shown);
-      throw shown;
+      const data = errorData(error);
+      const canEnterKey = data !== undefined && (await this.parts.keys.isNeeded(model.group, data));
+      throw toHostError(error, asker, this.parts.errors, canEnterKey);
     } finally {
       waiting.end();
       run.end();
@@ -126,7 +120,7 @@ export class PartstreamProvider implements vscode.LanguageModelChatProvider<Mode
       if (run.isStopped) {
         // An error would be repeated, and an answer without a text is one: the host gets what came, and why it ends.
         pacer.end();
-        progress.report(new classes.text(answer.stoppedLine));
+        progress.report(new classes.text(`${shown.isAny ? "\n\n" : ""}*${l10n.t("The answer was stopped.")}*`));
       }
       pacer.dispose();
     }
@@ -183,19 +177,6 @@ export class PartstreamProvider implements vscode.LanguageModelChatProvider<Mode
     const sent = await keys.configured(given, name);
     return { id: groupId(sent), ...(name !== undefined && { name }), configuration: sent };
   }
-
-  async #asked(
-    error: unknown,
-    { group }: Model,
-    messages: readonly vscode.LanguageModelChatRequestMessage[],
-  ): Promise<Asked> {
-    const data = errorData(error);
-    return {
-      hasHistory: messages.some(({ role }) => (role as number) === ASSISTANT),
-      isOfServer: group !== null && !("provider" in group.configuration),
-      canEnterKey: data !== undefined && (await this.parts.keys.isNeeded(group, data)),
-    };
-  }
 }
 
 function toRequestOptions(options: ResponseOptions): RequestOptions {
@@ -214,53 +195,13 @@ export function modelKey(groupId: string | null, source: string): string {
   return groupId === null ? source : `${groupId}/${source}`;
 }
 
-/** The media types of data that is for the host: Copilot's own names, which have no slash, and VS Code's. */
-const HOST_DATA = /^[^/]*$|^application\/vnd\.(vscode|code|github\.copilot)\./;
-
-/** What one answer holds, as far as it decides whether the answer is whole. */
-class Answer {
-  /** Whether it holds a text or a call. */
-  isVisible = false;
-  readonly #data = new Set<string>();
-
-  add(part: ResponsePart): void {
-    this.isVisible ||= part.type === "tool_call" || (part.type === "text" && part.value.trim() !== "");
-    if (part.type === "data" && !HOST_DATA.test(part.mimeType)) this.#data.add(part.mimeType);
-  }
-
-  /** What follows in an answer that the person has stopped. */
-  get stoppedLine(): string {
-    return `${this.isVisible ? "\n\n" : ""}*${l10n.t("The answer was stopped.")}*`;
-  }
-
-  /** Logs what has cut the answer; throws an error if the answer is not whole. */
-  check(model: string, result: ResponseResult, asker: Asker, log: (line: string) => void): void {
-    const line = cutLine(model, result);
-    if (line !== undefined) log(line);
-    // Programs read data; Copilot takes only text and tool calls for an answer.
-    const isWhole = this.isVisible || (asker === "program" && this.#data.size > 0);
-    if (!isWhole) throw new Error(this.#whatIsMissing(model, result));
-  }
-
-  /** The message for an answer that is not whole; Copilot would only say "no response was returned". */
-  #whatIsMissing(model: string, result: ResponseResult): string {
-    if (this.#data.size > 0) {
-      return l10n.t`${model} answered with data only (${[...this.#data].join(", ")}), which the chat does not show.`;
-    }
-    const reason = cutReason(result);
-    return reason === undefined
-      ? l10n.t`${model} ended its answer without a text or a tool call.`
-      : l10n.t`${model} ended its answer without a text or a tool call: ${reason}.`;
-  }
-}
-
 /** An answer whose host stops it, and does not repeat it. */
-function followed(token: vscode.CancellationToken): HarnessAnswer {
-  return { token, isStopped: false, failed: () => undefined, end: () => undefined };
+function followed(token: vscode.CancellationToken): RunningAnswer {
+  return { token, isStopped: false, end: () => undefined };
 }
 
-/** Settles with `work`, or with undefined as soon as the token is cancelled: VS Code waits for the promise. */
-function unlessCancelled<Result>(token: HarnessAnswer["token"], work: Promise<Result>): Promise<Result | undefined> {
+/** Settles with `work`, or as soon as the token is cancelled: VS Code waits for the promise. */
+function unlessCancelled(token: RunningAnswer["token"], work: Promise<unknown>): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const subscription = token.onCancellationRequested(() => {
       subscription.dispose();

@@ -35,7 +35,6 @@ import {
   type Requests,
   type ResponsePart,
   type ResponseProgress,
-  type ResponseResult,
 } from "./protocol.generated";
 import { HandledMessages, SinglePieceWriter, StdoutFilter } from "./sidecarStreams";
 import type { Start } from "./supervisor";
@@ -195,7 +194,7 @@ export class Sidecar {
   }
 
   /**
-   * Asks for an answer that streams: `receive` gets all parts before the promise settles with the answer's end, and
+   * Asks for an answer that streams: `receive` gets all parts before the promise settles at the answer's end, and
    * `waits` hears why it does not begin yet.
    */
   async respond(
@@ -203,7 +202,7 @@ export class Sidecar {
     receive: (parts: ResponsePart[]) => void,
     token: CancellationToken,
     waits: (wait: AnswerWait) => void = () => undefined,
-  ): Promise<ResponseResult> {
+  ): Promise<null> {
     const progressToken = this.#nextProgressToken++;
     const progress = this.#connection.onProgress(PROGRESS, progressToken, ({ parts, wait }) => {
       if (wait) waits(wait);

@@ -130,51 +130,26 @@ const RESPOND: Record<string, (parameters: ResponseParams) => unknown> = {
       await connection.sendNotification("languageModels/didRecord", { recording: RECORDED, problem: null });
     isRecording = false;
     await connection.sendNotification("languageModels/tokenCountsDidChange", { group: null, models: ["echo"] });
-    return {};
+    return null;
   },
   // Says that the server asks to wait, and then answers.
   waits: async ({ progressToken }) => {
     const wait = { reason: "the server answered HTTP 429", seconds: 20 };
     await connection.sendProgress(PROGRESS, progressToken, { parts: [], wait });
     await say(progressToken, "at last");
-    return {};
+    return null;
   },
   breaks: async ({ progressToken }) => {
     const load = { group: null, provider: "parrot", file: "/models/parrot.py", problem: LOAD_PROBLEM };
     await connection.sendNotification("languageModels/providerDidLoad", load);
     await say(progressToken, "the version before");
-    return {};
+    return null;
   },
   mends: async ({ progressToken }) => {
     const load = { group: null, provider: "parrot", file: "/models/parrot.py", problem: null };
     await connection.sendNotification("languageModels/providerDidLoad", load);
     await say(progressToken, "the new version");
-    return {};
-  },
-  empty: () => ({}),
-  blank: async ({ progressToken }) => {
-    await say(progressToken, "\n", "  ");
-    return {};
-  },
-  "empty at its limit": () => ({ finishReason: "length" }),
-  cut: async ({ progressToken }) => {
-    await say(progressToken, "half a sen");
-    return { finishReason: "length", providerFinishReason: "max_tokens", responseId: "r-1", model: "m-1" };
-  },
-  thinks: async ({ progressToken }) => {
-    await connection.sendProgress(PROGRESS, progressToken, { parts: [{ type: "thinking", value: "hm" }] });
-    return {};
-  },
-  draws: async ({ progressToken }) => {
-    const data = Buffer.from("png").toString("base64");
-    await connection.sendProgress(PROGRESS, progressToken, { parts: [{ type: "data", mimeType: "image/png", data }] });
-    return {};
-  },
-  marks: async ({ progressToken }) => {
-    const marks = ["usage", "stateful_marker", "application/vnd.vscode.citation+json"];
-    const parts = marks.map((mimeType) => ({ type: "data" as const, mimeType, data: "e30=" }));
-    await connection.sendProgress(PROGRESS, progressToken, { parts });
-    return {};
+    return null;
   },
   fails: async ({ progressToken }) => {
     await say(progressToken, "partial ", "text");
@@ -190,6 +165,7 @@ const RESPOND: Record<string, (parameters: ResponseParams) => unknown> = {
       ...FAILURE,
       message,
       kind: "ContextLengthExceededError",
+      hint: "; send a shorter message",
     });
   },
   dies: async ({ progressToken }) => {

@@ -3,12 +3,12 @@ import { test } from "node:test";
 import { SYSTEM_CLOCK } from "../src/clock";
 import { PartstreamProvider } from "../src/provider";
 import { TokenCache } from "../src/tokenCache";
-import { DataPart, LanguageModelError, TextPart, ThinkingPart, TokenSource } from "./vscodeDouble";
+import { LanguageModelError, TextPart, TokenSource } from "./vscodeDouble";
 import { ResponseError } from "vscode-jsonrpc/node";
 import { toHostError } from "../src/errors";
 import { type ErrorData, ErrorCode } from "../src/protocol.generated";
 import { ERRORS } from "./vscodeDouble";
-import { ask, MESSAGES, model, NOTHING, start } from "./startedProvider";
+import { ask, model, start } from "./startedProvider";
 
 test("an answer reaches VS Code whole and in its own classes", async (context) => {
   const { provider } = start(context);
@@ -29,29 +29,26 @@ test("Copilot gets a plain error whose stack is empty, so that the person sees o
   assert.equal(answer.text(), "partial text", "what was said before the error stays");
 });
 
-test("in the chat a key that a server refuses says where to update it, and a busy server how long to wait", () => {
+test("in a chat the hint of the process follows the message, or the one on a key; other callers get the fact", () => {
   const data: ErrorData = {
     code: "NoPermissions",
-    message: "the server answered HTTP 401: wrong key",
+    message: "Wrong key.",
     kind: "UpstreamHTTPError",
     provider: "Desk",
     providerCode: null,
     httpStatus: 401,
     retryAfter: null,
+    hint: "; update the key",
   };
-  const said = (facts: Partial<ErrorData>, isOfServer: boolean): string => {
-    const error = new ResponseError(ErrorCode.LanguageModelFailed, data.message, { ...data, ...facts });
-    return toHostError(error, "chat", ERRORS, { hasHistory: false, isOfServer, canEnterKey: false }).message;
-  };
-  assert.equal(
-    said({}, true),
-    'the server answered HTTP 401: wrong key; run "Partstream: Manage Models" and update the API key of Desk',
-  );
-  assert.equal(said({}, false), data.message);
-  assert.match(said({ message: "Wrong key." }, true), /^Wrong key; run/);
-  const busy = { httpStatus: 429, message: "busy" };
-  assert.equal(said({ ...busy, retryAfter: 90 }, true), "busy; the server asks to wait 90 s");
-  assert.equal(said({ ...busy, retryAfter: 3600 }, true), "busy; the server asks to wait 60 minutes");
+  const error = new ResponseError(ErrorCode.LanguageModelFailed, data.message, data);
+  for (const [asker, canEnterKey, said] of [
+    ["chat", false, "Wrong key; update the key"],
+    ["harness", false, "Wrong key; update the key"],
+    ["chat", true, 'Wrong key; run "Partstream: Enter Key…"'],
+    ["program", true, "Wrong key."],
+  ] as const) {
+    assert.equal(toHostError(error, asker, ERRORS, canEnterKey).message, said);
+  }
 });
 
 test("other callers get a LanguageModelError with its code and the facts as its cause", async (context) => {
@@ -63,51 +60,6 @@ test("other callers get a LanguageModelError with its code and the facts as its 
   assert.ok(error instanceof LanguageModelError);
   assert.equal(error.code, "NoPermissions");
   assert.equal((error.cause as { httpStatus: number }).httpStatus, 401);
-});
-
-test("an answer without text or tool call, or with thinking only, is a clear error", async (context) => {
-  const { provider } = start(context);
-  await assert.rejects(ask(provider, "empty").done, /Model empty ended its answer without a text or a tool call/);
-  // A line feed alone would be an empty bubble.
-  await assert.rejects(ask(provider, "blank").done, /Model blank ended its answer without a text or a tool call/);
-  const thinking = ask(provider, "thinks");
-  await assert.rejects(thinking.done, /without a text or a tool call/);
-  assert.ok(thinking.parts[0] instanceof ThinkingPart);
-});
-
-test("an answer of data alone is whole for a program, and a chat says that it does not show it", async (context) => {
-  const { provider } = start(context);
-  const answer = ask(provider, "draws");
-  await answer.done;
-  assert.deepEqual(answer.parts, [new DataPart(Buffer.from("png"), "image/png")]);
-  await assert.rejects(ask(provider, "draws", "github.copilot-chat").done, {
-    message: "Model draws answered with data only (image/png), which the chat does not show.",
-  });
-});
-
-test("marks for the host are no answer, not even for a program", async (context) => {
-  const { provider } = start(context);
-  await assert.rejects(ask(provider, "marks").done, /without a text or a tool call/);
-});
-
-test("an answer that a limit has cut stays as it is, and the log says what cut it", async (context) => {
-  const lines: string[] = [];
-  const { provider } = start(context, NOTHING, (line) => lines.push(line));
-  const answer = ask(provider, "cut");
-  await answer.done;
-  assert.equal(answer.text(), "half a sen");
-  assert.deepEqual(lines, [
-    "the answer of Model cut was cut: it reached its token limit (max_tokens, response r-1, model m-1)",
-  ]);
-});
-
-test("an answer that was cut before its first word says so to the person and to the log", async (context) => {
-  const lines: string[] = [];
-  const { provider } = start(context, NOTHING, (line) => lines.push(line));
-  await assert.rejects(ask(provider, "empty at its limit").done, {
-    message: "Model empty at its limit ended its answer without a text or a tool call: it reached its token limit.",
-  });
-  assert.equal(lines.length, 1);
 });
 
 test(
@@ -155,21 +107,6 @@ test("counts come from the process once and then from memory, for texts and for 
   assert.equal(await provider.provideTokenCount(model("m"), message), 1000);
   await supervisor.close();
   assert.equal(await provider.provideTokenCount(model("m"), "hello"), 5);
-});
-
-test("Copilot's user learns what to do about a conversation that is too long, other callers get the fact", async (context) => {
-  const { provider } = start(context);
-  const answer = { role: 2, content: [new TextPart("x")], name: undefined } as never;
-  const byCopilot = (messages: typeof MESSAGES) =>
-    ask(provider, "too long", "github.copilot-chat", new TokenSource(), messages).done;
-  await assert.rejects(byCopilot([...MESSAGES, answer, ...MESSAGES]), {
-    message:
-      "the conversation is too long for Echo; send the message again, and Copilot shortens the conversation first",
-  });
-  await assert.rejects(byCopilot(MESSAGES), {
-    message: "the conversation is too long for Echo; send a shorter message, or choose a model with a larger limit",
-  });
-  await assert.rejects(ask(provider, "too long").done, { message: "the conversation is too long for Echo" });
 });
 
 test("a count never fails: without a process it is an estimate", async (context) => {

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import type { Model } from "../src/modelInformation";
 import { type Answer, ask, BY_HARNESS, MESSAGES, model, NOTHING, start, type Started } from "./startedProvider";
-import { TextPart, TokenSource } from "./vscodeDouble";
+import { TokenSource } from "./vscodeDouble";
 
 interface World extends Started {
   readonly lines: string[];
@@ -36,49 +36,6 @@ test("the process hears that the state of an answer is to be carried as text, an
     sent.map(({ options }) => (options as { includeEncryptedThinking: boolean }).includeEncryptedThinking),
     [true, false],
   );
-});
-
-test("a refused key is asked for once, and every repetition gets the same error with the hint of the chat", async (context) => {
-  const world = open(context);
-  const sidecar = await world.supervisor.running();
-  const request = context.mock.method(sidecar, "request");
-  const group = { id: "g", configuration: { baseUrl: "http://x" } };
-  const messages: string[] = [];
-  for (let attempt = 0; attempt < 6; attempt++) {
-    const answering = { ...model("fails"), group } as Model;
-    // The agent host repeats a request in new objects.
-    const again = [{ role: 1, content: [new TextPart("hello dear world")], name: undefined }];
-    const error = await world.ask("fails", again, {}, answering).done.then(
-      () => assert.fail(),
-      (reason: unknown) => reason as Error,
-    );
-    assert.equal(error.stack, "");
-    messages.push(error.message);
-  }
-  const hint = '; run "Partstream: Manage Models" and update the API key of fake';
-  assert.deepEqual(new Set(messages), new Set([`The upstream answered HTTP 401: wrong key${hint}`]));
-  assert.equal(request.mock.callCount(), 1);
-});
-
-test("a person who tries again in another message is answered", async (context) => {
-  const world = open(context);
-  await assert.rejects(world.ask("empty").done, /without a text or a tool call/);
-  const sidecar = await world.supervisor.running();
-  const request = context.mock.method(sidecar, "request");
-  await assert.rejects(world.ask("empty", [...MESSAGES, ...MESSAGES]).done, /without a text or a tool call/);
-  assert.equal(request.mock.callCount(), 1);
-});
-
-test("a conversation that is too long gets the advice for the harness, which does not shorten it", async (context) => {
-  const world = open(context);
-  const answer = { role: 2, content: [new TextPart("x")], name: undefined };
-  await assert.rejects(world.ask("too long", [...MESSAGES, answer, ...MESSAGES]).done, {
-    message: "the conversation is too long for Echo; start a new session, or choose a model with a larger limit",
-  });
-});
-
-test("an answer of data alone is no answer, as in the chat", async (context) => {
-  await assert.rejects(open(context).ask("draws").done, /answered with data only \(image\/png\)/);
 });
 
 test(

@@ -54,8 +54,7 @@ export function start(
     SYSTEM_CLOCK,
   );
   context.after(() => models.close());
-  const harness = new Harness(SYSTEM_CLOCK, log, unexpected);
-  context.after(() => harness.close());
+  const harness = new Harness(unexpected);
   const provider = new PartstreamProvider({
     use: (action) => supervisor.use(action),
     models,

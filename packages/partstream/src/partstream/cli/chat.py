@@ -62,12 +62,6 @@ _HELP: Final = (
 _SAID_OTHERWISE: Final = frozenset({"stream.visible-part", "failure.language-model-error"})
 """The rules that an answer without text and calls, and a bug, break; the chat says both in plain words."""
 
-_CUTS: Final = {
-    values.UnifiedFinishReason.LENGTH: "it reached its token limit",
-    values.UnifiedFinishReason.CONTENT_FILTER: "a content filter stopped it",
-}
-"""Why an answer ends before the model has finished it; the extension has the same words in `answerEnd.ts`."""
-
 
 @dataclass(frozen=True, slots=True)
 class Screens:
@@ -232,7 +226,7 @@ class ChatSession:
             if captured is not None:
                 captured.end(_outcome(response, "completed"))
         reason = response.finish_reason
-        if reason is not None and (cause := _CUTS.get(reason.unified)) is not None:
+        if reason is not None and (cause := values.CUTS.get(reason.unified)) is not None:
             renderer.end_line()
             self.screens.say(f"The answer was cut: {cause}{f' ({reason.raw})' if reason.raw else ''}.", "yellow")
 

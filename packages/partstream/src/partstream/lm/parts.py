@@ -495,6 +495,12 @@ class FinishReason:
         check_fields(self, _FINISH_REASON)
 
 
+CUTS: Final = {
+    UnifiedFinishReason.LENGTH: "it reached its token limit",
+    UnifiedFinishReason.CONTENT_FILTER: "a content filter stopped it",
+}
+"""Why an answer ended before the model had finished it, by its finish reason; with any other the model had."""
+
 _FINISH_REASON: Final = {
     "unified": instance_of(UnifiedFinishReason, "a UnifiedFinishReason, such as UnifiedFinishReason.STOP"),
     "raw": optional(TEXT),

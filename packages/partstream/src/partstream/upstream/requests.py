@@ -33,6 +33,7 @@ from partstream.conversation.provider_state import Carried, Origin
 from partstream.lm.messages import ToolMode
 from partstream.lm.outputs import FileMode, Finish, Outcome, StreamOutput, Unmapped
 from partstream.lm.parts import (
+    CUTS,
     DataPart,
     RawCallPart,
     TextPart,
@@ -543,11 +544,6 @@ class ForwardedRequest(ModelRequest):
 
 # ---- The report to the host ----
 
-_CUTS: Final = {
-    UnifiedFinishReason.LENGTH: "it reached its token limit",
-    UnifiedFinishReason.CONTENT_FILTER: "a content filter stopped it",
-}
-"""Why an answer ends before the model has finished it."""
 _HELP: Final = {
     UnifiedFinishReason.LENGTH: "allow more output tokens (`maxOutputTokens`), or less thinking (`reasoningEffort`)",
     UnifiedFinishReason.CONTENT_FILTER: "a filter of the server stopped the answer",
@@ -651,7 +647,7 @@ class AttemptReport:
 
     def _log_end(self, finish: Finish) -> None:
         reason = finish.reason
-        if reason is not None and (cause := _CUTS.get(reason.unified)) is not None:
+        if reason is not None and (cause := CUTS.get(reason.unified)) is not None:
             # The hosts say it where a person looks: the chat, the log of VS Code, the line of a served answer.
             word = f" ({reason.raw})" if reason.raw else ""
             _logger.debug("the answer of %s was cut: %s%s", self._question.shown_model_id, cause, word)

@@ -1,22 +1,32 @@
-"""Tells which errors are a provider's, and describes them in the shapes of the wire; knows no request, writes no log.
+"""Tells which errors are a provider's, and describes them in the shapes of the wire; knows no connection.
 
 A provider is other people's code: it may raise anything, SystemExit and a CancelledError of its own among it, and its
 errors may have fields of any type or no text at all. It may fork the sidecar: the new process must be able to end, and
 must not serve the extension. Its functions run in threads of their own where they may never return: the threads of
 `asyncio.to_thread` are few and shared. No text for people holds a secret: :class:`GroupSecrets` removes those of the
 groups, by the table of settings.
+
+A failed answer is told by who asks (:class:`Asker`): in a chat a hint follows the message, and for VS Code's agent
+host (the "Copilot harness") :class:`Repetitions` remembers it.
 """
 
 from __future__ import annotations
 import asyncio
+import logging
 import os
+import time
 from collections.abc import Callable, Mapping
+from enum import StrEnum
+from hashlib import sha256
+from math import ceil
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from partstream import errors
 from partstream.codec import redaction
-from partstream.codec.checks import MOST_SECONDS, InvalidArgumentError, as_amount, as_count
+from partstream.codec.checks import MOST_SECONDS, InvalidArgumentError, as_amount, as_count, dataclass
+from partstream.codec.json_codec import dumps
 from partstream.lm.contract import CodePlace
+from partstream.lm.messages import Role
 from partstream.runtime.progress import cause_of, failing_place, fault_of, said_by, told
 from partstream.settings.kinds import ConfigurationError
 from partstream.settings.row import SHORTEST_SECRET
@@ -102,6 +112,7 @@ class ProviderFailedError(errors.PartstreamError):
         self.provider = provider
         self.error = cause_of(error)
         self.key_need = key_need  # what the provider asks the person for; None where it asks for no key
+        self.hint = ""  # what the person can do in the chat, as the end of the message
 
 
 class ProviderLoadError(ProviderFailedError):
@@ -192,6 +203,8 @@ def error_data(failure: ProviderFailedError) -> wire.ErrorData:
     }
     if failure.key_need is not None:
         data["keyNeed"] = failure.key_need
+    if failure.hint:
+        data["hint"] = failure.hint
     return data
 
 
@@ -216,6 +229,155 @@ def upstream_facts(error: BaseException | None) -> errors.UpstreamError:
         http_status=as_count(field_of(error, "http_status")),
         retry_after=as_amount(field_of(error, "retry_after"), MOST_SECONDS),
     )
+
+
+# ---- Hints ----
+
+COPILOT: Final = "github.copilot-chat"
+"""The id by which Copilot names itself in a request."""
+_CORE: Final = "core"
+"""The id of VS Code itself."""
+
+
+class Asker(StrEnum):
+    """Who asks for an answer. In the chat and in the agent host a person sees text and calls, and nothing else."""
+
+    CHAT = "Copilot's chat"
+    AGENT_HOST = "VS Code's agent host"
+    PROGRAM = "another program"
+
+
+def asker_of(options: wire.RequestOptions) -> Asker:
+    """Who asks with these options."""
+    initiator = (options.get("requestInitiator") or "").lower()
+    if initiator == COPILOT:
+        return Asker.CHAT
+    is_host = initiator == _CORE and options.get("includeEncryptedThinking", False)
+    return Asker.AGENT_HOST if is_host else Asker.PROGRAM
+
+
+_BROKEN_ANSWERS: Final = (
+    errors.AnswerTooLargeError,
+    errors.ContractViolationError,
+    errors.EmptyAnswerError,
+    errors.EventTooLargeError,
+    errors.ToolArgumentsError,
+    errors.TruncatedStreamError,
+    errors.UpstreamProtocolError,
+)
+"""The errors of an answer that began and went wrong: what came of it says where."""
+
+
+def hint_on(failure: ProviderFailedError, params: wire.ResponseParams, asker: Asker) -> str:
+    """What a person can do in the chat about a failed answer, as the end of the message; empty for nothing."""
+    facts = upstream_facts(failure.error)
+    if isinstance(failure.error, errors.ContextLengthExceededError):
+        return _hint_on_length(params, asker)
+    group, wait = params["group"], facts.retry_after
+    if facts.http_status == 401 and group is not None and "provider" not in group["configuration"]:
+        return f'; run "Partstream: Manage Models" and update the API key of {failure.provider}'
+    if type(failure.error) in _BROKEN_ANSWERS:
+        return '; "Partstream: Inspect Last Answer" shows what came'
+    if not wait:
+        return ""
+    return f"; the server asks to wait {f'{ceil(wait)} s' if wait < 120 else f'{ceil(wait / 60)} minutes'}"
+
+
+def _hint_on_length(params: wire.ResponseParams, asker: Asker) -> str:
+    if not any(Role(message["role"]) is Role.ASSISTANT for message in params["messages"]):
+        return "; send a shorter message, or choose a model with a larger limit"
+    # The model's limit has been corrected by now, and Copilot respects it: it summarises the earlier messages. A
+    # session of the agent host keeps the limit that it began with.
+    if asker is Asker.CHAT:
+        return "; send the message again, and Copilot shortens the conversation first"
+    return "; start a new session, or choose a model with a larger limit"
+
+
+# ---- Repetitions ----
+
+REMEMBERED_SECONDS: Final = 30.0
+"""The seconds for which a failed request is remembered; the agent host repeats it within 20."""
+
+REPETITIONS: Final = 5
+"""How often the agent host repeats a request: a later request comes from a person who tries again."""
+
+PAUSE_SECONDS: Final = 5.0
+"""The seconds before the next attempt where a server may answer again: each of ours is several, so that the five
+repetitions in a row would be too many for a busy server.
+"""
+
+MOST_REMEMBERED: Final = 20
+"""The most failed requests that are remembered."""
+
+_PASSING_STATUSES: Final = frozenset({408, 409, 425, 429})
+_PASSING_ERRORS: Final = (
+    errors.ToolArgumentsError,
+    errors.TruncatedStreamError,
+    errors.UpstreamAbortedError,
+    errors.UpstreamConnectionError,
+    errors.UpstreamFailureError,
+)
+"""Errors without a status that may not come again. A slow server would only be asked several times at once."""
+
+_logger = logging.getLogger("partstream.hosts.vscode")
+
+
+@dataclass(slots=True)
+class _Failed:
+    failure: ProviderFailedError
+    until: float
+    repetitions: int = 0
+
+
+class Repetitions:
+    """The failed requests of the agent host, which repeats each, whatever the error is
+    (docs/wires/vscode-agent-host.md#repeated-requests-of-the-agent-host). Where asking again cannot help, it gets the
+    same error, and no server is asked.
+
+    Args:
+        now: The seconds of a clock.
+    """
+
+    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
+        self._now = now
+        self._failed: dict[bytes, _Failed] = {}  # by the digests of the requests, the oldest first
+
+    def begin(self, params: wire.ResponseParams) -> bytes:
+        """Takes a request of the agent host, and returns its digest.
+
+        Raises:
+            ProviderFailedError: That of the same request a moment ago.
+        """
+        key = sha256(dumps({**params, "progressToken": 0})).digest()
+        failed = self._failed.get(key)
+        if failed is None or failed.until <= self._now():
+            return key
+        failed.repetitions += 1
+        if failed.repetitions == 1:
+            _logger.info("the Copilot harness repeats a request that failed: no server is asked, the error is the same")
+        if failed.repetitions == REPETITIONS:
+            del self._failed[key]
+        raise failed.failure.with_traceback(None)
+
+    def remember(self, key: bytes, failure: ProviderFailedError) -> None:
+        """A request has failed."""
+        self._failed.pop(key, None)
+        self._failed[key] = _Failed(failure, self._now() + _seconds_of(failure.error))
+        if len(self._failed) > MOST_REMEMBERED:
+            del self._failed[next(iter(self._failed))]
+
+
+def _seconds_of(error: BaseException) -> float:
+    """For how many seconds the server is not asked again."""
+    facts = upstream_facts(error)
+    status = facts.http_status
+    if isinstance(error, errors.ContextLengthExceededError):
+        passes = False
+    elif status is None:
+        passes = type(error) in _PASSING_ERRORS and _code(error) is errors.LanguageModelErrorCode.UNSPECIFIED
+    else:
+        passes = status in _PASSING_STATUSES or (status >= 500 and status != 501)  # 501: the server cannot do that
+    return min(max(facts.retry_after or 0.0, PAUSE_SECONDS), REMEMBERED_SECONDS) if passes else REMEMBERED_SECONDS
 
 
 # ---- Redaction ----

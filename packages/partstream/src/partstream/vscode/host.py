@@ -28,7 +28,7 @@ from partstream.upstream.context import run_in_thread
 from partstream.vscode import hosted as hosting
 from partstream.vscode import methods
 from partstream.vscode import rpc_types as wire
-from partstream.vscode.failures import ProviderFailedError, provider_error
+from partstream.vscode.failures import Asker, ProviderFailedError, Repetitions, asker_of, hint_on, provider_error
 from partstream.vscode.gateway import PROVIDER_KEY, GatewayLoader, GatewaySurroundings
 
 if TYPE_CHECKING:
@@ -94,6 +94,7 @@ class ProviderHost:
         self._ends: deque[wire.AnswerEnd] = deque(maxlen=_MOST_ENDS)  # newest first
         self._files = AnswerFiles()
         self._thinking = ThinkingMemory(_MOST_STATE).of("agent host")
+        self._repetitions = Repetitions()
         self._completer: Completer | None = None
         self._collects_soon = False
         self._surroundings = surroundings or GatewaySurroundings()
@@ -181,20 +182,30 @@ class ProviderHost:
             findings = examine_hosted(hosted, None if model is None else model.removeprefix(f"{name}/"))
         return await result_of(params["name"], findings, params.get("harness"))
 
-    async def respond(
-        self, params: wire.ResponseParams, progress: DrainingProgress, token: CancellationToken
-    ) -> wire.ResponseResult:
-        """Answers a conversation, with a usage as the last part; returns how the answer ended.
+    async def respond(self, params: wire.ResponseParams, progress: DrainingProgress, token: CancellationToken) -> None:
+        """Answers a conversation, with a usage as the last part.
 
         Raises:
-            ProviderFailedError: The provider failed, or the model is unknown.
+            ProviderFailedError: The provider failed, or the model is unknown, or the answer has nothing in it.
             InvalidParamsError: A part of a message has the wrong shape.
         """
+        asker = asker_of(params["options"])
+        key = self._repetitions.begin(params) if asker is Asker.AGENT_HOST else None
+        try:
+            await self._answer(params, asker, progress, token)
+        except ProviderFailedError as failure:
+            failure.hint = hint_on(failure, params, asker)
+            if key is not None:
+                self._repetitions.remember(key, failure)
+            raise
+
+    async def _answer(
+        self, params: wire.ResponseParams, asker: Asker, progress: DrainingProgress, token: CancellationToken
+    ) -> None:
         from partstream.vscode.hosted_answer import (  # noqa: PLC0415 - not before the first answer
             CapturedProgress,
             HostedAnswer,
             OpaqueStateProgress,
-            is_shown_to_person,
             restored,
             with_decoded_state,
         )
@@ -214,7 +225,7 @@ class ProviderHost:
             with self._recordings().capture(model.id, is_of_chat=not hosting.is_copilots_own(options)) as tap:
                 own = opaque or progress
                 shown = own if tap is None else CapturedProgress(own, tap)
-                files = self._files if is_shown_to_person(params["options"]) else None
+                files = self._files if asker is not Asker.PROGRAM else None
                 answer = HostedAnswer(hosted, generation, model, messages, options, shown, token, files)
                 try:
                     await answer.run()
@@ -228,7 +239,8 @@ class ProviderHost:
                     if self._budgets is not None and params["group"] is not None:
                         self._budgets.answered(params["group"]["id"])
             self._count(answer, generation.provider, hosting.conversation_of(options))
-        return methods.encode_finish(answer.finish)
+        if not token.is_cancellation_requested:
+            answer.check(end)
 
     async def complete(self, params: wire.CompleteParams, token: CancellationToken) -> wire.CompleteResult:
         """Completes the text at a cursor, see :class:`partstream.vscode.completing.Completer`.

@@ -25,15 +25,26 @@ from partstream.codec.checks import MOST_DOLLARS, MOST_TOKENS, as_amount, as_cou
 from partstream.codec.json_codec import JSONDecodeError, loads
 from partstream.conversation.turns import short_digest
 from partstream.errors import CallerError, KeyNeededError, UnknownModelError, with_facts
-from partstream.lm.parts import COST_KEY, EDITS_KEY, SOURCE_KEY, USAGE_MIME_TYPE, DataPart, ResponsePart
+from partstream.lm.parts import (
+    COST_KEY,
+    EDITS_KEY,
+    SOURCE_KEY,
+    USAGE_MIME_TYPE,
+    DataPart,
+    FinishReason,
+    ResponsePart,
+    TextPart,
+    ToolCallPart,
+    is_mark,
+)
 from partstream.lm.provider import LanguageModelChatInformation, WaitingProgress
+from partstream.runtime.answer_files import is_file
 from partstream.runtime.progress import AnswerExcerpt, logged_error, said_by
 from partstream.tokens import CountSource, MessageCounter, TokenCount, estimate_tokens
 from partstream.tokens.counting import CorrectsTokenCounts, FactoredTokenCounts, SourcedTokenCounts
 from partstream.upstream.context import run_in_thread
 from partstream.vscode import failures
 from partstream.vscode import rpc_types as wire
-from partstream.vscode.methods import encode_finish
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -386,8 +397,6 @@ class HostedProvider:
 
 # ---- Usage report ----
 
-_COPILOT: Final = "github.copilot-chat"
-
 _MOST_EDITS: Final = 20
 _MOST_EDIT: Final = 500
 """The most cuts of an answer that are kept, and the most characters of each."""
@@ -412,13 +421,21 @@ class ForwardingProgress:
 
 
 class UsageWatch(ForwardingProgress):
-    """A progress that passes on everything and notices a usage part."""
+    """A progress that passes on everything, notices a usage part, and knows what a person sees of the answer.
 
-    __slots__ = ("_kept", "usage")
+    Args:
+        progress: Takes the parts.
+        shows_files: Whether a person sees a line of text for each file.
+    """
 
-    def __init__(self, progress: DrainingProgress) -> None:
+    __slots__ = ("_kept", "_shows_files", "data", "is_visible", "usage")
+
+    def __init__(self, progress: DrainingProgress, *, shows_files: bool = False) -> None:
         super().__init__(progress)
+        self._shows_files = shows_files
         self.usage: dict[str, Any] | None = None  # the content of the last usage part, or None
+        self.is_visible = False  # whether there is a text, a call or a file that is shown
+        self.data: dict[str, None] = {}  # the media types of what is neither shown nor a mark for the host
         self._kept = AnswerExcerpt()
 
     def report(self, part: ResponsePart) -> None:
@@ -426,10 +443,21 @@ class UsageWatch(ForwardingProgress):
         self._progress.report(part)
         if not isinstance(part, DataPart) or part.mime_type != USAGE_MIME_TYPE:
             self._kept.keep(part)
+            if not self.is_visible:
+                self._look_at(part)
             return
         with suppress(JSONDecodeError):  # VS Code would not read that either
             usage = loads(part.data)
             self.usage = usage if usage and isinstance(usage, dict) else self.usage
+
+    def _look_at(self, part: ResponsePart) -> None:
+        if isinstance(part, DataPart):
+            self.is_visible = self._shows_files and is_file(part)
+            if not is_mark(part.mime_type):
+                self.data[part.mime_type] = None
+        else:
+            is_said = isinstance(part, TextPart) and bool(part.value.strip())
+            self.is_visible = is_said or isinstance(part, ToolCallPart)
 
     def answer(self) -> ChatMessage:
         """The answer so far, as the message in the next request; only the beginning of a long answer."""
@@ -495,12 +523,12 @@ def conversation_of(options: RequestOptions) -> str | None:
     if named is not None:
         return short_digest(named)
     initiator = options.request_initiator
-    return None if not initiator or initiator.lower() == _COPILOT else short_digest(f"initiator {initiator}")
+    return None if not initiator or initiator.lower() == failures.COPILOT else short_digest(f"initiator {initiator}")
 
 
 def is_copilots_own(options: RequestOptions) -> bool:
     """Whether Copilot asks by itself, such as for a title, and not for a person who waits for the answer."""
-    return (options.request_initiator or "").lower() == _COPILOT and _conversation_id(options) is None
+    return (options.request_initiator or "").lower() == failures.COPILOT and _conversation_id(options) is None
 
 
 def _conversation_id(options: RequestOptions) -> str | None:
@@ -629,17 +657,21 @@ def answer_end(
     outcome: wire.AnswerOutcome = "completed" if finish is None else finish.outcome.value
     if error is not None and outcome != "truncated":
         outcome = "failed"
-    shown = encode_finish(finish)
+    # The facts may be of any type: a provider of a person's own may have made them.
+    said = None if finish is None else finish.reason
+    reason = said if isinstance(said, FinishReason) else None
+    names = (None, None, None) if finish is None else (reason and reason.raw, finish.response_id, finish.model)
+    raw, response_id, answered_by = (name if isinstance(name, str) else None for name in names)
     upstream = failures.upstream_facts(error)
     return {
         "endedAt": now,
         "provider": provider,
         "model": model_id,
         "outcome": "cancelled" if cancelled else outcome,
-        "finishReason": shown.get("finishReason"),
-        "providerFinishReason": shown.get("providerFinishReason"),
-        "responseId": shown.get("responseId"),
-        "answeredBy": shown.get("model"),
+        "finishReason": None if reason is None else reason.unified.value,
+        "providerFinishReason": raw,
+        "responseId": response_id,
+        "answeredBy": answered_by,
         "error": None if error is None else type(error).__name__,
         "providerCode": upstream.provider_code,
         "httpStatus": upstream.http_status,

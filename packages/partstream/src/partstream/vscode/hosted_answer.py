@@ -2,7 +2,7 @@
 
 Files: a chat of VS Code shows no data part, and an answer of data alone as "no response was returned"
 (docs/wires/vscode.md#responses-without-text). So :class:`ShownFiles` adds a line of text with a link to each file, for
-the two that show an answer to a person (:func:`is_shown_to_person`). A program gets the data alone.
+the two that show an answer to a person (:class:`partstream.vscode.failures.Asker`). A program gets the data alone.
 Copilot keeps the text of an answer and not its data, so a conversation that comes back holds links. :func:`restored`
 puts the files in their place: a model sees the picture that it drew, and no server sees where the file is.
 
@@ -22,12 +22,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.codec.checks import dataclass, replace
 from partstream.conversation.provider_state import ITEMS, decode_state, encode_state, marker_part, read_marker
+from partstream.errors import LanguageModelError
 from partstream.lm import parts as values
 from partstream.lm.messages import ChatMessage, RequestOptions, Role
 from partstream.runtime.answer_files import AnswerFiles, FileNotKeptError, described, is_file
 from partstream.runtime.progress import CheckedProgress
 from partstream.upstream.context import AnswerTap, run_to_the_last_report
-from partstream.vscode.failures import is_providers_own
+from partstream.vscode.failures import ProviderFailedError, is_providers_own
 from partstream.vscode.hosted import ForwardingProgress, UsageWatch, answer_end, count_all, counted_usage
 
 if TYPE_CHECKING:
@@ -39,7 +40,8 @@ if TYPE_CHECKING:
     from partstream.vscode import rpc_types as wire
     from partstream.vscode.hosted import Generation, HostedProvider
 
-_logger = logging.getLogger("partstream.files")
+_logger = logging.getLogger("partstream.hosts.vscode")
+_files_logger = logging.getLogger("partstream.files")
 
 _BLANK_LINE: Final = "\n\n"
 
@@ -84,18 +86,8 @@ class ShownFiles(ForwardingProgress):
         try:
             return self._files.keep(part).link
         except FileNotKeptError as error:
-            _logger.warning("a file of an answer (%s) was not kept: %s", described(part), error)
+            _files_logger.warning("a file of an answer (%s) was not kept: %s", described(part), error)
             return f"*A file ({described(part)}) could not be saved: {error}.*"
-
-
-_COPILOT: Final = "github.copilot-chat"
-_CORE: Final = "core"
-
-
-def is_shown_to_person(options: wire.RequestOptions) -> bool:
-    """Whether Copilot's chat or VS Code's agent host asks, which show text and calls and no data."""
-    asker = (options.get("requestInitiator") or "").lower()
-    return asker == _COPILOT or (asker == _CORE and options.get("includeEncryptedThinking", False))
 
 
 # ---- Hosted answer ----
@@ -126,7 +118,10 @@ class HostedAnswer:
         self._messages = messages
         self._options = options
         self._token = token
-        self._watch = UsageWatch(progress if files is None else ShownFiles(progress, files))
+        self._watch = UsageWatch(
+            progress if files is None else ShownFiles(progress, files), shows_files=files is not None
+        )
+        self._is_for_person = files is not None
         # A model sometimes invents a tool. Calls of unknown tools pass, so that Copilot can tell the model.
         self._checked = CheckedProgress(self._watch, tools=None, on_violation=generation.broken_rules.note)
         self.error: BaseException | None = None  # what the provider raised
@@ -175,6 +170,28 @@ class HostedAnswer:
                 part = values.DataPart.json(usage, values.USAGE_MIME_TYPE)
             await self._watch.drain()  # the provider may have left more than the backlog takes
             self._watch.report(part)
+
+    def check(self, end: wire.AnswerEnd) -> None:
+        """Logs what has cut the answer.
+
+        Raises:
+            ProviderFailedError: There is nothing in it for the one who asks: VS Code would only say that "no response
+                was returned". Programs read data; a chat takes only text and calls for an answer.
+        """
+        name, reason = self.model.name, end["finishReason"]
+        cut = None if reason is None else values.CUTS.get(values.UnifiedFinishReason(reason))
+        if cut is not None:
+            ids = {"": end["providerFinishReason"], "response ": end["responseId"], "model ": end["answeredBy"]}
+            facts = ", ".join(f"{what}{known}" for what, known in ids.items() if known is not None)
+            _logger.info("the answer of %s was cut: %s%s", name, cut, f" ({facts})" if facts else "")
+        watch = self._watch
+        if watch.is_visible or (watch.data and not self._is_for_person):
+            return
+        if watch.data:
+            said = f"{name} answered with data only ({', '.join(watch.data)}), which the chat does not show."
+        else:
+            said = f"{name} ended its answer without a text or a tool call{'' if cut is None else f': {cut}'}."
+        raise ProviderFailedError(self._hosted.name, LanguageModelError(said))
 
     def end(self, now: float) -> wire.AnswerEnd:
         """How the answer ended, for the debug information; `now` is in seconds since 1970."""
@@ -239,8 +256,6 @@ def _pieces(text: str, files: AnswerFiles, room: _Room) -> Iterator[MessagePart]
 
 
 # ---- Sealed state ----
-
-_state_logger = logging.getLogger("partstream.hosts.vscode")
 
 MOST_CHARACTERS: Final = 262_144
 """The most characters of the opaque state, which each request repeats. VS Code 1.139 gave 2,000,000 back whole."""
@@ -312,7 +327,7 @@ class OpaqueStateProgress(ForwardingProgress):
             if state and len(opaque := encode_state(state)) <= MOST_CHARACTERS:
                 return opaque
         if metadata or marker is not None:
-            _state_logger.warning(
+            _logger.warning(
                 "the state of an answer is longer than %d characters: the agent host gets the answer without it",
                 MOST_CHARACTERS,
             )

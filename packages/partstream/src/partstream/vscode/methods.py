@@ -38,7 +38,6 @@ from partstream.lm.messages import ChatMessage, RequestOptions, Role, Tool, Tool
 from partstream.lm.parts import (
     Audience,
     DataPart,
-    FinishReason,
     MessagePart,
     ResponsePart,
     TextPart,
@@ -56,7 +55,6 @@ from partstream.vscode.rpc import Outbox, RequestId, encode_notification
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
 
-    from partstream.lm.outputs import Finish
     from partstream.lm.provider import LanguageModelChatInformation
     from partstream.vscode.failures import GroupSecrets
 
@@ -112,7 +110,7 @@ _ROWS = (
     _request(
         "languageModels/response",
         wire.ResponseParams,
-        wire.ResponseResult,
+        None,
         "Answers a conversation; the parts stream as $/progress, and the result completes the answer.",
     ),
     _request(
@@ -538,22 +536,6 @@ def decode_options(value: wire.RequestOptions) -> RequestOptions:
         model_configuration=value.get("modelConfiguration", {}),
         request_initiator=value.get("requestInitiator"),
     )
-
-
-def encode_finish(finish: Finish | None) -> wire.ResponseResult:
-    """The wire value of an answer's end: only the facts that the provider reported, and those of the right type."""
-    result: wire.ResponseResult = {}
-    if finish is None:
-        return result
-    if isinstance(finish.reason, FinishReason):
-        result["finishReason"] = finish.reason.unified.value
-        if isinstance(finish.reason.raw, str):
-            result["providerFinishReason"] = finish.reason.raw
-    if isinstance(finish.response_id, str):
-        result["responseId"] = finish.response_id
-    if isinstance(finish.model, str):
-        result["model"] = finish.model
-    return result
 
 
 def encode_information(information: LanguageModelChatInformation) -> wire.LanguageModelChatInformation:

@@ -981,19 +981,6 @@ class ResponseParams(TypedDict):
     progressToken: int | str
 
 
-class ResponseResult(TypedDict):
-    """The answer is complete; a field is absent if the provider did not report it.
-
-    `finishReason` is why the model stopped, in one term for all providers; `providerFinishReason` is the provider's own
-    term; `responseId` and `model` are the upstream's names of the response and of the model that answered.
-    """
-
-    finishReason: NotRequired[FinishReason]
-    providerFinishReason: NotRequired[str]
-    responseId: NotRequired[str]
-    model: NotRequired[str]
-
-
 class AnswerWait(TypedDict):
     """Why an answer does not begin yet, in one sentence, and how many seconds are waited before the next attempt."""
 
@@ -1086,7 +1073,8 @@ class ErrorData(TypedDict):
     """The data of the error `LanguageModelFailed`; an unknown field is null.
 
     `message` is one sentence for a person, `kind` the name of the error's class, `retryAfter` is in seconds. `keyNeed`
-    is there where the provider asks the person for a key, by `message`.
+    is there where the provider asks the person for a key, by `message`. `hint` follows the message in a chat: what the
+    person can do there.
     """
 
     code: LanguageModelErrorCode
@@ -1097,3 +1085,4 @@ class ErrorData(TypedDict):
     httpStatus: int | None
     retryAfter: float | None
     keyNeed: NotRequired[KeyNeed]
+    hint: NotRequired[str]

@@ -361,12 +361,12 @@ class Session:
                 model["extra"] = {**model["extra"], "warningText": redacted["warningText"]}
         return result
 
-    async def _response(self, params: wire.ResponseParams, running: _Running) -> wire.ResponseResult:
+    async def _response(self, params: wire.ResponseParams, running: _Running) -> None:
         token = params["progressToken"]
         head = b'{"jsonrpc":"2.0","method":"$/progress","params":{"token":%s,"value":{"parts":[' % dumps(token)
         running.stream = self._outbox.open(head, b"]}}}")
         progress = StreamProgress(running.stream, partial(self._announcements.waits, token))
-        return await self._host.respond(params, progress, running.source.token)
+        await self._host.respond(params, progress, running.source.token)
 
     async def _usage_page(self, params: wire.PageParams, running: _Running) -> wire.PageResult:
         return {"html": await self._host.usage_page(_policy_of(params))}

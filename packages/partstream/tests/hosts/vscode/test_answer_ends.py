@@ -4,6 +4,7 @@ import pytest
 
 from partstream.errors import TruncatedStreamError, UpstreamFailureError, UpstreamHTTPError
 from partstream.lm.outputs import Finish, Outcome
+from partstream.lm.parts import FinishReason, UnifiedFinishReason
 from partstream.vscode import rpc_types as wire
 from partstream.vscode.hosted import answer_end
 from partstream.vscode.methods import check
@@ -38,3 +39,28 @@ def test_an_error_of_an_upstream_is_told_by_its_codes_and_not_by_its_words():
     end = answer_end("own", "m", None, UpstreamHTTPError(429, provider_message="words"), cancelled=False, now=7.0)
     assert (end["error"], end["httpStatus"], end["providerCode"]) == ("UpstreamHTTPError", 429, None)
     assert "words" not in str(end)
+
+
+FACTS = ("finishReason", "providerFinishReason", "responseId", "answeredBy")
+
+
+@pytest.mark.parametrize(
+    ("finish", "facts"),
+    [
+        *(
+            (
+                Finish(Outcome.COMPLETED, FinishReason(unified, "own"), response_id="resp_1", model="m-1"),
+                (unified.value, "own", "resp_1", "m-1"),
+            )
+            for unified in UnifiedFinishReason
+        ),
+        (None, (None, None, None, None)),
+        (Finish(Outcome.COMPLETED), (None, None, None, None)),
+        (Finish(Outcome.COMPLETED, FinishReason(UnifiedFinishReason.STOP)), ("stop", None, None, None)),
+        (Finish(Outcome.COMPLETED, response_id=7, model=["m"]), (None, None, None, None)),
+    ],
+)
+def test_of_an_end_what_was_said_is_told_and_nothing_else(finish, facts):
+    end = answer_end("own", "m", finish, None, cancelled=False, now=7.0)
+    check(end, wire.AnswerEnd, "end")
+    assert tuple(end[name] for name in FACTS) == facts

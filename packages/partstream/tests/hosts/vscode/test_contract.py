@@ -99,7 +99,7 @@ def test_a_plain_function_is_named_with_the_line_of_its_yield(write):
         assert (rule["rule"], rule["place"]) == ("tool-call.unique-call-id", f"{path}:{second}")
 
 
-def test_an_answer_without_a_visible_part_is_whole_and_the_log_has_the_sentence(write):
+def test_an_answer_without_a_visible_part_breaks_a_rule_and_the_log_has_the_sentence(write):
     path = write("""
         from partstream.lm.parts import ThinkingPart
 
@@ -109,7 +109,7 @@ def test_an_answer_without_a_visible_part_is_whole_and_the_log_has_the_sentence(
     """)
     with running(path) as sidecar:
         request_id = sidecar.respond("own/provider", "go")
-        assert sidecar.wait(request_id).result == {}
+        assert "without a text or a tool call" in sidecar.wait(request_id).error["message"]
         assert [part["type"] for part in sidecar.parts(request_id)] == ["thinking"]
         sidecar.until_logged(RULES["stream.visible-part"].text)
         [rule] = _diagnostics(sidecar)["brokenRules"]

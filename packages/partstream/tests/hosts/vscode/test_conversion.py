@@ -6,9 +6,7 @@ from hypothesis import strategies as st
 
 from partstream import ChatMessage, DataPart, Role, TextPart, ThinkingPart, Tool, ToolCallPart, ToolMode, ToolResultPart
 from partstream.codec.json_codec import dumps, loads
-from partstream.lm.outputs import Finish, Outcome
-from partstream.lm.parts import Audience, FinishReason, UnifiedFinishReason, unchecked_part
-from partstream.vscode import rpc_types as wire
+from partstream.lm.parts import Audience, unchecked_part
 from partstream.vscode.methods import (
     PART_ROWS,
     InvalidParamsError,
@@ -16,7 +14,6 @@ from partstream.vscode.methods import (
     decode_message,
     decode_options,
     decode_part,
-    encode_finish,
     encode_part,
     encode_response_part,
 )
@@ -104,31 +101,6 @@ def test_a_part_of_the_wrong_shape_is_refused_with_its_place(value, said):
 def test_a_provider_may_report_only_parts_of_a_response(value):
     with pytest.raises(TypeError, match="expected one of TextPart, ThinkingPart, ToolCallPart, DataPart"):
         encode_response_part(value)
-
-
-@pytest.mark.parametrize("unified", UnifiedFinishReason)
-def test_an_end_crosses_the_pipe_with_what_was_said_of_it(unified):
-    said = Finish(Outcome.COMPLETED, FinishReason(unified, "own"), response_id="resp_1", model="m-1")
-    result = loads(dumps(encode_finish(said)))
-    check(result, wire.ResponseResult, "result")
-    assert result == {
-        "finishReason": unified.value,
-        "providerFinishReason": "own",
-        "responseId": "resp_1",
-        "model": "m-1",
-    }
-
-
-@pytest.mark.parametrize(
-    ("said", "result"),
-    [
-        (None, {}),
-        (Finish(Outcome.COMPLETED), {}),
-        (Finish(Outcome.COMPLETED, FinishReason(UnifiedFinishReason.STOP)), {"finishReason": "stop"}),
-    ],
-)
-def test_of_an_end_that_was_not_said_nothing_crosses_the_pipe(said, result):
-    assert encode_finish(said) == result
 
 
 def test_a_message_keeps_its_role_and_an_empty_name_is_none():

@@ -47,10 +47,10 @@ def test_a_gateway_group_lists_its_models_under_their_own_ids_and_answers():
         group = group_of(upstream, apiKey=KEY, provider="")
         assert [model["id"] for model in sidecar.information(group)["models"]] == ["text"]
         request_id = sidecar.respond("text", "Hello", group=group)
-        result = sidecar.wait(request_id).result
-        assert result["finishReason"] == "stop"
-        assert result["model"] == "text"
-        assert result["responseId"].startswith("resp_")
+        assert sidecar.wait(request_id).error is None
+        [end] = sidecar.call("languageModels/diagnostics")["answers"]
+        assert (end["finishReason"], end["answeredBy"]) == ("stop", "text")
+        assert end["responseId"].startswith("resp_")
         assert sidecar.text(request_id)
         [usage] = sidecar.usages(request_id)
         assert usage["total_tokens"] == usage["prompt_tokens"] + usage["completion_tokens"]

@@ -553,7 +553,7 @@ def test_facts_of_the_wrong_type_about_the_end_of_an_answer_are_unknown(write: W
     async def main():
         async with serving(path) as peer:
             request_id = peer.respond("own/m")
-            assert (await peer.reply(request_id)).result == {}
+            assert (await peer.reply(request_id)).error is None
             assert peer.text(request_id) == "whole"
             [end] = (await peer.call("languageModels/diagnostics"))["answers"]
             assert (end["finishReason"], end["answeredBy"], end["outcome"]) == (None, None, "completed")

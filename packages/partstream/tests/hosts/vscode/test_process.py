@@ -231,15 +231,13 @@ async def both(messages, options):
 """
 
 
-def test_the_result_of_an_answer_says_how_it_ended_and_its_tokens_are_the_usage(write):
+def test_the_tokens_of_an_answer_are_its_usage_and_the_log_says_what_cut_it(write):
     with running(f"{write(ENDING)}:ending") as sidecar:
         request_id = sidecar.respond("own/ending", "go")
-        assert sidecar.wait(request_id).result == {
-            "finishReason": "length",
-            "providerFinishReason": "max_tokens",
-            "responseId": "r-1",
-            "model": "m-1",
-        }
+        assert sidecar.wait(request_id).error is None
+        sidecar.until_logged(
+            "the answer of Ending was cut: it reached its token limit (max_tokens, response r-1, model m-1)"
+        )
         assert sidecar.usages(request_id) == [{"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120}]
         told = sidecar.until(lambda message: getattr(message, "method", "") == DID_ANSWER)
         assert told.params["answer"]["source"] == "reported"
@@ -248,7 +246,7 @@ def test_the_result_of_an_answer_says_how_it_ended_and_its_tokens_are_the_usage(
 def test_a_usage_part_wins_over_the_tokens_that_are_said_with_the_end(write):
     with running(f"{write(ENDING)}:both") as sidecar:
         request_id = sidecar.respond("own/both", "go")
-        assert sidecar.wait(request_id).result["finishReason"] == "length"
+        assert sidecar.wait(request_id).error is None
         assert [usage["total_tokens"] for usage in sidecar.usages(request_id)] == [3]
 
 
