@@ -7,7 +7,6 @@ shows anything of it.
 """
 
 from __future__ import annotations
-import os
 import re
 import sqlite3
 import threading
@@ -17,7 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, TypeVar
 
-from partstream.codec.system import DATA, closed_on_error, make_private_folder, use_write_ahead_log
+from partstream.codec.system import DATA, closed_on_error, open_private_database, use_write_ahead_log
 from partstream_hub.store.store import HubStore
 from partstream_hub.store.values import Access, HubStoreUnusableError, StoreUnreachableError, Transaction
 
@@ -122,18 +121,11 @@ class _Sqlite(HubStore):
 
     def _connected(self) -> sqlite3.Connection:
         if self._connection is None:
-            if self._path is not None:
-                make_private_folder(self._path.parent)
-                with suppress(FileExistsError):  # SQLite would give everybody the right to read it
-                    os.close(os.open(self._path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-            connection = sqlite3.connect(
-                ":memory:" if self._path is None else self._path,
-                timeout=_BUSY_SECONDS,
-                isolation_level=None,
-                check_same_thread=False,
-            )
+            if self._path is None:
+                connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+            else:
+                connection = open_private_database(self._path, _BUSY_SECONDS)
             with closed_on_error(connection):
-                connection.execute("PRAGMA trusted_schema = OFF")
                 connection.execute("PRAGMA foreign_keys = ON")
                 if self._path is not None:
                     use_write_ahead_log(connection, _BUSY_SECONDS)

@@ -153,6 +153,34 @@ _MAPPED_FROM: Final = -3
 _PAUSE: Final = 0.01
 
 
+def open_private_database(path: Path, seconds: float) -> sqlite3.Connection:
+    """Opens a file of SQLite, which is made for the user alone where there is none; so is its folder.
+
+    Args:
+        path: The file. SQLite itself would let everybody read a new one, and gives those beside it the same rights.
+        seconds: How long to wait for another process that writes.
+
+    Returns:
+        A connection for any thread, which begins no transaction by itself and trusts no schema.
+
+    Raises:
+        OSError: The system refuses the file or its folder.
+        sqlite3.Error: SQLite cannot open it.
+    """
+    import sqlite3  # noqa: PLC0415 - most callers want a folder and no database
+
+    make_private_folder(path.parent)
+    # An existing file is not opened here: closing it would release this process's locks on it
+    # (sqlite.org/howtocorrupt.html, 2.2).
+    with suppress(FileExistsError):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    address = f"{path.absolute().as_uri()}?mode=rw"
+    connection = sqlite3.connect(address, uri=True, timeout=seconds, isolation_level=None, check_same_thread=False)
+    with closed_on_error(connection):
+        connection.execute("PRAGMA trusted_schema = OFF")
+    return connection
+
+
 @contextmanager
 def closed_on_error(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
     """Closes a connection if the block that prepares it raises, because no caller gets it then."""

@@ -11,7 +11,6 @@ loses his oldest tenth, until it is small enough. A thread has at most two jobs 
 
 from __future__ import annotations
 import asyncio
-import os
 import sqlite3
 import threading
 import time
@@ -25,7 +24,7 @@ from typing import Any, Final, TypeVar
 from partstream.codec import limits
 from partstream.codec.checks import storable_text
 from partstream.codec.json_codec import dumps, loads
-from partstream.codec.system import closed_on_error, make_private_folder, transaction, use_write_ahead_log
+from partstream.codec.system import closed_on_error, open_private_database, transaction, use_write_ahead_log
 from partstream.errors import CallerError
 from partstream.protocols.serve import StoredAnswer
 from partstream.server.requests import ChainTooLargeError, StoreFailedError
@@ -151,8 +150,6 @@ class SQLiteAnswers:
         self._writer = ThreadPoolExecutor(1, "partstream-answers-writer")
         self._reader = ThreadPoolExecutor(1, "partstream-answers-reader")
         try:
-            make_private_folder(path.parent)
-            os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
             with closing(self._connect()) as connection:
                 form = connection.execute("PRAGMA user_version").fetchone()[0]
                 if form not in (0, _FORM):
@@ -165,8 +162,7 @@ class SQLiteAnswers:
             raise StoreUnusableError(path, getattr(error, "strerror", None) or str(error)) from error
 
     def _connect(self) -> sqlite3.Connection:
-        connection = sqlite3.connect(self._path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
-        with closed_on_error(connection):
+        with closed_on_error(open_private_database(self._path, _BUSY_SECONDS)) as connection:
             connection.execute("PRAGMA synchronous = NORMAL")
             connection.execute("PRAGMA secure_delete = ON")  # what a client deletes is not left in the file
         return connection

@@ -32,7 +32,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar
 
 from partstream.codec.checks import LAST_TIME, MOST_DOLLARS, as_amount, as_count, dataclass, field, fields
-from partstream.codec.system import LazyModule, closed_on_error, make_private_folder, use_write_ahead_log
+from partstream.codec.system import LazyModule, closed_on_error, open_private_database, use_write_ahead_log
 from partstream.tokens.records import AnswerRow, UsageRow
 
 if TYPE_CHECKING:
@@ -336,13 +336,9 @@ class LedgerFile:
 
     def _opened(self) -> sqlite3.Connection:
         if self._connection is None:
-            self._prepare_place()
-            # SQLite must not create the file: it would give everybody the right to read it.
-            address = f"{self.path.absolute().as_uri()}?mode=rw"
-            connection = sqlite3.connect(
-                address, uri=True, timeout=_BUSY, isolation_level=None, check_same_thread=False
-            )
-            with closed_on_error(connection):
+            if self.path.exists() and not self.path.is_file():
+                raise _ForeignFileError("it is a folder" if self.path.is_dir() else "it is no file")
+            with closed_on_error(open_private_database(self.path, _BUSY)) as connection:
                 if self._is_lenient:
                     connection.text_factory = lambda text: text.decode(errors="replace")
                 self._prepare(connection)
@@ -356,7 +352,6 @@ class LedgerFile:
             _ForeignFileError: The file belongs to another application or to an older version.
             _NewerFileError: The file belongs to a newer version.
         """
-        connection.execute("PRAGMA trusted_schema = OFF")
         connection.execute("PRAGMA cell_size_check = ON")  # finds damage before it is read as data
         is_made = _is_made(connection)
         # The rights of others go from an existing ledger; the files beside it have the same content.
@@ -381,16 +376,6 @@ class LedgerFile:
             with suppress(sqlite3.Error):
                 connection.execute("ROLLBACK")
             raise
-
-    def _prepare_place(self) -> None:
-        """Creates folder and file for the user alone; SQLite gives its other files the same permissions."""
-        if self.path.exists() and not self.path.is_file():
-            raise _ForeignFileError("it is a folder" if self.path.is_dir() else "it is no file")
-        make_private_folder(self.path.parent)
-        # An existing file is not opened here: closing it would release this process's locks on it
-        # (sqlite.org/howtocorrupt.html, 2.2).
-        with suppress(FileExistsError):
-            os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
 
     # ---- renaming a broken file ----
 

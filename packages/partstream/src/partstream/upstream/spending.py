@@ -41,7 +41,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, TypeVar
 
 from partstream.codec.checks import as_count
 from partstream.codec.json_codec import dumps
-from partstream.codec.system import DATA, LifeLocks, closed_on_error, make_private_folder, use_write_ahead_log
+from partstream.codec.system import DATA, LifeLocks, closed_on_error, open_private_database, use_write_ahead_log
 from partstream.errors import (
     BudgetReachedError,
     BudgetUnknownError,
@@ -410,13 +410,7 @@ class SpendingFile:
             if os.path.exists(self.path):
                 return self._connection
             self._connection.close()  # a person has removed the file
-        make_private_folder(self.path.parent)
-        with suppress(FileExistsError):  # SQLite itself would let everybody read it
-            os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-        address = f"{self.path.absolute().as_uri()}?mode=rw"
-        connection = sqlite3.connect(address, uri=True, timeout=_BUSY, isolation_level=None, check_same_thread=False)
-        with closed_on_error(connection):
-            connection.execute("PRAGMA trusted_schema = OFF")
+        with closed_on_error(open_private_database(self.path, _BUSY)) as connection:
             if (found := connection.execute("PRAGMA application_id").fetchone()) not in ((0,), (_APPLICATION,)):
                 raise sqlite3.DatabaseError(f"it is of another program, {found[0]:#x}")
             use_write_ahead_log(connection, _BUSY)
