@@ -369,7 +369,7 @@ IN ?=
 REALS := vscode
 $(call checked,real,IN,$(REALS))
 
-#: ONLY="tool round trip" chooses rows of its table; IN=vscode adds a turn of the agent and ghost text in a real VS Code
+#: ONLY="tool round trip" chooses rows of its table; IN=vscode adds the agent and ghost text in a real VS Code
 real: setup ## Build llama.cpp's server, and ask a real model through it
 	$(BIN)/python -m interop.real $(CHOSEN)
 	$(if $(IN),$(call in_vscode,run.js --only "^real: ",a real model in a real VS Code))
