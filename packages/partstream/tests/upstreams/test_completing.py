@@ -13,6 +13,7 @@ from partstream.lm.outputs import Finish, Outcome
 from partstream.lm.parts import DataPart
 from partstream.protocols.completions import TEMPLATES, template_for
 from partstream.settings.known_servers import known_server
+from partstream.upstream import completing
 from partstream.upstream.completing import ways_at
 from partstream.upstream.configuration import CompletionWay
 from partstream_devtools.testing.faults import End, Head, Send
@@ -60,7 +61,7 @@ class Ends(Answer):
 
 
 async def _completed(
-    answers: Mapping[str, Any], model_id: str = "text", times: int = 1, path: str = "/v1", **changes: Any
+    answers: Mapping[str, Any], *model_ids: str, path: str = "/v1", **changes: Any
 ) -> tuple[list[Ends], list[tuple[str, dict[str, Any]]]]:
     """What a gateway says to a request for a completion, and what the server was asked."""
     asked = []
@@ -72,7 +73,7 @@ async def _completed(
 
     said = []
     async with listening(serve) as url, gateway_to(f"{url}{path}", **changes) as gateway:
-        for _ in range(times):
+        for model_id in model_ids or ("text",):
             said.append(answer := Ends())
             await respond(gateway, REQUEST.messages, answer, model_id=model_id, options=OPTIONS)
     return said, asked
@@ -144,10 +145,21 @@ def test_each_endpoint_gets_the_cursor_in_its_own_words(way, answers, model, pat
 def test_a_way_that_is_refused_is_left_for_a_chat_and_not_asked_again(refusal):
     async def main():
         answers = {"/v1/completions": refusal, "/v1/chat/completions": CHAT}
-        said, asked = await _completed(answers, times=2, **CHAT_WIRE)
+        said, asked = await _completed(answers, "text", "text", **CHAT_WIRE)
         assert [one.text for one in said] == ["a, b", "a, b"]  # without the fence and the repeated line
         assert [path for path, _ in asked] == ["/v1/completions", "/v1/chat/completions", "/v1/chat/completions"]
         assert "def f(<|cursor|>):" in asked[1][1]["messages"][-1]["content"]
+
+    run(main())
+
+
+def test_the_ways_of_the_models_that_were_asked_last_are_remembered_and_no_more(monkeypatch):
+    monkeypatch.setattr(completing, "MOST_KNOWN", 2)
+
+    async def main():
+        answers = {"/v1/completions": (404, "Not Found"), "/v1/chat/completions": CHAT}
+        _, asked = await _completed(answers, *"ababcab", **CHAT_WIRE)
+        assert [body["model"] for path, body in asked if path == "/v1/completions"] == [*"abcab"]
 
     run(main())
 

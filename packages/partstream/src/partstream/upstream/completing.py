@@ -3,8 +3,7 @@
 Which endpoints a server has, its address or its protocol says; whether a model fills in the middle, the server alone
 knows, and says it when it is asked: llama.cpp answers 501 where a model lacks the tokens, Ollama 400 where its template
 has no place for a suffix, vLLM 400 to any suffix (docs/wires/completions.md). So the ways of a model are tried in order
-with the first request, and the one that answered is remembered as long as its upstream lives. The last way is a chat
-model that is asked to edit.
+with the first request, and the one that answered is remembered. The last way is a chat model that is asked to edit.
 """
 
 from __future__ import annotations
@@ -110,6 +109,10 @@ def refuses(error: errors.LanguageModelError) -> bool:
     return status in _REFUSALS or says_path_is_missing(error) or bool(status == 500 and _SAYS_NO.search(str(error)))
 
 
+MOST_KNOWN: Final = 1_000
+"""Models whose way is remembered: a client may name any."""
+
+
 class Completing:
     """Completes text with the models of one upstream; serves any number of requests at once."""
 
@@ -146,7 +149,10 @@ class Completing:
                     raise
                 _logger.info("%s is not completed by %s: %s", model_id, way.title, error.message)
                 continue
+            self._known.pop(model_id, None)
             self._known[model_id] = way
+            while len(self._known) > MOST_KNOWN:
+                del self._known[next(iter(self._known))]
             return
 
     @staticmethod
