@@ -14,7 +14,16 @@ from typing import Any
 
 import pytest
 
-from partstream import CancellationTokenSource, GatewayConfiguration, RequestOptions, Usage
+from conversation.samples import PNG
+from partstream import (
+    CancellationTokenSource,
+    ChatMessage,
+    DataPart,
+    GatewayConfiguration,
+    RequestOptions,
+    TextPart,
+    Usage,
+)
 from partstream.config.loading import load_configuration
 from partstream.errors import BudgetError, BudgetReachedError, BudgetUnknownError, LanguageModelError, RateReachedError
 from partstream.lm.completions import COMPLETION, CompletionRequest
@@ -22,6 +31,7 @@ from partstream.lm.outputs import Finish, Outcome
 from partstream.lm.parts import COST_KEY
 from partstream.protocols.failures import FailureKind, failure_of
 from partstream.settings.kinds import ConfigurationError
+from partstream.tokens.files import file_bound
 from partstream.upstream.configuration import Limits
 from partstream.upstream.requests import cost_of
 from partstream.upstream.spending import Begun, SpendingFile, Standing, Taken, Wait
@@ -267,7 +277,30 @@ def test_what_an_answer_took_is_charged_however_it_ended(
     run(check())
 
 
-def test_an_answer_that_a_person_stops_is_charged_as_far_as_it_came() -> None:
+LONG = "word " * 600
+COMPLETING = RequestOptions(
+    model_options={COMPLETION: CompletionRequest(LONG, "):\n").fields, "max_tokens": 9, "temperature": 0}
+)
+PICTURE = [ChatMessage.user([TextPart(LONG), DataPart.image(PNG, "image/png")])]
+OF_PICTURE = file_bound("replay", "image/png", PNG).tokens
+
+
+@one_test_for(
+    ("said", "options", "extra"),
+    [
+        pytest.param(LONG, RequestOptions(), 0, id="an answer"),
+        pytest.param(LONG, COMPLETING, 1000, id="a completion"),  # which is asked for by its options
+        pytest.param(
+            PICTURE, RequestOptions(), file_bound("replay", "image/png", PNG).tokens, id="an answer about a picture"
+        ),
+    ],
+)
+@pytest.mark.parametrize("moment", ["before it begins", "in the middle"])
+def test_what_a_person_stops_is_charged_by_what_was_sent_and_what_came(
+    said: Any, options: RequestOptions, extra: int, moment: str, data: Path
+) -> None:
+    data.unlink(missing_ok=True)
+
     async def check() -> None:
         source = CancellationTokenSource()
 
@@ -276,16 +309,25 @@ def test_an_answer_that_a_person_stops_is_charged_as_far_as_it_came() -> None:
                 super().report(part)
                 source.cancel()
 
+        is_early = moment == "before it begins"
         async with (
-            ReplayUpstream(pace=5) as upstream,
+            ReplayUpstream(fault="stall_before_headers" if is_early else None, pace=5) as upstream,
             gateway_to(upstream.base_url, **settings(upstream.base_url, budget="1 USD/day")) as provider,
         ):
-            await respond(provider, "Hi", Stopping(), token=source.token)
+            answer = Stopping()
+            task = asyncio.create_task(respond(provider, said, answer, token=source.token, options=options))
+            if is_early:
+                await upstream.until(lambda: upstream.requests)
+                source.cancel()
+            await task
             assert provider.spending is not None
             standing = await provider.spending.standing()
             assert standing is not None
-            assert 0 < standing.spent < ANSWER
-            assert standing.reserved == 0
+            assert (standing.reserved, standing.running) == (0, 0)
+            sent = 10_000 * (1000 + extra)  # three bytes of a prompt are a token
+            came = 20_000 * (len(answer.text) // 3)
+            assert (came == 0) == is_early
+            assert sent + came <= standing.spent < 1.2 * sent + came
 
     run(check())
 

@@ -11,8 +11,8 @@ When its answer ends, another one enters what it took, and what was reserved is 
    what answers take.
 
 A reservation is the bound of :mod:`partstream.tokens.bounds` times the highest price of each token. What was taken is
-the cost and the usage that the upstream reports; where an answer was cut and none came, it is estimated by the bytes
-that were sent and seen. A request that was refused, or reached no server, takes nothing.
+the cost and the usage that the upstream reports; where an answer was cut or cancelled and none came, it is estimated by
+the bytes that were sent and seen. A request that was refused, or reached no server, takes nothing.
 
 What can go wrong (docs/decisions/0040-a-budget-without-a-hub.md says why it is handled so):
 
@@ -61,7 +61,7 @@ from partstream.tokens.amounts import (
     parsed_budget,
     span_at,
 )
-from partstream.tokens.bounds import Asked, asked_output, wide_bound
+from partstream.tokens.bounds import Asked, asked_output, bound_of_files, wide_bound
 from partstream.upstream.context import is_one_attempt
 
 if TYPE_CHECKING:
@@ -90,11 +90,13 @@ class Taken(NamedTuple):
 
 
 class Bound(NamedTuple):
-    """The most tokens of a request, and what they cost; without prices they take no money."""
+    """The most tokens of a request, and what they cost; without prices they take no money. `file_tokens` are those of
+    its input that are of files."""
 
     input_tokens: int
     output_tokens: int
     price: Pricing | None
+    file_tokens: int = 0
 
     @property
     def taken(self) -> Taken:
@@ -111,7 +113,8 @@ class Bound(NamedTuple):
 def bound_of(model: LanguageModelChatInformation, asked: Asked, limit: int | None, price: Pricing | None) -> Bound:
     """The bound of a request to a model whose answers have at most `limit` tokens by a setting, or None."""
     wanted = [one for one in (asked_output(asked), limit, model.max_output_tokens) if one is not None]
-    return Bound(wide_bound(model.family, asked), min(wanted), price)
+    files = bound_of_files(model.family, asked)
+    return Bound(wide_bound(model.family, asked, files), min(wanted), price, files.tokens)
 
 
 def _nanodollars(dollars: Decimal | float) -> int:
@@ -166,8 +169,9 @@ class Meter:
         self._is_open, self._seen = False, 0
 
     def _estimate(self) -> Taken:
-        given, written = self._bound.input_tokens // _BYTES_A_TOKEN, self._seen // _BYTES_A_TOKEN
-        return Bound(given, written, self._bound.price).taken
+        bound, files = self._bound, self._bound.file_tokens  # of which bytes say nothing
+        given = files + (bound.input_tokens - files) // _BYTES_A_TOKEN
+        return Bound(given, self._seen // _BYTES_A_TOKEN, bound.price).taken
 
     def _add(self, more: Taken) -> None:
         self._taken = Taken(self._taken.nanodollars + more.nanodollars, self._taken.tokens + more.tokens)
