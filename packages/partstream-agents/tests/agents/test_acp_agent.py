@@ -16,6 +16,8 @@ from partstream import (
     DataPart,
     Finish,
     FinishReason,
+    GatewayConfiguration,
+    GatewayProvider,
     LanguageModelError,
     Outcome,
     TextPart,
@@ -31,6 +33,7 @@ from partstream.lm.inner_activity import InnerCall, InnerResult, call_data, call
 from partstream.lm.messages import Role
 from partstream_agents.acp.agent import SessionFiles
 from partstream_agents.acp.content import kind_of
+from partstream_devtools.testing.upstream import ReplayUpstream
 from rows import one_test_for
 
 ROUNDS = [
@@ -104,6 +107,26 @@ def test_text_and_thinking_leave_as_they_come_with_the_usage_and_the_reason():
             assert answer.stop_reason == "max_tokens"
             assert answer.usage is not None
             assert (answer.usage.input_tokens, answer.usage.output_tokens) == (7, 2)
+
+    run(test())
+
+
+def test_a_budget_that_is_used_up_is_the_error_of_the_prompt(tmp_path, monkeypatch):
+    monkeypatch.setenv("PARTSTREAM_DATA", str(tmp_path))
+
+    async def test() -> None:
+        async with ReplayUpstream() as upstream:
+            own = {"baseUrl": upstream.base_url, "protocol": "openresponses", "models": ["text"], "discover": False}
+            money = {"budget": "0.0005 USD/day", "prices": {"*": {"input": 10, "output": 20}}}
+            provider = GatewayProvider(GatewayConfiguration.from_json({**own, **money}))
+            async with connected(provider) as one:
+                session = await one.session()
+                await one.say(session, "Hi")
+                said = r"our budget \(0.0005 USD/day\) is used up: .* USD spent; it begins anew on .* at 00:00"
+                with pytest.raises(acp.RequestError, match=said):
+                    await one.say(session, "Hi")
+            await provider.aclose()
+            assert len(upstream.requests) == 1
 
     run(test())
 
