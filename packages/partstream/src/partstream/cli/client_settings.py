@@ -53,50 +53,44 @@ _INDENTATION: Final = re.compile(r"\n([ \t]+)\S")
 _BLANK: Final = " \t"
 
 
-class JsonFile:
-    """JSON, also with comments. See :class:`~partstream.codec.settings_files.FileForm`."""
+class JsonFile(FileForm):
+    """JSON, also with comments."""
 
-    def found(self, text: str, key: Key) -> str | None:
-        """See the protocol."""
-        node = _node(text, key)
-        return None if node is None else text[node.start : node.end]
-
-    def means(self, text: str, key: Key, value: Any) -> bool:
-        """See the protocol."""
+    def means(self, text: str, key: Key, value: Any) -> bool:  # noqa: D102
         node = _node(text, key)
         return node is not None and bool(node.value == value)
 
-    def with_value(self, text: str, key: Key, value: Any) -> tuple[Splice, ...]:
-        """See the protocol."""
-        indentation = _indentation(text)
-        lines = json.dumps(value, ensure_ascii=False, indent=indentation).splitlines()
-        return self.with_written(text, key, (newline_of(text) + indentation * len(key)).join(lines))
-
-    def with_written(self, text: str, key: Key, written: str) -> tuple[Splice, ...]:
-        """See the protocol."""
-        if not text.strip("\ufeff \t\r\n"):
-            lines = self._nested(text, key, written, 0)
-            return (Splice(0, text, "{" + lines + newline_of(text) + "}" + newline_of(text)),)
-        node, depth = read_nodes(text), 0
-        while depth < len(key):
-            if node.members is None:
-                raise UnusableTextError(f"no object in {'.'.join(key[:depth]) or 'the file'}", "an object")
-            member = next((one for one in node.members if one.name == key[depth]), None)
-            if member is None:
-                return (self._added(text, node, key[depth:], written, depth),)
-            node, depth = member.node, depth + 1
-        return (Splice(node.start, text[node.start : node.end], written),)
-
-    def without(self, text: str, key: Key) -> tuple[Splice, ...]:
-        """See the protocol."""
+    def without(self, text: str, key: Key) -> tuple[Splice, ...]:  # noqa: D102
         splices: list[Splice] = []
         for length in range(len(key), 0, -1):
-            if _node(text, key[:length]) is None or (length < len(key) and _node(text, key[:length]).members):  # type: ignore[union-attr]
+            node = _node(text, key[:length])
+            if node is None or (length < len(key) and node.members):
                 break
             new = self._removed(text, key[:length])
             text = applied(text, new)
             splices += new
         return tuple(splices)
+
+    def _place(self, text: str, key: Key) -> tuple[int, int] | None:
+        node = _node(text, key)
+        return None if node is None else (node.start, node.end)
+
+    def _written(self, text: str, key: Key, value: Any) -> tuple[str, ...]:
+        indentation = _indentation(text)
+        lines = json.dumps(value, ensure_ascii=False, indent=indentation).splitlines()
+        return ((newline_of(text) + indentation * len(key)).join(lines),)
+
+    def _added(self, text: str, key: Key, written: str) -> Splice:
+        if not text.strip("\ufeff \t\r\n"):
+            lines = self._nested(text, key, written, 0)
+            return Splice(0, text, "{" + lines + newline_of(text) + "}" + newline_of(text))
+        node, depth = read_nodes(text), 0
+        while node.members is not None:
+            member = next((one for one in node.members if one.name == key[depth]), None)
+            if member is None:
+                return self._new_member(text, node, key[depth:], written, depth)
+            node, depth = member.node, depth + 1
+        raise UnusableTextError(f"no object in {'.'.join(key[:depth]) or 'the file'}", "an object")
 
     def _nested(self, text: str, key: Key, written: str, depth: int) -> str:
         """A member and the objects around it, each on a line of its own."""
@@ -106,7 +100,7 @@ class JsonFile:
             return name + written
         return name + "{" + self._nested(text, key[1:], written, depth + 1) + line + "}"
 
-    def _added(self, text: str, node: Node, key: Key, written: str, depth: int) -> Splice:
+    def _new_member(self, text: str, node: Node, key: Key, written: str, depth: int) -> Splice:
         """A new member after the last one of an object."""
         member = self._nested(text, key, written, depth)
         if not node.members:
@@ -175,68 +169,43 @@ _ONE_LINE: Final = re.compile(
 """A text that ends on its line."""
 
 
-class YamlNames:
-    """A file of names with a text each. See :class:`~partstream.codec.settings_files.FileForm`."""
+class YamlNames(FileForm):
+    """A file of names with a text each."""
 
-    def found(self, text: str, key: Key) -> str | None:
-        """See the protocol."""
-        place = _text_of(text, key[0])
-        return None if place is None else text[place[0] : place[1]]
-
-    def means(self, text: str, key: Key, value: Any) -> bool:
-        """See the protocol."""
-        return self.found(text, key) in {_yaml_text(value), json.dumps(value, ensure_ascii=False), f"'{value}'"}
-
-    def with_value(self, text: str, key: Key, value: Any) -> tuple[Splice, ...]:
-        """See the protocol."""
-        return self.with_written(text, key, _yaml_text(value))
-
-    def with_written(self, text: str, key: Key, written: str) -> tuple[Splice, ...]:
-        """See the protocol."""
+    def with_written(self, text: str, key: Key, written: str) -> tuple[Splice, ...]:  # noqa: D102
         _check_lines(text, re.compile(r"[^\s\-?&*!|>%@`,\[\]{}].*:.*"), "names with a value each")
-        if (place := _text_of(text, key[0])) is not None:
-            return (Splice(place[0], text[place[0] : place[1]], written),)
-        return (_at_the_end(text, f"{key[0]}: {written}" + newline_of(text)),)
+        return super().with_written(text, key, written)
 
-    def without(self, text: str, key: Key) -> tuple[Splice, ...]:
-        """See the protocol."""
+    def _place(self, text: str, key: Key) -> tuple[int, int] | None:
+        return _text_of(text, key[0])
+
+    def _whole_place(self, text: str, key: Key) -> tuple[int, int] | None:
         if (place := _text_of(text, key[0])) is None:
-            return ()
-        start = text.rfind("\n", 0, place[0]) + 1
-        end = text.find("\n", place[1]) + 1 or len(text)
-        return (Splice(start, text[start:end], ""),)
+            return None
+        return text.rfind("\n", 0, place[0]) + 1, text.find("\n", place[1]) + 1 or len(text)
+
+    def _written(self, _text: str, _key: Key, value: Any) -> tuple[str, ...]:
+        return _yaml_text(value), json.dumps(value, ensure_ascii=False), f"'{value}'"
+
+    def _added(self, text: str, key: Key, written: str) -> Splice:
+        return _at_the_end(text, f"{key[0]}: {written}" + newline_of(text))
 
 
-class YamlList:
-    """A file that is a list. A key is the name and the text by which an entry is known.
+class YamlList(FileForm):
+    """A file that is a list. A key is the name and the text by which an entry is known."""
 
-    See :class:`~partstream.codec.settings_files.FileForm`.
-    """
-
-    def found(self, text: str, key: Key) -> str | None:
-        """See the protocol."""
-        place = _entry(text, key)
-        return None if place is None else text[place[0] : place[1]]
-
-    def means(self, text: str, key: Key, value: Any) -> bool:
-        """See the protocol."""
-        return self.found(text, key) == _block(value, newline_of(text))
-
-    def with_value(self, text: str, key: Key, value: Any) -> tuple[Splice, ...]:
-        """See the protocol."""
-        return self.with_written(text, key, _block(value, newline_of(text)))
-
-    def with_written(self, text: str, key: Key, written: str) -> tuple[Splice, ...]:
-        """See the protocol."""
+    def with_written(self, text: str, key: Key, written: str) -> tuple[Splice, ...]:  # noqa: D102
         _check_lines(text, re.compile(r"-[ \t].*|-"), "a list of entries that begin with a dash at the margin")
-        if (place := _entry(text, key)) is not None:
-            return (Splice(place[0], text[place[0] : place[1]], written),)
-        return (_at_the_end(text, written),)
+        return super().with_written(text, key, written)
 
-    def without(self, text: str, key: Key) -> tuple[Splice, ...]:
-        """See the protocol."""
-        place = _entry(text, key)
-        return () if place is None else (Splice(place[0], text[place[0] : place[1]], ""),)
+    def _place(self, text: str, key: Key) -> tuple[int, int] | None:
+        return _entry(text, key)
+
+    def _written(self, text: str, _key: Key, value: Any) -> tuple[str, ...]:
+        return (_block(value, newline_of(text)),)
+
+    def _added(self, text: str, _key: Key, written: str) -> Splice:
+        return _at_the_end(text, written)
 
 
 def _check_lines(text: str, form: re.Pattern[str], expected: str) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 import json
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple
 
 from partstream.codec.checks import dataclass, field
 
@@ -40,23 +41,48 @@ def loads_toml(text: str, **options: Any) -> dict[str, Any]:
         raise tomllib.TOMLDecodeError("nested too deeply") from None
 
 
-class FileForm(Protocol):
+class FileForm(ABC):
     """A form of settings files. All methods raise :class:`UnusableTextError`."""
 
     def found(self, text: str, key: Key) -> str | None:
         """The value of a key as the text writes it; None where the key is not there."""
+        place = self._place(text, key)
+        return None if place is None else text[slice(*place)]
 
     def means(self, text: str, key: Key, value: Any) -> bool:
         """Whether the text says this value for a key."""
+        return self.found(text, key) in self._written(text, key, value)
 
     def with_value(self, text: str, key: Key, value: Any) -> tuple[Splice, ...]:
         """The changes that make a key have a value."""
+        return self.with_written(text, key, self._written(text, key, value)[0])
 
     def with_written(self, text: str, key: Key, written: str) -> tuple[Splice, ...]:
         """The changes that put back a value as another text wrote it; what :meth:`found` gave."""
+        if (place := self._place(text, key)) is not None:
+            return (Splice(place[0], text[slice(*place)], written),)
+        return (self._added(text, key, written),)
 
     def without(self, text: str, key: Key) -> tuple[Splice, ...]:
         """The changes that take a key away, and the tables around it that are empty then; none if it is not there."""
+        place = self._whole_place(text, key)
+        return () if place is None else (Splice(place[0], text[slice(*place)], ""),)
+
+    @abstractmethod
+    def _place(self, text: str, key: Key) -> tuple[int, int] | None:
+        """Where the value of a key begins and ends."""
+
+    def _whole_place(self, text: str, key: Key) -> tuple[int, int] | None:
+        """Where the key begins and its value ends, in whole lines."""
+        return self._place(text, key)
+
+    @abstractmethod
+    def _written(self, text: str, key: Key, value: Any) -> tuple[str, ...]:
+        """A value in the ways in which it can be written, that of ours first."""
+
+    @abstractmethod
+    def _added(self, text: str, key: Key, written: str) -> Splice:
+        """The change for a key that is not there."""
 
 
 # ---- Changes that can be reverted ----

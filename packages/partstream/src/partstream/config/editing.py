@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Final, TypeAlias
 
 from partstream.codec.checks import dataclass, field
-from partstream.codec.settings_files import Key, Splice, UnusableTextError, applied, loads_toml, newline_of
+from partstream.codec.settings_files import FileForm, Key, Splice, UnusableTextError, applied, loads_toml, newline_of
 from partstream.codec.system import DATA, make_private_folder, replace_file
 from partstream.config.loading import load_configuration
 from partstream.config.table import DEFAULT_PROFILE, PROFILES, read_document
@@ -125,42 +125,32 @@ _VALUE: Final = r"""("(?:[^"\\]|\\.)*"|'[^']*'|[^\s#"'\[{][^\s#]*)(?=[ \t]*(?:#.
 """A value that is on one line, whatever comment follows it."""
 
 
-class TomlFile:
-    """TOML 1.0. A key of one name is one of the head, a longer one is a table of values.
+class TomlFile(FileForm):
+    """TOML 1.0. A key of one name is one of the head, a longer one is a table of values."""
 
-    See :class:`~partstream.codec.settings_files.FileForm`.
-    """
-
-    def found(self, text: str, key: Key) -> str | None:
-        """See the protocol."""
-        if _value(_read(text), key) is None:
-            return None
-        start, end = _place(text, key)
-        return text[start:end]
-
-    def means(self, text: str, key: Key, value: Any) -> bool:
-        """See the protocol."""
+    def means(self, text: str, key: Key, value: Any) -> bool:  # noqa: D102
         return bool(_value(_read(text), key) == value)
 
-    def with_value(self, text: str, key: Key, value: Any) -> tuple[Splice, ...]:
-        """See the protocol."""
-        is_table = isinstance(value, dict)
-        written = _written_table(key, value).replace("\n", newline_of(text)) if is_table else written_value(value)
+    def with_value(self, text: str, key: Key, value: Any) -> tuple[Splice, ...]:  # noqa: D102
+        (written,) = self._written(text, key, value)
         splices = self.with_written(text, key, written)
         wanted = _changed(_read(text), key, value)
         if len(key) == 1 and not _makes(text, splices, wanted):
             splices = (Splice(0, "", f"{written_name(key[0])} = {written}{newline_of(text)}"),)
         return _checked(text, splices, wanted, written)
 
-    def with_written(self, text: str, key: Key, written: str) -> tuple[Splice, ...]:
-        """See the protocol."""
+    def _place(self, text: str, key: Key) -> tuple[int, int] | None:
+        return None if _value(_read(text), key) is None else _place(text, key)
+
+    def _written(self, text: str, key: Key, value: Any) -> tuple[str, ...]:
+        is_table = isinstance(value, dict)
+        return (_written_table(key, value).replace("\n", newline_of(text)) if is_table else written_value(value),)
+
+    def _added(self, text: str, key: Key, written: str) -> Splice:
         newline = newline_of(text)
-        if _value(_read(text), key) is not None:
-            start, end = _place(text, key)
-            return (Splice(start, text[start:end], written),)
         if len(key) > 1:
             gap = "" if not text.strip() else newline if text.endswith("\n") else newline * 2
-            return (Splice(len(text), "", gap + written),)
+            return Splice(len(text), "", gap + written)
         # A new line of the head: after its last key, before the comments of the first table.
         lines = text.splitlines(keepends=True)
         head = next((number for number, one in enumerate(lines) if _TABLE.match(one)), len(lines))
@@ -169,10 +159,9 @@ class TomlFile:
         at = sum(map(len, lines[:head]))
         before = "" if not at or text[:at].endswith("\n") else newline
         after = newline if at == 0 and text.strip() else ""
-        return (Splice(at, "", f"{before}{written_name(key[0])} = {written}{newline}{after}"),)
+        return Splice(at, "", f"{before}{written_name(key[0])} = {written}{newline}{after}")
 
-    def without(self, text: str, key: Key) -> tuple[Splice, ...]:
-        """See the protocol."""
+    def without(self, text: str, key: Key) -> tuple[Splice, ...]:  # noqa: D102
         new, splices = text, []
         while _value(_read(new), key) is not None:  # the tables in a table may be apart from it
             start, end = _place(new, key)

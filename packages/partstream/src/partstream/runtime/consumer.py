@@ -30,8 +30,6 @@ from partstream.runtime.simple import UnknownKeywordError
 from partstream.settings.kinds import closest_name
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from partstream.lm.provider import LanguageModelChatCapabilities, Progress
 
 # ---- Prompts and options ----
@@ -647,9 +645,7 @@ class LanguageModels:
     async def __aenter__(self) -> LanguageModels:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_exception: object) -> None:
         await self.aclose()
 
 

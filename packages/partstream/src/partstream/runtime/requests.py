@@ -15,7 +15,6 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
 from contextlib import aclosing
 from enum import Enum, auto
 from time import monotonic
-from types import TracebackType
 from typing import Final, TypeAlias
 
 import partstream.codec.silent_log  # noqa: F401 - for its effect
@@ -360,9 +359,7 @@ class LanguageModelChatResponse:
     async def __aenter__(self) -> LanguageModelChatResponse:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_exception: object) -> None:
         await self.aclose()
 
     async def _read(self) -> AsyncGenerator[ResponsePart, None]:
