@@ -160,7 +160,11 @@ class _Addition:
         self._say(f"Next: {program()} chat{profile}")
 
     def _placed(self, place: ServerAddress) -> ServerAddress:
-        return _place_of_hub(place) if place.preset.name == _HUB else place
+        if place.preset.name != _HUB:
+            return place
+        # Any of its addresses may be given. Plain http is asked about where a place is chosen, and refused where it is
+        # tried.
+        return replace(place, base_url=base_url_of(hub_address(place.base_url, "--base-url", allow_insecure_http=True)))
 
     def _key(self, given: AddAnswers, place: ServerAddress, name: str) -> KeySource:
         """Where the key comes from; a hub may refuse a code, which only a person can mend."""
@@ -305,17 +309,6 @@ def _refuse_codes(*arguments: str | None) -> None:
                 "SERVER: got a join link with its code, which other users of this machine can read in the list of "
                 f"processes; run `partstream add {_HUB} {hub}`, which asks for the link"
             )
-
-
-def _place_of_hub(place: ServerAddress) -> ServerAddress:
-    """The place with the base URL of the hub, whichever of its addresses a person has copied.
-
-    Raises:
-        ConfigurationError: It is no address of a hub.
-    """
-    # Plain http is asked about where a place is chosen, and refused where it is tried.
-    hub = hub_address(place.base_url, "--base-url", allow_insecure_http=True)
-    return replace(place, base_url=base_url_of(hub))
 
 
 def _key_of_hub(given: AddAnswers, place: ServerAddress, profile: str, questions: Questions) -> KeySource:

@@ -246,7 +246,6 @@ def _at_the_end(text: str, new: str) -> Splice:
 
 
 def _block(values: Mapping[str, Any], newline: str) -> str:
-    """An entry of a list."""
     lines = (f"{name}: {_yaml_text(value)}" for name, value in values.items())
     return "- " + f"{newline}  ".join(lines) + newline
 

@@ -162,7 +162,6 @@ def _token(token_file: Path | None) -> TokenPlace:
 def _server(
     root: str, model_id: str | None, place: TokenPlace, token_file: Path | None, *, may_ask_person: bool
 ) -> Server:
-    """The server with one of its models."""
     kept = machine_token_file()
     file = token_file or (kept if place.file is not None and kept.is_file() else None)
     token = given_token({} if file is not None else os.environ, file)

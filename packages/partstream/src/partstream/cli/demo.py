@@ -15,13 +15,13 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import aclosing
 from datetime import UTC, datetime, timedelta
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import click
 from rich.markup import escape
@@ -63,18 +63,16 @@ _HOURS_FROM_UTC: Final = {"Tokyo": 9}
 _NOW: Final = datetime(2026, 5, 1, 12, 30, tzinfo=UTC)  # always the same, so that the demo is
 
 
-def _get_weather(arguments: Mapping[str, Any]) -> str:
-    return _WEATHER.get(arguments["city"], "no report")
-
-
-def _get_time(arguments: Mapping[str, Any]) -> str:
-    return f"{_NOW + timedelta(hours=_HOURS_FROM_UTC.get(arguments['city'], 0)):%H:%M}"
-
-
 _CITY: Final = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 _TOOLS: Final = (
-    tool_loop.ToolFunction(Tool("get_weather", "Tells the weather in a city.", _CITY), _get_weather),
-    tool_loop.ToolFunction(Tool("get_time", "Tells what time it is in a city.", _CITY), _get_time),
+    tool_loop.ToolFunction(
+        Tool("get_weather", "Tells the weather in a city.", _CITY),
+        lambda given: _WEATHER.get(given["city"], "no report"),
+    ),
+    tool_loop.ToolFunction(
+        Tool("get_time", "Tells what time it is in a city.", _CITY),
+        lambda given: f"{_NOW + timedelta(hours=_HOURS_FROM_UTC.get(given['city'], 0)):%H:%M}",
+    ),
 )
 
 

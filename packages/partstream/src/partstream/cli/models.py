@@ -125,7 +125,6 @@ async def _offered(configuration: GatewayConfiguration, details: bool) -> Sequen
 
 
 def _row(model: model_information.OfferedModel, settings: model_information.LimitSettings) -> dict[str, Any]:
-    """One model as JSON."""
     information = model_information.information_of(model, settings)
     limits = model_information.limits_of(model.record, settings)
     tools, images = model_information.capabilities_of(model.record)

@@ -86,7 +86,6 @@ def _fail(said: str) -> NoReturn:
 
 
 def _row(name: str, layer: table.Layer, default: Any) -> dict[str, Any]:
-    """One profile as JSON."""
     row: dict[str, Any] = {"name": shown_name(name), "isDefault": name == default, "baseUrl": None, "key": None}
     try:
         values = table.resolve((layer,)).values

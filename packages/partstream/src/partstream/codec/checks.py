@@ -74,7 +74,9 @@ def dataclass(
         members: dict[str, Any] = {
             _FIELDS: _Member(partial(_read_fields, cls.__module__, kinds, given, kw_only)),
             _PARAMS: _Member(parameters),
-            "__match_args__": _Member(_match_args),
+            "__match_args__": _Member(
+                lambda cls: tuple(one.name for one in fields(cls) if one.init and not one.kw_only)
+            ),
             "__replace__": _Member(_replace),
             **({"__init__": _Member(_frozen_init if frozen else _init)} if init else {}),
             **({"__repr__": _repr} if repr else {}),
@@ -139,10 +141,6 @@ class _Member:
         member = self._make(self._owner)
         type.__setattr__(self._owner, self._name, member)
         return member.__get__(instance, cls) if hasattr(member, "__get__") else member
-
-
-def _match_args(cls: Any) -> tuple[str, ...]:
-    return tuple(one.name for one in fields(cls) if one.init and not one.kw_only)
 
 
 def _compiled(cls: type, name: str, arguments: Iterable[str], lines: Iterable[str], known: dict[str, Any]) -> Any:
@@ -459,7 +457,6 @@ def _own_members(kind: type, of: type) -> tuple[str, ...]:
 
 @cache
 def _members(kind: type) -> tuple[str, ...]:
-    """The names that an interface asks for."""
     names: set[str] = set()
     for base in kind.__mro__:
         if getattr(base, "_is_protocol", False):

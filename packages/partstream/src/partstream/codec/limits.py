@@ -168,7 +168,6 @@ class _PieceReader:
         return value
 
     def _look(self, at: int) -> None:
-        """Moves the window to a byte."""
         window = self._data[at : at + PIECE]
         try:
             self._text = window.decode()

@@ -249,7 +249,6 @@ class Redactor:
         return any(self._wanted_at(level).may_be_in(view) for level, view in enumerate(views))
 
     def _spans(self, text: str) -> Iterator[_Span]:
-        """The places of secrets in the text."""
         yield from self._wanted_at(0).spans(text)
         for level, view in enumerate(decoded_views(text), start=1):
             for found in self._wanted_at(level).spans(view.text):

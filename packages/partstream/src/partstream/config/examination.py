@@ -554,7 +554,6 @@ async def _tools(model_id: str, gateway: GatewayConfiguration, fetch: Fetch) -> 
 
 
 def _named(gateway: GatewayConfiguration) -> set[str]:
-    """Every model id in the configuration."""
     others = (other for ids in gateway.fallbacks.values() for other in ids)
     default = [gateway.selection.default] if gateway.selection.default else []
     return {*gateway.selection.overrides, *gateway.model_requests, *gateway.fallbacks, *others, *default}

@@ -173,14 +173,6 @@ class FormedSchema(NamedTuple):
     lost: tuple[str, ...] = ()
 
 
-def _any_item(_item: Mapping[str, Any]) -> bool:
-    return True
-
-
-def _any_schema(schema: Mapping[str, Any] | None) -> FormedSchema:
-    return FormedSchema({"type": "object", "properties": {}, **(schema or {})})
-
-
 @dataclass(frozen=True, slots=True)
 class ConversationRules:
     """The ids, names and items that a server accepts in a conversation, according to its protocol.
@@ -195,8 +187,10 @@ class ConversationRules:
 
     call_ids: conversation.CallIdRule = conversation.ANY_IDS
     tool_names: conversation.NameForm = conversation.ANY_NAME
-    may_end: Callable[[Mapping[str, Any]], bool] = _any_item
-    tool_schema: Callable[[Mapping[str, Any] | None], FormedSchema] = _any_schema
+    may_end: Callable[[Mapping[str, Any]], bool] = lambda _item: True
+    tool_schema: Callable[[Mapping[str, Any] | None], FormedSchema] = lambda schema: FormedSchema(
+        {"type": "object", "properties": {}, **(schema or {})}
+    )
     takes_strict: bool = False
     hosted_tools: Mapping[str, HostedForm] = field(default_factory=dict)
     mixes_tools: bool = True

@@ -422,7 +422,6 @@ class EventReader(ResponseReader):
         self._rows = self.rows[state]
 
     def _unknown(self, event: Mapping[str, Any], outputs: list[StreamOutput]) -> None:
-        """Takes an event that has no row."""
         kind = event.get(self.type_field)
         if self._state is LifecycleState.ENDED:
             raise AdapterUsageError(f"fed {kind!r} after the stream was ended")

@@ -595,7 +595,11 @@ def flattened(top: Schema, root: Mapping[str, Any]) -> Schema:
         properties |= _object(part.get("properties"))
         required |= dict.fromkeys(_names(part))
     for word in _ALTERNATIVES:
-        listed = [one for one in _objects(top.get(word), root) if _may_be_object(one)]
+        listed = [
+            one
+            for one in _objects(top.get(word), root)
+            if (kind := one.get("type")) is None or "object" in (kind, *_list(kind))
+        ]
         for part in listed:
             for name, value in _object(part.get("properties")).items():
                 properties.setdefault(name, value)
@@ -603,11 +607,6 @@ def flattened(top: Schema, root: Mapping[str, Any]) -> Schema:
             required |= {name: None for name in _names(listed[0]) if all(name in _names(one) for one in listed)}
     flat: Schema = {**rest, "type": "object", "properties": {**properties, **_object(rest.get("properties"))}}
     return flat | ({"required": list(required)} if required else {})
-
-
-def _may_be_object(schema: Mapping[str, Any]) -> bool:
-    kind = schema.get("type")
-    return kind is None or "object" in (kind, *_list(kind))
 
 
 def _objects(parts: Any, root: Mapping[str, Any]) -> list[Schema]:
@@ -701,7 +700,6 @@ class SchemaForm:
 
 
 def _within(schema: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """The schema and all within it."""
     yield schema
     inner: list[Mapping[str, Any]] = []
     with_inner_schemas(schema, inner.append)

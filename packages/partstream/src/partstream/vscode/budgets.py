@@ -149,7 +149,10 @@ class HubBudgets:
 
     def _show(self) -> None:
         known = {group_id: hub.standing for group_id, hub in self._hubs.items() if hub.standing is not None}
-        first = known.get(self._last or "") or min(known.values(), key=_share_left, default=None)
+        least = min(
+            known.values(), key=lambda one: one["budgets"][0]["shareLeft"] if one["budgets"] else 2, default=None
+        )
+        first = known.get(self._last or "") or least
         texts = {group_id: budget_words(one["budgets"][0]) for group_id, one in known.items() if one["budgets"]}
         shown: wire.BudgetsDidChangeParams = {"item": None if first is None else budget_item(first), "texts": texts}
         if first is not None:
@@ -157,7 +160,3 @@ class HubBudgets:
         if shown != self._shown:
             self._shown = shown
             self._tell(shown)
-
-
-def _share_left(standing: wire.HubStanding) -> float:
-    return standing["budgets"][0]["shareLeft"] if standing["budgets"] else 2

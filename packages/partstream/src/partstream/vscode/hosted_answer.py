@@ -240,7 +240,6 @@ def _restored_message(message: ChatMessage, files: AnswerFiles, room: _Room) -> 
 
 
 def _pieces(text: str, files: AnswerFiles, room: _Room) -> Iterator[MessagePart]:
-    """The text and the files between it."""
     begin = 0
     for line in _LINE.finditer(text):
         if not files.owns(line["url"]):

@@ -248,7 +248,6 @@ class AGUIWriter(ResponseWriter):
         return [*begun, _content(kind, self._message_id, part.value)]
 
     def _closed(self) -> list[_Event]:
-        """Closes the message that is open."""
         if self._open is None:
             return []
         (kind, _), said = self._open, {"messageId": self._message_id}

@@ -245,10 +245,6 @@ def _version(value: Any, where: str) -> int:
     return value
 
 
-def _provider_options(value: Any, where: str) -> dict[str, dict[str, Any]]:
-    return {name: json_object(options, f"{where}.{name}") for name, options in json_object(value, where).items()}
-
-
 OWN_SETTINGS: Final = OwnSettings(
     AIGatewaySettings,
     (
@@ -260,7 +256,13 @@ OWN_SETTINGS: Final = OwnSettings(
         ),
         Setting(
             "providerOptions",
-            Kind(ValueForm.OBJECT, _provider_options, {"type": "object", "additionalProperties": {"type": "object"}}),
+            Kind(
+                ValueForm.OBJECT,
+                lambda value, where: {
+                    name: json_object(options, f"{where}.{name}") for name, options in json_object(value, where).items()
+                },
+                {"type": "object", "additionalProperties": {"type": "object"}},
+            ),
             "Options for the gateway's providers, by the provider's name",
             secrecy=Secrecy.BODY,
         ),

@@ -111,7 +111,6 @@ class _Prompt:
             self._unmapped[where] = part
 
     def _result(self, part: Mapping[str, Any], where: str) -> None:
-        """The result of a call."""
         if part["type"] != "tool-result":
             self._unmapped[where] = part
             return

@@ -305,7 +305,6 @@ class ChunkWriter(ResponseWriter):
             self._kept += self.delta_chunks(*self._block, piece)
 
     def _leave(self, said: Metadata = {}) -> None:  # noqa: B006 - never changed
-        """Closes the block that is open."""
         if self._block is not None:
             self._kept += self.close_chunks(*self._block, said, self._cited)
         self._block, self._pieces, self._cited = None, [], []

@@ -54,7 +54,7 @@ from partstream.protocols.anthropic_messages.provider_state import (
     fields_of_call,
     sealed_text,
 )
-from partstream.protocols.failures import FailedReply, RefusedRequestError, ServedFailure
+from partstream.protocols.failures import RefusedRequestError
 from partstream.protocols.model_documents import ModelDocuments
 from partstream.protocols.options import NO_EFFORT, effort_of
 from partstream.protocols.read_response import STOP_SEQUENCE
@@ -876,15 +876,8 @@ class MessagesResponseWriter(ResponseWriter):
                 message["usage"] = {**message["usage"], **event["usage"]}
         return 200, message
 
-    @staticmethod
-    def error(status: int, message: str) -> dict[str, Any]:
-        """The JSON object of an HTTP error."""
-        return error_document(status, message)
-
-    @classmethod
-    def failed(cls, failure: ServedFailure) -> FailedReply:
-        """A failure as an HTTP reply."""
-        return failed_reply(failure)
+    error = staticmethod(error_document)
+    failed = staticmethod(failed_reply)
 
     def _text(self, part: TextPart) -> None:
         if part.value:

@@ -79,7 +79,6 @@ class Effort:
 
 
 def _effort(word: str) -> JSONObject:
-    """OpenAI's field."""
     return {"reasoning_effort": word}
 
 

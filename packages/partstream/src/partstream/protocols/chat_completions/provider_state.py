@@ -76,7 +76,6 @@ class MergedEntries:
         self._said = EmittedPrefix()  # the same, to know it when it is repeated
 
     def __bool__(self) -> bool:
-        """Whether there is an entry."""
         return bool(self._entries)
 
     def add(self, entry: Mapping[str, Any]) -> str:
@@ -175,7 +174,6 @@ def _typed(listed: Any) -> list[dict[str, Any]]:
 
 
 def _bare(entries: Iterable[Mapping[str, Any]]) -> list[Any]:
-    """The entries as they came."""
     return [one["text"] if one.get("type") == _STRING else one for one in entries]
 
 
@@ -232,7 +230,6 @@ class ThoughtParts:
 
 
 def _part_of(fields: dict[str, Any], name: str, merged: MergedEntries) -> dict[str, Any]:
-    """A whole part."""
     if not name:
         return fields
     entries = merged.take()

@@ -303,7 +303,6 @@ def _spoken(name: str, content: str | list[models.JSONObject]) -> str | list[mod
 def _joined(
     first: str | list[models.JSONObject], second: str | list[models.JSONObject]
 ) -> str | list[models.JSONObject]:
-    """Two contents as one."""
     if isinstance(first, str) and isinstance(second, str):
         return f"{first}\n\n{second}"
     return [

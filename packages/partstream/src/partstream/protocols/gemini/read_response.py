@@ -538,7 +538,6 @@ class GeminiResponseReader(base.ChoicesReader):
         self._files += 1
 
     def _file_data(self, part: JSONObject, outputs: _Outputs) -> None:
-        """The address of a file."""
         file = named_file(mapping(part, "fileData"), self._options.files)
         if isinstance(file, TextPart):
             self._show(file.value, outputs, is_said=False)

@@ -91,7 +91,6 @@ _LOST: Final = re.compile(r"previous_?interaction|interaction\b.{0,80}\bnot (?:b
 
 
 def _refused(error: UpstreamError) -> Carried:
-    """The carried state that an error refuses."""
     lost = error.http_status in {400, 404} and _LOST.search(error.message)
     return gemini.ERRORS.refused(error) | (Carried.RESPONSE if lost else Carried.NOTHING)
 

@@ -46,7 +46,6 @@ LEAVE_OUT: Final = leave_out(OPTIONAL_FIELDS, _CORRECTIONS)
 
 
 def _refused(error: UpstreamError) -> Carried:
-    """The provider state that an error refuses."""
     blames_request = not isinstance(error, UpstreamHTTPError) or error.http_status in {400, 404, 422}
     said = error.message.lower().replace("_", " ") if blames_request else ""
     refused = Carried.NOTHING

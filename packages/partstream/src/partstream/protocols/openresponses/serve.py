@@ -228,9 +228,6 @@ class _Reader:
         self._ends_with_text = False
         self._place.add_call()
 
-    def _call_of_text(self, item: Mapping[str, Any], where: str) -> None:
-        self._call(item, where, {"input": read_request.optional_text(item, "input", where)})
-
     def _typed_call(self, item: Mapping[str, Any], where: str) -> None:
         """A call of a tool with a type of its own; one without an id is of a server, which ran it by itself."""
         kind = item["type"]
@@ -301,7 +298,9 @@ _RESULTS: Final = (*_OF_CONTENT, _SHELL_OUTPUT, "shell_call_output", "apply_patc
 _READERS: Final[Mapping[str, Callable[[_Reader, Mapping[str, Any], str], None]]] = {
     "message": _Reader._message,
     "function_call": _Reader._call,
-    "custom_tool_call": _Reader._call_of_text,
+    "custom_tool_call": lambda reader, item, where: reader._call(
+        item, where, {"input": read_request.optional_text(item, "input", where)}
+    ),
     **dict.fromkeys(CALLS, _Reader._typed_call),
     **dict.fromkeys(_RAN, _Reader._ran),
     **dict.fromkeys(_RESULTS, _Reader._result),

@@ -174,7 +174,6 @@ def _is_reference(item: object) -> bool:
 
 
 def _said(chain: Iterable[serve.StoredAnswer]) -> list[Any]:
-    """All input and output of responses."""
     return [item for one in chain for item in (*input_list(one.request), *(one.response.get("output") or ()))]
 
 
@@ -392,7 +391,6 @@ def _input_of(answer: serve.StoredAnswer) -> Iterator[dict[str, Any]]:
 
 
 def _number(query: Mapping[str, Sequence[str]], name: str, default: int, least: int, most: int) -> int:
-    """A whole number of the query."""
     values = query.get(name)
     if not values:
         return default
