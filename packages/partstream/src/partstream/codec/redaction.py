@@ -137,8 +137,6 @@ class DecodedText(NamedTuple):
 class Redactor:
     """Removes a set of secrets from texts; `hidden` replaces each of them."""
 
-    __slots__ = ("_hidden", "_secrets", "_wanted")
-
     def __init__(self, secrets: Iterable[str] = (), hidden: str = HIDDEN) -> None:
         self._hidden = hidden
         self._secrets = frozenset(filter(None, secrets))

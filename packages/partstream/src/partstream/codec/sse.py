@@ -31,8 +31,6 @@ class LineSplitter:
         carriage_returns: Whether CR and CR LF end a line too; otherwise CR is a byte like any other.
     """
 
-    __slots__ = ("_after_carriage_return", "_carriage_returns", "_head", "_pending", "pending_size")
-
     def __init__(self, *, carriage_returns: bool = True) -> None:
         self._carriage_returns = carriage_returns
         self._pending = bytearray()
@@ -136,20 +134,6 @@ class SSEDecoder:
     data stays bytes, because JSON is decoded from bytes; `id` and `retry` are ignored, because a model's response is
     never resumed.
     """
-
-    __slots__ = (
-        "_at_border",
-        "_data",
-        "_event",
-        "_limit",
-        "_short",
-        "_size",
-        "_splitter",
-        "_usual_name",
-        "_usual_size",
-        "_usual_start",
-        "error",
-    )
 
     def __init__(self, max_event_size: int = DEFAULT_MAX_EVENT_SIZE) -> None:
         self._splitter = LineSplitter()
@@ -279,8 +263,6 @@ class JSONLinesDecoder:
     descriptions of JSON Lines (https://jsonlines.org) and NDJSON (https://github.com/ndjson/ndjson-spec).
     """
 
-    __slots__ = ("_limit", "_splitter", "error")
-
     def __init__(self, max_event_size: int = DEFAULT_MAX_EVENT_SIZE) -> None:
         self._splitter = LineSplitter(carriage_returns=False)
         self._limit = max_event_size
@@ -335,8 +317,6 @@ class BareJSONDecoder(SSEDecoder):
     lines, because it knows no field of their names (docs/wires/chat-completions.md#framing). Each object in a list is a
     value, as Gemini's servers send them and errors (docs/wires/gemini.md#framing).
     """
-
-    __slots__ = ("_depth", "_is_listed", "_value")
 
     def __init__(self, max_event_size: int = DEFAULT_MAX_EVENT_SIZE) -> None:
         super().__init__(max_event_size)

@@ -102,8 +102,6 @@ def annotation_of(source: Citation, length: int) -> dict[str, Any]:
 class SaidBytes:
     """The text of an answer, for places in it as Google's wires count: in bytes of UTF-8."""
 
-    __slots__ = ("_pieces", "_room")
-
     def __init__(self) -> None:
         self._pieces: list[str] = []
         self._room = _MOST_PLACES

@@ -68,8 +68,6 @@ class AnswerPlace:
     White space at the beginning of an answer does not count, because hosts remove it.
     """
 
-    __slots__ = ("_calls", "_characters", "_has_begun")
-
     def __init__(self) -> None:
         self._calls = 0
         self._characters = 0

@@ -81,8 +81,6 @@ class OpenJson:
     """The pieces of a JSON object, texts or whole values; finds the end in one pass over the characters, when
     :attr:`is_complete` is read."""
 
-    __slots__ = ("_depth", "_in_string", "_read", "_skips", "_was_open", "pieces")
-
     def __init__(self) -> None:
         self.pieces: list[Any] = Pieces()
         self._read = 0

@@ -33,8 +33,6 @@ class Counts:
         numbers: How often, by the place and the wire's own name, such as `input[].item_reference`.
     """
 
-    __slots__ = ("numbers",)
-
     def __init__(self) -> None:
         self.numbers: Counter[str] = Counter()
 
@@ -141,8 +139,6 @@ def messages_by_role(value: object, roles: Collection[str]) -> Iterator[tuple[st
 
 class AskedMessages:
     """The messages of one request so far. Neighbouring results of tools are one message of the user."""
-
-    __slots__ = ("_messages", "_results")
 
     def __init__(self) -> None:
         self._messages: list[ChatMessage] = []

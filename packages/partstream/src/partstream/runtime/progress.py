@@ -195,20 +195,6 @@ class CheckedProgress:
         (1, 'tool-call.unique-call-id')
     """
 
-    __slots__ = (
-        "_check",
-        "_checker",
-        "_ended",
-        "_finishing",
-        "_generator",
-        "_report",
-        "_waiting",
-        "drain",
-        "passage",
-        "said_finish",
-        "violation",
-    )
-
     def __init__(
         self,
         progress: Progress,
@@ -354,8 +340,6 @@ class AnswerExcerpt:
     Args:
         most: How many characters of text and thinking the response may have.
     """
-
-    __slots__ = ("_kept", "_left_out", "_most", "_parts")
 
     def __init__(self, most: int | None = None) -> None:
         self._most = most

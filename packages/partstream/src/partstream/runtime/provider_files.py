@@ -392,8 +392,6 @@ LOOK_SECONDS: Final = 0.5
 class _Version:
     """The provider of one load, and how many requests run on it."""
 
-    __slots__ = ("_is_replaced", "_running", "_subscription", "provider")
-
     def __init__(self, provider: LanguageModelChatProvider, on_did_change: Callable[[None], None]) -> None:
         self.provider = provider
         event = provider.on_did_change_language_model_chat_information

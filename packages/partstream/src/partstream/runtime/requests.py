@@ -46,8 +46,6 @@ class PartBuffer:
     The buffer holds one response in memory, for as long as a reference to the response exists.
     """
 
-    __slots__ = ("_changed", "_error", "_next_turn", "_state", "parts")
-
     def __init__(self) -> None:
         self.parts: list[ResponsePart] = []
         self._changed = asyncio.Event()

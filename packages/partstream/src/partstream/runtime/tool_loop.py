@@ -429,8 +429,6 @@ def assistant_content(parts: Iterable[ResponsePart], answered: Collection[str]) 
 class _Run:
     """Neighbouring parts that form one part: any texts (section 2.2), or the thinking of one item."""
 
-    __slots__ = ("_entries", "_id", "_last")
-
     def __init__(self, first: ResponsePart) -> None:
         self._last = first
         self._id = first.id if isinstance(first, ThinkingPart) else None

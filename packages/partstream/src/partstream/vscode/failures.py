@@ -388,8 +388,6 @@ REDACTED: Final = "[redacted]"
 class GroupSecrets:
     """Knows the secrets so far: those in the groups, and the keys that their settings name."""
 
-    __slots__ = ("_groups", "_redactor")
-
     def __init__(self) -> None:
         self._redactor = redaction.Redactor(hidden=REDACTED)
         self._groups: dict[str, Mapping[str, Any]] = {}

@@ -405,8 +405,6 @@ _MOST_EDIT: Final = 500
 class ForwardingProgress:
     """The base of a progress that passes parts to another one."""
 
-    __slots__ = ("_progress",)
-
     def __init__(self, progress: DrainingProgress) -> None:
         self._progress = progress
 
@@ -427,8 +425,6 @@ class UsageWatch(ForwardingProgress):
         progress: Takes the parts.
         shows_files: Whether a person sees a line of text for each file.
     """
-
-    __slots__ = ("_kept", "_shows_files", "data", "is_visible", "usage")
 
     def __init__(self, progress: DrainingProgress, *, shows_files: bool = False) -> None:
         super().__init__(progress)

@@ -49,8 +49,6 @@ _BLANK_LINE: Final = "\n\n"
 class CapturedProgress(ForwardingProgress):
     """A progress that passes on everything, and shows each part to a tap."""
 
-    __slots__ = ("_report", "_take")
-
     def __init__(self, progress: DrainingProgress, tap: AnswerTap) -> None:
         super().__init__(progress)
         self._report = progress.report
@@ -64,8 +62,6 @@ class CapturedProgress(ForwardingProgress):
 
 class ShownFiles(ForwardingProgress):
     """A progress that passes on everything, and a line with a link after each file."""
-
-    __slots__ = ("_files", "_is_begun")
 
     def __init__(self, progress: DrainingProgress, files: AnswerFiles) -> None:
         super().__init__(progress)
@@ -274,8 +270,6 @@ class OpaqueStateProgress(ForwardingProgress):
     Args:
         memory: Keeps the opaque state, for an agent host that does not give it back.
     """
-
-    __slots__ = ("_held", "_marker", "_memory", "_metadata", "_said")
 
     def __init__(self, progress: DrainingProgress, memory: CallersMemory) -> None:
         super().__init__(progress)

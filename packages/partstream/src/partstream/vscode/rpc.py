@@ -69,8 +69,6 @@ Frame: TypeAlias = bytes | FrameTooLarge | MalformedHeader
 class FrameDecoder:
     """Splits a stream of bytes into frames, in whichever pieces the bytes arrive."""
 
-    __slots__ = ("_broken", "_header", "_limit", "_missing", "_pieces", "_size", "_skipping")
-
     def __init__(self, limit: int = DEFAULT_MAX_BODY_SIZE) -> None:
         self._limit = limit
         self._header = bytearray()
@@ -218,8 +216,6 @@ Incoming: TypeAlias = Request | Notification | Response | Malformed
 class Connection:
     """Decodes the bytes of one peer."""
 
-    __slots__ = ("_decoder",)
-
     def __init__(self, max_body_size: int = DEFAULT_MAX_BODY_SIZE) -> None:
         self._decoder = FrameDecoder(max_body_size)
 
@@ -349,8 +345,6 @@ class BacklogError(CallerError):
 class ItemStream:
     """One request's queue; made by :meth:`Outbox.open`."""
 
-    __slots__ = ("_head", "_items", "_last", "_low", "_outbox", "_tail", "closed", "has_turn", "size")
-
     def __init__(self, outbox: Outbox, head: bytes, tail: bytes) -> None:
         self._outbox = outbox
         self._head = head
@@ -430,8 +424,6 @@ class ItemStream:
 class MinorMessages:
     """A queue of messages that are dropped if the reader is slow; made by :meth:`Outbox.open_minor`."""
 
-    __slots__ = ("_frames", "_outbox", "_size", "has_turn")
-
     def __init__(self, outbox: Outbox) -> None:
         self._outbox = outbox
         self._frames: deque[bytes] = deque()
@@ -463,8 +455,6 @@ class MinorMessages:
 
 class Outbox:
     """All output to one peer that waits to be written."""
-
-    __slots__ = ("_messages", "_turns", "on_waiting")
 
     def __init__(self) -> None:
         # Called when the outbox is no longer empty; set by the writer. Until then, the output waits.

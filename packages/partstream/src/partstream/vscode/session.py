@@ -46,8 +46,6 @@ class StreamProgress:
         on_wait: Takes why the answer does not begin yet, and for how many seconds.
     """
 
-    __slots__ = ("_loop", "_on_wait", "_stream", "_thread")
-
     def __init__(self, stream: ItemStream, on_wait: Callable[[str, float], None]) -> None:
         self._stream = stream
         self._on_wait = on_wait
@@ -129,8 +127,6 @@ class RefusedError(CallerError):
 
 class _Running:
     """A request without a response so far."""
-
-    __slots__ = ("id", "source", "stream", "task")
 
     def __init__(self, request_id: RequestId) -> None:
         self.id = request_id

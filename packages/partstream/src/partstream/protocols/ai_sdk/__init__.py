@@ -77,8 +77,6 @@ _CODE_OF: Final = {kind: (code.encode(), name) for code, kind, name in _ROWS}
 class DataStreamDecoder(JSONLinesDecoder):
     """Turns lines into chunks."""
 
-    __slots__ = ()
-
     def feed(self, data: bytes) -> list[ServerSentEvent]:
         """Reads more bytes and returns the chunks that are complete."""
         return [(b"", _chunk(line)) for _, line in super().feed(data)]
@@ -146,8 +144,6 @@ class TextDecoder:
 
     The whole characters of each piece of bytes are one chunk. What is no UTF-8 becomes U+FFFD, as in a browser.
     """
-
-    __slots__ = ("_decoder",)
 
     error: None = None
 

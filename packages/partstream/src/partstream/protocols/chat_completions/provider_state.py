@@ -66,8 +66,6 @@ class MergedEntries:
         ends_signed: Whether the signature of an entry is its end, unless the entry has no text yet.
     """
 
-    __slots__ = ("_ends_signed", "_entries", "_pieces", "_said", "_texts")
-
     def __init__(self, texts: Mapping[str, str], *, ends_signed: bool = False) -> None:
         self._texts = texts
         self._ends_signed = ends_signed

@@ -605,8 +605,6 @@ class WrittenCalls:
     A delta holds at most `size` characters of the arguments; None for all of them.
     """
 
-    __slots__ = ("_indices", "_size", "_state")
-
     def __init__(self, size: int | None) -> None:
         self._size = size
         self._indices: dict[str, int] = {}
@@ -635,8 +633,6 @@ class WrittenCalls:
 
 class WrittenState:
     """The provider state of one response: metadata lists all items, and each is written once."""
-
-    __slots__ = ("_calls", "_entries", "_listed")
 
     def __init__(self, calls: WrittenCalls) -> None:
         self._calls = calls

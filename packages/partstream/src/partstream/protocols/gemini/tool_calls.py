@@ -38,8 +38,6 @@ class PartialArguments:
         unread: The first entry that fits nowhere, or None.
     """
 
-    __slots__ = ("_counted", "_root", "unread")
-
     def __init__(self, begun: JSONObject | None = None) -> None:
         self._root: dict[str, Any] = {} if begun is None else dict(begun)
         self.unread: JSONObject | None = None
