@@ -325,12 +325,10 @@ class BareJSONDecoder(SSEDecoder):
         self._is_listed = False  # whether a list is open, outside of its values
 
     @property
-    def at_border(self) -> bool:
-        """Whether no byte before counts any more."""
+    def at_border(self) -> bool:  # noqa: D102
         return self._at_border and self._value is None and not self._is_listed
 
-    def end(self) -> list[ServerSentEvent]:
-        """Records that no more bytes come; returns the last event if its end is missing."""
+    def end(self) -> list[ServerSentEvent]:  # noqa: D102
         events = super().end()
         if self._value is not None and self.error is None:
             events.append((b"", bytes(self._value)))

@@ -330,8 +330,7 @@ class TaggedThinking(_Rendering):
         self._item: Mapping[str, Any] | None = None
         self._is_over = False  # whether the text was taken apart
 
-    def feed_into(self, event: Mapping[str, Any], outputs: list[StreamOutput]) -> None:
-        """Takes the next event and appends what it means."""
+    def feed_into(self, event: Mapping[str, Any], outputs: list[StreamOutput]) -> None:  # noqa: D102
         if self._is_over and self._item is None:
             self._stream.feed_into(event, outputs)
             self.emit_more = self._emit_inner

@@ -398,8 +398,7 @@ class EventReader(ResponseReader):
         self._rows = self.rows[self._state]
         self._type_field = self.type_field  # faster than the class's own, for each event
 
-    def feed_into(self, event: Mapping[str, Any], outputs: list[StreamOutput]) -> None:
-        """Takes the next event and appends what it means."""
+    def feed_into(self, event: Mapping[str, Any], outputs: list[StreamOutput]) -> None:  # noqa: D102
         self.emit_more = None
         state = self._state
         try:
@@ -950,8 +949,7 @@ class ChunkReader(ResponseReader):
 
     nameless: ClassVar[str]
 
-    def feed_into(self, event: Mapping[str, Any], outputs: list[StreamOutput]) -> None:
-        """Takes the next chunk and appends what it means."""
+    def feed_into(self, event: Mapping[str, Any], outputs: list[StreamOutput]) -> None:  # noqa: D102
         self.emit_more = None
         if self._state is LifecycleState.ENDED:
             raise AdapterUsageError("fed a chunk after the stream was ended")

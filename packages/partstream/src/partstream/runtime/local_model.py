@@ -124,7 +124,6 @@ class LocalModel(provider.LanguageModelChatProvider):
         self, silent: bool, token: CancellationToken
     ) -> Sequence[provider.LanguageModelChatInformation]:
         """The one model, which need not be loaded for this."""
-        del silent, token
         return [self.information]
 
     async def provide_language_model_chat_response(
@@ -152,7 +151,6 @@ class LocalModel(provider.LanguageModelChatProvider):
         Raises:
             LocalModelError: The model cannot be loaded.
         """
-        del model, token
         counter = (await self.loaded()).counter
         count = counter.count_text if isinstance(text, str) else counter.count_message
         return (await run_in_thread(lambda: count(text), "partstream-count")).tokens  # type: ignore[arg-type]

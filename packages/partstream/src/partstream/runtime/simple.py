@@ -215,11 +215,9 @@ class OneModelProvider(provider.LanguageModelChatProvider):
         self.information = information
         self._count_tokens = count_tokens
 
-    async def provide_language_model_chat_information(
+    async def provide_language_model_chat_information(  # noqa: D102
         self, silent: bool, token: CancellationToken
     ) -> Sequence[provider.LanguageModelChatInformation]:
-        """Lists the one model."""
-        del silent, token
         return (self.information,)
 
     async def provide_token_count(
@@ -230,12 +228,10 @@ class OneModelProvider(provider.LanguageModelChatProvider):
         Raises:
             InvalidArgumentError: The function returned no whole number of 0 or more.
         """
-        del model, token
         return self._counted(text)
 
     def token_count(self, model: provider.LanguageModelChatInformation, text: str | ChatMessage) -> TokenCount:
         """Counts with the function that was given; the count has its source."""
-        del model
         is_estimate = self._count_tokens is estimate_tokens
         return TokenCount(self._counted(text), CountSource.ESTIMATED if is_estimate else CountSource.COUNTED)
 
@@ -296,7 +292,6 @@ class FunctionProvider(OneModelProvider):
             LanguageModelError: The error of the `Finish` that the function yielded.
             Exception: Any error that the function raises.
         """
-        del model
         draining = progress if isinstance(progress, provider.DrainingProgress) else None
 
         async def report() -> None:

@@ -434,8 +434,7 @@ class UsageWatch(ForwardingProgress):
         self.data: dict[str, None] = {}  # the media types of what is neither shown nor a mark for the host
         self._kept = AnswerExcerpt()
 
-    def report(self, part: ResponsePart) -> None:
-        """Passes on a part."""
+    def report(self, part: ResponsePart) -> None:  # noqa: D102
         self._progress.report(part)
         if not isinstance(part, DataPart) or part.mime_type != USAGE_MIME_TYPE:
             self._kept.keep(part)

@@ -54,8 +54,7 @@ class CapturedProgress(ForwardingProgress):
         self._report = progress.report
         self._take = tap.part
 
-    def report(self, part: ResponsePart) -> None:
-        """Passes on a part."""
+    def report(self, part: ResponsePart) -> None:  # noqa: D102
         self._report(part)
         self._take(part)
 
@@ -68,8 +67,7 @@ class ShownFiles(ForwardingProgress):
         self._files = files
         self._is_begun = False  # whether there is text that no blank line follows yet
 
-    def report(self, part: ResponsePart) -> None:
-        """Passes on a part."""
+    def report(self, part: ResponsePart) -> None:  # noqa: D102
         self._progress.report(part)
         if isinstance(part, values.TextPart):
             self._is_begun = True

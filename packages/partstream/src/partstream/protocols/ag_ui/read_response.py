@@ -291,8 +291,7 @@ class AGUIReader(read_response.EventReader):
         self._sub_agents: dict[str, str] = {}
         self._custom_interrupts: list[read_response.JSONObject] = []
 
-    def feed_into(self, event: Mapping[str, Any], outputs: _Outputs) -> None:
-        """Takes the next event and appends what it means."""
+    def feed_into(self, event: Mapping[str, Any], outputs: _Outputs) -> None:  # noqa: D102
         wire: read_response.JSONObject = event if isinstance(event, dict) else dict(event)
         if not _RENAMED.isdisjoint(wire):
             wire = {_OTHER_NAMES.get(name, name): value for name, value in wire.items()}

@@ -216,8 +216,7 @@ class AGUIWriter(ResponseWriter):
     def _begin(self, _output: StreamOutput) -> list[_Event]:
         return [{"type": "RUN_STARTED", **self._run, "protocolVersion": PROTOCOL_VERSION}]
 
-    def repeated(self, part: TextPart | ThinkingPart) -> Repeated | None:
-        """See :class:`partstream.lm.outputs.FastPathWriter`."""
+    def repeated(self, part: TextPart | ThinkingPart) -> Repeated | None:  # noqa: D102
         if self._open is None or self._open != _kind_of(part):
             return None
         kind, message_id = _TEXT if isinstance(part, TextPart) else _THOUGHT, self._message_id

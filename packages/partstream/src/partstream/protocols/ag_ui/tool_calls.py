@@ -616,8 +616,7 @@ class Thinking:
         said.append(piece)
         self.show(piece, message_id, outputs)
 
-    def show(self, value: str, message_id: str | None, outputs: list[StreamOutput]) -> None:
-        """Emits a thought of the model, or a line about the agent's work."""
+    def show(self, value: str, message_id: str | None, outputs: list[StreamOutput]) -> None:  # noqa: D102
         if self._shows:
             outputs.append(thinking_part(value, message_id))
 

@@ -647,8 +647,7 @@ class GatewayWriter(ChunkWriter):
         }
 
     @staticmethod
-    def error(status: int, message: str) -> Chunk:
-        """The JSON body of an HTTP error."""
+    def error(status: int, message: str) -> Chunk:  # noqa: D102
         error = {"message": message, "type": _type_of(status), "param": None, "code": None}
         return {"error": error, "generationId": _generation(f"{status}/{message}")}
 

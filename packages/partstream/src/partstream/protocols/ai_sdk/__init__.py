@@ -77,12 +77,10 @@ _CODE_OF: Final = {kind: (code.encode(), name) for code, kind, name in _ROWS}
 class DataStreamDecoder(JSONLinesDecoder):
     """Turns lines into chunks."""
 
-    def feed(self, data: bytes) -> list[ServerSentEvent]:
-        """Reads more bytes and returns the chunks that are complete."""
+    def feed(self, data: bytes) -> list[ServerSentEvent]:  # noqa: D102
         return [(b"", _chunk(line)) for _, line in super().feed(data)]
 
-    def end(self) -> list[ServerSentEvent]:
-        """Says that no more bytes come; returns the last chunk if its line feed was missing."""
+    def end(self) -> list[ServerSentEvent]:  # noqa: D102
         # The first letters of a line that was cut are a number as likely as not: no line, and nothing wrong.
         return [(b"", _chunk(line)) for _, line in super().end() if b":" in line]
 

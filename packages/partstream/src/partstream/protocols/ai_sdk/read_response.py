@@ -163,8 +163,7 @@ class AISDKReader(EventReader):
     errors = COMMON_ERRORS
 
     @classmethod
-    def claim(cls, kind: str | None, event: Chunk) -> MatchConfidence:
-        """How sure it is that a chunk is one of this stream."""
+    def claim(cls, kind: str | None, event: Chunk) -> MatchConfidence:  # noqa: D102
         if kind is not None and _shows(kind, event, cls.sure):
             return MatchConfidence.SURE
         return MatchConfidence(kind in CHUNKS and not _shows(kind, event, cls.never))
@@ -192,8 +191,7 @@ class AISDKReader(EventReader):
         self._is_chunk_waiting = False
 
     @property
-    def failing(self) -> bool:
-        """Whether an error was reported and the end has not come yet."""
+    def failing(self) -> bool:  # noqa: D102
         return self._error is not None and not self.finished
 
     @property
@@ -201,8 +199,7 @@ class AISDKReader(EventReader):
         """The tokens that were reported so far, or None."""
         return _sum(self._totals) or _sum(self._steps) or self._message_usage
 
-    def feed_into(self, event: Mapping[str, Any], outputs: Outputs) -> None:
-        """Takes the next chunk and appends what it means."""
+    def feed_into(self, event: Mapping[str, Any], outputs: Outputs) -> None:  # noqa: D102
         chunk: Chunk = event  # type: ignore[assignment]
         if METADATA[0] in chunk and text(chunk, "type") in self._rows:
             # The gateway names the generation on the first chunk that has content, so that it is known if it is cut.
@@ -215,8 +212,7 @@ class AISDKReader(EventReader):
         else:
             EventReader.feed_into(self, chunk, outputs)  # faster than super()
 
-    def fail(self, error: LanguageModelError) -> Outputs:
-        """Ends the response with an error; nothing if it has finished already."""
+    def fail(self, error: LanguageModelError) -> Outputs:  # noqa: D102
         outputs: Outputs = []
         if self.finished:
             return outputs

@@ -426,8 +426,7 @@ class FullStreamWriter(ChunkWriter):
     piece_field = "text"
 
     @staticmethod
-    def frame(event: Chunk) -> bytes:
-        """One line."""
+    def frame(event: Chunk) -> bytes:  # noqa: D102
         return dumps(event) + b"\n"
 
     def _begin(self, _output: StreamOutput) -> list[Chunk]:

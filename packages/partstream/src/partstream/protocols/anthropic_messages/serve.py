@@ -852,18 +852,15 @@ class MessagesResponseWriter(ResponseWriter):
     def _take(self) -> list[dict[str, Any]]:
         return self._blocks.take()
 
-    def repeated(self, _part: TextPart | ThinkingPart) -> Repeated | None:
-        """See :class:`partstream.lm.outputs.FastPathWriter`."""
+    def repeated(self, _part: TextPart | ThinkingPart) -> Repeated | None:  # noqa: D102
         return self._blocks.repeated()
 
     @staticmethod
-    def frame(event: Mapping[str, Any]) -> bytes:
-        """The bytes of one event."""
+    def frame(event: Mapping[str, Any]) -> bytes:  # noqa: D102
         return b"event: " + str(event.get("type")).encode() + b"\ndata: " + dumps(event) + b"\n\n"
 
     @staticmethod
-    def document(events: Sequence[Mapping[str, Any]]) -> tuple[int, dict[str, Any]]:
-        """The document for a client that wants no stream."""
+    def document(events: Sequence[Mapping[str, Any]]) -> tuple[int, dict[str, Any]]:  # noqa: D102
         last = events[-1]
         if last["type"] == "error":
             status = status_of(last["error"]["type"])

@@ -384,8 +384,7 @@ class Thinking(provider_state.KeptThinking):
         if said := self._parts.add(part):
             self.show(said, outputs)
 
-    def show(self, thought: str, outputs: list[StreamOutput], kept: list[str] | None = None) -> None:
-        """Emits a piece of thinking, and adds it to `kept` for the server."""
+    def show(self, thought: str, outputs: list[StreamOutput], kept: list[str] | None = None) -> None:  # noqa: D102
         self.said.add(thought)
         provider_state.KeptThinking.show(self, thought, outputs, kept)  # faster than super()
 

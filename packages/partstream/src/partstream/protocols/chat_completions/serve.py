@@ -91,8 +91,7 @@ class ChatRequestReader(serve.RequestReader):
         answers=("n",),
     )
 
-    def read(self, request: serve.WireRequest) -> InboundRequest:
-        """The request of a client."""
+    def read(self, request: serve.WireRequest) -> InboundRequest:  # noqa: D102
         body = request.body
         read_request.checked(body, "stream", bool, "true or false")
         read_request.checked(body, "stream_options", dict, "an object")
@@ -454,8 +453,7 @@ class ChatCompletionsWriter(serve.ResponseWriter):
         self._images = 0
         self._annotations = 0
 
-    def repeated(self, part: TextPart | ThinkingPart) -> Repeated | None:
-        """See :class:`partstream.lm.outputs.FastPathWriter`."""
+    def repeated(self, part: TextPart | ThinkingPart) -> Repeated | None:  # noqa: D102
         if isinstance(part, ThinkingPart):
             return Repeated(lambda text, _number: self._chunk({"reasoning_content": text}))
         field = _field_of(part)
@@ -468,8 +466,7 @@ class ChatCompletionsWriter(serve.ResponseWriter):
         return {"error": {"message": message, "type": kind, "param": None, "code": code}}
 
     @staticmethod
-    def document(events: Sequence[Mapping[str, Any]]) -> tuple[int, dict[str, Any]]:
-        """The document for a client that wants no stream: HTTP status and JSON, made of all events."""
+    def document(events: Sequence[Mapping[str, Any]]) -> tuple[int, dict[str, Any]]:  # noqa: D102
         last = events[-1]
         if "error" in last:
             return 500, {"error": last["error"]}
@@ -785,7 +782,6 @@ class _CompletionWriter(ChatCompletionsWriter):
 
     @staticmethod
     def document(events: Sequence[Mapping[str, Any]]) -> tuple[int, dict[str, Any]]:
-        """The document for a client that wants no stream: HTTP status and JSON, made of all events."""
         last = dict(events[-1])
         if "error" in last:
             return 500, {"error": last["error"]}
@@ -794,7 +790,6 @@ class _CompletionWriter(ChatCompletionsWriter):
         return 200, {**last, "choices": [{"index": 0, "text": text, "logprobs": None, "finish_reason": word}]}
 
     def repeated(self, part: TextPart | ThinkingPart) -> Repeated | None:
-        """See :class:`partstream.lm.outputs.FastPathWriter`."""
         return None if isinstance(part, ThinkingPart) else super().repeated(part)
 
     def _chunk(self, delta: Mapping[str, Any], word: str | None = None) -> dict[str, Any]:

@@ -101,8 +101,7 @@ class ChatRequests(RequestWriter):
             return {}
         return {"stream_options": {**said, "include_usage": True}}
 
-    def conversation_rules(self, settings: RequestSettings, model_id: str) -> ConversationRules:
-        """The ids, names and schemas that the server of a model takes."""
+    def conversation_rules(self, settings: RequestSettings, model_id: str) -> ConversationRules:  # noqa: D102
         quirks = _quirks(settings, model_id)
         schemas = partial(for_model, quirks.schemas, model_id)
         return ConversationRules(

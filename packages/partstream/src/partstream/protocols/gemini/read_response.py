@@ -371,8 +371,7 @@ class GeminiResponseReader(base.ChoicesReader):
     )
 
     @classmethod
-    def claim(cls, _kind: str | None, event: JSONObject) -> base.MatchConfidence:
-        """Tells whether an event of a recording belongs to this protocol."""
+    def claim(cls, _kind: str | None, event: JSONObject) -> base.MatchConfidence:  # noqa: D102
         if isinstance(event.get("candidates"), list) or "usageMetadata" in event or "promptFeedback" in event:
             return base.MatchConfidence.SURE
         return base.MatchConfidence.POSSIBLE if event.get("error") and "type" not in event else base.MatchConfidence.NO

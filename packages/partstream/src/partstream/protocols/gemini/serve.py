@@ -114,8 +114,7 @@ class GeminiRequestReader(RequestReader):
         answers=("generationConfig", "candidateCount"),
     )
 
-    def read(self, request: WireRequest) -> InboundRequest:
-        """What a request asks."""
+    def read(self, request: WireRequest) -> InboundRequest:  # noqa: D102
         body = camel_case(request.body)
         counts = Counts()
         messages = (*_read_system(body, counts), *_read_contents(body, counts))
@@ -527,8 +526,7 @@ class GeminiResponseWriter(ResponseWriter):
         self._places: list[WireEvent] = []
         self._said = SaidBytes()
 
-    def repeated(self, part: TextPart | ThinkingPart) -> Repeated | None:
-        """See :class:`partstream.lm.outputs.FastPathWriter`."""
+    def repeated(self, part: TextPart | ThinkingPart) -> Repeated | None:  # noqa: D102
         if isinstance(part, ThinkingPart) and self._hides_thoughts:
             return None
         if isinstance(part, ThinkingPart):
@@ -541,8 +539,7 @@ class GeminiResponseWriter(ResponseWriter):
         return b"data: " + dumps(event) + b"\r\n\r\n"
 
     @staticmethod
-    def document(events: Sequence[WireEvent]) -> tuple[int, WireEvent]:
-        """The document for a client that wants no stream."""
+    def document(events: Sequence[WireEvent]) -> tuple[int, WireEvent]:  # noqa: D102
         last = events[-1]
         if "error" in last:
             return last["error"]["code"], {"error": last["error"]}

@@ -104,8 +104,7 @@ class InteractionsResponseReader(base.EventReader):
     )
 
     @classmethod
-    def claim(cls, kind: str | None, event: JSONObject) -> base.MatchConfidence:
-        """Tells whether an event of a recording belongs to this protocol."""
+    def claim(cls, kind: str | None, event: JSONObject) -> base.MatchConfidence:  # noqa: D102
         said = event.get("event_type")
         if not event and kind is not None and kind.startswith("interaction."):  # a line with the name alone
             return base.MatchConfidence.SURE

@@ -65,8 +65,7 @@ class InteractionsRequestReader(serve.RequestReader):
         names_kept=lambda body: bool(body.get("previous_interaction_id")),
     )
 
-    def read(self, request: serve.WireRequest) -> InboundRequest:
-        """What a request asks."""
+    def read(self, request: serve.WireRequest) -> InboundRequest:  # noqa: D102
         body, counts = request.body, Counts()
         for name, expected in _UNSUPPORTED.items():
             if body.get(name):
@@ -256,8 +255,7 @@ class InteractionsResponseWriter(serve.ResponseWriter):
         self._add("interaction.created", interaction={**self._head, "status": "in_progress"})
         self._add("interaction.status_update", interaction_id=self._head["id"], status="in_progress")
 
-    def repeated(self, part: TextPart | ThinkingPart) -> Repeated | None:
-        """See :class:`partstream.lm.outputs.FastPathWriter`."""
+    def repeated(self, part: TextPart | ThinkingPart) -> Repeated | None:  # noqa: D102
         index = self._index
         if isinstance(part, TextPart) and self._open == "model_output":
             return Repeated(lambda text, _number: _delta(index, _said(text)), self._said.add)

@@ -259,8 +259,7 @@ class InteractionsRequestWriter(GeminiRequestWriter):
     count = None
     empty_request = None  # where this wire is spoken, Gemini is too, and no other server is known to have it
 
-    def write(self, request: ChatRequest) -> WireRequest:
-        """Writes a request for a stream."""
+    def write(self, request: ChatRequest) -> WireRequest:  # noqa: D102
         return WireRequest(self.path, self._body(request), {"api-revision": REVISION})
 
     def _body(self, request: ChatRequest) -> models.JSONObject:
@@ -299,8 +298,7 @@ class InteractionsRequestWriter(GeminiRequestWriter):
         }
         return gemini.with_extra_fields(body, settings.extra_body)
 
-    def conversation_rules(self, _settings: RequestSettings, model_id: str) -> ConversationRules:
-        """The names and schemas that the servers take."""
+    def conversation_rules(self, _settings: RequestSettings, model_id: str) -> ConversationRules:  # noqa: D102
         return ConversationRules(
             tool_names=conversation.NameForm(letter_first=True),
             tool_schema=GOOGLE_JSON.of,

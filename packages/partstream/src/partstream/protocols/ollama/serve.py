@@ -37,8 +37,7 @@ class OllamaRequestReader(serve.RequestReader):
         output_limits=(("options", "num_predict"),), new_limit=("options", "num_predict")
     )
 
-    def read(self, request: serve.WireRequest) -> InboundRequest:
-        """The request of a client."""
+    def read(self, request: serve.WireRequest) -> InboundRequest:  # noqa: D102
         body = request.body
         counts = read_request.Counts()
         read_request.checked(body, "stream", bool, "true or false")
@@ -252,8 +251,7 @@ class OllamaWriter(serve.ResponseWriter):
         self._calls = 0
 
     @staticmethod
-    def frame(event: Mapping[str, Any]) -> bytes:
-        """The bytes of a line."""
+    def frame(event: Mapping[str, Any]) -> bytes:  # noqa: D102
         return dumps(event) + b"\n"
 
     @staticmethod
@@ -282,8 +280,7 @@ class OllamaWriter(serve.ResponseWriter):
         kept = {name: value for name, value in message.items() if value or name == "content"}
         return 200, last | {"message": kept}
 
-    def repeated(self, part: TextPart | ThinkingPart) -> Repeated | None:
-        """See :class:`partstream.lm.outputs.FastPathWriter`."""
+    def repeated(self, part: TextPart | ThinkingPart) -> Repeated | None:  # noqa: D102
         if isinstance(part, ThinkingPart) and self._asked.asks_to_think is False:
             return None
         field = "thinking" if isinstance(part, ThinkingPart) else "content"

@@ -224,8 +224,7 @@ class WrittenReasoning(StreamedItem):
             self._close_part()
             self.say(entry)
 
-    def say(self, text: str) -> None:
-        """Writes a piece of its last part."""
+    def say(self, text: str) -> None:  # noqa: D102
         if not self._pieces:
             self._events.add(f"{self._channel.part_events}.added", **self._where, part=self._part(""))
         super().say(text)

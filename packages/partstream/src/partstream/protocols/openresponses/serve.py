@@ -72,8 +72,7 @@ class ResponsesRequestReader(serve.RequestReader):
         names_kept=stored.names_reasoning,
     )
 
-    def read(self, request: serve.WireRequest) -> InboundRequest:
-        """The request of a client."""
+    def read(self, request: serve.WireRequest) -> InboundRequest:  # noqa: D102
         body = request.body
         for name, (field_type, expected) in _TYPED_FIELDS.items():
             read_request.checked(body, name, field_type, expected)
@@ -543,8 +542,7 @@ class OpenResponsesWriter(serve.ResponseWriter):
         response: dict[str, Any] = events[-1]["response"]
         return (500, _failure(response)) if response["status"] == "failed" else (200, response)
 
-    def repeated(self, _part: TextPart | ThinkingPart) -> Repeated | None:
-        """See :class:`partstream.lm.outputs.FastPathWriter`."""
+    def repeated(self, _part: TextPart | ThinkingPart) -> Repeated | None:  # noqa: D102
         return None if self._open is None else self._open.repeated()
 
     def idle(self) -> list[serve.WireEvent]:

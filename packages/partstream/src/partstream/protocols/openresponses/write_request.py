@@ -166,8 +166,7 @@ class OpenResponsesRequests(RequestWriter):
         )
     )
 
-    def write(self, request: ChatRequest) -> WireRequest:
-        """Writes a request down."""
+    def write(self, request: ChatRequest) -> WireRequest:  # noqa: D102
         settings = request.settings
         own = settings.own_settings(OpenResponsesSettings)
         body: dict[str, Any] = {
@@ -205,8 +204,7 @@ class OpenResponsesRequests(RequestWriter):
         body |= _chosen(request, own)
         return WireRequest(PATH, with_extra_fields(body, settings.extra_body))
 
-    def conversation_rules(self, _settings: RequestSettings, model_id: str) -> ConversationRules:
-        """The items and schemas that the server of a model takes."""
+    def conversation_rules(self, _settings: RequestSettings, model_id: str) -> ConversationRules:  # noqa: D102
         return replace(_RULES, tool_schema=partial(for_model, PLAIN, model_id))
 
 
