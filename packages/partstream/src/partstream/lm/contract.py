@@ -74,93 +74,68 @@ class UnobservablePromise:
     reason: str
 
 
+def _must(name: str, section: str, text: str, needs: Evidence | None = None) -> Rule:
+    return Rule(name, section, Level.MUST, text, needs)
+
+
+def _should(name: str, section: str, text: str, needs: Evidence | None = None) -> Rule:
+    return Rule(name, section, Level.SHOULD, text, needs)
+
+
 _TABLE: Final = (
-    Rule(
+    _must(
         "stream.generation-order",
         "1.1",
-        Level.MUST,
         "Parts arrive in the order in which the model generated them.",
         Evidence.POSITIONS,
     ),
-    Rule("stream.nothing-after-completion", "1.1", Level.MUST, "No part follows the end of the response."),
-    Rule("stream.ends-once", "5.1", Level.MUST, "A response ends once: it either resolves or is rejected."),
-    Rule(
+    _must("stream.nothing-after-completion", "1.1", "No part follows the end of the response."),
+    _must("stream.ends-once", "5.1", "A response ends once: it either resolves or is rejected."),
+    _must(
         "stream.visible-part",
         "5.3",
-        Level.MUST,
         "A completed response holds text, a tool call or data that is no mark of the host: with thinking alone, VS "
         "Code shows 'no response was returned'.",
         Evidence.COMPLETION,
     ),
-    Rule(
-        # Section 5.2 allows one last text part. Section 1.1 does not, and VS Code drops parts that come late.
-        "cancellation.nothing-after",
-        "1.1",
-        Level.MUST,
-        "No part follows the cancellation of the request.",
-        Evidence.CANCELLATION,
+    # Section 5.2 allows one last text part. Section 1.1 does not, and VS Code drops parts that come late.
+    _must(
+        "cancellation.nothing-after", "1.1", "No part follows the cancellation of the request.", Evidence.CANCELLATION
     ),
-    Rule(
-        "cancellation.resolves",
-        "5.2",
-        Level.SHOULD,
-        "A cancelled response resolves and is not rejected.",
-        Evidence.CANCELLATION,
+    _should(
+        "cancellation.resolves", "5.2", "A cancelled response resolves and is not rejected.", Evidence.CANCELLATION
     ),
-    Rule(
+    _should(
         "failure.language-model-error",
         "5.3",
-        Level.SHOULD,
         "A failed response is rejected with a LanguageModelError.",
         Evidence.FAILURE,
     ),
-    Rule(
-        "part.known-class",
-        "1.2",
-        Level.MUST,
-        "A part is a text part, a thinking part, a tool call part or a data part.",
+    _must("part.known-class", "1.2", "A part is a text part, a thinking part, a tool call part or a data part."),
+    _must("part.no-tool-result", "1.2", "A response holds no tool result part."),
+    _must("part.known-audience", "9.1", "The audience of a text or data part is a list of Audience values or absent."),
+    _must("text.string-value", "2.1", "The value of a text part is a string."),
+    _should("text.utf-8", "2.2", "The value of a text part can be encoded as UTF-8 (no half of a surrogate pair)."),
+    _must("thinking.string-value", "2.4", "The value of a thinking part is a string or an array of strings."),
+    _must("thinking.string-id", "2.4", "The id of a thinking part is a string or absent."),
+    _must("thinking.json-metadata", "2.4", "The metadata of a thinking part is a JSON object or absent."),
+    _must("tool-call.non-empty-call-id", "3.3", "The call id of a tool call is a non-empty string."),
+    _must("tool-call.non-empty-name", "3.1", "The name of a tool call is a non-empty string."),
+    _must(
+        "tool-call.known-tool", "3.1", "The name of a tool call is that of one of the request's tools.", Evidence.TOOLS
     ),
-    Rule("part.no-tool-result", "1.2", Level.MUST, "A response holds no tool result part."),
-    Rule(
-        "part.known-audience",
-        "9.1",
-        Level.MUST,
-        "The audience of a text or data part is a list of Audience values or absent.",
-    ),
-    Rule("text.string-value", "2.1", Level.MUST, "The value of a text part is a string."),
-    Rule(
-        "text.utf-8",
-        "2.2",
-        Level.SHOULD,
-        "The value of a text part can be encoded as UTF-8 (no half of a surrogate pair).",
-    ),
-    Rule(
-        "thinking.string-value", "2.4", Level.MUST, "The value of a thinking part is a string or an array of strings."
-    ),
-    Rule("thinking.string-id", "2.4", Level.MUST, "The id of a thinking part is a string or absent."),
-    Rule("thinking.json-metadata", "2.4", Level.MUST, "The metadata of a thinking part is a JSON object or absent."),
-    Rule("tool-call.non-empty-call-id", "3.3", Level.MUST, "The call id of a tool call is a non-empty string."),
-    Rule("tool-call.non-empty-name", "3.1", Level.MUST, "The name of a tool call is a non-empty string."),
-    Rule(
-        "tool-call.known-tool",
-        "3.1",
-        Level.MUST,
-        "The name of a tool call is that of one of the request's tools.",
-        Evidence.TOOLS,
-    ),
-    Rule("tool-call.object-input", "3.1", Level.MUST, "The input of a tool call is a parsed object."),
-    Rule("tool-call.json-input", "3.1", Level.MUST, "The input of a tool call holds only JSON values."),
-    Rule("tool-call.atomic", "3.2", Level.MUST, "A tool call is one part: no second part completes it."),
-    Rule("tool-call.unique-call-id", "3.2", Level.MUST, "No two tool calls of a response share a call id."),
-    Rule(
+    _must("tool-call.object-input", "3.1", "The input of a tool call is a parsed object."),
+    _must("tool-call.json-input", "3.1", "The input of a tool call holds only JSON values."),
+    _must("tool-call.atomic", "3.2", "A tool call is one part: no second part completes it."),
+    _must("tool-call.unique-call-id", "3.2", "No two tool calls of a response share a call id."),
+    _should(
         "tool-call.namespaced-call-id",
         "3.3",
-        Level.SHOULD,
         "The call id of a tool call starts with the provider's namespace.",
         Evidence.NAMESPACE,
     ),
-    Rule("data.bytes", "4.1", Level.MUST, "The data of a data part is bytes."),
-    Rule("data.media-type", "4.1", Level.MUST, "The media type of a data part is a non-empty string."),
+    _must("data.bytes", "4.1", "The data of a data part is bytes."),
+    _must("data.media-type", "4.1", "The media type of a data part is a non-empty string."),
 )
 
 RULES: Final[Mapping[str, Rule]] = MappingProxyType({rule.id: rule for rule in _TABLE})
