@@ -321,7 +321,7 @@ class RequestHandler:
     _reported: serving.Reported | None = None
     _origin_headers: tuple[tuple[str, str], ...] = ()
     _asked: InboundRequest | None = None
-    _model: CataloguedModel | None = None
+    _model: CataloguedModel  # found before all below
     _current: serving.CurrentAnswer | None = None
     _trace: AnswerSpans | None = None
     _permit: serving.Permit | None = None
@@ -331,7 +331,8 @@ class RequestHandler:
     _capture: AnswerTap | None = None
     _recorded: RecordingReplySink | None = None
     _task: asyncio.Task[None] | None = None  # of the provider
-    _progress: replies.ReplyProgress | None = None
+    _progress: replies.ReplyProgress | None = None  # before the provider is asked
+    _name = ""  # of the provider
 
     def __init__(
         self, state: ServerState, request: requests.RequestHead, receive: requests.Receive, send: requests.Send
@@ -838,7 +839,7 @@ class RequestHandler:
         if generates and state.taps is not None:
             name = current.client.name
             self._capture = state.taps.begin(f"serve, for {name}" if name else "serve", model.id)
-        self._model = model
+        self._model, self._name = model, model.provider_name
         self._progress = replies.ReplyProgress(self._reply_writer, sink, self.fail, self._followers(), forwarded)
         # A model sometimes invents a tool. Calls of unknown tools pass, so that the client can tell the model.
         self._checked = CheckedProgress(self._progress, tools=None, on_violation=self._note_violation)
@@ -940,7 +941,6 @@ class RequestHandler:
         if not self._was_asked:
             return
         model = self._model
-        assert model is not None  # noqa: S101 - found before
         # The variables of this task, in which nothing else runs.
         serving.CURRENT_ANSWER.set(self._current)
         CAPTURE.set(self._capture)
@@ -1115,12 +1115,8 @@ class RequestHandler:
             if task.done():
                 return
             task.cancel()
-        error = errors.ProviderStuckError(self._name, "" if self._model is None else self._model.id, seconds)
+        error = errors.ProviderStuckError(self._name, self._model.id, seconds)
         _logger.error("%s", error)
-
-    @property
-    def _name(self) -> str:
-        return "" if self._model is None else self._model.provider_name
 
     def _note_violation(self, violation: Violation) -> None:
         self._violations[violation.rule.id] = self._violations.get(violation.rule.id, 0) + 1
@@ -1136,7 +1132,6 @@ class RequestHandler:
         """Reports the response, whose reply is over, to all who count responses."""
         finish, progress, rows, head = self.finish, self._progress, self._usage_rows, self._buffered.head
         assert progress is not None  # noqa: S101 - made before the call
-        assert self._model is not None  # noqa: S101 - found before
         first = progress.first_part_at
         costs = [row.cost for row in rows if row.cost is not None]  # what the upstreams cost, where it is known
         self._report(

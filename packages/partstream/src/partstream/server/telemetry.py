@@ -20,9 +20,7 @@ import time
 from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from datetime import UTC, datetime
-from functools import partial
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final
 
@@ -229,8 +227,9 @@ class AnswerLedger:
     """Writes responses into the ledger's file, which is made with the first one."""
 
     def __init__(self, path: Path) -> None:
-        self._rows, file = _Waiting(), LedgerFile(path)
-        self._thread = FileThread(self, file, "partstream-answers", partial(_write, self._rows, file))
+        file = LedgerFile(path)
+        self._rows = _WaitingRows(file)
+        self._thread = FileThread(self, file, "partstream-answers", self._rows.write)
 
     def observe(self, answer: AnswerObservation) -> None:
         """Enters a response that is over; returns at once.
@@ -248,17 +247,14 @@ class AnswerLedger:
         self._thread.close()
 
 
-class _Waiting:
-    """The rows that wait for the thread.
+class _WaitingRows:
+    """The rows that wait for the thread."""
 
-    Attributes:
-        tidied_at: When old rows were last deleted, in seconds since 1970.
-    """
-
-    def __init__(self) -> None:
+    def __init__(self, file: LedgerFile) -> None:
+        self._file = file
         self._rows: deque[tuple[Any, ...]] = deque(maxlen=_MOST_WAITING)
         self._dropped = 0
-        self.tidied_at = 0.0
+        self._tidied_at = 0.0
 
     def add(self, row: tuple[Any, ...]) -> int:
         """Adds a row; returns how many wait."""
@@ -266,31 +262,21 @@ class _Waiting:
         self._rows.append(row)
         return len(self._rows)
 
-    def take(self) -> list[tuple[Any, ...]]:
-        """All rows that wait; the log says if some were dropped."""
-        rows: list[tuple[Any, ...]] = []
-        with suppress(IndexError):
-            while len(rows) < _MOST_WAITING:
-                rows.append(self._rows.popleft())
+    def write(self) -> None:
+        """Writes what waits; logs its errors, because the thread that runs it has no caller."""
+        rows, now = [self._rows.popleft() for _ in range(len(self._rows))], time.time()
         dropped, self._dropped = self._dropped, 0
         if dropped:
             _logger.warning("%d answers were not entered into the ledger: its disk is too slow", dropped)
-        return rows
-
-
-def _write(waiting: _Waiting, file: LedgerFile) -> None:
-    """Writes what waits; logs its errors, because the thread that runs it has no caller."""
-    try:
-        if not (rows := waiting.take()):
-            return
-        statements: list[Statement] = [(KEEP_ANSWER, rows)]
-        now = time.time()
-        if now - waiting.tidied_at > _DAY:
-            waiting.tidied_at = now
+        statements: list[Statement] = [(KEEP_ANSWER, rows)] if rows else []
+        if rows and now - self._tidied_at > _DAY:
+            self._tidied_at = now
             statements.append((FORGET_ANSWERS, [(now - MOST_DAYS * _DAY,)]))
-        file.write(statements)
-    except Exception:
-        _logger.exception("answers were not entered into the ledger")
+        try:
+            if statements:
+                self._file.write(statements)
+        except Exception:
+            _logger.exception("answers were not entered into the ledger")
 
 
 def _parameters(answer: AnswerObservation) -> tuple[Any, ...]:

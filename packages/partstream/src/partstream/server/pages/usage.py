@@ -18,7 +18,7 @@ from partstream.server.pages import document as html
 
 if TYPE_CHECKING:
     from partstream.server.pages import ShownFinding
-    from partstream.tokens.usage import DayUsage, ListedAnswer, ShownConversation, UsageSums, UsageView
+    from partstream.tokens.usage import DayUsage, ShownConversation, UsageSums, UsageView
 
 # ---- Numbers as text ----
 
@@ -26,19 +26,6 @@ _A_CENT: Final = 0.01
 _LEAST_DOLLARS: Final = 0.00001
 _THOUSAND: Final = 1_000
 _ALMOST_A_MILLION: Final = 999_950
-
-
-def answer_cells(answer: ListedAnswer) -> tuple[str, ...]:
-    """Input, its share of the limit, the cached share, output and cost of an answer."""
-    sign = "~" if answer["source"] == "estimated" else ""
-    cached, cost = answer["cachedTokens"], answer["cost"]
-    return (
-        sign + exact(answer["inputTokens"]),
-        share(answer["inputTokens"], answer["maxInputTokens"]),
-        cached_share(cached, answer["inputTokens"]),
-        sign + exact(answer["outputTokens"]),
-        "" if cost is None else dollars(cost),
-    )
 
 
 def sum_cells(sums: UsageSums) -> tuple[str, ...]:
@@ -52,23 +39,6 @@ def sum_cells(sums: UsageSums) -> tuple[str, ...]:
         sign + exact(sums["outputTokens"]),
         "" if cost is None else ("≥ " if sums["withoutCost"] else "") + dollars(cost),
     )
-
-
-def total_rows(days: Sequence[UsageSums]) -> tuple[tuple[str, str], ...]:
-    """The totals of several days, each with its label; an unknown one is a dash."""
-    costs = [one["cost"] for one in days if one["cost"] is not None]
-    total: UsageSums = {
-        "answers": sum(one["answers"] for one in days),
-        "inputTokens": sum(one["inputTokens"] for one in days),
-        "outputTokens": sum(one["outputTokens"] for one in days),
-        "cachedTokens": sum(one["cachedTokens"] for one in days),
-        "cost": sum(costs) if costs else None,
-        "withoutCost": sum(one["withoutCost"] for one in days),
-        "withoutTokens": sum(one["withoutTokens"] for one in days),
-        "estimated": sum(one["estimated"] for one in days),
-    }
-    labels = ("Answers", "Input", "Cached", "Output", "Cost")
-    return tuple((label, cell or "–") for label, cell in zip(labels, sum_cells(total), strict=True))
 
 
 def tokens(count: float) -> str:
@@ -152,9 +122,19 @@ def _head(view: UsageView, now: datetime) -> Iterator[str]:
     if any(one["day"] != today for one in view["days"]):
         periods.append((f"Since {min(one['day'] for one in view['days'])}", [one["sums"] for one in view["days"]]))
     for title, rows in periods:
-        entries = "".join(
-            f"<div><dt>{label}</dt><dd>{html.text(value)}</dd></div>" for label, value in total_rows(rows)
-        )
+        costs = [one["cost"] for one in rows if one["cost"] is not None]
+        total: UsageSums = {
+            "answers": sum(one["answers"] for one in rows),
+            "inputTokens": sum(one["inputTokens"] for one in rows),
+            "outputTokens": sum(one["outputTokens"] for one in rows),
+            "cachedTokens": sum(one["cachedTokens"] for one in rows),
+            "cost": sum(costs) if costs else None,
+            "withoutCost": sum(one["withoutCost"] for one in rows),
+            "withoutTokens": sum(one["withoutTokens"] for one in rows),
+            "estimated": sum(one["estimated"] for one in rows),
+        }
+        cells = zip(("Answers", "Input", "Cached", "Output", "Cost"), sum_cells(total), strict=True)
+        entries = "".join(f"<div><dt>{label}</dt><dd>{html.text(cell or '–')}</dd></div>" for label, cell in cells)
         yield f'<h2>{title}</h2><dl class="totals">{entries}</dl>'
     links = "".join(f'<li><a href="#{name}">{title}</a></li>' for name, title in _SECTIONS)
     yield f'<nav aria-label="Sections"><ul>{links}</ul></nav>'
@@ -244,16 +224,22 @@ def _fill_plot(conversation: ShownConversation, name: str, now: datetime, *, is_
 def _answers(view: UsageView, now: datetime) -> Iterator[str]:
     yield '<section id="answers"><h2>Answers</h2>'
     names = ("ended", "model", "asked by", "input", "of its limit", "cached", "output", "cost", "removed by the server")
-    rows = [
-        [
-            _when(one["endedAt"], now),
-            html.text(one["model"]),
-            html.text(one["askedBy"] or ""),
-            *answer_cells(one),
-            html.text("; ".join(one["edits"])),
-        ]
-        for one in view["answers"]
-    ]
+    rows = []
+    for one in view["answers"]:
+        given, sign = one["inputTokens"], "~" if one["source"] == "estimated" else ""
+        rows.append(
+            [
+                _when(one["endedAt"], now),
+                html.text(one["model"]),
+                html.text(one["askedBy"] or ""),
+                sign + exact(given),
+                share(given, one["maxInputTokens"]),
+                cached_share(one["cachedTokens"], given),
+                sign + exact(one["outputTokens"]),
+                "" if one["cost"] is None else dollars(one["cost"]),
+                html.text("; ".join(one["edits"])),
+            ]
+        )
     yield from _table("Answers", names, rows)
     yield "</section>"
 
