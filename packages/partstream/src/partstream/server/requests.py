@@ -446,10 +446,9 @@ class HeldBytes:
                 (FailureKind.RATE_LIMITED, held[self._caller], "your requests", limits.WAITING_BODIES),
                 (FailureKind.OVERLOADED, held.total(), "requests", limits.WAITING_OF_ALL),
             ):
-                if of + by > count * self._most:
-                    said = f"more than {count * self._most:,} bytes of {whose} wait to be read, which is the limit; "
-                    failure = ServedFailure(kind, f"{said}try again", retry_after=RETRY_SECONDS)
-                    raise RequestFailedError(failure, CLOSE)
+                if of + by > (limit := count * self._most):
+                    said = f"more than {limit:,} bytes of {whose} wait to be read, which is the limit; try again"
+                    raise RequestFailedError(ServedFailure(kind, said, retry_after=RETRY_SECONDS), CLOSE)
         held[self._caller] += by
         if not held[self._caller]:
             del held[self._caller]
