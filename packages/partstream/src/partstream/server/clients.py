@@ -124,7 +124,6 @@ _PREFIX: Final = "partstream-"
 _RANDOM_BYTES: Final = 32
 _MOST_BYTES: Final = 4096
 _USABLE: Final = re.compile(rb"[\x21-\x7e]+")
-"""What every client can write into a header: visible ASCII characters."""
 
 
 class UnusableTokenError(CallerError):
@@ -338,7 +337,6 @@ _MOST_METADATA: Final = 16_384
 """The most characters of JSON that are read for one id."""
 _MOST_RETRIES: Final = 1_000
 _MOST_USER_AGENT: Final = 400
-"""The most characters of a user agent that are read."""
 
 
 def client_of(headers: Mapping[str, str], asked: InboundRequest | None = None) -> RequestClient:

@@ -30,10 +30,8 @@ UNSAID_HEADER: Final = "x-partstream-dropped-answer"
 _MOST_NAMES: Final = 20
 """The most names in a header, a line of the log and an error."""
 _MOST_CHARACTERS: Final = 1000
-"""The most characters of the names in a header."""
 _LONGEST_NAME: Final = 80
 _MOST_KEPT: Final = 200
-"""The most names of one request that are kept."""
 _MOST_SETS: Final = 200
 """The most sets of names of one caller that a server logs; clients that invent names must not fill the log."""
 _PLACE: Final = re.compile(r"\[\d+\]")

@@ -43,7 +43,6 @@ def is_cancellation_of_ours(error: BaseException) -> bool:
 
 
 _LIST_SECONDS: Final = 30.0
-"""How long a provider may take to list its models."""
 
 _logger = logging.getLogger("partstream.serving")
 
@@ -234,7 +233,6 @@ def _price(cost: Any) -> str | None:
 # ---- Counting ----
 
 COUNT_SECONDS: Final = 10.0
-"""The seconds that a provider may take to count the messages of one request."""
 
 
 @runtime_checkable

@@ -50,7 +50,6 @@ _HEADER: Final = re.compile(r"[a-z0-9!#$%&'*+.^_`|~-]{1,64}", re.IGNORECASE)
 _MOST_HEADERS: Final = 64
 """The most headers that a page may ask for; official packages send about fifteen of their own."""
 _MOST_ASKED: Final = 4096
-"""The most characters of their names."""
 
 
 def is_allowable(pattern: str) -> bool:

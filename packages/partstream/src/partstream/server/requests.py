@@ -240,7 +240,6 @@ def check_items(body: Mapping[str, Any]) -> None:
 
 
 _LONGEST_NAME: Final = 80
-"""The most characters of a field's name in a message."""
 
 
 def is_large(body: bytes) -> bool:
@@ -258,7 +257,6 @@ CODINGS: Final = "gzip, deflate"
 """The values of `content-encoding` that are taken (RFC 9110 section 8.4.1)."""
 _LONGEST_CODING: Final = 40
 _MOST_UNPACKED: Final = 1024 * 1024
-"""Bytes that are unpacked at once."""
 _GZIP, _ZLIB, _RAW = 16 + zlib.MAX_WBITS, zlib.MAX_WBITS, -zlib.MAX_WBITS
 
 
@@ -518,7 +516,6 @@ def endpoints_of(protocols: Iterable[Protocol]) -> dict[str, Endpoint]:
 
 _USUAL_BASE: Final = "/v1"
 _LONGEST_PATH: Final = 200
-"""The most characters of a path in a message."""
 _MOST_ALIKE: Final = 3
 _ALIKE: Final = 0.75
 """The most paths in a message that a client may have meant."""

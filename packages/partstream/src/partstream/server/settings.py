@@ -427,7 +427,6 @@ class Lifetime(Protocol):
 # ---- The owner's routes ----
 
 MOST_BYTES: Final = 64 * 1024
-"""The largest body that a route of an owner takes by default."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,6 @@ T = TypeVar("T")
 KEPT_DAYS: Final = 30.0
 """As OpenAI keeps responses."""
 LARGEST_STORE: Final = 1024**3
-"""In bytes."""
 _MOST_WAITING: Final = 1024
 """Jobs of one owner."""
 _MOST_BEGUN: Final = 2

@@ -45,7 +45,6 @@ if TYPE_CHECKING:
 # ---- Names ----
 
 OPERATION: Final = "chat"
-"""The operation of every response."""
 OURSELVES: Final = "partstream"
 """The provider's name where it has none, or where no provider was asked."""
 
@@ -138,7 +137,6 @@ class LogForm(Choice):
 
 
 _PLAIN: Final = re.compile(r"[!#-<>-~]+")
-"""Text that is used in a line as it is."""
 
 
 def text_line(answer: AnswerObservation) -> str:
@@ -318,7 +316,6 @@ _OF_ANSWER: Final = (OPERATION_NAME, PROVIDER_NAME, MODEL_NAME)
 _NO_MODEL: Final = "unknown"
 """The label of a model that is not served: a name that a client invents must not become a series."""
 _MOST_FIELDS: Final = 256
-"""The most names of fields that become series."""
 _MOST_FIELDS_OF_ONE: Final = 64
 """The most of them that one caller is the first to send."""
 _OTHER_FIELD: Final = "other"

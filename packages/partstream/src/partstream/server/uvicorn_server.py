@@ -299,7 +299,6 @@ _SENTENCES: Final = {
 """The reply to a client whose request never reaches the application, by status."""
 _WITHOUT_BODY: Final = frozenset({204, 304})
 _CONTROLS: Final = bytes((*range(9), 11, 12, *range(14, 32), 127))
-"""The control characters of ASCII but the tab and the line end."""
 
 
 class _RefusedHeadError(Exception):

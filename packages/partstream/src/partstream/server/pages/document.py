@@ -153,11 +153,8 @@ _FLOOR: Final = _HEIGHT - _BOTTOM
 _RANGE: Final = _FLOOR - _TOP
 _TICKS: Final = 4
 _LABELS: Final = 8
-"""The most labels below a plot."""
 _THINNEST: Final = 1.5
-"""The least height of a piece that is not zero."""
 _LARGEST_DOT: Final = 60
-"""The most points that are drawn as dots."""
 
 
 @dataclass(frozen=True, slots=True)

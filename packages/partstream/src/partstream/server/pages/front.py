@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 FRONT: Final = "/"
 SHOWN_CLIENTS: Final = ("codex", "claude", "opencode", "copilot-cli", "qwen-code")
-"""Some of those that `partstream connect` sets up."""
 _MOST_MODELS: Final = 100
 _TITLE: Final = "Partstream is running"
 _ROOT: Final = "<span data-root></span>"

@@ -79,7 +79,6 @@ _PACKAGE: Final = "partstream.server.pages"
 _MOST_DAYS: Final = 92
 """The most days of a plot with a column for every day; a longer plot has columns for days with an answer alone."""
 _PLOTTED: Final = 10
-"""The most conversations that are plotted."""
 _TOKENS: Final = (html.Piece("new input", "new"), html.Piece("cached input", "cached"), html.Piece("output", "output"))
 _COST: Final = (html.Piece("cost", "cost"),)
 _SUMMED: Final = ("answers", "input", "cached", "output", "cost")
