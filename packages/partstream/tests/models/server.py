@@ -11,7 +11,8 @@ from listening import deliver, listening
 from models.lists import as_bytes
 from partstream.server.loopback import LoopbackRequest, ServerConnection
 from partstream.upstream.configuration import GatewayConfiguration
-from partstream.upstream.http import DocumentFetcher, UpstreamHTTP
+from partstream.upstream.discovery import Fetch
+from partstream.upstream.http import UpstreamHTTP
 from partstream_devtools.testing.faults import End, EndKind, Step, document
 
 CLOSED = (End(EndKind.RESET),)
@@ -72,7 +73,7 @@ class ModelServer:
 
 
 @asynccontextmanager
-async def serving(server: ModelServer, *, is_open: bool = True) -> AsyncIterator[DocumentFetcher]:
+async def serving(server: ModelServer, *, is_open: bool = True) -> AsyncIterator[Fetch]:
     """Serves, and gives what fetches from it."""
     if is_open:
         server.gate.set()
@@ -85,7 +86,7 @@ async def serving(server: ModelServer, *, is_open: bool = True) -> AsyncIterator
         server.url = f"{url}/v1"
         http = UpstreamHTTP(GatewayConfiguration(server.url))
         try:
-            yield DocumentFetcher(http)
+            yield http.fetch
         finally:
             await http.aclose()
 

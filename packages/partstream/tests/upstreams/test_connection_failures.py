@@ -15,7 +15,6 @@ from partstream.errors import LanguageModelError, UpstreamConnectionError, Upstr
 from partstream.upstream.configuration import GatewayConfiguration
 from partstream.upstream.http import (
     ConnectionSetupError,
-    DocumentFetcher,
     Proxy,
     UpstreamHTTP,
     connection_error,
@@ -58,7 +57,7 @@ async def failure_of(gateway: GatewayConfiguration) -> LanguageModelError:
     http = UpstreamHTTP(gateway)
     try:
         with pytest.raises(LanguageModelError) as raised:
-            await DocumentFetcher(http)("/v1/models", {})
+            await http.fetch("/v1/models", {})
         return raised.value
     finally:
         await http.aclose()
@@ -242,7 +241,7 @@ def test_a_socks_proxy_is_gone_through_where_its_package_is_there(monkeypatch: p
         async with port_of(serve) as port:
             monkeypatch.setenv("ALL_PROXY", f"socks5://127.0.0.1:{port}")
             http = UpstreamHTTP(configuration("http://models.example/v1", allow_insecure_http=True))
-            response = await DocumentFetcher(http)("/v1/models", {})
+            response = await http.fetch("/v1/models", {})
             await http.aclose()
         assert (response.status, response.body, asked) == (200, b"{}", [b"models.example"])
 

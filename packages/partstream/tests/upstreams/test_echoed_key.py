@@ -21,7 +21,7 @@ from partstream.errors import UpstreamError
 from partstream.tokens.ledger import open_ledger
 from partstream.upstream.configuration import RetryPolicy
 from partstream.upstream.endpoint import FixedKey, Secret
-from partstream.upstream.http import DocumentFetcher, UpstreamHTTP
+from partstream.upstream.http import UpstreamHTTP
 from partstream.upstream.http_errors import redacted_error
 from partstream.upstream.provider import GatewayProvider, ModelList
 from secret_forms import FORMS, finds
@@ -363,7 +363,7 @@ def test_a_list_of_models_is_stored_without_the_key_that_it_repeats(form: str, t
             settings = configuration(url, api_key=Secret(KEY), models=(), cache_folder=tmp_path)
             async with (
                 aclosing(UpstreamHTTP(settings)) as http,
-                aclosing(ModelList(settings, DocumentFetcher(http), lambda: None)) as models,
+                aclosing(ModelList(settings, http.fetch, lambda: None)) as models,
             ):
                 [model] = await models.information()
                 await models.settle()

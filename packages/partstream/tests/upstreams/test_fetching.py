@@ -4,17 +4,18 @@ import pytest
 
 from partstream.errors import UpstreamConnectionError, UpstreamProtocolError
 from partstream.upstream.configuration import GatewayConfiguration
+from partstream.upstream.discovery import Fetch
 from partstream.upstream.endpoint import Secret
-from partstream.upstream.http import DocumentFetcher, UpstreamHTTP
+from partstream.upstream.http import UpstreamHTTP
 from partstream_devtools.testing.faults import End, EndKind, Head, Send, document
 from upstreams.upstreams import run, server_of
 
 KEY = "sk-planted-0123456789"
 
 
-def fetcher_to(configuration: GatewayConfiguration) -> tuple[UpstreamHTTP, DocumentFetcher]:
+def fetcher_to(configuration: GatewayConfiguration) -> tuple[UpstreamHTTP, Fetch]:
     http = UpstreamHTTP(configuration)
-    return http, DocumentFetcher(http)
+    return http, http.fetch
 
 
 def test_a_path_is_fetched_with_the_key_the_headers_and_the_query_of_the_base_url():

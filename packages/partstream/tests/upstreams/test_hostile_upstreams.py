@@ -27,7 +27,7 @@ from partstream.errors import (
 from partstream.lm.outputs import Finish, StreamOutput
 from partstream.protocols.reader import StreamReader
 from partstream.upstream.configuration import RetryPolicy, Timeouts
-from partstream.upstream.http import DocumentFetcher, UpstreamHTTP
+from partstream.upstream.http import UpstreamHTTP
 from partstream.upstream.transport import UpstreamRequest
 from rows import one_test_for
 from upstreams.test_transport import Streamed, exchange, stream, transport_to
@@ -360,7 +360,7 @@ def test_a_document_byte_by_byte_takes_a_few_times_its_size() -> None:
     async def test() -> int:
         http = UpstreamHTTP(configuration(url_of[0], timeouts=LIMITS))
         try:
-            response = await DocumentFetcher(http)("/v1/models", {})
+            response = await http.fetch("/v1/models", {})
         finally:
             await http.aclose()
         return len(response.body)

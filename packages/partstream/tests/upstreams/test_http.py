@@ -13,7 +13,7 @@ from partstream.conversation.preparation import CountTokens, RequestSettings
 from partstream.errors import UpstreamConnectionError
 from partstream.upstream.configuration import Timeouts
 from partstream.upstream.endpoint import CredentialError, Secret
-from partstream.upstream.http import DocumentFetcher, OutboundHTTPRequest, UpstreamHTTP, place_of
+from partstream.upstream.http import OutboundHTTPRequest, UpstreamHTTP, place_of
 from partstream.upstream.http_connection import DirectTransport
 from partstream.upstream.provider import GatewayProvider
 from partstream_devtools.testing.faults import document
@@ -106,7 +106,7 @@ def test_a_request_is_sent_once_more_with_another_key_where_its_own_is_refused(k
             server_of(*replies) as (url, requests),
             aclosing(UpstreamHTTP(configuration(url, credentials=credentials))) as http,
         ):
-            assert (await DocumentFetcher(http)("/v1/models", {})).status == status
+            assert (await http.fetch("/v1/models", {})).status == status
             assert [request.headers["authorization"] for request in requests] == sent
             assert len(credentials.refused) == (replies[0] is REFUSED)
 
@@ -119,7 +119,7 @@ def test_an_upstream_that_wants_a_key_where_there_is_none_is_asked_once():
             server_of(REFUSED) as (url, requests),
             aclosing(UpstreamHTTP(configuration(url))) as http,
         ):
-            assert (await DocumentFetcher(http)("/v1/models", {})).status == 401
+            assert (await http.fetch("/v1/models", {})).status == 401
             assert "authorization" not in requests[0].headers
             assert len(requests) == 1
 
@@ -138,7 +138,7 @@ def test_a_key_that_cannot_be_renewed_leaves_no_connection_open():
             aclosing(UpstreamHTTP(configuration(url, credentials=Lost("key-1")))) as http,
         ):
             with pytest.raises(CredentialError, match="no key from a file"):
-                await DocumentFetcher(http)("/v1/models", {})
+                await http.fetch("/v1/models", {})
             assert len(requests) == 1
 
     run(test())
@@ -241,7 +241,7 @@ def test_a_known_server_gets_the_headers_that_it_needs_unless_somebody_sets_them
                     headers=headers if "anthropic" in host else {},
                 )
                 async with aclosing(UpstreamHTTP(gateway)) as http:
-                    await DocumentFetcher(http)("/v1/models", {})
+                    await http.fetch("/v1/models", {})
         assert [request.headers.get("anthropic-version") for request in requests] == [version, None]
 
     run(test())

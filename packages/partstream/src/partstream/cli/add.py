@@ -32,7 +32,6 @@ from partstream.errors import LanguageModelError
 from partstream.settings.kinds import ConfigurationError, PlainHttpError, shown_name
 from partstream.upstream.detection import open_upstream
 from partstream.upstream.endpoint import Secret, is_hub_key, presets
-from partstream.upstream.http import DocumentFetcher
 from partstream.upstream.http_errors import says_path_is_missing
 from partstream.upstream.hub import base_url_of, hub_address, is_join_link, join, join_code, join_link
 from partstream.upstream.provider import ModelList
@@ -272,7 +271,7 @@ async def _asked(gateway: GatewayConfiguration) -> tuple[list[str], Detected | N
     """The ids of the models that a server lists, and the protocol that was found; None where one is set."""
     async with (
         open_upstream(gateway) as upstream,
-        aclosing(ModelList(upstream.configuration, DocumentFetcher(upstream.http), lambda: None)) as models,
+        aclosing(ModelList(upstream.configuration, upstream.http.fetch)) as models,
     ):
         return [model.record.id for model in await models.offered()], upstream.detected
 

@@ -192,7 +192,6 @@ async def _listed(root: str, token: Secret | None) -> list[ModelRecord]:
     from partstream.protocols.protocol import DEFAULT_PROTOCOL  # noqa: PLC0415 - with httpx2, which takes 0.1 s
     from partstream.upstream.configuration import GatewayConfiguration  # noqa: PLC0415
     from partstream.upstream.detection import open_upstream  # noqa: PLC0415
-    from partstream.upstream.http import DocumentFetcher  # noqa: PLC0415
     from partstream.upstream.provider import ModelList  # noqa: PLC0415
 
     configuration = GatewayConfiguration(
@@ -200,7 +199,7 @@ async def _listed(root: str, token: Secret | None) -> list[ModelRecord]:
     )
     async with (
         open_upstream(configuration) as upstream,
-        aclosing(ModelList(upstream.configuration, DocumentFetcher(upstream.http), lambda: None)) as models,
+        aclosing(ModelList(upstream.configuration, upstream.http.fetch)) as models,
     ):
         return [model.record for model in await models.offered()]
 

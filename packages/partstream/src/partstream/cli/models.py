@@ -26,7 +26,6 @@ from partstream.runtime.consumer import LanguageModels, offered_models
 from partstream.runtime.provider_files import default_name
 from partstream.upstream import model_information
 from partstream.upstream.detection import open_upstream
-from partstream.upstream.http import DocumentFetcher
 from partstream.upstream.model_information import Fact, Source
 from partstream.upstream.provider import ModelList
 
@@ -116,7 +115,7 @@ async def _offered(configuration: GatewayConfiguration, details: bool) -> Sequen
     async with (
         waiting_for("list of models"),
         open_upstream(configuration) as upstream,
-        aclosing(ModelList(upstream.configuration, DocumentFetcher(upstream.http), lambda: None)) as models,
+        aclosing(ModelList(upstream.configuration, upstream.http.fetch)) as models,
     ):
         await models.offered()
         if details:

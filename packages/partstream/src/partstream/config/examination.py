@@ -44,7 +44,7 @@ from partstream.upstream.configuration import GatewayConfiguration, RetryPolicy
 from partstream.upstream.context import run_in_thread
 from partstream.upstream.discovery import Fetch, FetchResponse, list_questions, read_catalogue
 from partstream.upstream.endpoint import CredentialError, is_loopback, without_query
-from partstream.upstream.http import Connections, ConnectionSetupError, DocumentFetcher, UpstreamHTTP
+from partstream.upstream.http import Connections, ConnectionSetupError, UpstreamHTTP
 from partstream.upstream.model_information import ModelSelection, known_capabilities
 from partstream.upstream.model_shapes import LLAMA_CPP_PROPS, read_detail
 from partstream.upstream.provider import GatewayProvider, list_refusal
@@ -419,7 +419,7 @@ async def _server(gateway: GatewayConfiguration, advice: Advice) -> list[Finding
         async with detection.open_upstream(gateway) as upstream:
             known = upstream.configuration
             async with asyncio.timeout(_SECONDS):
-                fetch = DocumentFetcher(upstream.http)
+                fetch = upstream.http.fetch
                 writer = asking(known.protocol)
                 base_path, further_lists = writer.find_model_lists(urlsplit(known.base_url).path)
                 lists = list_questions(base_path, further_lists, writer.models_path)

@@ -33,7 +33,7 @@ from partstream.settings.kinds import ConfigurationError, PlainHttpError, fits_h
 from partstream.settings.row import SettingSource, secrets_in, shown_variable
 from partstream.upstream.configuration import GatewayConfiguration, upstream_rows
 from partstream.upstream.endpoint import CredentialError, Secret
-from partstream.upstream.http import ConnectionSetupError, DocumentFetcher, UpstreamHTTP
+from partstream.upstream.http import ConnectionSetupError, UpstreamHTTP
 
 _logger = logging.getLogger("partstream.configuration")
 
@@ -360,7 +360,7 @@ class VercelOidc:
                 verify_certificates=self.connection.verify_certificates,
             )
             async with aclosing(UpstreamHTTP(vercel)) as http:
-                answer = await DocumentFetcher(http)(token_path, {"accept": "application/json"}, b"")
+                answer = await http.fetch(token_path, {"accept": "application/json"}, b"")
         except (UpstreamError, ConnectionSetupError) as error:
             raise CredentialError(SOURCE, str(error), "a connection to it") from None
         if answer.status in (401, 403):

@@ -530,24 +530,15 @@ def upstream_rows(protocol: str | None = None) -> Mapping[str, Setting]:
         (
             *_FIRST_ROWS,
             *MODEL_LIST_ROWS,
-            Setting(
-                "fallbacks",
-                FALLBACKS,
-                "By a model's id, a list of the models to ask when it cannot answer",
-                dialog=Dialog("Fallback models"),
-            ),
+            Setting("fallbacks", FALLBACKS, "By a model's id, a list of the models to ask when it cannot answer",
+                dialog=Dialog("Fallback models")),
             Setting("request", kinds.BODY, "How requests are written", contents=request, dialog=Dialog("Requests")),
-            Setting(
-                "modelRequests",
-                kinds.BODY,
-                "The same for single models, by id, instead of `request`",
-                contents=replace(request, nesting=Nesting.BY_NAME),
-                dialog=Dialog("Requests of single models"),
-            ),
+            Setting("modelRequests", kinds.BODY, "The same for single models, by id, instead of `request`",
+                contents=replace(request, nesting=Nesting.BY_NAME), dialog=Dialog("Requests of single models")),
             # These hold for any upstream: they belong to no base URL.
             *(replace(row, is_bound=False) for row in (*_ANSWER_ROWS, *_MONEY_ROWS, *CONNECTION_ROWS, *_LAST_ROWS)),
         )
-    )
+    )  # fmt: skip
 
 
 def _own_rows(*names: str) -> Iterable[Setting]:

@@ -140,6 +140,28 @@ class UpstreamHTTP:
                 exchange.no_response(failure)
         raise failure  # here, so that the client's error, which holds the request and its key, is no context of it
 
+    async def fetch(self, path: str, headers: Mapping[str, str], body: bytes | None = None) -> FetchResponse:
+        """Gets a path of the upstream's host, with its query if it has one, or posts `body` to it; the caller limits
+        the time.
+
+        Raises:
+            CredentialError: The key cannot be had.
+            UpstreamConnectionError: There is no answer.
+            UpstreamTimeoutError: The upstream did not accept a connection in time.
+            UpstreamProtocolError: The answer is larger than 8 MiB.
+        """
+        path, _, query = path.partition("?")
+        method, plain = "GET" if body is None else "POST", self._protocol.document_headers
+        request = OutboundHTTPRequest(method, path, query, body, headers=plain, own_headers=headers)
+        asking = _DocumentAsking(self, request)
+        try:
+            await carry_out(asking, Attempts())
+        except errors.UpstreamHTTPError:
+            if asking.response is None:
+                raise
+        assert asking.response is not None  # noqa: S101 - for the type checker: there is one, or an error
+        return asking.response
+
     def _head(self, request: OutboundHTTPRequest, key: endpoint.Secret | None) -> OutboundHead:
         """The head of a request; that of the last one where nothing of it is another."""
         connections = self._connections
@@ -460,36 +482,6 @@ class HTTPAnswer:
 _MAX_BODY: Final = 8 * 1024 * 1024
 _MOST_AT_ONCE: Final = 256 * 1024
 """Bytes that are searched for secrets on the event loop; more of them are searched in a thread."""
-
-
-class DocumentFetcher:
-    """Asks one upstream for documents; the caller limits the time, and closes the connections."""
-
-    def __init__(self, http: UpstreamHTTP) -> None:
-        self._http = http
-
-    async def __call__(self, path: str, headers: Mapping[str, str], body: bytes | None = None) -> FetchResponse:
-        """Gets a path of the upstream's host, with its query if it has one, or posts `body` to it.
-
-        Raises:
-            CredentialError: The key cannot be had.
-            UpstreamConnectionError: There is no answer.
-            UpstreamTimeoutError: The upstream did not accept a connection in time.
-            UpstreamProtocolError: The answer is larger than 8 MiB.
-        """
-        method = "GET" if body is None else "POST"
-        path, _, query = path.partition("?")
-        request = OutboundHTTPRequest(
-            method, path, query, content=body, headers=self._http.document_headers, own_headers=headers
-        )
-        asking = _DocumentAsking(self._http, request)
-        try:
-            await carry_out(asking, Attempts())
-        except errors.UpstreamHTTPError:
-            if asking.response is None:
-                raise
-        assert asking.response is not None  # noqa: S101 - for the type checker: there is one, or an error
-        return asking.response
 
 
 class _DocumentAsking(Asking):

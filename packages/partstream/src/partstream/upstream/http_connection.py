@@ -555,7 +555,13 @@ class Body:
         Raises:
             httpx2.RemoteProtocolError: The body is not whole.
         """
+        if not self.is_whole and (lacks := self._lacks()):
+            raise httpx2.RemoteProtocolError(f"peer closed connection without sending complete message body ({lacks})")
         self.is_whole = True
+
+    def _lacks(self) -> str:
+        """What a body lacks whose end has not come; nothing where the end of the connection is its end."""
+        return ""
 
 
 def body_of(method: str, status: int, headers: Iterable[tuple[bytes, bytes]]) -> Body:
@@ -589,14 +595,8 @@ class SizedBody(Body):
         self.rest += more
         return body
 
-    def end(self) -> None:
-        """Takes the end of the connection."""
-        if not self.is_whole:
-            got = self._size - self._missing
-            raise httpx2.RemoteProtocolError(
-                "peer closed connection without sending complete message body "
-                f"(received {got} bytes, expected {self._size})"
-            )
+    def _lacks(self) -> str:
+        return f"received {self._size - self._missing} bytes, expected {self._size}"
 
 
 class ChunkedBody(Body):
@@ -629,12 +629,8 @@ class ChunkedBody(Body):
         rest = self._read(data[at:]) if at < len(data) else b""
         return first + more + rest if more or rest else first
 
-    def end(self) -> None:
-        """Takes the end of the connection."""
-        if not self.is_whole:
-            raise httpx2.RemoteProtocolError(
-                "peer closed connection without sending complete message body (incomplete chunked read)"
-            )
+    def _lacks(self) -> str:
+        return "incomplete chunked read"
 
     def _read(self, data: bytes) -> bytes:
         body = bytearray()

@@ -16,20 +16,19 @@ import asyncio
 import logging
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import urlsplit, urlunsplit
 
-from partstream.codec.checks import MOST_SECONDS, as_amount, replace
+from partstream.codec.checks import MOST_SECONDS, as_amount
 from partstream.codec.json_codec import JSONDecodeError, loads
 from partstream.codec.redaction import Redactor, names_a_secret
 from partstream.codec.sse import SSEDecoder
 from partstream.codec.text import bare_media_type, plain_html
 from partstream.errors import LanguageModelError, UpstreamError, UpstreamHTTPError, UpstreamProtocolError
-from partstream.lm.outputs import Finish, StreamOutput, Unmapped
 from partstream.protocols.errors import COMMON_ERRORS, Errors, seconds_of, wait_in_sentence
 from partstream.protocols.protocol import asking
 from partstream.settings.known_servers import server_at
@@ -236,14 +235,6 @@ def _until(reset: str, now: datetime) -> float | None:
 _Error = TypeVar("_Error", bound=LanguageModelError)
 
 
-class _Answer(Protocol):
-    """The answer that outputs come from; a protocol, because :mod:`partstream.upstream.http` imports this module."""
-
-    @property
-    def redactor(self) -> Redactor:
-        """Removes the secrets that the upstream was sent."""
-
-
 def redacted_error(error: _Error, redactor: Redactor) -> _Error:
     """The same error, with its message and all its fields redacted; not yet raised again.
 
@@ -265,55 +256,12 @@ def redacted_error(error: _Error, redactor: Redactor) -> _Error:
     return error
 
 
-def redacted_outputs(outputs: list[StreamOutput], answer: _Answer) -> list[StreamOutput]:
-    """The outputs; those that are logged or shown beside the answer are redacted. The answer is asked for its redactor
-    only where there is something to redact."""
-    for output in outputs:  # nearly always one, and a part
-        if type(output) in _REDACTED:
-            break
-    else:
-        return outputs
-    redactor = answer.redactor
-    return [_REDACTED[type(output)](output, redactor) if type(output) in _REDACTED else output for output in outputs]
-
-
 def _without_quoted(text: Any, quoted: dict[str, str], redactor: Redactor) -> Any:
     if not isinstance(text, str):
         return text
     for value in sorted(quoted, key=len, reverse=True):
         text = text.replace(value, quoted[value])
     return redactor.redact(text)
-
-
-def _redacted_finish(finish: Finish, redactor: Redactor) -> Finish:
-    reason, usage = finish.reason, finish.usage
-    words = None if reason is None else reason.raw, None if usage is None else usage.raw
-    more = finish.provider_metadata, finish.edits, finish.explanation, finish.dropped
-    if finish.error is None and not redactor.may_find((finish.response_id, finish.model, *more, *words)):
-        return finish  # nearly always
-    redacted: dict[str, Any] = {
-        "response_id": redactor.redact_values(finish.response_id),
-        "model": redactor.redact_values(finish.model),
-        "error": None if finish.error is None else redacted_error(finish.error, redactor),
-        "provider_metadata": redactor.redact_values(finish.provider_metadata, names=True),
-        "edits": redactor.redact_values(finish.edits),
-        "explanation": redactor.redact_values(finish.explanation),
-        "dropped": redactor.redact_values(finish.dropped),
-    }
-    if reason is not None and (raw := redactor.redact_values(reason.raw)) != reason.raw:
-        redacted["reason"] = replace(reason, raw=raw)
-    if usage is not None and (report := redactor.redact_values(usage.raw, names=True)) != usage.raw:
-        redacted["usage"] = replace(usage, raw=report)
-    changed = {name: value for name, value in redacted.items() if value != getattr(finish, name)}
-    return replace(finish, **changed) if changed else finish
-
-
-_REDACTED: Final[Mapping[type, Callable[[Any, Redactor], StreamOutput]]] = {
-    Finish: _redacted_finish,
-    Unmapped: lambda unmapped, redactor: Unmapped(
-        redactor.redact(unmapped.type), redactor.redact_values(unmapped.data, names=True)
-    ),
-}
 
 
 # ---- Advice ----

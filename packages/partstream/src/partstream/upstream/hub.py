@@ -28,7 +28,7 @@ from partstream.settings.kinds import ConfigurationError, is_http_url
 from partstream.settings.row import hidden_url
 from partstream.tokens.amounts import BudgetUnit
 from partstream.upstream.endpoint import Secret, is_hub_key, is_loopback, with_scheme
-from partstream.upstream.http import DocumentFetcher, UpstreamHTTP
+from partstream.upstream.http import UpstreamHTTP
 from partstream.upstream.http_errors import content_type_error, http_error, redacted_error
 
 if TYPE_CHECKING:
@@ -263,7 +263,7 @@ async def _document_of(configuration: GatewayConfiguration, path: str, body: Map
     try:
         async with aclosing(UpstreamHTTP(configuration)) as http, asyncio.timeout(ASKING_SECONDS):
             path = http.base_path.removesuffix(_VERSION) + path
-            response = await DocumentFetcher(http)(path, headers, None if body is None else dumps(body))
+            response = await http.fetch(path, headers, None if body is None else dumps(body))
     except TimeoutError as error:
         raise UpstreamError(f"the hub did not answer within {ASKING_SECONDS:g} s") from error
     if response.status >= 300:

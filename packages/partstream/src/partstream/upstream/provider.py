@@ -40,7 +40,7 @@ from partstream.upstream.configuration import CaptureMode, GatewayConfiguration,
 from partstream.upstream.context import current_capture, is_one_attempt, logging_from, run_here_until_cancelled
 from partstream.upstream.discovery import DiskCache, Fetch, FetchResponse, ModelDiscovery
 from partstream.upstream.forwarding import KeptReply, RawRequest
-from partstream.upstream.http import Connections, DocumentFetcher, UpstreamHTTP
+from partstream.upstream.http import Connections, UpstreamHTTP
 from partstream.upstream.requests import (
     ForwardingProgress,
     ModelCall,
@@ -339,7 +339,7 @@ class GatewayProvider(LanguageModelChatProvider):
             own = own.spoken(found.protocol, found.base_url)
         elif own.is_detected:
             own = own.spoken(DEFAULT_PROTOCOL, own.base_url)
-        models = ModelList(own, DocumentFetcher(UpstreamHTTP(own, self._connections)), self._announce_change)
+        models = ModelList(own, UpstreamHTTP(own, self._connections).fetch, self._announce_change)
         server = None if found is None or not found.server else known_server(found.server)
         return self._made_of(own, models, server, found)
 
@@ -480,7 +480,9 @@ class _Completing(_Answering):
 class ModelList:
     """The models of one upstream; `on_change` is called when the list is another than the one that was given last."""
 
-    def __init__(self, configuration: GatewayConfiguration, fetch: Fetch, on_change: Callable[[], object]) -> None:
+    def __init__(
+        self, configuration: GatewayConfiguration, fetch: Fetch, on_change: Callable[[], object] = lambda: None
+    ) -> None:
         self._configuration = configuration
         self._fetch = fetch
         self._pricing: Mapping[str, facts.Pricing] = {}
@@ -534,21 +536,15 @@ class ModelList:
         records: tuple[facts.ModelRecord, ...] = ()
         if self._configuration.discovers:
             try:
-                records = await self._records()
+                listed = await self._discovery.records()
+                records = tuple(record for record in listed if record.is_served_at(self._writer.path))
             except LanguageModelError as error:
+                if isinstance(error, UpstreamError) and http_errors.says_path_is_missing(error):
+                    error.advise(await http_errors.advice_on_missing_list(self._fetch, self._configuration))
                 if not selection.overrides:
                     raise
                 _logger.warning("only the configured models are offered: %s", error)
         return [self._with_window(model) for model in facts.offered_models(records, selection)]
-
-    async def _records(self) -> tuple[facts.ModelRecord, ...]:
-        try:
-            records = await self._discovery.records()
-        except UpstreamError as error:
-            if http_errors.says_path_is_missing(error):
-                error.advise(await http_errors.advice_on_missing_list(self._fetch, self._configuration))
-            raise
-        return tuple(record for record in records if record.is_served_at(self._writer.path))
 
     def _with_window(self, model: facts.OfferedModel) -> facts.OfferedModel:
         """The model with the context window that requests to it set, where they set one.

@@ -51,7 +51,7 @@ from partstream.tokens.accounting import LIMIT_SECONDS, RequestEstimate, TokenAc
 from partstream.upstream.attempts import MOST_PAUSES, Attempts, Sending
 from partstream.upstream.context import in_thread, report_dropped
 from partstream.upstream.forwarding import Obstacle, PassingProgress, obstacle_at, says_something
-from partstream.upstream.http import DocumentFetcher, OutboundHTTPRequest, UpstreamHTTP
+from partstream.upstream.http import OutboundHTTPRequest, UpstreamHTTP
 from partstream.upstream.http_errors import advise_on_key
 from partstream.upstream.linked_files import LinkedFiles
 from partstream.upstream.transport import Transport, UpstreamRequest, body_document
@@ -131,7 +131,7 @@ class RequestSender:
         self.http = http
         self.transport = Transport(http, configuration.timeouts)
         self.files = LinkedFiles(configuration)
-        self.counts = UpstreamCounts(DocumentFetcher(http), http.base_path, self.writer.count)
+        self.counts = UpstreamCounts(http.fetch, http.base_path, self.writer.count)
         self.fingerprint = fingerprint
         self.tokens = tokens
         self.refused = refused or RefusedFields()
@@ -207,6 +207,15 @@ class RequestSender:
                 self._completed_settings.clear()
             known = self._completed_settings[model.id] = (made_of, completed)
         return known[1]
+
+    def exchange(
+        self, request: WireRequest, settings: preparation.RequestSettings, session: str | None, **passing: Any
+    ) -> UpstreamRequest:
+        """A request and how its answer is read, with what a request that goes on as it came has besides."""
+        writer, stream = self.writer, self.configuration.stream
+        own, loads = settings.extra_headers, writer.loads_models
+        read = self.protocol, writer.errors, stream
+        return UpstreamRequest(request, *read, own, loads_models=loads, session=session, **passing)
 
     def check_tools(self, model_id: str, options: RequestOptions) -> None:
         """Names tools that no prompt of the model has.
@@ -470,16 +479,7 @@ class TranslatedRequest(ModelRequest):
         request = self._written(asked, sending.left_out)
         most = as_count(request.body.get("max_output_tokens")), asked.settings.capabilities.context_window
         report = AttemptReport(self._question, state, self._tokens, prefix, most, stores=asked.settings.stores)
-        exchange = UpstreamRequest(
-            request,
-            sender.protocol,
-            sender.writer.errors,
-            sender.configuration.stream,
-            asked.settings.extra_headers,
-            loads_models=sender.writer.loads_models,
-            session=asked.cache_key,
-        )
-        return exchange, report
+        return sender.exchange(request, asked.settings, asked.cache_key), report
 
 
 class ForwardedRequest(ModelRequest):
@@ -524,18 +524,8 @@ class ForwardedRequest(ModelRequest):
         sender, raw, settings = self._sender, self._raw, self._settings
         asked = {name: value for name, value in self._usage.items() if name not in sending.left_out}
         wire, content = raw.wire(self._model.id, settings.extra_body, sender.writer.document_headers, asked)
-        exchange = UpstreamRequest(
-            wire,
-            sender.protocol,
-            sender.writer.errors,
-            sender.configuration.stream,
-            settings.extra_headers,
-            loads_models=sender.writer.loads_models,
-            session=self._session,
-            passage=self._passage,
-            content=content,
-            hides=raw.rules.tells_usage if asked else None,  # the events by which usage was asked for
-        )
+        hides = raw.rules.tells_usage if asked else None  # the events by which usage was asked for
+        exchange = sender.exchange(wire, settings, self._session, passage=self._passage, content=content, hides=hides)
         window = sender.completed(settings, self._model).capabilities.context_window
         most = as_count(raw.document.get("max_output_tokens")), window
         prefix = sender.configuration.stream.call_id_prefix
@@ -854,7 +844,12 @@ class RequestTokens:
             await self.estimate()
             self.log_expected()
 
-        if self._accounting.may_learn() or _logger.isEnabledFor(logging.INFO) or self._may_be_full():
+        def may_be_full() -> bool:  # a token has a byte or more; a file that is named has tokens, and hardly any bytes
+            sizes = [size_of_message(one) for one in self._messages]
+            bytes_in_all = sum(size or 0 for size in sizes) + size_of_tools(self._tools)
+            return None in sizes or bytes_in_all >= self._model.max_input_tokens / 2
+
+        if self._accounting.may_learn() or _logger.isEnabledFor(logging.INFO) or may_be_full():
             self._estimating = asyncio.create_task(estimate_and_log())
 
     def close(self) -> None:
@@ -875,13 +870,6 @@ class RequestTokens:
         """Waits for the estimate that is made beside the request, if one is."""
         if self._estimating is not None:
             await self._estimating
-
-    def _may_be_full(self) -> bool:
-        """Whether :attr:`is_nearly_full` is possible. A token has a byte or more; a file that the request names has
-        tokens and hardly any bytes, for which there is room in the rest."""
-        sizes = [size_of_message(one) for one in self._messages]
-        bytes_in_all = sum(size or 0 for size in sizes) + size_of_tools(self._tools)
-        return None in sizes or bytes_in_all >= self._model.max_input_tokens / 2
 
     @property
     def _made(self) -> RequestEstimate:

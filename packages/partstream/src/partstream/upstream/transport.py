@@ -23,22 +23,13 @@ from itertools import count
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
+from partstream import errors
 from partstream.codec.checks import dataclass, field, replace
 from partstream.codec.json_codec import dumps, find_non_json
 from partstream.codec.limits import LARGE_BYTES, MOST_ANSWER_BYTES, MOST_ANSWER_TEXT, PIECE, TURN_SECONDS
 from partstream.codec.redaction import Redactor
 from partstream.codec.sse import DEFAULT_MAX_EVENT_SIZE
 from partstream.codec.text import bare_media_type
-from partstream.errors import (
-    AnswerTooLargeError,
-    EventTooLargeError,
-    RequestNotExpressibleError,
-    TimeoutPhase,
-    UpstreamConnectionError,
-    UpstreamError,
-    UpstreamHTTPError,
-    UpstreamTimeoutError,
-)
 from partstream.lm.outputs import Finish, Outcome, PausingStream, StreamOptions, StreamOutput, Unmapped
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.reader import ReadStep, StreamReader, Tap
@@ -51,7 +42,6 @@ from partstream.upstream.http_errors import (
     http_error,
     is_about_the_key,
     redacted_error,
-    redacted_outputs,
 )
 
 if TYPE_CHECKING:
@@ -109,9 +99,9 @@ class Transport:
         attempts.is_unread = False
         try:
             await self._ask(exchange, reader, trace, attempts, take)
-        except UpstreamError as error:
+        except errors.UpstreamError as error:
             # An error of HTTP comes in place of an answer, also as a document under a status of success.
-            is_unread = isinstance(error, UpstreamHTTPError) or not reader.started
+            is_unread = isinstance(error, errors.UpstreamHTTPError) or not reader.started
             # With the answer that it should go on with, or in the middle of its bytes.
             has_passed = exchange.passage is not None and exchange.passage.has_begun
             is_lost = (exchange.paused is not None and reader.finished) or has_passed
@@ -135,7 +125,7 @@ class Transport:
                 borders = EventBorders((b"\n\n", b"\r\n\r\n"))  # whole events, because a cut may hide a secret
 
                 async def pieces() -> AsyncGenerator[bytes]:
-                    failure: UpstreamError | None = None
+                    failure: errors.UpstreamError | None = None
                     next_piece = answer.next_piece()
                     while failure is None:
                         try:
@@ -182,7 +172,7 @@ class Transport:
                     outputs, failure = await _read_document(answer, exchange, reader, waits)
                     if failure is not None:  # raised where a traceback that shows variables shows nothing that came
                         raise failure
-                    outputs = redacted_outputs(outputs, answer)
+                    outputs = _redacted(outputs, answer)
                     if len(outputs) > _MANY_OUTPUTS or _said(outputs) > PIECE:
                         await _take_all(take, outputs)
                     elif (waiting := take(outputs)) is not None:
@@ -199,7 +189,7 @@ class Transport:
         outputs: list[StreamOutput] = []
         come, busy, rest = _Come(), 0.0, b""
         while not exchange.is_over(reader):
-            failure: UpstreamError | None = None
+            failure: errors.UpstreamError | None = None
             try:
                 piece: bytes | None = rest or await waits.wait(next_piece())
             except TimeoutError:
@@ -214,7 +204,7 @@ class Transport:
                 piece, rest = piece[:_SLICE], piece[_SLICE:]
                 come.received += len(piece)
                 if come.received > MOST_ANSWER_BYTES:
-                    failure = AnswerTooLargeError("bytes of one answer", MOST_ANSWER_BYTES)
+                    failure = errors.AnswerTooLargeError("bytes of one answer", MOST_ANSWER_BYTES)
             if failure is not None:
                 outputs = _broken(reader, failure)
             elif piece:
@@ -240,9 +230,9 @@ class Transport:
             else:
                 outputs = _ended(reader, answer.url)
             if is_large or len(outputs) > _MANY_OUTPUTS:
-                await _take_all(take, outputs if is_large else redacted_outputs(outputs, answer))
+                await _take_all(take, outputs if is_large else _redacted(outputs, answer))
                 deadlines.resumed(now())
-            elif (outputs or tells_all) and (waiting := take(redacted_outputs(outputs, answer))) is not None:
+            elif (outputs or tells_all) and (waiting := take(_redacted(outputs, answer))) is not None:
                 await waiting
                 deadlines.resumed(now())
         last = outputs[-1] if outputs else None
@@ -326,7 +316,7 @@ class _Come:
     def __init__(self) -> None:
         self.received = self.unread = self._held = self._said = 0
 
-    def read(self, size: int, outputs: list[StreamOutput], held: int) -> AnswerTooLargeError | None:
+    def read(self, size: int, outputs: list[StreamOutput], held: int) -> errors.AnswerTooLargeError | None:
         """Notes so many bytes that were read, their outputs, and what gave no part so far; an error for an answer that
         is too long."""
         if outputs or held != self._held:
@@ -339,8 +329,8 @@ class _Come:
         return _too_long(self._said)
 
 
-def _too_long(said: int) -> AnswerTooLargeError | None:
-    return AnswerTooLargeError("characters of one answer", MOST_ANSWER_TEXT) if said > MOST_ANSWER_TEXT else None
+def _too_long(said: int) -> errors.AnswerTooLargeError | None:
+    return errors.AnswerTooLargeError("characters of one answer", MOST_ANSWER_TEXT) if said > MOST_ANSWER_TEXT else None
 
 
 def _said(outputs: list[StreamOutput]) -> int:
@@ -354,7 +344,7 @@ async def _read_apart(
     """The redacted outputs of a large event or document, read in a thread; what the client gets of its bytes goes on
     afterwards, in the turns of this task."""
     later = reader.put_off() if isinstance(reader, LookingReader) else None
-    outputs = await asyncio.to_thread(lambda: redacted_outputs(work(*arguments), answer))
+    outputs = await asyncio.to_thread(lambda: _redacted(work(*arguments), answer))
     if later is not None:
         await later.go_on()
     return outputs
@@ -387,7 +377,7 @@ def _in_pieces(output: StreamOutput) -> Iterator[StreamOutput]:
             yield ThinkingPart(piece, output.id, output.metadata if is_last else None)
 
 
-def _stopped(reader: AnswerReader, outputs: list[StreamOutput], error: UpstreamError) -> list[StreamOutput]:
+def _stopped(reader: AnswerReader, outputs: list[StreamOutput], error: errors.UpstreamError) -> list[StreamOutput]:
     """Ends an answer that is too long without what made it so; the host learns how much that was."""
     if (take_held := RECEIVED.get()) is not None:
         take_held(_said(outputs))
@@ -397,7 +387,7 @@ def _stopped(reader: AnswerReader, outputs: list[StreamOutput], error: UpstreamE
     return _broken(reader, error)
 
 
-def _broken(reader: AnswerReader, error: UpstreamError) -> list[StreamOutput]:
+def _broken(reader: AnswerReader, error: errors.UpstreamError) -> list[StreamOutput]:
     """Ends an answer that broke in the middle; what broke before its first event is raised, to be sent again."""
     if not reader.started:
         raise error
@@ -408,7 +398,7 @@ def _ended(reader: AnswerReader, url: str) -> list[StreamOutput]:
     """Ends an answer whose bytes have ended."""
     outputs = reader.end()
     if not reader.started:
-        raise UpstreamConnectionError(url, "it was closed before the first event")
+        raise errors.UpstreamConnectionError(url, "it was closed before the first event")
     return outputs
 
 
@@ -487,7 +477,7 @@ def body_document(body: Mapping[str, Any]) -> bytes:
         return dumps(body)
     except TypeError as error:
         what = f"a value that JSON cannot represent ({find_non_json(body, 'body') or error})"
-        raise RequestNotExpressibleError(what, "the request's body", "JSON values") from error
+        raise errors.RequestNotExpressibleError(what, "the request's body", "JSON values") from error
 
 
 # ---- Limits of time ----
@@ -495,7 +485,13 @@ def body_document(body: Mapping[str, Any]) -> bytes:
 _Result = TypeVar("_Result")
 _LAST_WORDS: Final = 2.0
 """Seconds to wait for what an upstream adds to an error, or to its announcement of the end."""
-_LIMIT: Final = "the setting timeouts.{} is the limit"
+_ADVICE: Final = {
+    errors.TimeoutPhase.TOTAL: "the setting timeouts.total is the limit",
+    errors.TimeoutPhase.IDLE: "the setting timeouts.idle is the limit",
+    errors.TimeoutPhase.FIRST_EVENT: (
+        "it may have to load the model first; the setting timeouts.firstEvent is the limit"
+    ),
+}
 
 
 class Deadlines:
@@ -528,14 +524,11 @@ class Deadlines:
         """The time of the next deadline."""
         return min(self._total, self._idle if self._first_event is None else self._first_event)
 
-    def error(self) -> UpstreamTimeoutError:
+    def error(self) -> errors.UpstreamTimeoutError:
         """The error for the deadline that comes next."""
-        if self.next == self._total:
-            return UpstreamTimeoutError(TimeoutPhase.TOTAL, self._timeouts.total, advice=_LIMIT.format("total"))
-        if self._first_event is not None:
-            advice = f"it may have to load the model first; {_LIMIT.format('firstEvent')}"
-            return UpstreamTimeoutError(TimeoutPhase.FIRST_EVENT, self._timeouts.first_event, advice=advice)
-        return UpstreamTimeoutError(TimeoutPhase.IDLE, self._timeouts.idle, advice=_LIMIT.format("idle"))
+        phase = errors.TimeoutPhase.IDLE if self._first_event is None else errors.TimeoutPhase.FIRST_EVENT
+        phase = errors.TimeoutPhase.TOTAL if self.next == self._total else phase
+        return errors.UpstreamTimeoutError(phase, getattr(self._timeouts, phase), advice=_ADVICE[phase])
 
 
 class LimitedWaits:
@@ -607,7 +600,7 @@ _ERROR_BODY_SECONDS: Final = 2.0
 _JSON: Final = "application/json"
 
 
-async def _refusal(answer: HTTPAnswer, exchange: UpstreamRequest) -> UpstreamError:
+async def _refusal(answer: HTTPAnswer, exchange: UpstreamRequest) -> errors.UpstreamError:
     """The error for an answer that is neither a stream nor a document; reads the start of its body."""
     redactor = answer.redactor
     body = redactor.redact_bytes(await _start_of_body(answer))
@@ -620,7 +613,7 @@ async def _refusal(answer: HTTPAnswer, exchange: UpstreamRequest) -> UpstreamErr
 
 async def _read_document(
     answer: HTTPAnswer, exchange: UpstreamRequest, reader: AnswerReader, waits: LimitedWaits
-) -> tuple[list[StreamOutput], UpstreamError | None]:
+) -> tuple[list[StreamOutput], errors.UpstreamError | None]:
     """The outputs of a document, the last of them a Finish; an error in their place if it is an error and nothing else.
 
     Raises:
@@ -651,7 +644,7 @@ async def _read_document(
     return outputs, None
 
 
-def _error_in(answer: HTTPAnswer, exchange: UpstreamRequest, redactor: Redactor, body: bytes) -> UpstreamError:
+def _error_in(answer: HTTPAnswer, exchange: UpstreamRequest, redactor: Redactor, body: bytes) -> errors.UpstreamError:
     """The error in a redacted body; redacted again, because its fields are decoded now."""
     error = http_error(answer.status, answer.headers, body, datetime.now(UTC), exchange.errors)
     if not answer.is_success or error.provider_message is not None:
@@ -689,7 +682,7 @@ async def _whole_body(answer: HTTPAnswer, waits: LimitedWaits) -> bytes:
                 return bytes(body)
             body += chunk
             if len(body) > DEFAULT_MAX_EVENT_SIZE:
-                raise EventTooLargeError(len(body), DEFAULT_MAX_EVENT_SIZE)
+                raise errors.EventTooLargeError(len(body), DEFAULT_MAX_EVENT_SIZE)
     except TimeoutError:
         late = deadlines.error()
         answer.cut(late)
@@ -697,6 +690,52 @@ async def _whole_body(answer: HTTPAnswer, waits: LimitedWaits) -> bytes:
     except httpx2.RequestError as error:
         failure = answer.broke(error, established=True)
     raise failure
+
+
+# ---- Redaction ----
+
+
+def _redacted(outputs: list[StreamOutput], answer: HTTPAnswer) -> list[StreamOutput]:
+    """The outputs; those that are logged or shown beside the answer are redacted. The answer is asked for its redactor
+    only where there is something to redact."""
+    for output in outputs:  # nearly always one, and a part
+        if type(output) in _REDACTED:
+            break
+    else:
+        return outputs
+    redactor = answer.redactor
+    return [_REDACTED[type(output)](output, redactor) if type(output) in _REDACTED else output for output in outputs]
+
+
+def _redacted_finish(finish: Finish, redactor: Redactor) -> Finish:
+    reason, usage = finish.reason, finish.usage
+    words = None if reason is None else reason.raw, None if usage is None else usage.raw
+    more = finish.provider_metadata, finish.edits, finish.explanation, finish.dropped
+    if finish.error is None and not redactor.may_find((finish.response_id, finish.model, *more, *words)):
+        return finish  # nearly always
+    redacted: dict[str, Any] = {
+        "response_id": redactor.redact_values(finish.response_id),
+        "model": redactor.redact_values(finish.model),
+        "error": None if finish.error is None else redacted_error(finish.error, redactor),
+        "provider_metadata": redactor.redact_values(finish.provider_metadata, names=True),
+        "edits": redactor.redact_values(finish.edits),
+        "explanation": redactor.redact_values(finish.explanation),
+        "dropped": redactor.redact_values(finish.dropped),
+    }
+    if reason is not None and (raw := redactor.redact_values(reason.raw)) != reason.raw:
+        redacted["reason"] = replace(reason, raw=raw)
+    if usage is not None and (report := redactor.redact_values(usage.raw, names=True)) != usage.raw:
+        redacted["usage"] = replace(usage, raw=report)
+    changed = {name: value for name, value in redacted.items() if value != getattr(finish, name)}
+    return replace(finish, **changed) if changed else finish
+
+
+_REDACTED: Final[Mapping[type, Callable[[Any, Redactor], StreamOutput]]] = {
+    Finish: _redacted_finish,
+    Unmapped: lambda unmapped, redactor: Unmapped(
+        redactor.redact(unmapped.type), redactor.redact_values(unmapped.data, names=True)
+    ),
+}
 
 
 # ---- Trace ----

@@ -145,7 +145,6 @@ async def try_server(configuration: Mapping[str, Any], surroundings: GatewaySurr
 async def _asked(gateway: GatewayConfiguration) -> wire.TryServerResult:
     """What the server says when it is asked for its models."""
     from partstream.upstream.detection import open_upstream  # noqa: PLC0415 - with httpx2, which takes 0.1 s
-    from partstream.upstream.http import DocumentFetcher  # noqa: PLC0415
     from partstream.upstream.provider import ModelList  # noqa: PLC0415
 
     result: wire.TryServerResult = {"models": []}
@@ -154,7 +153,7 @@ async def _asked(gateway: GatewayConfiguration) -> wire.TryServerResult:
             if upstream.detected is not None and upstream.detected.is_certain:
                 found = upstream.detected
                 result["spoken"] = {"protocol": found.title, "baseUrl": found.shown_url, "reason": found.reason}
-            models = ModelList(upstream.configuration, DocumentFetcher(upstream.http), lambda: None)
+            models = ModelList(upstream.configuration, upstream.http.fetch)
             async with aclosing(models):
                 result["models"] = [_tried(model) for model in await _with_details(models)]
     except (LanguageModelError, ConfigurationError) as error:
