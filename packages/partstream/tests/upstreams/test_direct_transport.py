@@ -21,7 +21,6 @@ from partstream.upstream.http_connection import (
     DirectTransport,
     PlainRequest,
     _Conversation,
-    dial,
     plain_answer,
     plain_request,
 )
@@ -398,7 +397,7 @@ def test_an_address_that_refuses_is_followed_by_the_next(monkeypatch: pytest.Mon
                 assert len(peers) == 1
                 rows[1] = _at(socket.AF_INET6, "::1", refusing)
                 with pytest.raises(httpx2.ConnectError):
-                    await dial(asyncio.Protocol, "models.test", refusing, None)
+                    await DirectTransport(None).dial(("http", "models.test", refusing, None), None)
 
     run(test())
 
@@ -434,18 +433,18 @@ def test_a_server_that_accepts_nothing_is_a_timeout(monkeypatch: pytest.MonkeyPa
 
         monkeypatch.setattr(http_connection, "_connect", never)
         with pytest.raises(httpx2.ConnectTimeout):
-            await dial(asyncio.Protocol, "127.0.0.1", 9, None, seconds=0.01)
+            await DirectTransport(None).dial(("http", "127.0.0.1", 9, None), 0.01)
 
     run(test())
 
 
 _IDLE_PROCESS = """
 import asyncio, os, socket, sys, uvloop
-from partstream.upstream.http_connection import dial
+from partstream.upstream.http_connection import DirectTransport
 
 async def connect():
     with socket.create_server(("127.0.0.1", 0)) as server:
-        (await dial(asyncio.Protocol, *server.getsockname(), None))
+        (await DirectTransport(None).dial(("http", *server.getsockname(), None), None))
     return len(os.listdir("/proc/self/task")), "encodings.idna" in sys.modules
 
 print(uvloop.run(connect()))

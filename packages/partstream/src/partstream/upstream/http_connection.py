@@ -8,8 +8,8 @@ of both are the client's.
 all are, is written and read here with one regular expression (`plain_request`, `plain_answer`); `h11`, which takes ten
 times as long, judges and reads all others. Bodies are read here, sans-IO, because an answer of a model comes in
 thousands of small chunks, and `h11` takes 7 µs for each of them, which is more than all that the reader of its events
-takes. The head says how long a body is (RFC 9112 section 6.3): a length, chunks, or the end of the connection. `dial`
-opens connections: all addresses of a host one after the other, each next one a little later (RFC 8305), then TLS.
+takes. The head says how long a body is (RFC 9112 section 6.3): a length, chunks, or the end of the connection.
+Dialling tries all addresses of a host one after the other, each next one a little later (RFC 8305), then comes TLS.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from contextlib import suppress
 from functools import partial
 from ipaddress import ip_address
 from itertools import chain, zip_longest
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, TypeAlias, cast
 
 from partstream.codec.system import LazyModule
 
@@ -113,17 +113,45 @@ class DirectTransport:
         Raises:
             httpx2.TransportError: There is no answer.
         """
-        connection = self._take(origin)
-        if connection is None:
-            scheme, host, port, name = origin
-            certificates = None
-            if scheme == "https":
-                certificates = self.certificates = self.certificates or trusting_nobody()
-                certificates.set_alpn_protocols(["http/1.1"])
-            make = partial(HTTPConnection, self._all.discard)
-            connection = await dial(make, host, port, certificates, name, seconds)
-            self._all.add(connection)
+        connection = self._take(origin) or await self.dial(origin, seconds)
         return await connection.ask(request, partial(self._give_back, origin))
+
+    async def dial(self, origin: Origin, seconds: float | None) -> HTTPConnection:
+        """Opens a connection to a server, within some seconds; None waits for ever.
+
+        Raises:
+            httpx2.ConnectTimeout: It took too long.
+            httpx2.ConnectError: There is no connection; the cause says why.
+        """
+        scheme, host, port, name = origin
+        certificates: ssl.SSLContext | None = None
+        named: str | None = None
+        if scheme == "https":
+            certificates, named = self.certificates or trusting_nobody(), name or host
+            certificates.set_alpn_protocols(["http/1.1"])
+            self.certificates = certificates
+        loop, make = asyncio.get_running_loop(), partial(HTTPConnection, self._all.discard)
+        try:
+            async with asyncio.timeout(seconds):
+                opened = await _opened(host, port)
+                try:
+                    _, connection = await loop.create_connection(
+                        make, sock=opened, ssl=certificates, server_hostname=named
+                    )
+                except BaseException as error:
+                    opened.close()
+                    # asyncio's error for an end in the middle of the handshake
+                    if named is not None and isinstance(error, ConnectionResetError) and error.errno is None:
+                        ended = "the connection ended before it was encrypted"
+                        raise ssl.SSLEOFError(ssl.SSL_ERROR_EOF, ended) from error
+                    raise
+        except TimeoutError as error:
+            # The system has such an error too: then the peer is silent, as it is when the limit is reached.
+            raise httpx2.ConnectTimeout(str(error)) from error
+        except (OSError, UnicodeError) as error:
+            raise httpx2.ConnectError(str(error)) from error
+        self._all.add(connection)
+        return connection
 
     def _give_back(self, origin: Origin, one: HTTPConnection) -> None:
         one.last_used = one.loop.time()
@@ -700,48 +728,6 @@ def _malformed(data: bytes) -> httpx2.RemoteProtocolError:
 
 _NEXT_AFTER: Final = 0.25
 """Seconds until the next address is tried beside one that has not answered (RFC 8305 section 5)."""
-
-_Connection = TypeVar("_Connection", bound=asyncio.Protocol)
-
-
-async def dial(
-    make: Callable[[], _Connection],
-    host: str,
-    port: int,
-    certificates: ssl.SSLContext | None,
-    name: str | None = None,
-    seconds: float | None = None,
-) -> _Connection:
-    """Opens a connection, within some seconds; None waits for ever.
-
-    Args:
-        make: Makes the protocol of the connection.
-        certificates: The trusted certificates, for a connection with TLS; None for one without.
-        name: The name in the certificate, where it is not the host.
-
-    Raises:
-        httpx2.ConnectTimeout: It took too long.
-        httpx2.ConnectError: There is no connection; the cause says why.
-    """
-    try:
-        async with asyncio.timeout(seconds):
-            opened = await _opened(host, port)
-            named = None if certificates is None else name or host
-            loop = asyncio.get_running_loop()
-            try:
-                _, connection = await loop.create_connection(make, sock=opened, ssl=certificates, server_hostname=named)
-            except BaseException as error:
-                opened.close()
-                # asyncio's error for an end in the middle of the handshake
-                if named is not None and isinstance(error, ConnectionResetError) and error.errno is None:
-                    raise ssl.SSLEOFError(ssl.SSL_ERROR_EOF, "the connection ended before it was encrypted") from error
-                raise
-            return connection
-    except TimeoutError as error:
-        # The system has such an error too: then the peer is silent, as it is when the limit is reached.
-        raise httpx2.ConnectTimeout(str(error)) from error
-    except (OSError, UnicodeError) as error:
-        raise httpx2.ConnectError(str(error)) from error
 
 
 async def _opened(host: str, port: int) -> socket.socket:
