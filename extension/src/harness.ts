@@ -24,7 +24,7 @@ export class Harness {
   /** A request of the agent host begins. */
   begin(host: CancellationToken): RunningAnswer {
     const source = new CancellationTokenSource();
-    const { token } = source; // A source that is cancelled before somebody takes its token throws when it is cancelled again.
+    const { token } = source; // A source that is cancelled before its token is taken throws when it is cancelled again.
     let isStopped = false;
     const stop = (): void => {
       isStopped = true;

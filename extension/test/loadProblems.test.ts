@@ -50,7 +50,7 @@ test("a provider that never worked is said to be left out, and one without a pla
   assert.deepEqual(world.buttons, ["Show Log"]);
 });
 
-test("each file is watched, and an edit is told of each group whose provider it is", () => {
+test("each file is watched, and an edit names each group whose provider it is", () => {
   const { problems, edited } = start();
   problems.told(load(null));
   problems.told(load(null, { group: "g" }));

@@ -6,8 +6,8 @@ must not serve the extension. Its functions run in threads of their own where th
 `asyncio.to_thread` are few and shared. No text for people holds a secret: :class:`GroupSecrets` removes those of the
 groups, by the table of settings.
 
-A failed answer is told by who asks (:class:`Asker`): in a chat a hint follows the message, and for VS Code's agent
-host (the "Copilot harness") :class:`Repetitions` remembers it.
+What comes of a failed answer depends on who asks (:class:`Asker`): in a chat a hint follows the message, and for VS
+Code's agent host (the "Copilot harness") :class:`Repetitions` remembers it.
 """
 
 from __future__ import annotations
