@@ -374,7 +374,6 @@ _HOMES = {
 }
 _LAZY = {name: module for module, names in _HOMES.items() for name in names.split()}
 
-
 find_moved_modules()
 
 

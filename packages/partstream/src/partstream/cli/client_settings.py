@@ -568,7 +568,6 @@ _AGENTS: Final[Mapping[str, Callable[[Server, str], Settings]]] = {
 }
 """The settings of the rows that are no libraries."""
 
-
 # ---- The rows ----
 
 _quoted: Final = json.dumps
@@ -653,7 +652,6 @@ EDITORS: Final = MappingProxyType(
         )
     }
 )
-
 
 # ---- Writing and taking back ----
 

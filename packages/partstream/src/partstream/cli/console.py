@@ -468,7 +468,6 @@ _UNANSWERED = "This needs an answer; Ctrl-C stops, and changes nothing."
 _YES = frozenset({"y", "yes"})
 _NO = frozenset({"n", "no"})
 
-
 # ---- Page files ----
 
 IN_BROWSER: Final = ""

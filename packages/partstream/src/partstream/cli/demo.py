@@ -57,11 +57,9 @@ _BASE_PATHS: Final = app(DemoProvider()).base_paths
 _SECONDS_PER_WORD: Final = 0.04
 _PAUSE_SECONDS: Final = 0.5
 
-
 _WEATHER: Final = {"Lisbon": "24 °C, sunny, a light wind from the sea"}
 _HOURS_FROM_UTC: Final = {"Tokyo": 9}
 _NOW: Final = datetime(2026, 5, 1, 12, 30, tzinfo=UTC)  # always the same, so that the demo is
-
 
 _CITY: Final = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 _TOOLS: Final = (

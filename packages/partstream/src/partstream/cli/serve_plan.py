@@ -65,7 +65,6 @@ if TYPE_CHECKING:
 _FILE_NAME: Final = "serve-responses.sqlite"
 _DAYS: Final = 30.0
 
-
 store_options: Final = all_options(
     click.option(
         "--store-file",

@@ -45,7 +45,6 @@ _MOST_DAYS: Final = 62
 _KINDS: Final = (("new input", "▓", "#", "cyan"), ("cached input", "░", "-", "blue"), ("output", "█", "=", "magenta"))
 """The pieces of a bar: name, character, character in ASCII, colour."""
 
-
 _Totals: TypeAlias = dict[tuple[date, tuple[str, ...], str], ledger_file.UsageTotals]
 """The totals by day, by the names of who asked, and by model."""
 

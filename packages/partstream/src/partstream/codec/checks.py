@@ -263,7 +263,6 @@ _OF_FROZEN: Final = {
     "__setstate__": _set_state,
 }
 
-
 # ---- Numbers ----
 # Upstreams, providers, settings and files may hold any number: JSON allows `1e999`, Python reads `NaN` too, and headers
 # hold any text. A number that is not finite or not within its limits is unknown. Beyond these limits floats overflow,

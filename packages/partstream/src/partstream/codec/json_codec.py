@@ -241,7 +241,6 @@ def loads_finite(data: bytes) -> Any:
 
 _decode: Callable[[bytes | str], Any] = json.loads if _msgspec is None else _msgspec.json.Decoder().decode
 
-
 # ---- A JSON text that was cut: it shows the kind of a stream that was cut in its first event ----
 
 _SIGNS: Final = re.compile(r'"(?:[^"\\]|\\.)*"?|[{}\[\],:]', re.DOTALL)

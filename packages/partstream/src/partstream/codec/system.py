@@ -147,7 +147,6 @@ def give_memory_back() -> None:
 _MAPPED_FROM: Final = -3
 """`M_MMAP_THRESHOLD` of glibc's malloc.h."""
 
-
 # ---- SQLite files that several processes use at the same time ----
 
 _PAUSE: Final = 0.01

@@ -262,7 +262,6 @@ def written_value(value: Any) -> str:
 
 _TOML: Final = TomlFile()
 
-
 # ---- Key keeping ----
 
 KEYRING_SERVICE: Final = "partstream"
@@ -440,7 +439,6 @@ class KeyFile:
 
 
 KeyPlace: TypeAlias = KeyringEntry | KeyFile
-
 
 # ---- Adding ----
 

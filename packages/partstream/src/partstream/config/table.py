@@ -139,7 +139,6 @@ KEY_ROWS: Final = (
 )
 """The settings beside `apiKey` that concern the key."""
 
-
 # ---- Table ----
 
 DEFAULT_PROFILE: Final = "defaultProfile"
@@ -241,7 +240,6 @@ SETTINGS: Final[Mapping[str, Setting]] = settings_of()
 
 KEY_SETTINGS: Final = (_KEY, *(row.name for row in KEY_ROWS))
 """Those that say where the key comes from: one of them, and perhaps `apiKeyLifetime`."""
-
 
 # ---- Places ----
 

@@ -92,7 +92,6 @@ _EXTENSIONS: Final = {
 _CONTROLS: Final = dict.fromkeys([*range(9), 11, *range(14, 27), *range(28, 32)])
 """Characters that text does not contain; tab, line ends, form feed and the terminal's escape character are text."""
 
-
 _LINKED: Final = {
     "png": "image/png",
     "jpg": "image/jpeg",

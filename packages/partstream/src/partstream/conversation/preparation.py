@@ -265,7 +265,6 @@ class ModelCapabilities:
 
 UNKNOWN_CAPABILITIES: Final = ModelCapabilities()
 
-
 # ---- Settings of requests ----
 
 _Own = TypeVar("_Own")

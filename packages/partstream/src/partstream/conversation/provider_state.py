@@ -543,7 +543,6 @@ def open_state(text: str) -> OpaqueState | None:
 NO_STATE: Final = encode_state({"item": None, "beside": {}})
 """The text that says no state at all, for a field that must not be empty."""
 
-
 # ---- Signed text ----
 
 MIN_SECRET_BYTES: Final = 16

@@ -146,7 +146,6 @@ KNOWN_TOOLS: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = {
 }
 """The description and the schema of each tool of which a request tells the type alone."""
 
-
 # ---- Tools that servers run ----
 
 WEB_SEARCH, CODE, FETCH = "web search", "code execution", "web fetch"

@@ -687,7 +687,6 @@ _PIECES: Final[dict[type[MessagePart], Callable[..., tuple[bytes, ...]]]] = {
     ThinkingPart: lambda _part: (),
 }
 
-
 # ---- Call ids ----
 # In the conversation, ids of this upstream have our prefix, which is removed here. Ids of other providers remain,
 # unless the server refuses them.

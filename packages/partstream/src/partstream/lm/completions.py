@@ -135,7 +135,6 @@ _RULES: Final = (
     "cursor. Keep its language, indentation and style. Where nothing belongs there, answer with nothing."
 )
 
-
 # ---- What chat models put around the text ----
 
 _FENCE: Final = re.compile(r"\s*(`{3,}|~{3,})[^\n`]*\n")

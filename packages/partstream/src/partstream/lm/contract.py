@@ -394,7 +394,6 @@ _CHECKS: Final[Mapping[type, tuple[_Check, ...]]] = MappingProxyType(
 
 _UNKNOWN_CLASS: Final = _checks(("part.known-class", lambda part, _: f"an object of class {type(part).__name__} came"))
 
-
 # ---- The checker ----
 
 MAX_KEPT_VIOLATIONS: Final = 1000

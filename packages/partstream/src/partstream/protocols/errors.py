@@ -111,7 +111,6 @@ COMMON_CODES: Final = kinds_of(
 )
 """The codes of servers that speak several wires, also through gateways; in lower case."""
 
-
 # ---- Waits ----
 # Sources: OpenAI's guide to rate limits and Groq's, whose headers hold durations as Go writes them (`12ms`, `6m0s`);
 # Google's `google.rpc.RetryInfo`, whose `retryDelay` is `37s`.

@@ -265,7 +265,6 @@ _ROWS: Final[Mapping[FailureKind, FailureRow]] = {
     FailureKind.INTERNAL: FailureRow(500, _SERVER, _SERVER),
 }
 
-
 STATUSES: Final[Mapping[FailureKind, int]] = {kind: row.status for kind, row in _ROWS.items()}
 """The HTTP status of a failure on a wire that has no status of its own for it."""
 

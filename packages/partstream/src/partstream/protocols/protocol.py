@@ -88,7 +88,6 @@ JSON_LINES: Final = Framing(
     event_ends=(b"\n",),
 )
 
-
 # ---- Readers and writers ----
 
 NO_FIELDS: Final[Mapping[str, Any]] = MappingProxyType({})

@@ -208,7 +208,6 @@ def text_of(part: Mapping[str, Any], where: str, _counts: Counts) -> TextPart | 
 
 _UNKNOWN: Final = "application/octet-stream"
 
-
 PICTURE: Final = "image/*"
 DOCUMENT: Final = "application/pdf"
 """What is at the address of a document whose type nothing says: servers that fetch any take these."""

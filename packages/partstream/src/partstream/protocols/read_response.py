@@ -348,9 +348,7 @@ class ResponseReader(ABC):
 
 _OVER: Final = (LifecycleState.FINISHED, LifecycleState.ENDED)
 
-
 # ---- The base class of the readers whose events have types ----
-
 
 Handler: TypeAlias = Callable[[Any, Any, list[StreamOutput]], EmitText | None]
 """It takes the reader, the event and the outputs, and returns the fast path for more events like this one."""
@@ -814,14 +812,12 @@ _COUNTED: Final = {
     "clearedInputTokens": "token",
 }
 
-
 # ---- Choices ----
 
 # Chat Completions' `choices`, Gemini's `candidates`. No request of ours asks for more than one, so several are one
 # answer as a rule: GitHub Copilot puts the text into one choice and the calls into the next; LiteLLM's bridge to
 # OpenResponses gives each message a choice. Others compete, because a program asked for them (`n`): their texts come in
 # turns, or two of them bring a call at the same index. Of those the first counts; the others are dropped and named.
-
 
 NO_CALLS: Final[frozenset[int]] = frozenset()
 

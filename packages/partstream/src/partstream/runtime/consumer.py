@@ -506,7 +506,6 @@ def selector_of(given: LanguageModelChatSelector | SelectorFields | None) -> Lan
 _PROPERTIES: Final = dict.fromkeys(("vendor", "family", "version", "id"), checks.optional(checks.TEXT))
 _NAMES: Final = tuple(_PROPERTIES)
 
-
 # ---- The registry ----
 
 _DEFAULT_LIMITS = requests.ConsumerLimits()

@@ -182,12 +182,10 @@ _GENERATOR: Final = (
     "callable` writes one around a function that returns its answer"
 )
 
-
 # ---- The provider ----
 
 _USER_REQUEST: Final = re.compile(r"<userRequest>(.*?)</userRequest>", re.DOTALL)
 _TIME: Final = re.compile(r"\s*<current_datetime>[^<]*</current_datetime>\s*")
-
 
 AnswerFunction: TypeAlias = Callable[
     [Sequence[ChatMessage], RequestOptions], AsyncIterator[str | ResponsePart | Finish]

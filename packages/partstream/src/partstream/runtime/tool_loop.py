@@ -196,7 +196,6 @@ class LoopFinished:
 ToolLoopEvent: TypeAlias = RoundStarted | PartReceived | ToolCallStarted | ToolResultReceived | LoopFinished
 """What :func:`~partstream.stream_tool_loop` yields, in the order in which it happens."""
 
-
 # ---- The loop ----
 
 DEFAULT_MAX_ROUNDS = 20

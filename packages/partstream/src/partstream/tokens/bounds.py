@@ -136,7 +136,6 @@ _BOUNDS: Final[dict[type[MessagePart], Callable[..., int]]] = {
 }
 """How the tokens of a part are bounded, by its class; those of files by :func:`bound_of_files`."""
 
-
 OUTPUT_NAMES: Final = frozenset(Option.LIMIT.value)
 """What the wires call the most tokens of an answer."""
 

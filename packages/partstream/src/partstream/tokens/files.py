@@ -324,7 +324,6 @@ _FACTOR: Final = 2
 _LARGEST: Final = Dimensions(3072, 384)
 """The image that takes most tiles at Gemini, which scales down what is larger than 3,072 pixels."""
 
-
 _PAGE_IMAGE: Final = Dimensions(1536, 2048)
 """The image of a page, as large as any provider makes it."""
 

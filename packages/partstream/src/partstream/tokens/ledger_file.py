@@ -459,7 +459,6 @@ _LAST_PATIENCE: Final = 2.0
 
 Parameters = ParamSpec("Parameters")
 
-
 BATCH_SECONDS: Final = 0.25
 """The least time between two writes where an event loop runs, and so the longest that a row waits for others."""
 

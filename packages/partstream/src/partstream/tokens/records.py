@@ -319,7 +319,6 @@ Fact: TypeAlias = CountFact | TotalFact | SampleFact | LimitFact | RefusalFact
 TellFact: TypeAlias = Callable[[Fact], object]
 """Takes a fact; called in the thread of the event loop, while an answer ends, so it must not wait."""
 
-
 # ---- Calibration ----
 
 LOWEST_FACTOR: Final = 0.5

@@ -78,7 +78,6 @@ _KINDS: Final[tuple[tuple[wire.ServerProblemKind, Callable[[errors.LanguageModel
     ("connection", lambda error: isinstance(error, errors.UpstreamConnectionError | errors.UpstreamTimeoutError)),
 )
 
-
 # ---- Forked ----
 
 _SIDECAR: Final = os.getpid()

@@ -49,7 +49,6 @@ if TYPE_CHECKING:
 COLLECT_SECONDS: Final = 0.1
 """The seconds after a load in which further loads need no collection of their own."""
 
-
 LIST_SECONDS: Final = 20.0
 """The seconds that a provider may take to list its models; after that, the other providers' models are shown."""
 

@@ -266,7 +266,6 @@ _ROWS = (
 
 METHODS: Mapping[str, Method] = {row.name: row for row in _ROWS}
 
-
 # ---- Validation ----
 
 _NAMES = {

@@ -325,7 +325,6 @@ BATCH_SIZE: Final = 64 * 1024
 SHARE: Final = 16 * 1024
 """Bytes that a stream puts into one notification before the next stream's turn, about."""
 
-
 MINOR_LIMIT: Final = 1024 * 1024
 """The most bytes of minor messages that wait; further messages are dropped."""
 

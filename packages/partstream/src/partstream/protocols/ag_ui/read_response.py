@@ -229,7 +229,6 @@ MODEL: Final = "model"
 IS_CUT: Final = "isCut"
 """Whether a limit or a filter ended the answer."""
 
-
 # ---- The response ----
 
 _Outputs: TypeAlias = list[StreamOutput]

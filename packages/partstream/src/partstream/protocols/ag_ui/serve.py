@@ -64,7 +64,6 @@ _PARTS: Final[Mapping[str, Callable[[Mapping[str, Any], str, read_request.Counts
     "binary": _binary,
 }
 
-
 _FIELDS: Final = frozenset(
     {"id", "role", "content", "name", "toolCalls", "toolCallId", "error", "metadata", "encryptedValue", "subagentRunId"}
 )
@@ -183,7 +182,6 @@ _READ_FIELDS: Final = frozenset(
 )
 
 READ_REQUEST: Final = AGUIRequests()
-
 
 # ---- The response ----
 

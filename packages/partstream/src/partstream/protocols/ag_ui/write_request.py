@@ -94,7 +94,6 @@ OWN_SETTINGS: Final = OwnSettings(
     request_fields=frozenset({"threadId", "runId", "messages", "tools", "resume"}),
 )
 
-
 # ---- Options of a request as `forwardedProps` ----
 # It holds the values that an application passes to its agent untouched. Agents take what they know of it and leave the
 # rest; a model of `partstream serve` takes all of it.

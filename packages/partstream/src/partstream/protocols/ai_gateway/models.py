@@ -208,7 +208,6 @@ CONTEXT_MANAGEMENT: Final = Kind(
     {"anyOf": [_WORDS_SCHEMA, _object_schema("edits", {"edits": _EDITS_SCHEMA})]},
 )
 
-
 # ---- Settings ----
 
 SPECIFICATION_VERSIONS: Final = (2, 3, 4)
@@ -281,7 +280,6 @@ OWN_SETTINGS: Final = OwnSettings(
     ),
     frozenset({"model", "prompt", "stream"}),
 )
-
 
 # ---- Specification versions, headers and lists of models ----
 

@@ -171,7 +171,6 @@ class _Prompt:
 
 _SPEAKERS: Final = {"system": Role.SYSTEM, "user": Role.USER, "assistant": Role.ASSISTANT, "tool": Role.USER}
 
-
 # ---- Shapes of JSON values; they know nothing of the protocol ----
 
 Check: TypeAlias = "Callable[[Any, str, dict[str, Any]], None]"
@@ -486,7 +485,6 @@ class GatewayRequests(RequestReader):
 
 
 READ_REQUEST: Final = GatewayRequests()
-
 
 _HEADERS: Final[dict[str, tuple[str, ...]]] = {
     gateway.PROTOCOL_VERSION_HEADER: (gateway.PROTOCOL_VERSION,),

@@ -89,7 +89,6 @@ ERRORS: Final = Errors(
     refused_fields=refused_fields((), _CORRECTIONS),
 )
 
-
 # ---- Call options ----
 
 PROMPT: Final = "prompt"
@@ -152,7 +151,6 @@ _SHOWN: Final[Mapping[str, dict[str, Any]]] = {
     "openai": {"reasoningSummary": "auto"},
 }
 """The options that make a provider show its reasoning, where it shows none by default."""
-
 
 # ---- The request ----
 

@@ -39,7 +39,6 @@ UI_STREAM: Final = Protocol(
     has_chunks=True,
 )
 
-
 # ---- The data stream ----
 
 # A code, the type of its chunk, and the field that its value is; None where the value holds the chunk's fields.

@@ -72,7 +72,6 @@ REASONING: Final = "reasoning"
 SUMMARY: Final = "text"
 TOOL_CALL: Final = "tool-call"
 
-
 # Reasoning and the marks of a call belong to later content; a summary may be the last item.
 RULES: Final = ConversationRules(may_end=lambda item: item.get("type", REASONING) not in {REASONING, TOOL_CALL})
 

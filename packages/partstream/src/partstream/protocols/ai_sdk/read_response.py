@@ -468,7 +468,6 @@ CHUNKS: Final[dict[str, Row]] = {
 }
 """Every chunk type that is understood, but `data-*`. All others come out as :class:`Unmapped`."""
 
-
 AISDKReader.rows = rows_by_state(CHUNKS)
 _ROWS_OF_ANSWERS: Final = rows_by_state(CHUNKS | {"finish": Row(LifecycleEvent.ANSWER_END, _Stream._finish)})
 """Of a stream that goes on after an answer: that of an application may bring another one."""

@@ -69,7 +69,6 @@ which they are remembered. Servers that check a request by its types name the ta
 _TOO_MANY: Final = re.compile(r"max_tokens: (?P<asked>\d+) > (?P<most>\d+), which is the maximum allowed")
 """The longest answer, in a refusal (docs/wires/anthropic-messages.md#requests-that-are-too-long)."""
 
-
 _CORRECTIONS: Final = (Correction(*smallest_schemas("tools[].input_schema")),)
 _OF_TABLE: Final = refused_fields(OPTIONAL_FIELDS, _CORRECTIONS)
 
@@ -99,7 +98,6 @@ def refused_by(error: UpstreamError, body: Mapping[str, Any]) -> frozenset[str]:
 
 _OF_BLOCKS: Final = re.compile(r"messages\.\d+\.content|thinking\W? blocks?\b")
 """A refusal of thinking that went back, which says nothing of asking for more."""
-
 
 _WITHOUT_FIELDS: Final = leave_out(OPTIONAL_FIELDS, _CORRECTIONS)
 
@@ -209,14 +207,12 @@ _STATUSES_OF_TYPES: Final[Mapping[str, int]] = MappingProxyType(
 )
 """The status of each type, also where it comes inside a response of the status 200, as it does under load."""
 
-
 _NO_CREDIT: Final = re.compile(
     r"credit balance is too low|reached your specified (?:API|workspace API) usage limits|spend(?:ing)? limit",
     re.IGNORECASE,
 )
 """Sentences for money that is used up, under 400 or 429 and the type of any other mistake: they get the code that the
 server has for it under 402, because no further attempt helps (docs/wires/anthropic-messages.md#errors)."""
-
 
 _PLACE: Final = re.compile(r"([a-z_]+(?:\.\w+)*): (?=[A-Z`'\"])")
 """The place that a sentence begins with: "seed: Extra inputs are not permitted"."""
@@ -242,11 +238,9 @@ _REFUSED_STATE: Final = (
 """Sentences for blocks that went back and are refused: they are of another account, changed, without a signature, the
 last of their message, or half a pair (docs/wires/anthropic-messages.md#thinking-that-goes-back)."""
 
-
 ERRORS: Final = Errors(
     codes=_CODES, read_body=_read_body, refused=refused_reasoning(_REFUSED_STATE), refused_fields=refused_by
 )
-
 
 # ---- Errors that are written ----
 

@@ -225,7 +225,6 @@ FORBIDDEN: Final[Mapping[str, Forbidden]] = MappingProxyType(
 """By version; a version that is not here refuses nothing more. The version 2026-10-21 also refuses citations in texts
 of the user, of which requests hold none."""
 
-
 # ---- Betas ----
 
 BETA_HEADER: Final = "anthropic-beta"

@@ -312,7 +312,6 @@ _MORE: Final[Mapping[str, Callable[[str], StreamOutput] | None]] = {
 }
 """The kinds of deltas that come by the thousand, with what makes the part of each."""
 
-
 # ---- Finish ----
 
 PAUSED: Final = "pause_turn"
@@ -707,7 +706,6 @@ MessagesStream.rows[base.LifecycleState.ANSWERED] |= dict.fromkeys(
     EVENTS.keys() - {"message_start", "error"}, (base.LifecycleState.ANSWERED, nothing)
 )
 
-
 _INNER: Final = {
     "message_start": "message",
     "content_block_start": "content_block",
@@ -715,7 +713,6 @@ _INNER: Final = {
     "message_delta": "delta",
 }
 """The events that tell this protocol from all others, and the field with an object that each of them has."""
-
 
 # ---- Plain answers ----
 

@@ -251,7 +251,6 @@ _BLOCK_READERS: Final[dict[str, Callable[[_Answer, Mapping[str, Any], str], None
     "tool_use": _Answer.call,
 }
 
-
 # ---- Messages ----
 # A message may have the role `system`: Claude Code sends such messages.
 
@@ -286,7 +285,6 @@ _READERS: Final[Mapping[str, Callable[[object, str, read_request.Counts], tuple[
         value, where, counts, {"text": read_request.text_of, "tool_addition": lambda *_: None}
     ),  # see `_tools`
 }
-
 
 _USUAL: Final = "high"
 """The effort of adaptive thinking where none is stated."""
@@ -371,7 +369,6 @@ _OF_CLIENT: Final[Mapping[str, read_request.ToolReader]] = {
     **dict.fromkeys((f"{_TOOL_SEARCH}regex", f"{_TOOL_SEARCH}bm25"), lambda *_: None),  # see `_tools`
 }
 """The tools with a dated type that the client runs: Anthropic's models know their schemas."""
-
 
 _MODES: Final[Mapping[str, ToolMode | None]] = {
     "auto": ToolMode.AUTO,
@@ -460,7 +457,6 @@ _READ_FIELDS: Final = frozenset(
 )
 """Fields that are no options of the model; all others are, under the names that they have here."""
 
-
 _READ: Final = places(
     {
         "system[text]": "type text cache_control",
@@ -514,7 +510,6 @@ def _conversation(request: WireRequest) -> str:
 
 
 _SESSION_HEADERS: Final = ("x-claude-code-session-id", "x-session-id")
-
 
 # ---- Blocks that are written ----
 

@@ -54,7 +54,6 @@ _CORRECTIONS: Final = (Correction(*smallest_schemas("tools[].function.parameters
 LEAVE_OUT: Final = leave_out(OPTIONAL_FIELDS, _CORRECTIONS)
 """For :attr:`partstream.protocols.protocol.RequestWriter.leave_out`."""
 
-
 # ---- Errors ----
 # Sources: docs.bigmodel.cn/cn/api/api-code (Zhipu and Z.ai, whose codes are numbers as texts), platform.minimax.io
 # api-reference/errorcode, platform.kimi.ai/docs/api/errors (Moonshot), help.aliyun.com model-studio error codes
@@ -72,13 +71,11 @@ _CODES: Final = kinds_of(
     }
 )
 
-
 _REFUSED_STATE: Final = (
     r"(?:invalid|corrupted) thought signature|invalid_encrypted_content|encrypted content|invalid [`'\"]?signature"
 )
 """Sentences about state of another account or model (docs/wires/chat-completions.md#gemini-signatures). A missing
 signature is no such error: without the state, even more signatures would be missing."""
-
 
 ERRORS: Final = Errors(
     codes=_CODES,

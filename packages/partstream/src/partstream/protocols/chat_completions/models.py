@@ -113,7 +113,6 @@ CHOSEN_EFFORTS: Final[Mapping[EffortAs, Effort]] = {
 }
 """The forms that a person may choose."""
 
-
 # ---- Reasoning back (docs/wires/chat-completions.md#sending-reasoning-back) ----
 # Reasoning goes back in the field in which it came, whole, unless the server is known to want it elsewhere or not at
 # all.
@@ -559,7 +558,6 @@ MODEL_QUIRKS: Final = (
     _models("zhipu", r"glm-5\.([3-9]|\d\d)", effort=Effort(_kept_degree, {"none": ""})),
 )
 """Later rows win over earlier ones."""
-
 
 # ---- The rows of the settings, and the quirks of one model ----
 

@@ -241,7 +241,6 @@ _IS_TEXT: Final = ""
 _PART_LISTS: Final = ("thinking", "summary", "content", "text", "reasoning")
 """The fields of a part that hold its entries, or its text."""
 
-
 # ---- Carried state ----
 
 REASONING_DETAILS: Final = "reasoning_details"
@@ -310,7 +309,6 @@ def _entries(item: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
 
 SAID_BESIDE: Final = frozenset({"reasoning", "reasoning_content"})
 """The fields that say the text of `reasoning_details` or `thinking_blocks` again: with the list they are not sent."""
-
 
 # ---- Thinking ----
 

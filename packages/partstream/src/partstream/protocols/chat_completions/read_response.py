@@ -92,7 +92,6 @@ _RANKS: Final[Mapping[UnifiedFinishReason, int]] = {
 }
 """Of two finish reasons, the one with the higher rank counts, else the first."""
 
-
 # ---- The response ----
 
 _MOST_SOURCES: Final = 1000
@@ -524,7 +523,6 @@ _OF_THINKING: Final = frozenset({*state.REASONING_FIELDS, *state.STATE_FIELDS, *
 ELSEWHERE: Final = _OF_THINKING | {"role", "logprobs", "channel", "token_id", "error"}
 """The fields that thinking reads, and those without a meaning for the response."""
 
-
 _REPORTS: Final = frozenset({"choices", "usage", "object", "x_groq"})
 """The fields of chunks without a choice: usage, filters, moderation, additions of an agent."""
 
@@ -620,7 +618,6 @@ _QUIET: Final = frozenset(
 _OF_CALLS: Final = frozenset({"id", "type", "extra_content"})
 """The fields of an element that begins a call."""
 
-
 # ---- What is read ----
 
 _OF_A_MESSAGE: Final = " ".join(("role", *DELTA, *_OF_THINKING))
@@ -654,7 +651,6 @@ ChatCompletionsStream.reads = places(
         },
     }
 )
-
 
 # ---- Plain answers ----
 

@@ -406,7 +406,6 @@ def _of_entries(entries: list[dict[str, Any]]) -> tuple[list[Mapping[str, Any]],
 _MODES: Final = {**read_request.MODES, "any": ToolMode.REQUIRED}
 """`any` is Mistral's word (docs/wires/chat-completions.md#tool-choice)."""
 
-
 # ---- Responses ----
 
 _ASSISTANT: Final = "assistant"

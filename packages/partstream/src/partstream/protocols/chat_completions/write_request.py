@@ -120,7 +120,6 @@ _HOSTED: Final = {WEB_SEARCH: HostedForm({_SEARCH: {}}, {"search_context_size": 
 _SEARCHES: Final = ("-search", "sonar")
 """In the names of the models of OpenAI and Perplexity that search the web: no other takes the field."""
 
-
 WRITE_REQUEST: Final = ChatRequests()
 
 
@@ -374,7 +373,6 @@ OPTIONS: Final = OptionRules(
     names_speakers=True,
     tiers=tiers("default", "flex", "priority"),  # each vendor has further ones of its own
 )
-
 
 # ---- Cache marks: the prompt is cached up to a marked part ----
 

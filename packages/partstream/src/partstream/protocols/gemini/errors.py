@@ -137,7 +137,6 @@ _CORRECTIONS: Final = (
 without_refused: Final = leave_out(OPTIONAL_FIELDS, _CORRECTIONS)
 """See :attr:`partstream.protocols.protocol.RequestWriter.leave_out`."""
 
-
 # ---- Errors that are read ----
 
 _CODES: Final = errors.kinds_of(
@@ -168,7 +167,6 @@ _REFUSED_STATE: Final = (
 """Sentences about a signature of another model, account or surface (docs/wires/gemini.md#signatures). A missing
 signature is no such error: without the state, even more signatures would be missing."""
 
-
 ERRORS: Final = errors.Errors(
     codes=_CODES,
     code_forms=((_PER_DAY, errors.ErrorKind.QUOTA_SPENT),),
@@ -176,7 +174,6 @@ ERRORS: Final = errors.Errors(
     refused=errors.refused_reasoning(_REFUSED_STATE),
     refused_fields=refused_fields(OPTIONAL_FIELDS, _CORRECTIONS),
 )
-
 
 # ---- Errors that are written ----
 

@@ -240,7 +240,6 @@ OWN_SETTINGS: Final = OwnSettings(
     frozenset({"contents"}),
 )
 
-
 # ---- Names ----
 
 _BORDER: Final = re.compile(r"_([a-z0-9])")

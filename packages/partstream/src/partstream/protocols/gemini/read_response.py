@@ -657,7 +657,6 @@ MODIFIERS: Final = frozenset(
 )
 """The modifiers of docs/wires/gemini.md#parts."""
 
-
 # ---- What is read ----
 
 _GROUNDING: Final = "candidates.groundingMetadata"

@@ -82,7 +82,6 @@ def _file_part(piece: conversation.Attachment) -> models.JSONObject:
 _OF_FILES: Final = ("videoMetadata", "mediaResolution")
 """What a part may say about its file."""
 
-
 FILLER: Final = "."
 """The user's text where a conversation does not begin or end with the user."""
 _RESPONSE: Final = "functionResponse"
@@ -297,7 +296,6 @@ def write_conversation(
 
 
 _MEGABYTE: Final = 1_000_000
-
 
 # ---- Options ----
 

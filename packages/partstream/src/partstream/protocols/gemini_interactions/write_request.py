@@ -241,7 +241,6 @@ OPTIONS: Final = OptionRules(
     takes_others=False,  # one field that it does not know fails the whole request
 )
 
-
 # ---- The request ----
 
 REVISION: Final = "2026-05-20"

@@ -23,7 +23,6 @@ PROTOCOL: Final = Protocol(
     greeting="Ollama is running",  # clients compare the whole text (docs/wires/ollama.md#the-probe)
 )
 
-
 # Source: docs/wires/ollama.md.
 SPOKEN_AT: Final = (
     ServerProtocol(

@@ -37,7 +37,6 @@ class OllamaSettings:
 
 _DURATION: Final = re.compile(r"-?\d{1,9}|-?(?:\d{1,9}(?:\.\d{1,9})?(?:ms|s|m|h))+")
 
-
 OWN_SETTINGS: Final = OwnSettings(
     OllamaSettings,
     (
@@ -69,7 +68,6 @@ OWN_SETTINGS: Final = OwnSettings(
         ),
     ),
 )
-
 
 # ---- How much a model thinks: the field `think` (docs/wires/ollama.md#thinking) ----
 

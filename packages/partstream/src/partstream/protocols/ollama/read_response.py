@@ -295,5 +295,4 @@ def _read_body(document: Any) -> ErrorBody:
 
 _MISSING_MODEL: Final = re.compile(r"model ['\"](?P<model>[^'\"]{1,200})['\"] not found(?:, try pulling it first)?")
 
-
 ERRORS: Final = Errors(read_body=_read_body, refused_fields=refused_fields(_OPTIONAL_FIELDS, _CORRECTIONS))

@@ -74,7 +74,6 @@ _OF_THE_SERVER: Final[Mapping[str, Any]] = {"truncate": False, "shift": False, "
 _READ_FIELDS: Final = frozenset({"model", "messages", "tools", "stream", "options", "think", *_OF_THE_SERVER})
 """Fields that are no options of the model; all others are, under their own names."""
 
-
 _READ: Final = places(
     {
         "messages[]": "role content thinking images tool_calls tool_name tool_call_id name",

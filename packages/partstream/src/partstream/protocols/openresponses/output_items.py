@@ -472,7 +472,6 @@ _OF_REASONING: Final = {
     "summary": ("concise", "detailed", "auto"),
 }
 
-
 _ECHOED_IN_OTHER_FORM: Final[dict[str, Callable[[Any], Any]]] = {
     "tools": _tools,
     "tool_choice": _tool_choice,

@@ -44,7 +44,6 @@ from partstream.protocols.read_response import FOLD_AT, EmittedPrefix, JSONObjec
 Outputs: TypeAlias = list[StreamOutput]
 _Make: TypeAlias = Callable[[str], StreamOutput]
 
-
 # ---- Texts: a slot is one content part ----
 
 _CLOSING_MARKS: Final = ".!?…"
@@ -740,7 +739,6 @@ ITEMS: Final[Mapping[str | None, ItemRow]] = {
 }
 """Every type of item that is understood. All others are counted."""
 
-
 _ARGUMENTS_DELTA: Final = _of_calls(CallEvents.arguments_delta)
 
 CHANNELS: Final = {f"response.{name}.{end}": channel for name, channel in TEXTS.items() for end in ("delta", "done")}
@@ -774,13 +772,11 @@ EVENTS: Final[dict[str, base.Row]] = {
 }
 """Every event type that is understood. All others come out as :class:`Unmapped`."""
 
-
 OpenResponsesStream.deltas = base.Deltas(
     places={name: (("delta",),) for name, row in EVENTS.items() if row.handler in (_Stream._delta, _ARGUMENTS_DELTA)},
     # The index tells the items of deltas apart, where there is one: some servers give each event another id.
     varying=("sequence_number", "obfuscation", "item_id"),
 )
-
 
 OpenResponsesStream.rows = base.rows_by_state(EVENTS)
 OpenResponsesStream.reads = places(

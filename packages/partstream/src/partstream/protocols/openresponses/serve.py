@@ -423,7 +423,6 @@ _READ: Final = places(
 """The fields that are read of objects; `id` and `status` are bookkeeping of the wire, and a mark for a cache is for its
 own server. Readers count files without data by themselves."""
 
-
 # ---- Compaction ----
 
 _TASK: Final = """\

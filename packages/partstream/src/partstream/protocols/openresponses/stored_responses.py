@@ -414,7 +414,6 @@ ROUTES: Final = (
     serve.StoredRoute("GET", "/responses/{id}/input_items", _input_items),
 )
 
-
 # ---- State ----
 
 _NOT_OFFERED: Final[dict[str, str]] = {
@@ -533,7 +532,6 @@ class _Compactions(_StoredResponses):
 
 STATE: Final = _StoredResponses()
 COMPACTIONS: Final = _Compactions()
-
 
 # ---- WebSocket ----
 

@@ -99,7 +99,6 @@ OWN_SETTINGS: Final = OwnSettings(
     frozenset({"model", "input", "stream", "previous_response_id"}),
 )
 
-
 # ---- The body ----
 
 PATH: Final = "/responses"
@@ -135,7 +134,6 @@ OPTIONS: Final = OptionRules(
     only_own=frozenset({Option.PRESENCE_PENALTY, Option.FREQUENCY_PENALTY}),  # OpenAI has none of them here
     tiers=tiers("default", "flex", "priority"),
 )
-
 
 # Servers refuse reasoning without the item that it led to; a summary of the conversation needs no such item.
 _RULES: Final = ConversationRules(
