@@ -27,35 +27,26 @@ _PACKAGE: Final = "partstream-devtools"
 
 
 class ChatCaptures(Protocol):
-    """What is kept of the answers of one chat."""
+    """What is kept of the answers of one chat; without the package, nothing."""
 
     def capture(self, model: str) -> AbstractContextManager[AnswerTap | None]:
         """Shows what runs inside to a tap as an answer of that model, whose end the caller reports; None keeps none."""
+        return nullcontext()
 
     def capture_socket(self) -> AbstractContextManager[None]:
         """Lets other programs of the user ask for the answers while the block runs."""
+        return nullcontext()
 
     def inspect(self, say: Say) -> None:
         """Shows the last answer."""
+        say(str(MissingPackageError("/inspect", _PACKAGE)), "yellow")
 
     def write(self, say: Say) -> None:
         """Writes the recording, if one is wanted, and says where it is."""
 
 
-class _NoCaptures:
-    """A :class:`ChatCaptures` that keeps nothing."""
-
-    def capture(self, model: str) -> AbstractContextManager[AnswerTap | None]:
-        return nullcontext()
-
-    def capture_socket(self) -> AbstractContextManager[None]:
-        return nullcontext()
-
-    def inspect(self, say: Say) -> None:
-        say(str(MissingPackageError("/inspect", _PACKAGE)), "yellow")
-
-    def write(self, say: Say) -> None:
-        pass
+class _NoCaptures(ChatCaptures):
+    """The defaults."""
 
 
 def chat_captures(file: str | None) -> ChatCaptures:

@@ -313,13 +313,28 @@ class OpenedHub(Protocol):
 
 
 class ServedHub(Protocol):
-    """What the package of the hub adds to the command."""
+    """What the package of the hub adds to the command.
+
+    Where the package is missing, each of its options ends the command, and names the package.
+    """
 
     def add_options(self, command: AnyCommand) -> AnyCommand:
         """Adds the options of a hub and of other places."""
 
+        def refuse(_context: click.Context, option: click.Parameter, value: object) -> None:
+            if value:
+                raise click.UsageError(str(MissingPackageError(option.opts[0], "partstream-hub")))
+
+        def missing(name: str, **more: Any) -> Callable[[Any], Any]:
+            return click.option(name, hidden=True, expose_value=False, callback=refuse, **more)
+
+        flags = (missing(name, is_flag=True) for name in ("--hub", "--print-ray-config", "--print-kubernetes"))
+        values = (missing(name) for name in ("--on", "--policy", "--contact"))
+        return all_options(*flags, *values)(command)
+
     def is_chosen(self, options: Mapping[str, Any]) -> bool:
         """Whether the options choose a hub."""
+        return False
 
     def check(self, options: Mapping[str, Any], *, gives_token: bool) -> None:
         """Refuses options that mean nothing together.
@@ -337,6 +352,7 @@ class ServedHub(Protocol):
         Raises:
             StoreUnusableError: The name of the database names none.
         """
+        raise MissingPackageError("a hub", "partstream-hub")
 
     def open(self, options: Mapping[str, Any]) -> OpenedHub:
         """Opens the hub that the options choose; a worker waits for a database that is away now.
@@ -345,43 +361,18 @@ class ServedHub(Protocol):
             UsageError: There is no hub.
             CallerError: The database cannot be used.
         """
+        raise MissingPackageError("a hub", "partstream-hub")
 
     def elsewhere(self, options: MutableMapping[str, Any]) -> Callable[[ServePlan, int, Screen], int] | None:
         """What serves a plan by so many workers in another place, and returns the exit code; None for here.
 
         Takes the options of other places out of `options`.
         """
-
-
-class _WithoutHub:
-    """The options where the package is missing: each ends the command, and names the package."""
-
-    def add_options(self, command: AnyCommand) -> AnyCommand:
-        def refuse(_context: click.Context, option: click.Parameter, value: object) -> None:
-            if value:
-                raise click.UsageError(str(MissingPackageError(option.opts[0], "partstream-hub")))
-
-        def missing(name: str, **more: Any) -> Callable[[Any], Any]:
-            return click.option(name, hidden=True, expose_value=False, callback=refuse, **more)
-
-        flags = (missing(name, is_flag=True) for name in ("--hub", "--print-ray-config", "--print-kubernetes"))
-        values = (missing(name) for name in ("--on", "--policy", "--contact"))
-        return all_options(*flags, *values)(command)
-
-    def is_chosen(self, options: Mapping[str, Any]) -> bool:
-        return False
-
-    def check(self, options: Mapping[str, Any], *, gives_token: bool) -> None:
-        pass
-
-    def shown_place(self) -> str:
-        raise MissingPackageError("a hub", "partstream-hub")
-
-    def open(self, options: Mapping[str, Any]) -> OpenedHub:
-        raise MissingPackageError("a hub", "partstream-hub")
-
-    def elsewhere(self, options: MutableMapping[str, Any]) -> Callable[[ServePlan, int, Screen], int] | None:
         return None
+
+
+class _WithoutHub(ServedHub):
+    """The defaults."""
 
 
 def served_hub() -> ServedHub:

@@ -65,16 +65,22 @@ class NoAgentError(CallerError):
 
 
 class AgentFinder(Protocol):
-    """What the package of the agents adds: which objects are agents of other frameworks, and their providers."""
+    """What the package of the agents adds: which objects are agents of other frameworks, and their providers.
+
+    Without the package, no framework is known.
+    """
 
     def agents_in(self, names: Mapping[str, object]) -> Sequence[str]:
         """The names of the variables of a module that hold the agent that is meant: one where it is clear."""
+        return ()
 
     def is_agent(self, value: object) -> bool:
         """Whether an object can be asked as a model."""
+        return False
 
     def is_factory(self, value: object) -> bool:
         """Whether an object can be called for an agent: with nothing, or with the host's tools as the one argument."""
+        return False
 
     def provider_of(self, agent: object, default_name: str) -> LanguageModelChatProvider:
         """The provider of an agent, or of a function that makes agents; `default_name` names one without a name.
@@ -82,6 +88,9 @@ class AgentFinder(Protocol):
         Raises:
             NoAgentError: It is neither.
         """
+        got = f"an object of type {type(agent).__name__}"
+        needed = MissingPackageError("an agent of another framework", "partstream-agents")
+        raise NoAgentError(got, f"got {got}, expected a LanguageModelChatProvider; {needed}")
 
     def of_profile(self, name: str) -> LanguageModelChatProvider:
         """The provider of the program that a profile of the user's file names.
@@ -89,27 +98,11 @@ class AgentFinder(Protocol):
         Raises:
             CallerError: There is no such profile, it names no program, or a setting of it is invalid.
         """
-
-
-class _NoAgents:
-    """An :class:`AgentFinder` that knows no framework."""
-
-    def agents_in(self, names: Mapping[str, object]) -> Sequence[str]:
-        return ()
-
-    def is_agent(self, value: object) -> bool:
-        return False
-
-    def is_factory(self, value: object) -> bool:
-        return False
-
-    def provider_of(self, agent: object, default_name: str) -> LanguageModelChatProvider:
-        got = f"an object of type {type(agent).__name__}"
-        needed = MissingPackageError("an agent of another framework", "partstream-agents")
-        raise NoAgentError(got, f"got {got}, expected a LanguageModelChatProvider; {needed}")
-
-    def of_profile(self, name: str) -> LanguageModelChatProvider:
         raise MissingPackageError(f"the program of a profile ({name})", "partstream-agents")
+
+
+class _NoAgents(AgentFinder):
+    """The defaults."""
 
 
 def _agents() -> AgentFinder:

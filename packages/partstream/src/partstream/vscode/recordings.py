@@ -17,12 +17,19 @@ if TYPE_CHECKING:
     from partstream.vscode import rpc_types as wire
 
 
+_PACKAGE: Final = "partstream-devtools"
+
+
 class Recordings(Protocol):
-    """The recordings of one connection; made with what redacts a text, and what takes each finished recording."""
+    """The recordings of one connection; made with what redacts a text, and what takes each finished recording.
+
+    Without the package, nothing is kept, and who asks for a recording is told what is missing.
+    """
 
     @property
     def is_off(self) -> bool:
         """Whether a setting wants no answer to be kept."""
+        return True
 
     def begin(self, vscode_version: str) -> None:
         """Lets other programs of the user ask for the answers."""
@@ -33,9 +40,12 @@ class Recordings(Protocol):
         Args:
             is_of_chat: Whether it belongs to a conversation; otherwise VS Code asks by itself, such as for a title.
         """
+        return nullcontext()
 
     def record_next(self, *, is_on: bool) -> None:
         """Has the next answer recorded, or calls that off."""
+        if is_on:
+            _refuse()
 
     async def page(self, path: str | None, policy: ContentPolicy) -> str | None:
         """The page of a recording, or of the last answer in memory; None where there is no answer.
@@ -43,6 +53,7 @@ class Recordings(Protocol):
         Raises:
             InvalidParamsError: The file is no recording.
         """
+        _refuse()
 
     async def preview(self, path: str | None, *, is_last: bool = False) -> wire.SharePreviewResult:
         """What a file to share will hold.
@@ -54,46 +65,22 @@ class Recordings(Protocol):
         Raises:
             InvalidParamsError: The file is no recording, or no answer was inspected.
         """
+        _refuse()
 
     async def shared(self, path: str | None, name: str, *, is_last: bool = False) -> wire.ShareResult:
         """The file to share, in the form that the ending of its name says; arguments and errors as of `preview`."""
+        _refuse()
 
     async def aclose(self) -> None:
         """Ends what is open, and waits until recordings are written."""
 
 
-_PACKAGE: Final = "partstream-devtools"
+def _refuse() -> NoReturn:
+    raise MissingPackageError("a recording", _PACKAGE)
 
 
-class _NoRecordings:
-    """Keeps nothing, and names the missing package to who asks for a recording."""
-
-    is_off = True
-
-    def begin(self, vscode_version: str) -> None:
-        pass
-
-    def capture(self, model: str, *, is_of_chat: bool) -> AbstractContextManager[AnswerTap | None]:
-        return nullcontext()
-
-    def record_next(self, *, is_on: bool) -> None:
-        if is_on:
-            self._refuse()
-
-    async def page(self, path: str | None, policy: ContentPolicy) -> str | None:
-        self._refuse()
-
-    async def preview(self, path: str | None, *, is_last: bool = False) -> wire.SharePreviewResult:
-        self._refuse()
-
-    async def shared(self, path: str | None, name: str, *, is_last: bool = False) -> wire.ShareResult:
-        self._refuse()
-
-    async def aclose(self) -> None:
-        pass
-
-    def _refuse(self) -> NoReturn:
-        raise MissingPackageError("a recording", _PACKAGE)
+class _NoRecordings(Recordings):
+    """The defaults."""
 
 
 def open_recordings(redact: Callable[[str], str], on_recorded: Callable[[wire.DidRecordParams], object]) -> Recordings:
