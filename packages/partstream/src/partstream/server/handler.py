@@ -76,7 +76,6 @@ from partstream.server.stored import (
     RecordingReplySink,
     Remembered,
     installation_secret,
-    stored_reply,
 )
 from partstream.tokens.records import USAGE_ROWS, UsageRow
 from partstream.upstream.context import CAPTURE, DROPPED, RECEIVED, AnswerTap, run_until_cancelled
@@ -536,20 +535,22 @@ class RequestHandler:
         request, endpoint = self._request, self.endpoint
         await self._body.read(limits.LARGE_BYTES)
         wire = endpoint.request(request.path, {}, request.headers, request.query, request.method)
-        found = await stored_reply(self._state.memory, endpoint.writes, stored, wire, caller.name)
+        state = endpoint.writes.state
+        assert state is not None  # noqa: S101 - the route is one of the state's
+        found = await self._state.memory.reply(state, stored, wire, caller.name)
         if isinstance(found, str):
-            await self._kept(found, stored, wire)
+            await self._kept(found, state, stored, wire)
             return
         if not isinstance(found, FrameReplay):
             await self._reply(200, dumps(found))
             return
-        await self._start(200, replies.stream_headers(found.content_type))
-        await found.send(self.deliver, self.client_leaves)
+        await self._start(200, replies.stream_headers(endpoint.writes.content_type))
+        await found.send(self.deliver, self.client_leaves, endpoint.writes.end_of_stream)
 
-    async def _kept(self, model_id: str, route: wires.StoredRoute, wire: wires.WireRequest) -> None:
+    async def _kept(
+        self, model_id: str, state: wires.ServedState, route: wires.StoredRoute, wire: wires.WireRequest
+    ) -> None:
         """Asks the upstream of a model for a response that it alone keeps, and sends what it says."""
-        state, memory = self.endpoint.writes.state, self._state.memory
-        assert state is not None  # noqa: S101 - the route is one of the state's
         answer_id = wires.id_in_path(route.path, wire.path) or ""
         model = await self._state.find_model(model_id, self.caller)
         provider = narrow(model.provider, KeepingProvider)
@@ -563,7 +564,7 @@ class RequestHandler:
                 async for piece in reply.pieces:
                     await self._send({"type": "http.response.body", "body": piece, "more_body": True})
             if route.effect is wires.Effect.DELETE and reply.status < 300:
-                await memory.forget(self.caller.name, answer_id)
+                await self._state.memory.forget(self.caller.name, answer_id)
             await self._send({"type": "http.response.body", "body": b""})
 
         waits, left = CancellationTokenSource(), asyncio.ensure_future(self.client_leaves())

@@ -17,17 +17,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from partstream.codec.checks import dataclass, field, replace
 from partstream.codec.json_codec import loads
 from partstream.codec.system import SharedRoom
+from partstream.protocols import serve as wires
 from partstream.protocols.failures import FailureKind, ServedFailure
-from partstream.protocols.serve import (
-    AnswerRecord,
-    Effect,
-    RequestReferences,
-    ResolvedReferences,
-    ServedState,
-    StoredAnswer,
-    WireRequest,
-    id_in_path,
-)
 from partstream.server import requests
 from partstream.server.clients import machine_token
 from partstream.server.replies import FileFrame, Head, ReplySink, resolve
@@ -35,7 +26,6 @@ from partstream.server.replies import FileFrame, Head, ReplySink, resolve
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from partstream.protocols.serve import ResponseWriter, StoredRoute
     from partstream.server.replies import Deliver
     from partstream.server.stored_answers import SQLiteAnswers
 
@@ -74,9 +64,9 @@ class Remembered:
         is_local: Whether its socket alone remembers what it continues.
     """
 
-    asks: WireRequest
-    own: WireRequest
-    earlier: ResolvedReferences = field(default_factory=ResolvedReferences)
+    asks: wires.WireRequest
+    own: wires.WireRequest
+    earlier: wires.ResolvedReferences = field(default_factory=wires.ResolvedReferences)
     is_kept: bool = False
     is_local: bool = False
 
@@ -101,10 +91,10 @@ class AnswerMemory:
 
     async def remembered(
         self,
-        state: ServedState | None,
-        request: WireRequest,
+        state: wires.ServedState | None,
+        request: wires.WireRequest,
         owner: str,
-        recall: Callable[[RequestReferences], ResolvedReferences] | None = None,
+        recall: Callable[[wires.RequestReferences], wires.ResolvedReferences] | None = None,
         apart: Callable[..., Awaitable[Any]] | None = None,
         *,
         generates: bool = True,
@@ -126,7 +116,7 @@ class AnswerMemory:
             return Remembered(request, request), False
         state.refuse(request)
         wanted = state.wanted(request)
-        earlier = ResolvedReferences() if recall is None else recall(wanted)
+        earlier = wires.ResolvedReferences() if recall is None else recall(wanted)
         is_local = bool(earlier.chain)
         if self.store is not None:
             earlier = await self._found(self.store, state, wanted, earlier, owner)
@@ -144,11 +134,11 @@ class AnswerMemory:
     async def _found(
         self,
         store: SQLiteAnswers,
-        state: ServedState,
-        wanted: RequestReferences,
-        earlier: ResolvedReferences,
+        state: wires.ServedState,
+        wanted: wires.RequestReferences,
+        earlier: wires.ResolvedReferences,
         owner: str,
-    ) -> ResolvedReferences:
+    ) -> wires.ResolvedReferences:
         """Adds what the store has of the references that are missing."""
         if wanted.answer_id is not None and not earlier.chain:
             chain = await asked_of_store(store.chain(owner, wanted.answer_id))
@@ -163,15 +153,48 @@ class AnswerMemory:
             earlier = replace(earlier, items={**earlier.items, **found})
         return earlier
 
-    async def chain(self, owner: str, answer_id: str) -> Sequence[StoredAnswer]:
+    async def chain(self, owner: str, answer_id: str) -> Sequence[wires.StoredAnswer]:
         """A response after those that it continues, or one that runs by itself; empty if it is not known."""
         running, model_id = self.running.get((owner, answer_id)), self.elsewhere.find(owner, answer_id)
         if model_id is not None:
-            return (StoredAnswer(answer_id, None, {_KEPT_BY: model_id}, {}),)
+            return (wires.StoredAnswer(answer_id, None, {_KEPT_BY: model_id}, {}),)
         if running is not None:
             now = running.now()
             return () if now is None else (now,)
         return () if self.store is None else await asked_of_store(self.store.chain(owner, answer_id))
+
+    async def reply(
+        self, state: wires.ServedState, route: wires.StoredRoute, wire: wires.WireRequest, owner: str
+    ) -> Mapping[str, Any] | FrameReplay | str:
+        """The reply to a request for a stored response: a document, the frames of its stream once more, or the model
+        whose upstream alone keeps it.
+
+        Raises:
+            PartstreamError: There is none, none of this owner, or the request is wrong.
+        """
+        answer_id = wires.id_in_path(route.path, wire.path) or ""
+        first = None if route.resumes is None else route.resumes(wire)
+        running = self.running.get((owner, answer_id))
+        if running is not None and route.effect is not wires.Effect.READ:
+            running.cancel()
+            running.stop()
+            await running.ended()
+            running = None
+        chain = await self.chain(owner, answer_id)
+        if not chain:
+            raise state.unknown(answer_id)
+        if model_id := kept_by(chain):
+            return model_id
+        if first is not None:
+            frames = None if running is None else running.frames
+            if running is None and self.store is not None:
+                frames = await asked_of_store(self.store.frames(owner, answer_id))
+            if frames is None:
+                raise state.unstreamed(answer_id)
+            return FrameReplay(frames, running, first)
+        if route.effect is wires.Effect.DELETE:
+            await self.forget(owner, answer_id)
+        return route.document(wire, chain)
 
     async def forget(self, owner: str, answer_id: str) -> None:
         """Deletes a response, or the note of who keeps it."""
@@ -179,7 +202,7 @@ class AnswerMemory:
         if self.store is not None:
             await asked_of_store(self.store.delete(owner, answer_id))
 
-    async def _save(self, owner: str, answer: StoredAnswer, items: Collection[str]) -> bool:
+    async def _save(self, owner: str, answer: wires.StoredAnswer, items: Collection[str]) -> bool:
         """Puts a response into the store, if there is one; its client gets it all the same where that fails."""
         try:
             if self.store is not None:
@@ -194,7 +217,7 @@ class AnswerMemory:
 
     def recorded(
         self,
-        state: ServedState,
+        state: wires.ServedState,
         remembered: Remembered,
         owner: str,
         sink: ReplySink,
@@ -204,10 +227,10 @@ class AnswerMemory:
     ) -> RecordingReplySink:
         """A sink that keeps the response to a request; or that notes the model whose upstream alone keeps it."""
 
-        async def keep(answer: StoredAnswer) -> bool:
+        async def keep(answer: wires.StoredAnswer) -> bool:
             if model_id:
                 begin(answer.id)
-                await self._save(owner, StoredAnswer(answer.id, None, {_KEPT_BY: model_id}, {}), ())
+                await self._save(owner, wires.StoredAnswer(answer.id, None, {_KEPT_BY: model_id}, {}), ())
                 return True  # the upstream keeps it
             try:
                 if not remembered.is_kept:
@@ -238,12 +261,12 @@ class AnswerMemory:
 _MANY_ITEMS: Final = 256
 
 
-def _items_of(answer: StoredAnswer) -> int:
+def _items_of(answer: wires.StoredAnswer) -> int:
     """How many items a response and its request have, or more."""
     return sum(len(one) for one in (*answer.request.values(), *answer.response.values()) if isinstance(one, list))
 
 
-def kept_by(chain: Sequence[StoredAnswer]) -> str:
+def kept_by(chain: Sequence[wires.StoredAnswer]) -> str:
     """The model whose upstream alone keeps the last of these responses; empty for none."""
     model_id = chain[-1].request.get(_KEPT_BY) if chain else None
     return model_id if isinstance(model_id, str) else ""
@@ -284,15 +307,15 @@ class RecordingReplySink:
     def __init__(
         self,
         sink: ReplySink,
-        record: AnswerRecord,
-        own: WireRequest,
+        record: wires.AnswerRecord,
+        own: wires.WireRequest,
         *,
         is_stream: bool,
         is_kept: bool,
         on_begin: Callable[[str], object],
-        on_end: Callable[[StoredAnswer], Awaitable[bool]],
+        on_end: Callable[[wires.StoredAnswer], Awaitable[bool]],
     ) -> None:
-        self.stored: StoredAnswer | None = None
+        self.stored: wires.StoredAnswer | None = None
         self.stop: Callable[[], object] = lambda: None
         self._sink = sink
         self._record = record
@@ -370,7 +393,7 @@ class RecordingReplySink:
         """Records that the answer is stopped on behalf of its client; the end still has to be written."""
         self._record.cancel()
 
-    async def ended(self) -> StoredAnswer | None:
+    async def ended(self) -> wires.StoredAnswer | None:
         """Waits until the response is over; returns it as it is stored."""
         while self._ending is None:
             await self.changed()
@@ -388,14 +411,14 @@ class RecordingReplySink:
         """Whether no further frames come."""
         return self._ending is not None and self._ending.done()
 
-    def now(self) -> StoredAnswer | None:
+    def now(self) -> wires.StoredAnswer | None:
         """The response so far; None before it has begun."""
         if self.stored is not None:
             return self.stored
         response, answer_id = self._record.response, self._record.answer_id
         if response is None or answer_id is None:
             return None
-        return StoredAnswer(answer_id, None, {}, response)
+        return wires.StoredAnswer(answer_id, None, {}, response)
 
     @property
     def frames(self) -> Sequence[bytes] | None:
@@ -412,27 +435,23 @@ class RecordingReplySink:
 # ---- Requests for stored responses ----
 
 
+@dataclass(frozen=True, slots=True)
 class FrameReplay:
     """The frames of a stream from the number `first` on: all of a response that is over, or those of one that runs."""
 
-    def __init__(
-        self, frames: Sequence[bytes], running: RecordingReplySink | None, first: int, writes: type[ResponseWriter]
-    ) -> None:
-        self.content_type = writes.content_type
-        self._frames = frames
-        self._running = running
-        self._first = first
-        self._end = writes.end_of_stream
+    frames: Sequence[bytes]
+    running: RecordingReplySink | None
+    first: int
 
-    async def send(self, deliver: Deliver, client_leaves: Callable[[], Awaitable[None]]) -> None:
-        """Sends the frames, as they come, until the end or until the client has left."""
-        sent, left = self._first, asyncio.ensure_future(client_leaves())
+    async def send(self, deliver: Deliver, client_leaves: Callable[[], Awaitable[None]], end: bytes) -> None:
+        """Sends the frames, as they come, until the `end` or until the client has left."""
+        sent, left = self.first, asyncio.ensure_future(client_leaves())
         try:
             while True:
-                is_over = self._running is None or self._running.is_over
+                is_over = self.running is None or self.running.is_over
                 # Before the look: what comes while a client is slow counts too.
-                changed = None if self._running is None else self._running.changed()
-                frames = self._frames if self._running is None else self._running.frames or ()
+                changed = None if self.running is None else self.running.changed()
+                frames = self.frames if self.running is None else self.running.frames or ()
                 if new := frames[sent:]:
                     sent = len(frames)
                     await deliver(None, b"".join(new), False)
@@ -442,42 +461,6 @@ class FrameReplay:
                 changed.cancel()
                 if left.done():
                     return
-            await deliver(None, self._end, True)
+            await deliver(None, end, True)
         finally:
             left.cancel()
-
-
-async def stored_reply(
-    memory: AnswerMemory, writes: type[ResponseWriter], route: StoredRoute, wire: WireRequest, owner: str
-) -> Mapping[str, Any] | FrameReplay | str:
-    """The reply to a request for a stored response: a document, the frames of its stream once more, or the model whose
-    upstream alone keeps it.
-
-    Raises:
-        PartstreamError: There is none, none of this owner, or the request is wrong.
-    """
-    state, store = writes.state, memory.store
-    answer_id = id_in_path(route.path, wire.path) or ""
-    assert state is not None  # noqa: S101 - the route is one of the state's
-    first = None if route.resumes is None else route.resumes(wire)
-    running = memory.running.get((owner, answer_id))
-    if running is not None and route.effect is not Effect.READ:
-        running.cancel()
-        running.stop()
-        await running.ended()
-        running = None
-    chain = await memory.chain(owner, answer_id)
-    if not chain:
-        raise state.unknown(answer_id)
-    if model_id := kept_by(chain):
-        return model_id
-    if first is not None:
-        frames = None if running is None else running.frames
-        if running is None and store is not None:
-            frames = await asked_of_store(store.frames(owner, answer_id))
-        if frames is None:
-            raise state.unstreamed(answer_id)
-        return FrameReplay(frames, running, first, writes)
-    if route.effect is Effect.DELETE:
-        await memory.forget(owner, answer_id)
-    return route.document(wire, chain)

@@ -21,15 +21,7 @@ from urllib.parse import urlsplit
 from partstream._version import __version__
 from partstream.codec.checks import storable_text
 from partstream.errors import CallerError, to_install
-from partstream.server.telemetry import (
-    ERROR_NAME,
-    MODEL_NAME,
-    OPERATION,
-    OPERATION_NAME,
-    OURSELVES,
-    PROVIDER_NAME,
-    error_of,
-)
+from partstream.server import telemetry
 
 if TYPE_CHECKING:
     from opentelemetry.context import Context
@@ -78,11 +70,11 @@ class AnswerSpans:
         from opentelemetry import context, trace  # noqa: PLC0415 - an extra
 
         attributes = {
-            OPERATION_NAME: OPERATION,
-            PROVIDER_NAME: storable_text(provider) or OURSELVES,
-            MODEL_NAME: storable_text(model),
+            telemetry.OPERATION_NAME: telemetry.OPERATION,
+            telemetry.PROVIDER_NAME: storable_text(provider) or telemetry.OURSELVES,
+            telemetry.MODEL_NAME: storable_text(model),
         }
-        name = f"{OPERATION} {storable_text(model)}"
+        name = f"{telemetry.OPERATION} {storable_text(model)}"
         self._call = self._tracer.start_span(name, self._context, trace.SpanKind.CLIENT, attributes)
         token = context.attach(trace.set_span_in_context(self._call, self._context))
         try:
@@ -94,7 +86,7 @@ class AnswerSpans:
         """Ends the spans with what is known of the answer; called once."""
         from opentelemetry.trace import Status, StatusCode  # noqa: PLC0415 - an extra
 
-        error, usage, client = error_of(answer), answer.usage, answer.client
+        error, usage, client = telemetry.error_of(answer), answer.usage, answer.client
         facts_of_call: dict[str, object] = {
             "gen_ai.response.id": answer.response_id,
             "gen_ai.response.finish_reasons": None if answer.reason is None else (answer.reason.unified.value,),
@@ -105,7 +97,7 @@ class AnswerSpans:
             "partstream.usage_is_counted": answer.is_usage_counted or None,
             "gen_ai.conversation.id": client.session,
             "partstream.cancelled_by_client": answer.is_cancelled or None,
-            ERROR_NAME: error,
+            telemetry.ERROR_NAME: error,
         }
         facts_of_request: dict[str, object] = {
             "http.response.status_code": answer.status,
@@ -119,7 +111,7 @@ class AnswerSpans:
             "partstream.answer_kind": client.kind.value,
             "http.request.resend_count": client.retry or None,
             "partstream.events": answer.events,
-            ERROR_NAME: error,
+            telemetry.ERROR_NAME: error,
         }
         if self._call is not None:
             _set(self._call, facts_of_call)
