@@ -320,7 +320,8 @@ class RequestHandler:
     _reported: serving.Reported | None = None
     _origin_headers: tuple[tuple[str, str], ...] = ()
     _asked: InboundRequest | None = None
-    _model: CataloguedModel  # found before all below
+    _model: CataloguedModel  # it and the progress are there before the provider is asked
+    _progress: replies.ReplyProgress
     _current: serving.CurrentAnswer | None = None
     _trace: AnswerSpans | None = None
     _permit: serving.Permit | None = None
@@ -330,7 +331,6 @@ class RequestHandler:
     _capture: AnswerTap | None = None
     _recorded: RecordingReplySink | None = None
     _task: asyncio.Task[None] | None = None  # of the provider
-    _progress: replies.ReplyProgress | None = None  # before the provider is asked
     _name = ""  # of the provider
 
     def __init__(
@@ -390,15 +390,15 @@ class RequestHandler:
         self._is_answer = route.is_answer
         if self._is_answer:
             self.begin(route.path)
-        caller = self.caller = state.authenticated(request.headers)
+        self.caller = state.authenticated(request.headers)
         try:
             if self._is_answer:
                 body, document = await self._read()
                 await self.answer(self.endpoint.request(request.path, document, request.headers, request.query), body)
             elif route.stored is not None:
-                await self._stored(route.stored, caller)
-            else:
-                await self._document(route, caller)
+                await self._stored(route.stored)
+            elif route.document is not None:
+                await self._document(route.document)
         finally:
             self.leave_admission()
 
@@ -505,11 +505,9 @@ class RequestHandler:
         await self._start(said.status, (*described, *said.headers))
         await self._send({"type": "http.response.body", "body": said.body})
 
-    async def _document(self, route: requests.Route, caller: Caller) -> None:
+    async def _document(self, document: wires.ServedDocument) -> None:
         """Sends a document of the protocol, such as its list of models or a count of tokens."""
-        document, request = route.document, self._request
-        assert document is not None  # noqa: S101 - the caller has looked
-        body = b""
+        request, body = self._request, b""
         question: Mapping[str, Any] = {}
         if document.counts is None:
             await self._body.read(limits.LARGE_BYTES)
@@ -526,18 +524,18 @@ class RequestHandler:
                 await self._reply(200, counted)
                 return
             tokens = counted
-        models = tuple(map(served_model, (await self._state.models_for(caller)).values()))
+        models = tuple(map(served_model, (await self._state.models_for(self.caller)).values()))
         status, said = document.answer(wire, models, tokens)
         await self._reply(status, dumps(said))
 
-    async def _stored(self, stored: wires.StoredRoute, caller: Caller) -> None:
+    async def _stored(self, stored: wires.StoredRoute) -> None:
         """Reads or changes a stored response."""
         request, endpoint = self._request, self.endpoint
         await self._body.read(limits.LARGE_BYTES)
         wire = endpoint.request(request.path, {}, request.headers, request.query, request.method)
         state = endpoint.writes.state
         assert state is not None  # noqa: S101 - the route is one of the state's
-        found = await self._state.memory.reply(state, stored, wire, caller.name)
+        found = await self._state.memory.reply(state, stored, wire, self.caller.name)
         if isinstance(found, str):
             await self._kept(found, state, stored, wire)
             return
@@ -891,8 +889,7 @@ class RequestHandler:
         """Ends the response where the permit says so, as one that has reached its longest length."""
         if self._reported is not None and (stop := self._reported(part)) is not None:
             reason = FinishReason(UnifiedFinishReason.LENGTH, stop.reason)
-            usage = None if self._progress is None else self._progress.usage
-            self._end_early(Finish(Outcome.INCOMPLETE, reason, usage))
+            self._end_early(Finish(Outcome.INCOMPLETE, reason, self._progress.usage))
 
     def _take_held(self, characters: int) -> None:
         """Takes what an upstream has said before it is a part."""
@@ -956,7 +953,7 @@ class RequestHandler:
                     )
                 finally:
                     # What a thread has reported last comes in the next turn of the event loop.
-                    if self._progress is not None and self._progress.has_threads:
+                    if self._progress.has_threads:
                         await asyncio.sleep(0)
         except BaseException as error:
             if not self._gives_calls_of(error):
@@ -985,7 +982,6 @@ class RequestHandler:
     async def _complete(self, model: CataloguedModel) -> None:
         """Writes the end of a provider that has returned; tokens that it has not reported are counted."""
         finish, progress = self._checked.said_finish, self._progress
-        assert progress is not None  # noqa: S101 - made before the call
         if finish is not None and isinstance(finish.error, errors.ToolArgumentsError):  # its calls were given out
             called = FinishReason(UnifiedFinishReason.TOOL_CALLS)
             finish = replace(finish, outcome=Outcome.COMPLETED, reason=called, error=None)
@@ -1076,7 +1072,7 @@ class RequestHandler:
     def _write(self, finish: Finish) -> None:
         """Writes the end of the reply, unless it is over."""
         progress = self._progress
-        if self._is_over or progress is None:
+        if self._is_over:
             return
         self._is_over = True
         self.finish = finish
@@ -1132,7 +1128,6 @@ class RequestHandler:
     def _observe(self) -> None:
         """Reports the response, whose reply is over, to all who count responses."""
         finish, progress, rows, head = self.finish, self._progress, self._usage_rows, self._buffered.head
-        assert progress is not None  # noqa: S101 - made before the call
         first = progress.first_part_at
         costs = [row.cost for row in rows if row.cost is not None]  # what the upstreams cost, where it is known
         self._report(
@@ -1192,7 +1187,7 @@ class RequestHandler:
             return
         self._permit = None
         observation = self._observed or self._observation(_CLIENT_LEFT, is_cancelled=True)
-        progress = self._progress
+        progress = self._progress if self._was_asked else None
         kept = AnswerExcerpt() if progress is None else progress.kept
         usage, rows = (None if progress is None else progress.usage), tuple(self._usage_rows)
         said = usage, rows, kept.message, kept.length, self._held
