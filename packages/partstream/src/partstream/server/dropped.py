@@ -54,8 +54,7 @@ class DroppedLog:
         self._sets_of: Counter[str] = Counter()
 
     def note(self, names: Collection[str], request_id: str, caller: str = "") -> None:
-        """Logs the names of a request, at least one, unless this set was logged before, or too many of its caller
-        were."""
+        """Logs the names of a request, unless this set was logged before, or too many of its caller were."""
         key = hash(frozenset(names))
         if key in self._logged or self._sets_of[caller] > _MOST_SETS:
             return

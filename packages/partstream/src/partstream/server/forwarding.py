@@ -261,8 +261,7 @@ def offer(
 def kept_request(
     rules: ForwardingRules | None, query: Collection[str], pattern: str, answer_id: str, asked: WireRequest
 ) -> WireRequest:
-    """The request of a client for an answer that an upstream keeps, with the headers and fields of the query that go
-    on."""
+    """A client's request for an answer that an upstream keeps, with what goes on of its headers and its query."""
     return WireRequest(
         pattern.replace(ID, quote(answer_id, safe="")),
         {},

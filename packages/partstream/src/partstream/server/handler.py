@@ -212,8 +212,7 @@ class ServerState:
         return await self.catalogue.find(model_id, visible)
 
     def reply_headers(self, request_id: str) -> tuple[tuple[str, str], ...]:
-        """The headers of every reply: in which clients look for the id of their request, those of every wire, and that
-        this server seals state."""
+        """The headers of every reply: the id of the request by the name of each wire, and that state is sealed."""
         return (*[(name, request_id) for name in self._id_headers], (SEALING_HEADER, "1"))
 
     def check_room(self) -> None:
@@ -257,8 +256,7 @@ class ServerState:
         return Disposable(lambda: self._listeners.pop(key, None) and None)
 
     def observe(self, observation: serving.AnswerObservation, trace: AnswerSpans | None) -> None:
-        """Reports a response that is over to all who count responses, and ends its trace; if one fails, the others are
-        called still."""
+        """Reports a response that is over to all who count responses, also where one of them fails; ends its trace."""
         for listener in (*self._listeners.values(), *([] if trace is None else [trace.finish])):
             try:
                 listener(observation)
@@ -594,8 +592,7 @@ class RequestHandler:
             await self._send({"type": "http.response.body", "body": b""})
 
     def _begin_at_once(self, head: replies.Head, data: bytes) -> bool:
-        """Writes the head of a reply and its first bytes, where the server can do so without a turn of the event
-        loop."""
+        """Writes the head of a reply and its first bytes, where the server can without a turn of the event loop."""
         direct = self._request.direct
         if direct is None or self._is_head_sent:
             return False
@@ -795,8 +792,7 @@ class RequestHandler:
     # ---- The provider, and the bytes of its response ----
 
     async def _run(self, case: ForwardingCase, *, generates: bool) -> None:
-        """Answers a request that is admitted: calls the provider, and hands the bytes to the client until the reply is
-        over."""
+        """Answers an admitted request: calls the provider, and hands the bytes to the client to the end."""
         asked, model, endpoint, settings = case.admitted, case.model, self.endpoint, self._settings
         state, request_id, direct = self._state, self._request.request_id, self._request.direct
         self._buffered = replies.BufferedReplySink(

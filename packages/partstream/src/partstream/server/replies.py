@@ -119,8 +119,7 @@ class ReplyWriter:
             self.keep_alive()
 
     def keep_alive(self) -> None:
-        """Writes a comment, which only shows that the connection lives, once the head is sent; JSON has no place for
-        any."""
+        """Writes a comment, which only shows that the connection lives, once the head of a stream is sent."""
         if self._begun and self._form.keep_alive:
             self._send(self._form.keep_alive)
 

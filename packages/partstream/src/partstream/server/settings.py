@@ -75,8 +75,7 @@ def number(default: float, least: float, most: float, unit: str, says: str) -> A
 
 
 def numbers_of(settings: type) -> tuple[ServingNumber, ...]:
-    """The numbers among the fields of a class of settings; the command line and the documentation are made from
-    them."""
+    """The numbers among the fields of settings, of which the command line and the documentation are made."""
     known = [one for one in fields(settings) if _NUMBER in one.metadata]
     return tuple(ServingNumber(one.name, *one.metadata[_NUMBER]) for one in known)
 

@@ -222,8 +222,7 @@ _MODEL_FIELD: Final = re.compile(rb'"model"\s*:\s*("(?:[^"\\]|\\.)*+")', re.DOTA
 
 
 def _with_model(body: bytes, before: str, after: str) -> bytes | None:
-    """The body with another model; None where its place is not certain: the name occurs twice, or is written in
-    escapes."""
+    """The body with another model; None where its place is not certain: twice, or written in escapes."""
     found = [*_MODEL_FIELD.finditer(body)]
     if len(found) != 1:
         return None
