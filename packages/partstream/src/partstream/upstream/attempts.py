@@ -250,7 +250,6 @@ ROWS: Final[tuple[Callable[[UpstreamError, Attempts, Asking], Action | None], ..
     _missing_path,
     _failing_model,
 )
-"""All rows; the first that fits names the action."""
 
 _ROWS_OF_AN_ANSWER: Final = {True: ROWS[:2], False: ()}
 """The rows for an answer that cannot begin anew, by whether the request goes on with it."""

@@ -140,7 +140,6 @@ FALLBACKS: Final = kinds.Kind(
     _fallbacks,
     {"type": "object", "additionalProperties": {"type": "array", "minItems": 1, "items": {"type": "string"}}},
 )
-"""By a model's id, the ids of the models that answer in its place."""
 
 CONNECTION_ROWS: Final = (
     Setting("timeouts", kinds.BODY, "Limits of time, in seconds",
@@ -231,7 +230,6 @@ MODEL_LIST_ROWS: Final = (
         "Tokens that `reserve-output` leaves for reasoning beside the output limit, for servers that do not count "
         "reasoning as output", default=0, sets="selection.limits.reasoning_tokens", dialog=Dialog("Reasoning reserve")),
 )  # fmt: skip
-"""A person's settings for the list of models."""
 
 
 MILLION: Final = 1_000_000
@@ -327,7 +325,6 @@ _MONEY_ROWS: Final = (
         "reports ([costs](vscode.md#tokens-and-costs))",
         sets="selection.prices", contents=Contents(Nesting.BY_NAME, PRICE_ROWS, _prices), dialog=Dialog("Prices")),
 )  # fmt: skip
-"""A person's settings for what answers cost, and for how many there may be."""
 
 
 class CaptureMode(kinds.Choice):
@@ -485,7 +482,6 @@ _ANSWER_ROWS: Final = (
         dialog=Dialog("Log level",
             hint="The output channel has a level of its own: see the command Developer: Set Log Level.")),
 )  # fmt: skip
-"""A person's settings for answers of any server."""
 
 _LAST_ROWS: Final = (
     Setting("ledger", kinds.BOOLEAN,

@@ -666,7 +666,6 @@ class CachedAnswer(NamedTuple):
 
 
 Answers = dict[str, CachedAnswer]
-"""Answers by the keys of their questions."""
 
 
 def answers_to_json(answers: Mapping[str, CachedAnswer]) -> dict[str, Any]:

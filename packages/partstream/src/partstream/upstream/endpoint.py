@@ -128,7 +128,6 @@ class FixedKey:
 
 
 MOST_KEY: Final = 200
-"""The most characters of a key."""
 SESSION_HEADER: Final = "x-session-id"
 """The header with which programs name their conversation to a hub, so that it can add up the usage of each."""
 _KEY: Final = re.compile(r"psk_[A-Za-z0-9-]{1,60}_[A-Za-z0-9_-]{16,}", re.ASCII)
@@ -265,7 +264,6 @@ class Preset:
 ANOTHER_ADDRESS: Final = Preset(
     "address", "Another server, by its address", "", KeyRequirement.OPTIONAL, "https://host.example/v1"
 )
-"""Any server of which a person has the address."""
 
 
 @cache

@@ -39,22 +39,12 @@ from partstream.codec.redaction import HIDDEN, Redactor, names_a_secret, query_w
 from partstream.protocols.protocol import DEFAULT_PROTOCOL, asking
 from partstream.settings.kinds import fits_header
 from partstream.settings.known_servers import server_at
-from partstream.upstream import endpoint
+from partstream.upstream import endpoint, http_connection
 from partstream.upstream.attempts import Asking, Attempts, carry_out
 from partstream.upstream.context import CapturedRequest, ExchangeTap
 from partstream.upstream.discovery import FetchResponse
 from partstream.upstream.forwarding import SEALING_HEADER
-from partstream.upstream.http_connection import (
-    KEPT,
-    AnswerBody,
-    DirectTransport,
-    Origin,
-    PlainAnswer,
-    PlainRequest,
-    httpx2,
-    plain_head,
-    trusting_nobody,
-)
+from partstream.upstream.http_connection import PlainAnswer, PlainRequest, httpx2
 from partstream.upstream.http_errors import redacted_error
 
 if TYPE_CHECKING:
@@ -234,7 +224,7 @@ class _Place(NamedTuple):
     shown: str
     target: bytes
     host: str
-    origin: Origin
+    origin: http_connection.Origin
 
 
 _BYTE: Final = r"(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)"
@@ -292,7 +282,7 @@ class OutboundHead:
     @cached_property
     def plain(self) -> bytes | None:
         """The bytes of the head, see :func:`partstream.upstream.http_connection.plain_head`."""
-        return plain_head(self.method, self.place.target, self.raw)
+        return http_connection.plain_head(self.method, self.place.target, self.raw)
 
     @cached_property
     def redactor(self) -> Redactor:
@@ -370,7 +360,7 @@ class HTTPAnswer:
         else:
             self.status, pairs, body = came.status_code, came.headers.multi_items(), came.extensions.get("body")
         self.is_success = 200 <= self.status < 300
-        self._body = body if isinstance(body, AnswerBody) else None
+        self._body = body if isinstance(body, http_connection.AnswerBody) else None
         for name, value in pairs:
             self.fields[name] = f"{self.fields[name]}, {value}" if name in self.fields else value
 
@@ -518,7 +508,7 @@ class Connections:
 
     def __init__(self, configuration: GatewayConfiguration) -> None:
         self._configuration = configuration
-        self._transport: DirectTransport | httpx2.AsyncBaseTransport | None = None
+        self._transport: http_connection.DirectTransport | httpx2.AsyncBaseTransport | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self.proxy: Proxy | None = None
         self.cookies: httpx2.Cookies | None = None
@@ -545,7 +535,7 @@ class Connections:
         transport, place = self._transport, head.place
         came: PlainAnswer | None = None
         assert transport is not None  # noqa: S101 - opened before
-        if isinstance(transport, DirectTransport):
+        if isinstance(transport, http_connection.DirectTransport):
             plain, headers = head.plain, head.raw
             for name, length in head.length_of(content).items():
                 line = name.encode(), length.encode()
@@ -587,12 +577,12 @@ class Connections:
                 await opened.aclose()
 
 
-_LIMITS: Final = {"max_connections": None, "max_keepalive_connections": KEPT}
+_LIMITS: Final = {"max_connections": None, "max_keepalive_connections": http_connection.KEPT}
 
 
 def make_transport(
     configuration: GatewayConfiguration, proxy: Proxy | None
-) -> httpx2.AsyncBaseTransport | DirectTransport:
+) -> httpx2.AsyncBaseTransport | http_connection.DirectTransport:
     """Makes connections for the running event loop, with a proxy of :func:`find_proxy`; the caller closes them.
 
     They log nothing, keep no cookies and follow no redirect, because it must not carry the key to another host.
@@ -602,10 +592,9 @@ def make_transport(
     """
     certificates = _certificates(configuration)
     if proxy is None:
-        return DirectTransport(certificates)
-    return httpx2.AsyncHTTPTransport(
-        verify=certificates or trusting_nobody(), proxy=httpx2.Proxy(proxy.url), limits=httpx2.Limits(**_LIMITS)
-    )
+        return http_connection.DirectTransport(certificates)
+    verify, through = certificates or http_connection.trusting_nobody(), httpx2.Proxy(proxy.url)
+    return httpx2.AsyncHTTPTransport(verify=verify, proxy=through, limits=httpx2.Limits(**_LIMITS))
 
 
 def _certificates(configuration: GatewayConfiguration) -> ssl.SSLContext | None:

@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 # ---- The standing of a person ----
 
 ME_PATH: Final = "/hub/v1/me"
-"""The path of the standing, below the address of a hub."""
 _MOST_BUDGETS: Final = 20
 _MOST_MODELS: Final = 5000
 _MOST_TEXT: Final = 200
@@ -199,7 +198,6 @@ def _tokens(count: int) -> str:
 # ---- Asking a hub ----
 
 JOIN_PATH: Final = "/hub/v1/join"
-"""Where a code is given for a key, below the address of a hub."""
 ASKING_SECONDS: Final = 20.0
 """The most seconds for an answer: a person waits for it."""
 _VERSION: Final = "/v1"

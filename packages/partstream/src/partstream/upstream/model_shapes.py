@@ -287,13 +287,11 @@ _PARAMETERS: Final[Mapping[str, Read]] = {
     "reasoning": _word("supported_parameters", "reasoning", "include_reasoning", "reasoning_effort"),
     "reasoning_efforts": _efforts,
 }
-"""The facts in a list of supported request parameters."""
 
 _MODALITIES: Final[Mapping[str, Read]] = {
     "image_input": _word("architecture.input_modalities", "image"),
     "file_input": _word("architecture.input_modalities", "file", "pdf"),
 }
-"""The facts in a list of input modalities."""
 
 
 # ---- Prices, as US dollars per token ----
@@ -884,4 +882,3 @@ SHAPES: Final[tuple[Shape, ...]] = (
     Shape("vLLM", _has_all("max_model_len"), {"context_window": "max_model_len"}),
     Shape("bare", lambda _: True, _bare),
 )
-"""The first that fits an entry reads it; the bare shape fits every entry."""

@@ -33,7 +33,7 @@ from partstream.settings.known_servers import known_server
 from partstream.tokens import Counters, TokenCount
 from partstream.tokens.accounting import TokenAccounting
 from partstream.tokens.ledger import Ledger
-from partstream.upstream import http_errors
+from partstream.upstream import http_errors, requests
 from partstream.upstream import model_information as facts
 from partstream.upstream.attempts import Asking, Attempts, Sending, carry_out, has_more_room, helps_another_model
 from partstream.upstream.configuration import CaptureMode, GatewayConfiguration, fingerprint_of
@@ -41,14 +41,6 @@ from partstream.upstream.context import current_capture, is_one_attempt, logging
 from partstream.upstream.discovery import DiskCache, Fetch, FetchResponse, ModelDiscovery
 from partstream.upstream.forwarding import KeptReply, RawRequest
 from partstream.upstream.http import Connections, UpstreamHTTP
-from partstream.upstream.requests import (
-    ForwardingProgress,
-    ModelCall,
-    ModelRequest,
-    RefusedFields,
-    RequestSender,
-    RequestTokens,
-)
 
 if TYPE_CHECKING:
     from partstream.settings.known_servers import KnownServer
@@ -141,7 +133,7 @@ class GatewayProvider(LanguageModelChatProvider):
         captured = current_capture()
         if captured is not None and self.configuration.capture is CaptureMode.OFF:
             captured.leave_out()
-        question = ModelCall(model.id, messages, options, ForwardingProgress(progress), token)
+        question = requests.ModelCall(model.id, messages, options, requests.ForwardingProgress(progress), token)
         with logging_from(self.configuration.log_level):
             await run_here_until_cancelled(self._answer(model, question), token)
 
@@ -225,7 +217,7 @@ class GatewayProvider(LanguageModelChatProvider):
             raise
         return listing.models
 
-    async def _answer(self, model: LanguageModelChatInformation, question: ModelCall) -> None:
+    async def _answer(self, model: LanguageModelChatInformation, question: requests.ModelCall) -> None:
         """Asks for the answer, fallback models included, and passes the end to the progress.
 
         Raises:
@@ -250,7 +242,7 @@ class GatewayProvider(LanguageModelChatProvider):
         if not question.token.is_cancellation_requested:
             progress.answered()
 
-    async def _ask(self, model: LanguageModelChatInformation, question: ModelCall) -> None:
+    async def _ask(self, model: LanguageModelChatInformation, question: requests.ModelCall) -> None:
         """Asks a model, and its fallback models where it fails; completions in the ways that the server has for them.
 
         Raises:
@@ -347,15 +339,15 @@ class GatewayProvider(LanguageModelChatProvider):
         self, own: GatewayConfiguration, models: ModelList, server: KnownServer | None, found: Detected | None = None
     ) -> ProtocolClient:
         fingerprint = fingerprint_of(own.protocol, self.configuration.base_url)
-        http, refused = UpstreamHTTP(own, self._connections), RefusedFields(fingerprint, self._ledger)
+        http, refused = UpstreamHTTP(own, self._connections), requests.RefusedFields(fingerprint, self._ledger)
 
-        def tokens(model: LanguageModelChatInformation, question: ModelCall) -> RequestTokens:
+        def tokens(model: LanguageModelChatInformation, question: requests.ModelCall) -> requests.RequestTokens:
             pricing = None if self._client is None else self._client.models.pricing(model.id)
             asked = question.messages, question.options
-            return RequestTokens(self._accounting, model, *asked, pricing, self._announce_change)
+            return requests.RequestTokens(self._accounting, model, *asked, pricing, self._announce_change)
 
-        sender = RequestSender(own, http, fingerprint, tokens, refused, server, models.capabilities, self.spending)
-        return ProtocolClient(own, models, sender, found)
+        asked_with = own, http, fingerprint, tokens, refused, server, models.capabilities, self.spending
+        return ProtocolClient(own, models, requests.RequestSender(*asked_with), found)
 
 
 @dataclass(slots=True)
@@ -365,7 +357,7 @@ class ProtocolClient:
 
     configuration: GatewayConfiguration
     models: ModelList
-    sender: RequestSender
+    sender: requests.RequestSender
     detected: Detected | None
 
     def is_spoken_as(self, found: Detected) -> bool:
@@ -411,12 +403,12 @@ class _Listing(_Spoken):
 class _Answering(_Spoken):
     """A question to a model, and to its fallback models."""
 
-    def __init__(self, provider: GatewayProvider, client: ProtocolClient, question: ModelCall) -> None:
+    def __init__(self, provider: GatewayProvider, client: ProtocolClient, question: requests.ModelCall) -> None:
         super().__init__(provider, client)
         self._question = question
         self._others: list[LanguageModelChatInformation] | None = None
         self._model: LanguageModelChatInformation
-        self._request: ModelRequest
+        self._request: requests.ModelRequest
 
     def announce(self, reason: str, seconds: float) -> None:
         self._question.progress.wait(reason, seconds)

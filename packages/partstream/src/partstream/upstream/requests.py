@@ -30,18 +30,10 @@ from partstream.codec.limits import LARGE_BYTES
 from partstream.conversation import preparation, turns
 from partstream.conversation.media import is_address
 from partstream.conversation.provider_state import Carried, Origin
+from partstream.lm import parts
 from partstream.lm.messages import ToolMode
 from partstream.lm.outputs import FileMode, Finish, Outcome, StreamOutput, Unmapped
-from partstream.lm.parts import (
-    CUTS,
-    DataPart,
-    RawCallPart,
-    TextPart,
-    ThinkingPart,
-    ToolCallPart,
-    UnifiedFinishReason,
-    usage_part,
-)
+from partstream.lm.parts import UnifiedFinishReason
 from partstream.lm.provider import DrainingProgress, FinishingProgress, WaitingProgress
 from partstream.protocols.errors import ErrorKind, Overflow
 from partstream.protocols.protocol import PROTOCOLS, CountEndpoint, asking
@@ -245,10 +237,10 @@ _WEIGHT_OF_PART: Final = 512
 
 def _weight(question: ModelCall) -> int:
     """About how many bytes a question has in JSON, each part of it as many as one that takes its time to write."""
-    parts = [part for message in question.messages for part in message.content]
-    texts = sum(len(part.value) for part in parts if isinstance(part, TextPart))
-    files = sum(len(part.data) for part in parts if isinstance(part, DataPart))
-    return texts + files + _WEIGHT_OF_PART * (len(parts) + len(question.options.tools))
+    held = [part for message in question.messages for part in message.content]
+    texts = sum(len(part.value) for part in held if isinstance(part, parts.TextPart))
+    files = sum(len(part.data) for part in held if isinstance(part, parts.DataPart))
+    return texts + files + _WEIGHT_OF_PART * (len(held) + len(question.options.tools))
 
 
 class ModelRequest:
@@ -364,7 +356,7 @@ class ModelRequest:
     async def _fetch(self, outputs: list[StreamOutput]) -> None:
         """Reports the outputs of one read with the files that they name."""
         for output in outputs:
-            if isinstance(output, DataPart) and is_address(output):
+            if isinstance(output, parts.DataPart) and is_address(output):
                 output = await self._sender.files.fetched(output)  # noqa: PLW2901 - the same file
             if (waiting := self._take([output])) is not None:
                 await waiting
@@ -582,9 +574,9 @@ class AttemptReport:
     def hand_on(self, output: StreamOutput) -> None:
         """Takes the next output of the adapter."""
         match output:
-            case TextPart() | ThinkingPart() | ToolCallPart() | DataPart():
-                self._is_empty = self._is_empty and isinstance(output, ThinkingPart)
-                self._lacks_call = self._lacks_call and not isinstance(output, ToolCallPart)
+            case parts.TextPart() | parts.ThinkingPart() | parts.ToolCallPart() | parts.DataPart():
+                self._is_empty = self._is_empty and isinstance(output, parts.ThinkingPart)
+                self._lacks_call = self._lacks_call and not isinstance(output, parts.ToolCallPart)
                 self._progress.report(output if self._state is None else self._state.see(output))
             case Unmapped(type=kind):
                 self._unmapped[kind] = self._unmapped.get(kind, 0) + 1
@@ -606,7 +598,7 @@ class AttemptReport:
             )
             finish = replace(finish, outcome=Outcome.FAILED, error=emptiness)
         elif isinstance(finish.error, errors.ToolArgumentsError):
-            calls = (RawCallPart.of(self._prefix + call_id, *said) for call_id, *said in finish.error.calls)
+            calls = (parts.RawCallPart.of(self._prefix + call_id, *said) for call_id, *said in finish.error.calls)
             seen = calls if self._state is None else map(self._state.see_call, calls)
             finish.error.calls = tuple((one.call_id, one.name, one.arguments) for one in seen)
         if self._unmapped:
@@ -637,7 +629,7 @@ class AttemptReport:
 
     def _log_end(self, finish: Finish) -> None:
         reason = finish.reason
-        if reason is not None and (cause := CUTS.get(reason.unified)) is not None:
+        if reason is not None and (cause := parts.CUTS.get(reason.unified)) is not None:
             # The hosts say it where a person looks: the chat, the log of VS Code, the line of a served answer.
             word = f" ({reason.raw})" if reason.raw else ""
             _logger.debug("the answer of %s was cut: %s%s", self._question.shown_model_id, cause, word)
@@ -909,7 +901,7 @@ class RequestTokens:
         if count is not None:
             self._estimate = replace(self._made, total=count)
 
-    def answered(self, finish: Finish) -> DataPart | None:
+    def answered(self, finish: Finish) -> parts.DataPart | None:
         """Learns from the end of an answer, and makes the usage part for the host; None without a reported usage."""
         cost = cost_of(finish, self.pricing)
         if finish.usage is not None and (unusable := unusable_counts(finish.usage.raw)):
@@ -923,7 +915,7 @@ class RequestTokens:
             used = finish.usage
             self._check_limit((used.input_tokens if used.context_tokens is None else used.context_tokens) or 0)
         self._learn(finish.usage, cost)
-        return None if finish.usage is None else usage_part(finish.usage, cost, finish.edits)
+        return None if finish.usage is None else parts.usage_part(finish.usage, cost, finish.edits)
 
     def _learn(self, usage: Usage | None, cost: float | None) -> None:
         """Learns from the tokens of an answer; the log has the reported beside the expected ones, and what they taught.

@@ -33,16 +33,11 @@ from partstream.codec.text import bare_media_type
 from partstream.lm.outputs import Finish, Outcome, PausingStream, StreamOptions, StreamOutput, Unmapped
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.reader import ReadStep, StreamReader, Tap
+from partstream.upstream import http_errors
 from partstream.upstream.context import RECEIVED, TRACE, current_capture, in_thread, is_traced
 from partstream.upstream.forwarding import EventBorders, KeptReply, LookingReader, RawRefusal, returned_headers
 from partstream.upstream.http import HTTPAnswer, OutboundHTTPRequest, UpstreamHTTP
 from partstream.upstream.http_connection import httpx2
-from partstream.upstream.http_errors import (
-    content_type_error,
-    http_error,
-    is_about_the_key,
-    redacted_error,
-)
 
 if TYPE_CHECKING:
     from partstream.protocols.errors import Errors
@@ -311,8 +306,6 @@ class _Come:
         unread: Those of the event that has not ended: what a large one says is read in a thread.
     """
 
-    __slots__ = ("_held", "_said", "received", "unread")
-
     def __init__(self) -> None:
         self.received = self.unread = self._held = self._said = 0
 
@@ -497,8 +490,6 @@ _ADVICE: Final = {
 class Deadlines:
     """Computes the next deadline from what has arrived; all times are seconds of the caller's clock."""
 
-    __slots__ = ("_ending", "_first_event", "_idle", "_timeouts", "_total")
-
     def __init__(self, timeouts: Timeouts, start: float) -> None:
         self._timeouts = timeouts
         self._total = start + self._timeouts.total
@@ -537,8 +528,6 @@ class LimitedWaits:
     `asyncio.timeout_at` sets a timer for each wait and takes it back, which takes longer than to read what came. The
     deadlines move only between two waits.
     """
-
-    __slots__ = ("_cancelling", "_is_waiting", "_loop", "_set_for", "_task", "_timer", "_was_ended", "deadlines", "now")
 
     def __init__(self, deadlines: Deadlines) -> None:
         self.deadlines = deadlines
@@ -606,7 +595,7 @@ async def _refusal(answer: HTTPAnswer, exchange: UpstreamRequest) -> errors.Upst
     body = redactor.redact_bytes(await _start_of_body(answer))
     error = _error_in(answer, exchange, redactor, body)
     is_json = bare_media_type(answer.fields.get("content-type", "")) == _JSON
-    if exchange.passage is not None and answer.status >= 400 and is_json and not is_about_the_key(error):
+    if exchange.passage is not None and answer.status >= 400 and is_json and not http_errors.is_about_the_key(error):
         exchange.passage.refused(error, RawRefusal(answer.status, returned_headers(answer.fields, redactor), body))
     return error
 
@@ -646,12 +635,12 @@ async def _read_document(
 
 def _error_in(answer: HTTPAnswer, exchange: UpstreamRequest, redactor: Redactor, body: bytes) -> errors.UpstreamError:
     """The error in a redacted body; redacted again, because its fields are decoded now."""
-    error = http_error(answer.status, answer.headers, body, datetime.now(UTC), exchange.errors)
+    error = http_errors.http_error(answer.status, answer.headers, body, datetime.now(UTC), exchange.errors)
     if not answer.is_success or error.provider_message is not None:
-        return redacted_error(error, redactor)
+        return http_errors.redacted_error(error, redactor)
     expected = exchange.protocol.accept
-    other = content_type_error(answer.headers, body, wanted="answer of a model", expected=expected)
-    return redacted_error(other, redactor)
+    other = http_errors.content_type_error(answer.headers, body, wanted="answer of a model", expected=expected)
+    return http_errors.redacted_error(other, redactor)
 
 
 async def _start_of_body(answer: HTTPAnswer) -> bytes:
@@ -716,7 +705,7 @@ def _redacted_finish(finish: Finish, redactor: Redactor) -> Finish:
     redacted: dict[str, Any] = {
         "response_id": redactor.redact_values(finish.response_id),
         "model": redactor.redact_values(finish.model),
-        "error": None if finish.error is None else redacted_error(finish.error, redactor),
+        "error": None if finish.error is None else http_errors.redacted_error(finish.error, redactor),
         "provider_metadata": redactor.redact_values(finish.provider_metadata, names=True),
         "edits": redactor.redact_values(finish.edits),
         "explanation": redactor.redact_values(finish.explanation),
@@ -816,4 +805,3 @@ def _end(finish: Finish) -> str:
 
 
 _MOST_UNREAD: Final = 20
-"""The most names of fields in a line."""
