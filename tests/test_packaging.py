@@ -115,8 +115,8 @@ def test_the_packaged_sidecar_finds_agents_and_recordings_by_their_entry_points(
     _result(sidecar, "initialize", initialize_params(own))
     listed = _result(sidecar, "languageModels/information", {"group": None, "silent": True})
     assert (listed["errors"], [model["name"] for model in listed["models"]]) == ([], ["Echo"])
-    inspected = {"path": None, "nonce": "0" * 16, "source": ""}
-    assert _result(sidecar, "languageModels/inspect", inspected) == {"html": None, "isOff": False}
+    page = sidecar.ask("languageModels/page", {"page": "inspector", "nonce": "0" * 16, "source": ""})
+    assert page["error"]["message"].startswith("There is no answer to inspect yet")
 
 
 def test_the_packaged_gateway_loads_on_every_python(sidecar: Sidecar) -> None:

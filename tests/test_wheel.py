@@ -62,10 +62,10 @@ def test_a_missing_package_is_named_with_the_line_that_installs_it(
 
 
 def test_the_sidecar_refuses_to_show_a_recording_with_the_line_that_installs_it(alone: Installed) -> None:
-    params: dict[str, Any] = {"path": None, "nonce": "0" * 16, "source": "0" * 16}
+    params: dict[str, Any] = {"page": "inspector", "nonce": "0" * 16, "source": "0" * 16}
     with alone.sidecar() as sidecar:
         sidecar.ask("initialize", initialize_params())
-        error = sidecar.ask("languageModels/inspect", params)["error"]
+        error = sidecar.ask("languageModels/page", params)["error"]
         assert sidecar.end() == 0
     assert error["code"] == ErrorCode.METHOD_NOT_FOUND
     assert error["message"].startswith("a recording needs the package partstream-devtools, which is not installed: ")

@@ -375,24 +375,6 @@ export interface DidRecordParams {
   problem: string | null;
 }
 
-/**
- * Which answers to show, and for which webview.
- *
- * `path` is the file of a recording; null means the last answer in memory. `nonce` and `source` are those of
- * `PageParams`.
- */
-export interface InspectParams {
-  nonce: string;
-  source: string;
-  path: string | null;
-}
-
-/** A page as one HTML document; null where there is no answer. `isOff` tells that a setting wants none kept. */
-export interface InspectResult {
-  html: string | null;
-  isOff: boolean;
-}
-
 /** A form in which a recording can be shared: its name, and the endings of its files, without the dot. */
 export interface ShareForm {
   name: string;
@@ -438,8 +420,16 @@ export interface UsageResult {
   days: DayUsage[];
 }
 
-/** For whom a page is made: a webview, whose policy allows what has this nonce, and what comes from `source`. */
+export type PageKind = "usage" | "inspector" | "connection";
+
+/**
+ * The page to make, and for whom: a webview, whose policy allows what has this nonce, and what comes from `source`.
+ *
+ * `path` is the recording that the inspector shows; without one it shows the last answer in memory.
+ */
 export interface PageParams {
+  page: PageKind;
+  path?: string;
   nonce: string;
   source: string;
 }
@@ -768,7 +758,7 @@ export interface DebugInformation {
 
 /** The page that is shown, made anew; `path` is the recording that the inspector shows. */
 export interface PageName {
-  page: "usage" | "inspector" | "connection";
+  page: PageKind;
   path?: string;
 }
 
@@ -1047,18 +1037,14 @@ export interface Requests {
   "languageModels/tokenCount": { params: TokenCountParams; result: TokenCountResult };
   /** Returns the tokens and costs of the last answers, conversations and days. */
   "languageModels/usage": { params: null; result: UsageResult };
-  /** Returns the same as a page for a webview, with the answers of other processes; the page takes a newer one as the message `page`. */
-  "languageModels/usagePage": { params: PageParams; result: PageResult };
+  /** Returns a page for a webview. That of usage takes a newer one as the message `page`; that of a connection posts the messages `copy` and `again`. */
+  "languageModels/page": { params: PageParams; result: PageResult };
   /** Returns how tokens are counted, for the debug information; asks no provider and loads none. */
   "languageModels/counting": { params: null; result: CountingResult };
   /** Returns how the last answers ended and which rules providers broke, for the debug information. */
   "languageModels/diagnostics": { params: null; result: DiagnosticsResult };
-  /** Returns what was found last as a page for a webview; the page posts the messages `copy` and `again`. */
-  "languageModels/findingsPage": { params: PageParams; result: PageResult };
   /** Has the next answer recorded to a file of the user's data folder, without keys, or calls that off; languageModels/didRecord follows when it has ended. */
   "languageModels/recordNext": { params: RecordNextParams; result: null };
-  /** Returns the page of the last answer, also of one that goes on, or of a recording, for a webview. */
-  "languageModels/inspect": { params: InspectParams; result: InspectResult };
   /** Runs a dialog, which asks the extension for what it shows. */
   "ui/run": { params: RunParams; result: RunResult };
   /** Asks whether a text can be taken that a box has. */

@@ -7,7 +7,7 @@ import { randomBytes } from "node:crypto";
 import * as l10n from "@vscode/l10n";
 import * as vscode from "vscode";
 import type { CancellationToken } from "vscode-jsonrpc/node";
-import type { PageName, PageParams, Requests } from "./protocol.generated";
+import type { PageKind as Name, Requests } from "./protocol.generated";
 
 const PREFIX = "partstream.";
 /** A page needs nothing but itself. */
@@ -20,7 +20,6 @@ export type Ask = <Method extends keyof Requests>(
   token?: CancellationToken,
 ) => Promise<Requests[Method]["result"]>;
 
-type Name = PageName["page"];
 interface PageKind {
   readonly title: () => string;
   readonly isLasting: boolean;
@@ -107,21 +106,14 @@ export class Pages {
   }
 
   /** Makes the page; the error that it may throw has a sentence for the person. */
-  #html(name: Name, { webview }: vscode.WebviewPanel): Promise<string> {
-    return this.#makers[name]({ nonce: nonce(), source: webview.cspSource });
+  async #html(name: Name, { webview }: vscode.WebviewPanel): Promise<string> {
+    const recording = name === "inspector" && this.#path !== null ? { path: this.#path } : {};
+    if (name === "inspector" && this.#path === null && !this.parts.isRunning()) {
+      throw new Error(l10n.t("There is no answer to inspect yet."));
+    }
+    const asked = { page: name, nonce: nonce(), source: webview.cspSource, ...recording };
+    return (await this.parts.ask("languageModels/page", asked)).html;
   }
-
-  readonly #makers: Readonly<Record<Name, (reader: PageParams) => Promise<string>>> = {
-    usage: async (reader) => (await this.parts.ask("languageModels/usagePage", reader)).html,
-    connection: async (reader) => (await this.parts.ask("languageModels/findingsPage", reader)).html,
-    inspector: async (reader) => {
-      const path = this.#path;
-      if (path === null && !this.parts.isRunning()) throw new Error(noAnswer());
-      const { html, isOff } = await this.parts.ask("languageModels/inspect", { ...reader, path });
-      if (html === null) throw new Error(isOff ? nothingKept() : noAnswer());
-      return html;
-    },
-  };
 
   #adopt(name: Name, panel: vscode.WebviewPanel): void {
     const { isLasting, messages } = KINDS[name];
@@ -173,16 +165,6 @@ export class Pages {
   #isOpen(panel: vscode.WebviewPanel): boolean {
     return [...this.#open.values()].includes(panel);
   }
-}
-
-function noAnswer(): string {
-  return l10n.t("There is no answer to inspect yet: Partstream has answered nothing since its Python process started.");
-}
-
-function nothingKept(): string {
-  return l10n.t(
-    'Partstream keeps no answers, because the setting "capture" is off. Run "Partstream: Record Next Answer" before the next one.',
-  );
 }
 
 /** A text that cannot be guessed, for the policy of one page. */

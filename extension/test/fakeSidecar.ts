@@ -21,8 +21,6 @@ import {
   type ResponseProgress,
   type SetLogLevelParams,
   type TokenCountParams,
-  type InspectParams,
-  type InspectResult,
   type PageParams,
   type RecordedFile,
   type RecordNextParams,
@@ -215,9 +213,13 @@ connection.onRequest("languageModels/usage", () => ({
   days: [{ day: "2026-11-21", sums: ANSWER.day }],
 }));
 let pages = 0; // How many were asked for.
-connection.onRequest("languageModels/usagePage", ({ nonce, source }: PageParams) => ({
-  html: `<script nonce="${nonce}" data-source="${source}"></script><p>${ANSWER.answer.model}: ${++pages}</p>`,
-}));
+connection.onRequest("languageModels/page", ({ page, path, nonce, source }: PageParams) => {
+  const said = page === "inspector" ? (path ?? "the last answer") : `${ANSWER.answer.model}: ${++pages}`;
+  if (page === "inspector" && path === undefined && !hasAnswered) {
+    throw new ResponseError(ErrorCode.InvalidParams, "There is no answer to inspect yet.");
+  }
+  return { html: `<script nonce="${nonce}" data-source="${source}"></script><p>${said}</p>` };
+});
 const RECORDED: RecordedFile = { path: "/data/a.partstream.zip", model: "echo", outcome: "failed", answers: 1 };
 let isRecording = false;
 connection.onRequest("languageModels/recordNext", ({ isOn }: RecordNextParams) => {
@@ -225,11 +227,6 @@ connection.onRequest("languageModels/recordNext", ({ isOn }: RecordNextParams) =
   void connection.sendNotification("log", { level: "info", source: "fake", message: `recording: ${isOn}` });
   return null;
 });
-connection.onRequest("languageModels/inspect", ({ nonce, path }: InspectParams): InspectResult =>
-  hasAnswered || path !== null
-    ? { html: `<p>${path ?? "the last answer"}</p><script nonce="${nonce}"></script>`, isOff: false }
-    : { html: null, isOff: behaviour === "keeps nothing" },
-);
 /** What the dialogs of a test ask of the window, by their names, and what they leave to it. */
 const DIALOGS = JSON.parse(process.env["FAKE_DIALOGS"] ?? "{}") as Record<
   string,

@@ -132,11 +132,11 @@ _ROWS = (
         "Returns the tokens and costs of the last answers, conversations and days.",
     ),
     _request(
-        "languageModels/usagePage",
+        "languageModels/page",
         wire.PageParams,
         wire.PageResult,
-        "Returns the same as a page for a webview, with the answers of other processes; the page takes a newer one as "
-        "the message `page`.",
+        "Returns a page for a webview. That of usage takes a newer one as the message `page`; that of a connection "
+        "posts the messages `copy` and `again`.",
     ),
     _request(
         "languageModels/counting",
@@ -151,23 +151,11 @@ _ROWS = (
         "Returns how the last answers ended and which rules providers broke, for the debug information.",
     ),
     _request(
-        "languageModels/findingsPage",
-        wire.PageParams,
-        wire.PageResult,
-        "Returns what was found last as a page for a webview; the page posts the messages `copy` and `again`.",
-    ),
-    _request(
         "languageModels/recordNext",
         wire.RecordNextParams,
         None,
         "Has the next answer recorded to a file of the user's data folder, without keys, or calls that off; "
         "languageModels/didRecord follows when it has ended.",
-    ),
-    _request(
-        "languageModels/inspect",
-        wire.InspectParams,
-        wire.InspectResult,
-        "Returns the page of the last answer, also of one that goes on, or of a recording, for a webview.",
     ),
     _request("ui/run", wire.RunParams, wire.RunResult, "Runs a dialog, which asks the extension for what it shows."),
     _request("ui/check", wire.CheckParams, wire.CheckResult, "Asks whether a text can be taken that a box has."),

@@ -347,25 +347,6 @@ class DidRecordParams(TypedDict):
     problem: str | None
 
 
-class InspectParams(TypedDict):
-    """Which answers to show, and for which webview.
-
-    `path` is the file of a recording; null means the last answer in memory. `nonce` and `source` are those of
-    `PageParams`.
-    """
-
-    nonce: str
-    source: str
-    path: str | None
-
-
-class InspectResult(TypedDict):
-    """A page as one HTML document; null where there is no answer. `isOff` tells that a setting wants none kept."""
-
-    html: str | None
-    isOff: bool
-
-
 class ShareForm(TypedDict):
     """A form in which a recording can be shared: its name, and the endings of its files, without the dot."""
 
@@ -418,9 +399,18 @@ class UsageResult(TypedDict):
     days: list[DayUsage]
 
 
-class PageParams(TypedDict):
-    """For whom a page is made: a webview, whose policy allows what has this nonce, and what comes from `source`."""
+PageKind: TypeAlias = Literal["usage", "inspector", "connection"]
+"""The usage of answers, the last answer or a recording, and what the last test of a connection found."""
 
+
+class PageParams(TypedDict):
+    """The page to make, and for whom: a webview, whose policy allows what has this nonce, and what comes from `source`.
+
+    `path` is the recording that the inspector shows; without one it shows the last answer in memory.
+    """
+
+    page: PageKind
+    path: NotRequired[str]
     nonce: str
     source: str
 
@@ -786,7 +776,7 @@ class DebugInformation(TypedDict):
 class PageName(TypedDict):
     """The page that is shown, made anew; `path` is the recording that the inspector shows."""
 
-    page: Literal["usage", "inspector", "connection"]
+    page: PageKind
     path: NotRequired[str]
 
 

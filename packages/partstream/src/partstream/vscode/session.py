@@ -116,6 +116,15 @@ _REFUSALS: Mapping[tuple[_State, bool], tuple[rpc.ErrorCode, str]] = {
 """The refusal of a request, by the state and by whether it is `initialize`; a request without a row is served."""
 
 
+_NO_ANSWER: Final = (
+    "There is no answer to inspect yet: Partstream has answered nothing since its Python process started."
+)
+_NOTHING_KEPT: Final = (
+    'Partstream keeps no answers, because the setting "capture" is off. Run "Partstream: Record Next Answer" before '
+    "the next one."
+)
+
+
 class RefusedError(CallerError):
     """The session refuses a request."""
 
@@ -181,12 +190,10 @@ class Session:
             "languageModels/complete": lambda params, running: self._host.complete(params, running.source.token),
             "languageModels/tokenCount": lambda params, running: self._host.count(params, running.source.token),
             "languageModels/usage": lambda _, running: self._host.usage(),
-            "languageModels/usagePage": self._usage_page,
+            "languageModels/page": self._page,
             "languageModels/counting": lambda _, running: self._host.counting(),
             "languageModels/diagnostics": lambda _, running: self._redactor.redact_values(self._host.diagnostics()),
-            "languageModels/findingsPage": self._findings_page,
             "languageModels/recordNext": lambda params, running: self._recordings.record_next(is_on=params["isOn"]),
-            "languageModels/inspect": self._inspect,
             "ui/run": self._run,
             "ui/check": lambda params, _: {"refusal": self._window.refusal(params["box"], params["text"])},
             "shutdown": self._shutdown,
@@ -364,25 +371,27 @@ class Session:
         progress = StreamProgress(running.stream, partial(self._announcements.waits, token))
         await self._host.respond(params, progress, running.source.token)
 
-    async def _usage_page(self, params: wire.PageParams, running: _Running) -> wire.PageResult:
-        return {"html": await self._host.usage_page(_policy_of(params))}
-
-    async def _findings_page(self, params: wire.PageParams, running: _Running) -> wire.PageResult:
+    async def _page(self, params: wire.PageParams, running: _Running) -> wire.PageResult:
+        policy = _policy_of(params)
+        if params["page"] == "usage":
+            return {"html": await self._host.usage_page(policy)}
+        if params["page"] == "inspector":
+            html = await self._recordings.page(params.get("path"), policy)
+            if html is None:
+                why = _NOTHING_KEPT if self._recordings.is_off else _NO_ANSWER
+                raise RefusedError(rpc.ErrorCode.INVALID_PARAMS, why)
+            return {"html": html}
         from partstream.server.pages.usage import findings_html  # noqa: PLC0415 - few windows show a page
 
         tested = self._window.tested
         if tested is None:
             raise RefusedError(rpc.ErrorCode.INVALID_PARAMS, "nothing was tested in this process")
-        return {"html": findings_html(tested.target.name, tested.findings, _policy_of(params))}
+        return {"html": findings_html(tested.target.name, tested.findings, policy)}
 
     async def _run(self, params: wire.RunParams, running: _Running) -> wire.RunResult:
         from partstream.vscode.dialogs import run  # noqa: PLC0415 - not before the first dialog
 
         return await run(self._window, params)
-
-    async def _inspect(self, params: wire.InspectParams, running: _Running) -> wire.InspectResult:
-        html = await self._recordings.page(params["path"], _policy_of(params))
-        return {"html": html, "isOff": self._recordings.is_off}
 
     async def _shutdown(self, _: None, running: _Running) -> None:
         del self._running[running.id]  # so that it does not cancel itself
@@ -451,7 +460,7 @@ def _cancelled(request_id: RequestId) -> bytes:
     return rpc.encode_error(request_id, rpc.ErrorCode.REQUEST_CANCELLED, "the request was cancelled")
 
 
-def _policy_of(params: wire.PageParams | wire.InspectParams) -> Nonces:
+def _policy_of(params: wire.PageParams) -> Nonces:
     """The policy of a page for the webview that asks for it.
 
     Raises:

@@ -281,7 +281,7 @@ def test_a_python_file_completes_over_the_wire_and_its_tokens_are_counted(tmp_pa
             assert told.params["conversation"] is None
             peer.notify("languageModels/didAcceptCompletion")
             page = await peer.call(
-                "languageModels/usagePage", {"nonce": "0123456789abcdef", "source": "https://x.example"}
+                "languageModels/page", {"page": "usage", "nonce": "0123456789abcdef", "source": "https://x.example"}
             )
             assert "1 completion shown, 1 accepted" in page["html"]
 

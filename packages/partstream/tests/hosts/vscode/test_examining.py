@@ -181,12 +181,10 @@ def test_a_provider_that_is_not_there_any_more_is_said_to_the_person():
 
 def test_what_was_found_is_a_page_for_the_webview_that_asks():
     with running() as sidecar:
-        params = {"nonce": "0123456789abcdef", "source": "https://a.example"}
-        assert (
-            "nothing was tested" in sidecar.wait(sidecar.send("languageModels/findingsPage", params)).error["message"]
-        )
+        params = {"page": "connection", "nonce": "0123456789abcdef", "source": "https://a.example"}
+        assert "nothing was tested" in sidecar.wait(sidecar.send("languageModels/page", params)).error["message"]
         examined(sidecar, group=group(NOBODY), name="<b>Harbour</b>")
-        page = sidecar.call("languageModels/findingsPage", params)["html"]
+        page = sidecar.call("languageModels/page", params)["html"]
         assert "nonce-0123456789abcdef" in page
         assert "&lt;b&gt;Harbour" in page
         assert "<b>" not in page

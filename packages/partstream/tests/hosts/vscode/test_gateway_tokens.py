@@ -89,7 +89,9 @@ def test_the_page_shows_the_answers_of_all_windows_and_runs_what_has_its_nonce()
         for _ in range(2):
             with running() as sidecar:
                 assert _ask(sidecar, group, "Hello", modelOptions={"_conversationId": "c"}).error is None
-                page = sidecar.call("languageModels/usagePage", {"nonce": nonce, "source": "https://x.example"})["html"]
+                page = sidecar.call(
+                    "languageModels/page", {"page": "usage", "nonce": nonce, "source": "https://x.example"}
+                )["html"]
                 sidecar.call("shutdown")
     assert f"script-src 'nonce-{nonce}' https://x.example;" in page
     assert page.count("<time") == 6  # a conversation, its plot and the two points, and both answers
@@ -98,7 +100,7 @@ def test_the_page_shows_the_answers_of_all_windows_and_runs_what_has_its_nonce()
 
 def test_a_nonce_that_could_be_guessed_is_refused():
     with running() as sidecar:
-        reply = sidecar.wait(sidecar.send("languageModels/usagePage", {"nonce": "1", "source": ""}))
+        reply = sidecar.wait(sidecar.send("languageModels/page", {"page": "usage", "nonce": "1", "source": ""}))
         assert "params.nonce: got 1 characters" in reply.error["message"]
 
 

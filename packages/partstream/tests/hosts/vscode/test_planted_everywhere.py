@@ -78,14 +78,14 @@ def test_whatever_a_server_repeats_of_a_group_the_sidecar_does_not_say_it():
             sidecar.run("testConnection")
             sidecar.hearers.clear()
             assert person.done == [("page", "connection")], name
-            page = {"nonce": "0123456789abcdef", "source": ""}
-            assert "problem" in sidecar.call("languageModels/findingsPage", page)["html"], name
+            page = {"page": "connection", "nonce": "0123456789abcdef", "source": ""}
+            assert "problem" in sidecar.call("languageModels/page", page)["html"], name
             # The test can fail: the server got the secret, and sent it back. Some secrets are never sent.
             heard = "\n".join(server.heard[before:])
             assert (secret in heard) is (name not in {"proxy", "apiKeyCommand"}), name
         for method in ("languageModels/counting", "languageModels/diagnostics", "languageModels/usage"):
             sidecar.call(method)
-        sidecar.call("languageModels/usagePage", {"nonce": "0123456789abcdef", "source": ""})
+        sidecar.call("languageModels/page", {"page": "usage", "nonce": "0123456789abcdef", "source": ""})
         sidecar.notify("exit")
         sidecar.end()
         assert SECRET not in str(sidecar.messages)

@@ -51,8 +51,11 @@ def kept(peer: Peer) -> Recordings:
     return peer.session._recordings
 
 
-async def inspected(peer: Peer, path: str | None = None) -> Any:
-    return await peer.call("languageModels/inspect", {"nonce": NONCE, "source": "", "path": path})
+async def inspected(peer: Peer, path: str | None = None) -> str:
+    """The page of the inspector, or why there is none."""
+    params = {"page": "inspector", "nonce": NONCE, "source": "", **({} if path is None else {"path": path})}
+    reply = await peer.reply(peer.send("languageModels/page", params))
+    return reply.result["html"] if reply.error is None else reply.error["message"]
 
 
 async def recorded(peer: Peer) -> Any:
@@ -123,7 +126,7 @@ def test_a_setting_keeps_nothing_and_what_is_asked_for_all_the_same():
     async def test() -> None:
         async with ReplayUpstream() as upstream, serving() as peer:
             await asked(peer, upstream, capture="off")
-            assert (await inspected(peer))["html"] is None
+            assert "There is no answer to inspect yet" in await inspected(peer)
             await peer.call("languageModels/recordNext", {"isOn": True})
             await asked(peer, upstream, capture="off")
             assert opened((await recorded(peer))["recording"]).exchanges
@@ -137,7 +140,7 @@ def test_the_environment_switches_it_off_for_every_provider(monkeypatch: pytest.
     async def test() -> None:
         async with ReplayUpstream() as upstream, serving() as peer:
             await asked(peer, upstream)
-            assert await inspected(peer) == {"html": None, "isOff": True}
+            assert 'Partstream keeps no answers, because the setting "capture" is off' in await inspected(peer)
 
     run(test())
 
@@ -174,11 +177,11 @@ def test_a_folder_that_cannot_be_written_is_said(tmp_path: Path, monkeypatch: py
 def test_the_last_answer_of_a_chat_is_a_page_for_a_webview():
     async def test() -> None:
         async with ReplayUpstream(token=KEY) as upstream, serving() as peer:
-            assert await inspected(peer) == {"html": None, "isOff": False}
+            assert "There is no answer to inspect yet" in await inspected(peer)
             await asked(peer, upstream)
             title = peer.respond("text", "scenario:text title", group=group_of(upstream), **COPILOT)
             await peer.reply(title)
-            page = (await inspected(peer))["html"]
+            page = await inspected(peer)
             assert f"script-src 'nonce-{NONCE}'" in page
             assert "Hello" in page
             assert KEY not in page
@@ -193,7 +196,7 @@ def test_a_recording_can_be_shown_and_shared_after_it_was_made():
             await peer.call("languageModels/recordNext", {"isOn": True})
             await asked(peer, upstream)
             path = (await recorded(peer))["recording"]["path"]
-            assert "Hello" in (await inspected(peer, path))["html"]
+            assert "Hello" in await inspected(peer, path)
             told = await kept(peer).preview(path)
             assert told["preview"].startswith("1 answer, 1 request, ")
             assert "lengths, order and times stay" in told["preview"]
@@ -236,8 +239,8 @@ def test_the_inspected_answer_is_shared_even_if_another_one_has_come_since():
 def test_what_cannot_be_shown_is_said(nonce: str, path: str | None, said: str):
     async def test() -> None:
         async with serving() as peer:
-            params = {"nonce": nonce, "source": "", "path": path}
-            assert said in (await peer.reply(peer.send("languageModels/inspect", params))).error["message"]
+            params = {"page": "inspector", "nonce": nonce, "source": "", **({} if path is None else {"path": path})}
+            assert said in (await peer.reply(peer.send("languageModels/page", params))).error["message"]
 
     run(test())
 
