@@ -8,8 +8,10 @@ VS Code asks at each key, and cancels its question with the next one. A :class:`
 4. After the delay, from the model. The question before is cancelled, and has ended, when the next one is sent: no two
    run at a time, and a cancellation reaches the provider in the same turn of the event loop.
 
-By rule, a completion has one line unless the cursor is on an empty line or after what opens a block; the answer is
-stopped once it has more than is shown. What the text after the cursor has already is taken from its end.
+By rule, a completion has one line unless the cursor is on an empty line or after what opens a block. The answer is
+stopped once it has more than is shown; of several lines, those that are whole half a second after the first text are
+shown, because VS Code shows no ghost text before its end. What the text after the cursor has already is taken from its
+end.
 """
 
 from __future__ import annotations
@@ -141,10 +143,14 @@ def shown_text(text: str, request: CompletionRequest) -> str:
 class _Collected:
     """Takes an answer until what is shown of it is whole; then it stops the rest with `stop`."""
 
-    def __init__(self, request: CompletionRequest, stop: Callable[[], None], *, is_bare: bool) -> None:
+    def __init__(
+        self, request: CompletionRequest, stop: Callable[[], None], clock: Callable[[], float], *, is_bare: bool
+    ) -> None:
         self._request = request
         self._bare = None if is_bare else BareText(request)
         self._stop = stop
+        self._clock = clock
+        self._ends_at: float | None = None
         self._text = ""
         self.is_whole = False
 
@@ -152,8 +158,12 @@ class _Collected:
         if self.is_whole or not isinstance(part, TextPart):
             return
         self._text += part.value if self._bare is None else self._bare.add(part.value)
+        if self._ends_at is None:
+            self._ends_at = self._clock() + _PATIENCE
         ends = "\n" if self._request.is_one_line else "\n\n\n"
-        if ends in self._text or len(self._text) > _LONGEST:
+        is_late = self._clock() > self._ends_at and "\n" in self._text.lstrip()
+        if is_late or ends in self._text or len(self._text) > _LONGEST:
+            self._text = self._text.rpartition("\n")[0] if is_late else self._text
             self.is_whole = True
             self._stop()
 
@@ -175,6 +185,7 @@ AskModel: TypeAlias = (
     "Awaitable[None]]"
 )
 
+_PATIENCE: Final = 0.5  # seconds after the first text in which several lines may come
 _LONGEST: Final = 4_000  # characters of a completion
 _TOKENS: Final = {True: 64, False: 256}
 """The most tokens that are asked for, by whether one line is wanted."""
@@ -271,7 +282,7 @@ class Completer:
         subscription = token.on_cancellation_requested(source.cancel)
         try:
             model = await self._find(params, source.token)
-            collected = _Collected(asked, source.cancel, is_bare=bool(model.extra.get(COMPLETES_TEXT)))
+            collected = _Collected(asked, source.cancel, self._clock, is_bare=bool(model.extra.get(COMPLETES_TEXT)))
             options = {
                 COMPLETION: asked.fields,
                 ASKS_TO_THINK: False,

@@ -34,6 +34,7 @@ class Model:
         self.asked: list[CompletionRequest] = []
         self.options: list[dict[str, Any]] = []
         self.running = self.most = self.cancelled = self.pieces = 0
+        self.pace = 0.0
         self.goes_on = asyncio.Event()
         self.goes_on.set()
         self.now = 0.0
@@ -59,6 +60,7 @@ class Model:
                     self.cancelled += 1
                     return
                 self.pieces += 1
+                self.now += self.pace
                 progress.report(TextPart(piece))
                 await asyncio.sleep(0)
         finally:
@@ -141,6 +143,26 @@ def test_several_lines_are_for_an_empty_line_and_the_opening_of_a_block(prefix, 
 )
 def test_what_follows_the_cursor_already_is_not_shown_again(text, suffix, is_one_line, shown):
     assert completing.shown_text(text, CompletionRequest("", suffix, is_one_line=is_one_line)) == shown
+
+
+@one_test_for(
+    ("prefix", "pace", "text", "shown"),
+    [
+        ("", 0.01, "x = 1\ny = 2", "x = 1\ny = 2"),  # whole, and quick
+        ("", 0.1, "x = 1\ny = 2\nz = 3", "x = 1"),
+        ("", 0.1, "x = 1", "x = 1"),  # no line is whole before the end
+        ("def f():", 0.1, "\n  x = 1\n  y = 2\n", "\n  x = 1"),
+        ("x = ", 0.1, "1 + 2 + 3 + 4", "1 + 2 + 3 + 4"),
+    ],
+)
+def test_of_several_lines_those_that_are_whole_after_half_a_second_are_shown(prefix, pace, text, shown):
+    async def main():
+        model = Model(text)
+        model.pace = pace
+        assert (await model.complete(prefix))["text"] == shown
+        assert model.running == 0
+
+    run(main())
 
 
 def test_the_pieces_of_other_files_with_the_same_names_come_first_and_secret_files_never():
