@@ -44,7 +44,7 @@ from partstream.upstream.attempts import Asking, Attempts, carry_out
 from partstream.upstream.context import CapturedRequest, ExchangeTap
 from partstream.upstream.discovery import FetchResponse
 from partstream.upstream.forwarding import SEALING_HEADER
-from partstream.upstream.http_connection import PlainAnswer, PlainRequest, httpx2
+from partstream.upstream.http_connection import PlainAnswer, PlainRequest, client_errors, httpx2
 from partstream.upstream.http_errors import redacted_error
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ class UpstreamHTTP:
         failure: errors.UpstreamError | None = None
         try:
             came = await self._connections.send(head, content, exchange)
-        except httpx2.ConnectTimeout:
+        except client_errors(name="ConnectTimeout"):
             failure = self._not_connected()
         except Exception as error:  # beside its own errors, the client lets out those of addresses and of sockets
             failure = connection_error(head.place.shown, error, redactor=head.redactor, proxy=self._connections.proxy)
@@ -456,7 +456,7 @@ class HTTPAnswer:
         try:
             while len(body) < most and (piece := await next_piece()):
                 body += piece[: most - len(body)]
-        except httpx2.RequestError as error:
+        except client_errors() as error:
             failure = self.broke(error)
         else:
             return bytes(body)

@@ -36,6 +36,14 @@ if TYPE_CHECKING:
 else:
     httpx2 = LazyModule("httpx2")  # it has 3.5 MB, and takes a tenth of the start
 
+
+def client_errors(*others: type[Exception], name: str = "RequestError") -> tuple[type[Exception], ...]:
+    """An error of httpx2, and others, for an `except`. A cancellation passes it too, and must not wait until httpx2 is
+    loaded; before that, it has raised nothing."""
+    found = getattr(sys.modules.get("httpx2"), name, None)
+    return others if found is None else (*others, found)
+
+
 KEPT: Final = 64
 """Idle connections that are kept: of a server with many clients, each answer takes one."""
 _KEPT_SECONDS: Final = 5.0

@@ -16,7 +16,7 @@ import logging
 import re
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
-from contextlib import aclosing, asynccontextmanager, closing, suppress
+from contextlib import aclosing, asynccontextmanager, closing
 from datetime import UTC, datetime
 from functools import partial
 from itertools import count
@@ -37,7 +37,7 @@ from partstream.upstream import http_errors
 from partstream.upstream.context import RECEIVED, TRACE, current_capture, in_thread, is_traced
 from partstream.upstream.forwarding import EventBorders, KeptReply, LookingReader, RawRefusal, returned_headers
 from partstream.upstream.http import HTTPAnswer, OutboundHTTPRequest, UpstreamHTTP
-from partstream.upstream.http_connection import httpx2
+from partstream.upstream.http_connection import client_errors
 
 if TYPE_CHECKING:
     from partstream.protocols.errors import Errors
@@ -127,7 +127,7 @@ class Transport:
                             piece = await waits.wait(next_piece())
                         except TimeoutError:
                             failure = deadlines.error()
-                        except httpx2.RequestError as error:
+                        except client_errors() as error:
                             failure = answer.broke(error, established=True)
                         else:
                             yield redactor.redact_bytes(borders.feed(piece) if piece else borders.rest())
@@ -190,7 +190,7 @@ class Transport:
             except TimeoutError:
                 failure = deadlines.error()
                 answer.late(failure, is_whole=reader.ending)
-            except httpx2.RequestError as error:
+            except client_errors() as error:
                 failure = answer.broke(error, established=reader.started)
             # Here, so that the client's error, which may quote a key, is no context of it.
             begun, is_large = now(), False
@@ -236,10 +236,12 @@ class Transport:
         # What follows the last event is mostly nothing: a connection is used again once it was read to its end. The
         # answer is whole, so that a failure changes nothing, and closes the connection.
         if not answer.has_come:
-            with suppress(TimeoutError, httpx2.RequestError):
+            try:
                 async with asyncio.timeout(_REST_SECONDS):
                     while await next_piece():
                         pass
+            except client_errors(TimeoutError):
+                pass
         answer.is_over()
 
     @staticmethod
@@ -651,7 +653,7 @@ async def _start_of_body(answer: HTTPAnswer) -> bytes:
         async with asyncio.timeout(_ERROR_BODY_SECONDS):
             while len(body) < _MAX_ERROR_BODY and (chunk := await next_piece()):
                 body += chunk[: _MAX_ERROR_BODY - len(body)]
-    except (TimeoutError, httpx2.RequestError) as error:
+    except client_errors(TimeoutError) as error:
         answer.cut(error)
         status = answer.status
         _logger.info("the body of HTTP %d did not come whole: %s", status, type(error).__name__)
@@ -676,7 +678,7 @@ async def _whole_body(answer: HTTPAnswer, waits: LimitedWaits) -> bytes:
         late = deadlines.error()
         answer.cut(late)
         raise late from None
-    except httpx2.RequestError as error:
+    except client_errors() as error:
         failure = answer.broke(error, established=True)
     raise failure
 
