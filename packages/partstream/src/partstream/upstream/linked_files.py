@@ -32,14 +32,12 @@ _PORTS: Final = {"http": 80, "https": 443}
 _MOST_REDIRECTS: Final = 3
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 
-_INSIDE_OF_IPV6: Final = tuple(
-    map(
-        ip_network,
-        ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "2001::/32", "::/96", "::ffff:0:0:0/96", "fec0::/10"),
-    )
-)
-"""Networks whose addresses hold an IPv4 address that a gateway may lead to: RFC 6052, RFC 8215, RFC 3056, RFC 4380,
-RFC 4291 section 2.5.5.1, RFC 2765; and those of a site (RFC 3879)."""
+_GLOBAL_UNICAST: Final = ip_network("2000::/3")
+"""The only part of IPv6 that is given to networks of the internet (IANA, IPv6 Address Space); what is outside of it
+leads to hosts of an own network, as SIDs of segment routing do (RFC 9602), or nowhere."""
+_INSIDE: Final = tuple(map(ip_network, ("2002::/16", "2001::/32", "3fff::/20", "192.88.99.0/24", "168.63.129.16/32")))
+"""Networks that Python calls global: those whose addresses hold an IPv4 address that a gateway may lead to (RFC 3056,
+RFC 4380, RFC 7526), documentation (RFC 9637), and the host of Azure's machines, which gives them their settings."""
 _ISATAP: Final = (0x00005EFE, 0x02005EFE)
 """What comes before the IPv4 address in an address of ISATAP (RFC 5214 section 6.1)."""
 
@@ -61,9 +59,9 @@ def is_public(address: IPv4Address | IPv6Address) -> bool:
     if isinstance(address, IPv6Address):
         if address.ipv4_mapped is not None:
             return is_public(address.ipv4_mapped)
-        if (int(address) >> 32) & 0xFFFFFFFF in _ISATAP or any(address in network for network in _INSIDE_OF_IPV6):
+        if (int(address) >> 32) & 0xFFFFFFFF in _ISATAP or address not in _GLOBAL_UNICAST:
             return False
-    return address.is_global and not address.is_multicast
+    return address.is_global and not any(address in network for network in _INSIDE) and not address.is_multicast
 
 
 class LinkedFiles:
