@@ -2,6 +2,8 @@
 
 import io
 import struct
+import time
+import tracemalloc
 import zipfile
 import zlib
 from collections.abc import Callable
@@ -233,3 +235,61 @@ def test_a_bound_is_read_in_linear_time_from_hostile_documents():
         many = b"".join(b"%d 0 obj<</Kids[1 0 R]>>>>stream\n" % number for number in range(20_000 * size))
         assert pages_of(b"%PDF-1.7" + many) is None
         assert file_bound("claude", PDF, b"%PDF-1.7 1 0 obj<</Pages 1 0 R>>" + b">>stream\n" * 20_000 * size).tokens
+
+
+def _plain_head(size: int) -> bytes:
+    """A stream of objects whose head says many numbers."""
+    head = b"1 0 " * size
+    data = zlib.compress(head)
+    said = b"<</Type/ObjStm/N %d/First %d/Filter/FlateDecode>>" % (size, len(head))
+    return b"%PDF-1.7 9 0 obj" + said + b"stream\n" + data + b"\nendstream"
+
+
+def _with_page(more: bytes) -> bytes:
+    tree = b"1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj 2 0 obj<</Type/Pages/Kids[3 0 R]>>endobj "
+    return b"%PDF-1.7 " + tree + b"3 0 obj<</Type/Page>>endobj " + more
+
+
+MANY: dict[str, tuple[str, Callable[[int], bytes]]] = {
+    "numbers in a packed head": (PDF, _plain_head),
+    "kids": (PDF, lambda size: _with_page(b"2 0 obj<</Kids[" + b"3 0 R " * size + b"]>>endobj")),
+    "contents": (PDF, lambda size: _with_page(b"3 0 obj<</Contents[" + b"4 0 R " * size + b"]>>endobj")),
+    "one array for many kids": (
+        PDF,
+        lambda size: _with_page(
+            b"2 0 obj<</Kids 9 0 R>>endobj " * (size // 100) + b"9 0 obj[" + b"3 0 R " * (size // 100) + b"]endobj"
+        ),
+    ),
+    "entries of a zip file": ("application/zip", lambda size: b"PK" + (b"PK\x01\x02" + bytes(42)) * size),
+}
+
+
+@pytest.mark.parametrize(("media_type", "make"), MANY.values(), ids=MANY)
+def test_no_file_has_more_looked_at_than_fits_into_little_memory(media_type: str, make: Callable[[int], bytes]):
+    data = make(400_000)
+    tracemalloc.start()
+    try:
+        bound = file_bound("claude", media_type, data)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert bound.tokens == MOST
+    assert peak < 40_000_000
+
+
+SMALL = {
+    "streams of objects": b"9 0 obj" + packed((1, b"")) + b" endobj ",
+    "streams of text": b"4 0 obj" + content(b"a") + b" endobj ",
+    "kids in one object": b"/Kids[3 0 R]",
+    "streams without an end": b"4 0 obj<<>>stream\n",
+}
+
+
+@pytest.mark.parametrize("piece", SMALL.values(), ids=SMALL)
+def test_four_times_as_many_small_pieces_take_no_more_than_eight_times_the_work(piece: bytes):
+    def work(size: int) -> float:
+        data, begun = _with_page(b"2 0 obj<</Pages 2 0 R " + piece * size), time.process_time()
+        file_bound("claude", PDF, data)
+        return time.process_time() - begun
+
+    assert work(24_000) < 8 * min(work(6_000) for _ in range(3))

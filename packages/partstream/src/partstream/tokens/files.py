@@ -403,11 +403,17 @@ def _of_any_length(_family: str, media_type: str, _data: bytes | None) -> FileBo
     return FileBound(_MOST_INPUT, f"{media_type or 'a file'}, of which nothing says how much it holds")
 
 
+_MOST_ENTRIES: Final = 10_000
+"""The most files in a zip file whose sizes are read: of each, `zipfile` makes an object."""
+
+
 def _of_archive(_family: str, media_type: str, data: bytes | None) -> FileBound:
     """Documents in a zip file, of whose texts each byte may be a token; other files are as long as they are."""
     if data is None or data.startswith((b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"7z\xbc\xaf", b"Rar!", b"\x28\xb5\x2f\xfd")):
         return _of_any_length("", media_type, data)
     size = len(data)
+    if data.count(b"PK\x01\x02") > _MOST_ENTRIES:
+        return _of_any_length("", media_type, data)
     if data.startswith(b"PK"):
         try:
             with ZipFile(BytesIO(data)) as archive:
@@ -475,7 +481,7 @@ def _movie_seconds(data: bytes) -> float:
 # ---- The pages of a document ----
 
 _HEADER: Final = re.compile(rb"(\d+)[\s\0]+\d+[\s\0]*\Z")
-_REFERENCES: Final = re.compile(rb"[\s\0]*\[((?:[\s\0]*\d+[\s\0]+\d+[\s\0]+R)*)[\s\0]*\]")
+_REFERENCES: Final = re.compile(rb"[\s\0]*\[((?:[\s\0]*\d+[\s\0]+\d+[\s\0]+R)*+)[\s\0]*\]")
 _REFERENCE: Final = re.compile(rb"[\s\0]*(\d+)[\s\0]+\d+[\s\0]+R")
 _COUNT: Final = re.compile(rb"/Count[\s\0]*([^\s\0/<>\[\]()]*)([\s\0]+\d+[\s\0]+R)?")
 _NUMBER: Final = rb"[\s\0]+(\d+)(?![\s\0]+\d+[\s\0]+R)"
@@ -489,6 +495,10 @@ _STRUCTURE: Final = frozenset(
 )
 _STRINGS: Final = re.compile(rb"\((?:[^()\\]|\\.)*\)|<[0-9A-Fa-f\s]*>", re.DOTALL)
 _MOST_UNPACKED: Final = 64 * 1024 * 1024
+_MOST_NUMBERS: Final = 250_000
+"""The most numbers of objects that are looked at in one document, however often they are written."""
+_FIRST_PIECE: Final = 1024
+"""The bytes of a stream that are unpacked first: what follows its end is copied each time."""
 _MOST_LEVELS: Final = 64
 _PIECE: Final = 1024 * 1024
 """The bytes that one regular expression reads, which lets no other thread run meanwhile."""
@@ -519,7 +529,7 @@ class _Document:
         self._objects: dict[int, list[tuple[bytes, int, int]]] = {}
         self._counted: dict[int, int] = {}
         self._owners: dict[int, int] = {}
-        self._looked_at = 0
+        self._looked_at = self._numbers = 0
         self._starts: list[int] = []
         numbers: list[int] = []
         for place in _places(data, b"obj"):
@@ -529,6 +539,7 @@ class _Document:
                 raise _HiddenError("damaged")
             self._starts.append(place)
             numbers.append(int(header[1]))
+            self._look_at(1)
         if not numbers:
             raise _HiddenError("damaged")
         for number, start, end in zip(numbers, self._starts, [*self._starts[1:], len(data)], strict=True):
@@ -559,7 +570,7 @@ class _Document:
                     if (one := _REFERENCE.match(version[0], place + 9)) is not None:
                         self._note_shared(number, [int(one[1])])
                     elif (some := _REFERENCES.match(version[0], place + 9)) is not None:
-                        self._note_shared(number, [int(part) for part in some[1].split()[::3]])
+                        self._note_shared(number, self._referred(some))
         for place in _places(data, b"stream"):
             before = data[max(0, place - 16) : place]
             if not before.rstrip(b"\0\t\n\f\r ").endswith(b">>"):
@@ -590,10 +601,10 @@ class _Document:
                 self.is_shared = self.is_shared or len(set(kids)) < len(kids)
                 pages = {kid: self._pages_of(kid, level + 1) for kid in dict.fromkeys(kids)}
                 most = max(most, sum(pages[kid] for kid in kids))
-                for count, indirect in _COUNT.findall(source, start, end):
-                    if indirect or not count.isdigit() or len(count) > 9:
-                        raise _HiddenError("written in a way that hides its structure")
-                    most = max(most, int(count))
+            for count, indirect in _COUNT.findall(source, start, end) if source.find(b"/Kids", start, end) >= 0 else ():
+                if indirect or not count.isdigit() or len(count) > 9:
+                    raise _HiddenError("written in a way that hides its structure")
+                most = max(most, int(count))
         self._counted[number] = most
         return most
 
@@ -610,10 +621,20 @@ class _Document:
             found = max((one for one in arrays if one is not None), key=lambda one: len(one[1]), default=None)
         if found is None:
             raise _HiddenError("written in a way that hides its structure")
+        return self._referred(found)
+
+    def _look_at(self, numbers: int) -> None:
+        self._numbers += numbers
+        if self._numbers > _MOST_NUMBERS:
+            raise _HiddenError("of more objects than are looked at here")
+
+    def _referred(self, found: re.Match[bytes]) -> list[int]:
+        self._look_at(found[1].count(b"R"))
         return [int(one) for one in found[1].split()[::3]]
 
     def _arrays(self, number: int) -> Iterator[tuple[bytes, int]]:
         for source, start, _ in self._objects.get(number, ()):
+            self._look_at(1)
             yield source, start + (3 if source.startswith(b"obj", start) else 0)
 
     def _read_packed(self, place: int) -> None:
@@ -624,7 +645,8 @@ class _Document:
         content = None if stream < 0 or b"/DecodeParms" in data[start:stream] else self._content(stream)
         if count is None or first is None or content is None:
             raise _HiddenError("packed in a way that is not read here")
-        head = content[: int(first[1])].split()
+        head = content[: int(first[1])].split(None, 2 * _MOST_NUMBERS)
+        self._look_at(len(head) // 2)
         if len(head) < 2 * int(count[1]) or not all(map(bytes.isdigit, head)):
             raise _HiddenError("damaged")
         pairs = zip(map(int, head[::2]), map(int, head[1::2]), strict=False)
@@ -645,18 +667,28 @@ class _Document:
         if filters & _IMAGES:
             return None
         if not filters:
-            return data[begin : max(begin, data.find(b"endstream", begin))]
-        if filters != {b"Flate"}:
+            if (end := data.find(b"endstream", begin)) < 0:
+                raise _HiddenError("damaged")
+            content = data[begin:end]
+        elif filters == {b"Flate"}:
+            content = self._inflated(begin)
+        else:
             raise _HiddenError("packed in a way that is not read here")
-        unpacking = zlib.decompressobj()
-        try:
-            content = unpacking.decompress(memoryview(data)[begin:], _MOST_UNPACKED - self._unpacked)
-        except zlib.error:
-            raise _HiddenError("damaged") from None
         self._unpacked += len(content)
         if self._unpacked >= _MOST_UNPACKED:
             raise _HiddenError("larger than what is unpacked here")
         return content
+
+    def _inflated(self, begin: int) -> bytes:
+        unpacking, pieces = zlib.decompressobj(), list[bytes]()
+        size, room = _FIRST_PIECE, _MOST_UNPACKED - self._unpacked
+        while not unpacking.eof and begin < len(self._data) and room > 0:
+            try:
+                pieces.append(unpacking.decompress(self._data[begin : begin + size], room))
+            except zlib.error:
+                raise _HiddenError("damaged") from None
+            begin, size, room = begin + size, min(2 * size, _PIECE), room - len(pieces[-1])
+        return b"".join(pieces)
 
 
 def _check_names(data: bytes) -> None:
