@@ -5,6 +5,7 @@ import base64
 import gzip
 import json
 import sys
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from types import FrameType
@@ -15,6 +16,7 @@ import pytest
 from fuzzing.targets import TARGETS, requests_of_wires
 from partstream_devtools.bundles.documents import BundleError
 from partstream_devtools.bundles.forms import read_any
+from partstream_devtools.recorded_stream import as_stream
 
 HOLE = "\uf8ff"
 
@@ -83,6 +85,17 @@ def test_what_is_packed_200_times_is_not_opened() -> None:
         except BundleError:
             continue
         assert all(STREAM not in exchange.body for exchange in bundle.exchanges)
+
+
+def test_many_packed_members_take_no_more_than_their_share_of_work() -> None:
+    member = gzip.compress(STREAM, mtime=0)
+
+    def work(members: int) -> float:
+        begun = time.process_time()
+        as_stream(member * members, "a.sse.gz")
+        return time.process_time() - begun
+
+    assert work(40_000) < 8 * min(work(10_000) for _ in range(3))
 
 
 GROWING: dict[str, Callable[[int], tuple[str, bytes]]] = {

@@ -11,6 +11,8 @@
 """
 
 from __future__ import annotations
+import gzip
+import io
 import re
 import zlib
 from collections.abc import Iterator
@@ -140,8 +142,6 @@ def _is_cut(data: bytes, framing: Framing) -> bool:
 # ---- The capture ----
 
 _GZIP: Final = b"\x1f\x8b"
-_GZIP_WINDOW: Final = zlib.MAX_WBITS | 16
-"""zlib's way to say that the data has the head of gzip."""
 _UNPACKED_AT_ONCE: Final = 1024 * 1024
 _BETWEEN: Final = frozenset(" \t\r\n,")
 """Signs between the JSON values of a text."""
@@ -204,20 +204,16 @@ def as_stream(data: bytes, path: str) -> tuple[bytes, str]:
 def _unpacked(data: bytes) -> bytes:
     most = UnpackingLimits().most_of(len(data))
     unpacked = bytearray()
-    while data:
-        member = zlib.decompressobj(_GZIP_WINDOW)
-        while not member.eof:
-            try:
-                piece = member.decompress(data, _UNPACKED_AT_ONCE)
-            except zlib.error as error:
-                raise CaptureError(f"broken gzip ({error})") from error
-            if not piece and not member.eof:
-                raise CaptureError("gzip that ends too early")
-            if len(unpacked) + len(piece) > most:
-                raise CaptureError(f"gzip that unpacks to more than {most:,} bytes")
-            unpacked += piece
-            data = member.unconsumed_tail
-        data = member.unused_data.lstrip(b"\0")
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(data)) as packed:
+            while piece := packed.read(_UNPACKED_AT_ONCE):
+                if len(unpacked) + len(piece) > most:
+                    raise CaptureError(f"gzip that unpacks to more than {most:,} bytes")
+                unpacked += piece
+    except EOFError as error:
+        raise CaptureError("gzip that ends too early") from error
+    except (zlib.error, gzip.BadGzipFile) as error:
+        raise CaptureError(f"broken gzip ({error})") from error
     return bytes(unpacked)
 
 

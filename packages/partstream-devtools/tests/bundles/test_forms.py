@@ -47,7 +47,9 @@ def test_a_stream_alone_is_an_exchange_without_a_clock(data: bytes, name: str, s
     assert exchange.end.how is HowEnded.WHOLE
 
 
-@pytest.mark.parametrize(("data", "got"), [(b"", "nothing"), (b" \n", "nothing"), (b"\x1f\x8bxyz", "broken gzip")])
+@pytest.mark.parametrize(
+    ("data", "got"), [(b"", "nothing"), (b" \n", "nothing"), (b"\x1f\x8bxyz1234567", "broken gzip")]
+)
 def test_what_holds_no_stream_is_refused(data: bytes, got: str) -> None:
     with pytest.raises(BundleError, match=got):
         read_any(data, "a.sse")
