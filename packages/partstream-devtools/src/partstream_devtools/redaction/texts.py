@@ -7,6 +7,7 @@ it is in the bytes; a piece is replaced in place, by as many characters, each as
 
 from __future__ import annotations
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -301,7 +302,8 @@ class BodyTexts:
                 )
         for payload in body.payloads:
             self.payload(payload)
-        self._texts.joined += self._joined.values()
+        texts = Counter(key[0] for key in self._open)
+        self._texts.joined += (pieces for field, pieces in self._joined.items() if texts[field] != 1)
         return body
 
     def payload(self, payload: Payload) -> None:
@@ -342,6 +344,8 @@ class BodyTexts:
             values = tuple(_value_of(path, field, data, fields) for path in row.of)
             key = (row.text or (row.event, row.field), values)
             self._piece(key, row.meaning, where, piece)
+            if row.meaning in _JOINABLE:  # where marks are missing, one text may look like several
+                self._joined.setdefault(key[0], []).append(piece)
             return
         meaning = meaning_by_name(place) if row is None else row.meaning
         if row is not None or self._tables is None or meaning not in _JOINABLE:
