@@ -3,6 +3,7 @@
 import asyncio
 import json
 import threading
+from contextlib import asynccontextmanager
 
 import pytest
 
@@ -14,6 +15,7 @@ from partstream_devtools.recorder.proxy import ForwardedRequest, RecordingProxy
 from partstream_devtools.recorder.session import SeenAnswers
 from partstream_devtools.testing.upstream import ReplayUpstream
 from recorder.proxied import receive
+from serving.waits import in_short_waits
 from testing.clients import body
 
 
@@ -34,6 +36,52 @@ def test_a_disk_that_does_not_answer_holds_no_answer_up(tmp_path):
         assert exchange.body == received.body
 
     asyncio.run(check())
+
+
+KEY = "sk-planted-0123456789abcdef"
+LARGE = b"%b %b" % (b"hello big\\n" * 2_000_000, KEY.encode())
+
+
+@asynccontextmanager
+async def _taking():
+    """A server that reads a request to its end, and answers; gives its address."""
+
+    async def answer(reader, writer):
+        await reader.readuntil(b"\r\n\r\n")
+        left = len(LARGE)
+        while left:
+            left -= len(await reader.read(65536))
+        writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok")
+        await writer.drain()
+        writer.close()
+        await writer.wait_closed()
+
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+
+
+def test_others_have_their_turn_while_a_large_request_is_recorded(tmp_path):
+    paths = []
+
+    async def use():
+        async with asyncio.timeout(30), _taking() as url:
+            paths.append(tmp_path / f"{len(paths)}.partstream.part")
+            recording = RecordingFile(paths[-1])
+            async with RecordingProxy(GatewayConfiguration(base_url=url), recording.watch) as proxy:
+                reader, writer = await asyncio.open_connection("127.0.0.1", proxy.port)
+                own = f"host: 127.0.0.1\r\nauthorization: Bearer {KEY}\r\ncontent-length: {len(LARGE)}"
+                writer.write(f"POST / HTTP/1.1\r\n{own}\r\n\r\n".encode())
+                for place in range(0, len(LARGE), 65536):
+                    writer.write(LARGE[place : place + 65536])
+                    await writer.drain()
+                assert (await reader.readexactly(15)).startswith(b"HTTP/1.1 200 OK")
+                writer.close()
+                await writer.wait_closed()
+            await recording.close()
+
+    in_short_waits(use)
+    (exchange,) = read_any(paths[0].read_bytes(), "x.partstream.part").exchanges
+    assert exchange.request.body == LARGE.replace(KEY.encode(), b"R" * len(KEY))
 
 
 def test_what_waits_for_the_disk_is_bounded(tmp_path):

@@ -2,8 +2,9 @@
 
 Records follow each other: a sign, the length of what follows in 4 bytes, and the record. A record of the sign `J` is a
 JSON object that says its `kind`; one of the sign `C` is a read of an exchange: its number in 4 bytes, then the read as
-in `response.chunks`. What is cut at the end is left out, and an exchange without an end is cut where it stops.
-docs/maintainers/bundle-format.md has the table of kinds.
+in `response.chunks`; one of the sign `B` is, after the same number, a piece of a large body of a request: no text in
+JSON, because one call would write it while nothing else of the process runs. What is cut at the end is left out, and an
+exchange without an end is cut where it stops. docs/maintainers/bundle-format.md has the table of kinds.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.codec.checks import dataclass, field, replace
 from partstream.codec.json_codec import dumps
+from partstream.codec.limits import PIECE
 from partstream_devtools.bundles import documents
 from partstream_devtools.bundles.archive import FORMAT
 from partstream_devtools.bundles.exchange import Bundle, ExchangeEnd, HowEnded, RecordedError
@@ -26,7 +28,7 @@ _BEGINS: Final = b"PSPART\r\n"
 """No text begins so, and a transfer that changes line ends is noticed."""
 _RECORD: Final = Struct(">sI")
 _NUMBER: Final = Struct(">I")
-_JSON, _CHUNK = b"J", b"C"
+_JSON, _CHUNK, _BODY = b"J", b"C", b"B"
 
 _STOPS_HERE: Final = RecordedError(
     "InterruptedRecording", "the recording ends here: the program that made it ended before the answer did"
@@ -54,10 +56,13 @@ class PartialRecording:
 
     def begin(self, exchange: RecordedExchange) -> None:
         """An exchange began: its head, chunks and end follow by calls of their own, those that it has do not count."""
-        said = documents.exchange_json(exchange, None)
+        said, body = documents.exchange_json(exchange, None), b""
         if exchange.request is not None:
-            said["request"] = documents.request_json(exchange.request)
+            body = exchange.request.body if len(exchange.request.body) > PIECE else b""
+            said["request"] = documents.request_json(replace(exchange.request, body=b"") if body else exchange.request)
         self._append(_json_record("exchange", exchange.number, said))
+        for place in range(0, len(body), PIECE):
+            self._record(_BODY, exchange.number, body[place : place + PIECE])
 
     def head(self, number: int, head: ResponseHead) -> None:
         """The head of an exchange's response came."""
@@ -66,8 +71,10 @@ class PartialRecording:
     def chunk(self, number: int, chunk: Chunk) -> None:
         """A read of an exchange's body came."""
         if chunk.data:
-            data = _NUMBER.pack(number) + documents.chunk_bytes(chunk)
-            self._append(_RECORD.pack(_CHUNK, len(data)) + data)
+            self._record(_CHUNK, number, documents.chunk_bytes(chunk))
+
+    def _record(self, sign: bytes, number: int, data: bytes) -> None:
+        self._append(_RECORD.pack(sign, _NUMBER.size + len(data)) + _NUMBER.pack(number) + data)
 
     def end(self, number: int, end: ExchangeEnd, protocol: str | None = None) -> None:
         """An exchange ended; its protocol is known by now, or was known before."""
@@ -103,12 +110,12 @@ def read_partial(data: bytes) -> Bundle:
         raise documents.NotABundleError("the file", f"bytes that begin with {data[:8]!r}", f"{_BEGINS!r}")
     read = _Read()
     for sign, record, where in _records(data):
-        if sign == _CHUNK:
-            read.take_chunk(record, where)
+        if sign in (_CHUNK, _BODY):
+            read.take_bytes(sign, record, where)
         elif sign == _JSON:
             read.take_document(documents.read_object(record, where))
         else:
-            raise documents.BundleContentError(where, f"a record of the sign {sign!r}", "J or C")
+            raise documents.BundleContentError(where, f"a record of the sign {sign!r}", "J, C or B")
     return read.bundle
 
 
@@ -129,6 +136,7 @@ class _Growing:
     """An exchange whose records are read."""
 
     begun: RecordedExchange
+    body: list[bytes] = field(default_factory=list)
     head: ResponseHead | None = None
     chunks: list[Chunk] = field(default_factory=list)
     end: ExchangeEnd | None = None
@@ -138,7 +146,11 @@ class _Growing:
     def exchange(self) -> RecordedExchange:
         protocol = self.protocol or self.begun.protocol
         end = self.end or self._cut
-        return replace(self.begun, protocol=protocol, head=self.head, chunks=tuple(self.chunks), end=end)
+        request = self.begun.request
+        if request is not None and self.body:
+            request = replace(request, body=b"".join((request.body, *self.body)))
+        chunks = tuple(self.chunks)
+        return replace(self.begun, protocol=protocol, request=request, head=self.head, chunks=chunks, end=end)
 
     @property
     def _cut(self) -> ExchangeEnd:
@@ -181,10 +193,13 @@ class _Read:
                 known = "recording, exchange, head, end, answer"
                 raise documents.BundleContentError(said.where, f"a record of the kind {kind[:40]!r}", f"one of {known}")
 
-    def take_chunk(self, record: bytes, where: str) -> None:
+    def take_bytes(self, sign: bytes, record: bytes, where: str) -> None:
         if len(record) < _NUMBER.size:
-            raise documents.BundleContentError(where, f"{len(record)} bytes", "the number of an exchange and a read")
+            raise documents.BundleContentError(where, f"{len(record)} bytes", "the number of an exchange and bytes")
         (number,) = _NUMBER.unpack_from(record)
+        if sign == _BODY:
+            self._growing(number, where).body.append(record[_NUMBER.size :])
+            return
         chunk, end = documents.read_chunk(record, where, _NUMBER.size)
         if end != len(record):
             raise documents.BundleContentError(where, f"{len(record) - end} bytes after the read", "one read")

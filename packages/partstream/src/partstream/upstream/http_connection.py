@@ -197,6 +197,8 @@ class DirectTransport:
 _LARGEST_HEAD: Final = 100 * 1024
 _MOST_WAITING: Final = 64 * 1024
 """Bytes that are not read yet; with more, the connection is not read, so that the server has to wait."""
+_WRITTEN_AT_ONCE: Final = 1024 * 1024
+"""Bytes of a request that are given to the transport, which copies what the server does not take yet."""
 _SWITCHING_PROTOCOLS: Final = 101
 
 
@@ -212,6 +214,7 @@ class HTTPConnection(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._arrived: bytes | bytearray = b""
         self._is_paused = False
+        self._is_full = self._waits_for_room = False
         self._ended = False
         self._error: Exception | None = None
         self._reader: asyncio.Future[None] | None = None
@@ -285,9 +288,7 @@ class HTTPConnection(asyncio.Protocol):
                 data = conversation.sent
             if request.on_sending is not None:
                 request.on_sending()
-            # A lost connection needs no write: an answer may have come before.
-            if self._transport is not None and not self._transport.is_closing():
-                self._transport.write(data)
+            await self._write(data)
             if request.on_sent is not None:
                 request.on_sent()
             answer, self._arrived = await self._head(request, conversation)
@@ -303,6 +304,28 @@ class HTTPConnection(asyncio.Protocol):
             said and any(option.strip() == b"close" for value in said for option in value.split(b","))
         )
         return PlainAnswer(answer, AnswerBody(self, read, give_back if is_kept else None))
+
+    async def _write(self, data: bytes) -> None:
+        """Writes a request as the server takes it, until an answer comes, or the connection is lost: then the rest is
+        written at once, because the answer may be the end of both."""
+        for place in range(0, len(data), _WRITTEN_AT_ONCE):
+            while self._is_full and (arrival := self.arrival()) is not None:
+                self._waits_for_room = True
+                await arrival
+                self._waits_for_room = False
+            if self._transport is None or self._transport.is_closing():
+                return
+            self._transport.write(data if len(data) <= _WRITTEN_AT_ONCE else data[place : place + _WRITTEN_AT_ONCE])
+
+    def pause_writing(self) -> None:
+        """Hears that the server takes no more for now."""
+        self._is_full = True
+
+    def resume_writing(self) -> None:
+        """Hears that the server takes more."""
+        self._is_full = False
+        if self._waits_for_room:
+            self._wake()
 
     async def _head(self, request: PlainRequest, conversation: _Conversation | None) -> tuple[_AnswerHead, bytes]:
         """The head of the answer, and the bytes after it."""
