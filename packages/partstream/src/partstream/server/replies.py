@@ -29,7 +29,15 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from partstream.codec.checks import MOST_DOLLARS, as_amount, as_count, dataclass, narrow, replace
 from partstream.codec.json_codec import JSONDecodeError, dumps, dumps_text, loads
-from partstream.codec.limits import LARGE_BYTES, MOST_ANSWER_TEXT, MOST_ARGUMENT_VALUES, PIECE, has_more_values
+from partstream.codec.limits import (
+    LARGE_BYTES,
+    MOST_ANSWER_TEXT,
+    MOST_ARGUMENT_BYTES,
+    MOST_ARGUMENT_VALUES,
+    PIECE,
+    has_more_values,
+    is_long,
+)
 from partstream.errors import AnswerTooLargeError, CallerError
 from partstream.lm import parts
 from partstream.lm.outputs import FastPathWriter, IdleWriter, Outcome
@@ -302,6 +310,8 @@ class ReplyProgress:
                 self.has_calls = True
                 if has_more_values(part.input, MOST_ARGUMENT_VALUES):
                     raise AnswerTooLargeError("values in the arguments of one call", MOST_ARGUMENT_VALUES)
+                if is_long(part.input, MOST_ARGUMENT_BYTES):
+                    raise AnswerTooLargeError("bytes of the arguments of one call", MOST_ARGUMENT_BYTES)
         self._keep(part)
         if self.first_part_at is None:
             self.first_part_at = self._loop.time()
