@@ -20,7 +20,7 @@ import pytest
 
 from partstream import chat_model
 from partstream.codec import limits
-from partstream.codec.json_codec import MOST_LEVELS
+from partstream.codec.json_codec import MOST_LEVELS, dumps, encode_sorted
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.server.application import app
@@ -34,22 +34,7 @@ from serving.asgi import Call, Taken, call
 from serving.asgi_socket import Socket
 from serving.vendors import MODEL, VENDORS, Vendor, vendor_of
 from serving.vendors import RESPONSES as RESPONSES_VENDOR
-
-LONGEST_TURN = 0.05
-"""Seconds of processor time of the loop's thread, on a machine as fast as :data:`REFERENCE` says."""
-REFERENCE = 0.019
-"""Seconds that :func:`slowness` takes there."""
-
-
-def slowness() -> float:
-    """How many times slower this machine is, now: the best of some short loops."""
-    seconds = []
-    for _ in range(9):
-        begun = time.thread_time()
-        sum(map(len, map(str, range(200_000))))
-        seconds.append(time.thread_time() - begun)
-    return max(1.0, min(seconds) / REFERENCE)
-
+from serving.waits import LONGEST_TURN, in_short_waits, slowness
 
 MEBIBYTE = 1024 * 1024
 
@@ -436,6 +421,29 @@ def test_others_have_their_turn_while_a_large_event_of_an_upstream_is_read(
         assert b"characters of one answer" in got.body
 
 
+USER = {"role": "user", "content": "a"}
+LINES = "hello big\n" * 1_000_000
+FUNCTION = {"name": "f", "arguments": json.dumps({"k": LINES})}
+CONVERSATIONS = {
+    "messages": [{**USER, "content": f"{number} {'hello big ' * 9}"} for number in range(9_500)],
+    "a text": [{**USER, "content": LINES}],
+    "a call": [USER, {"role": "assistant", "tool_calls": [{"id": "c", "type": "function", "function": FUNCTION}]}],
+}
+
+
+@pytest.mark.parametrize("messages", CONVERSATIONS.values(), ids=CONVERSATIONS)
+def test_others_have_their_turn_while_a_large_conversation_goes_to_an_upstream(messages: list[dict[str, Any]]) -> None:
+    vendor = RESPONSES_VENDOR
+    body = json.dumps({"model": MODEL, "stream": True, "messages": messages}).encode()
+
+    async def main() -> Call:
+        async with vendor_of(vendor, vendor.reply(stream=True)) as (provider, _):
+            return await sent(app(provider), CHAT, body)
+
+    asyncio.run(main())  # what is loaded takes a long turn, once
+    assert in_short_waits(main).status == 200
+
+
 # ---- What a provider of one's own gives, and what it passes on of others ----
 
 PICTURE = b"\x89PNG\r\n\x1a\n" + bytes(range(251)) * (10 * MEBIBYTE // 251)
@@ -479,6 +487,8 @@ def test_others_have_their_turn_while_a_large_picture_is_written(
         (TextPart("a" * (limits.MOST_ANSWER_TEXT + 1)), "characters of one answer"),
         (ThinkingPart("a" * limits.MOST_ANSWER_TEXT), "characters of one answer"),
         (ToolCallPart("c", "f", {"k": [0] * (limits.MOST_ARGUMENT_VALUES + 1)}), "values in the arguments of one call"),
+        (ToolCallPart("c", "f", {"k": [0] * 200_000}), "values in the arguments of one call"),
+        (ToolCallPart("c", "f", {"k": "a" * (4 * limits.MOST_ARGUMENT_BYTES)}), "bytes of the arguments of one call"),
     ],
 )
 @one_test_for("client", VENDORS, ids=lambda vendor: vendor.name)
@@ -626,6 +636,21 @@ def test_a_text_that_is_read_in_pieces_says_the_same_wherever_they_end(
             for text in (json.dumps(value), json.dumps(value, ensure_ascii=False, indent=2)):
                 assert limits.loads_in_pieces(text.encode()) == value
                 assert tuple(limits.measure(text.encode())) == counted(value)
+
+
+@one_test_for("piece", [10, 40, 1_000])
+def test_a_value_that_is_written_in_pieces_is_the_same_text(monkeypatch: pytest.MonkeyPatch, piece: int) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(limits, "PIECE", piece)
+        random_ = random.Random(piece)  # noqa: S311 - the same each time
+        for _ in range(60):
+            value = [made(random_), "\ud800" * random_.randint(0, 1), {1: "x" * 99, None: [True] * 300}]
+            assert limits.dumps_in_pieces(value) == dumps(value)
+            value = {"k": value[:2]}
+            assert "".join(limits.texts_of(value, encode_sorted)) == encode_sorted(value)
+        for unfit in ({"a": [*range(99), float("nan")]}, [object(), "a" * 999]):
+            with pytest.raises(TypeError, match="JSON"):
+                limits.dumps_in_pieces(unfit)
 
 
 REFUSED = (

@@ -83,9 +83,9 @@ def dumps(value: object) -> bytes:
             finite (RFC 8259 section 6), an integer of thousands of digits, or nesting that is too deep or without end.
     """
     try:
-        return _encode(value).encode()
+        return encode(value).encode()
     except UnicodeEncodeError:
-        return _encode_in_ascii(value).encode()
+        return encode_in_ascii(value).encode()
     except (ValueError, RecursionError) as error:
         raise TypeError(f"got a value that JSON cannot represent: {error}") from error
 
@@ -98,8 +98,10 @@ def _as_dict(value: object) -> dict[Any, Any]:
 
 # Made once: `json.dumps` makes an encoder for every call, which takes longer than writing a small value.
 # Peers refuse a whole text for one NaN in it, which Python writes by default.
-_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=_as_dict, allow_nan=False).encode
-_encode_in_ascii = json.JSONEncoder(separators=(",", ":"), default=_as_dict, allow_nan=False).encode
+encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=_as_dict, allow_nan=False).encode
+encode_in_ascii = json.JSONEncoder(separators=(",", ":"), default=_as_dict, allow_nan=False).encode
+encode_sorted = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
+"""The same for equal objects in any order of names."""
 
 
 def dumps_text(text: str) -> bytes:

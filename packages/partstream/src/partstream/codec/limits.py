@@ -22,11 +22,19 @@ Admission comes before all this: who has no budget or asks too often is refused 
 
 from __future__ import annotations
 import re
+from collections.abc import Callable, Iterator
 from itertools import accumulate
 from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any, Final, NamedTuple, NoReturn
 
-from partstream.codec.json_codec import MOST_LEVELS, JSONDecodeError, finite_decoder
+from partstream.codec.json_codec import (
+    MOST_LEVELS,
+    JSONDecodeError,
+    encode,
+    encode_in_ascii,
+    encode_sorted,
+    finite_decoder,
+)
 
 # ---- What is large ----
 
@@ -286,3 +294,53 @@ class _PieceReader:
     def _fail(self, what: str) -> NoReturn:
         at = self._at + self._place
         raise JSONDecodeError(what, self._data[max(0, at - 20) : at].decode(errors="replace"), 0)
+
+
+# ---- Writing in pieces ----
+
+_MEMBERS: Final = 256
+
+
+def dumps_in_pieces(value: Any) -> bytes:
+    """What :func:`partstream.codec.json_codec.dumps` gives; other threads run meanwhile.
+
+    Raises:
+        TypeError: The value holds one that JSON cannot represent.
+    """
+    try:
+        return b"".join(map(str.encode, texts_of(value, encode)))
+    except UnicodeEncodeError:
+        return b"".join(map(str.encode, texts_of(value, encode_in_ascii)))
+    except (ValueError, RecursionError) as error:
+        raise TypeError(f"got a value that JSON cannot represent: {error}") from error
+
+
+def texts_of(value: Any, write: Callable[[Any], str]) -> Iterator[str]:
+    """The JSON text of a value in pieces of about :data:`PIECE` characters, each written by one call; `write` uses no
+    blanks, and sorts names or leaves them as they are."""
+    if not is_long(value, PIECE):
+        yield write(value)
+    elif isinstance(value, str):
+        yield '"'
+        for place in range(0, len(value), PIECE):
+            yield write(value[place : place + PIECE])[1:-1]
+        yield '"'
+    else:
+        is_object = isinstance(value, dict)
+        members = list(value.items()) if is_object else value
+        if is_object and write is encode_sorted:
+            members = sorted(members)
+        yield "{" if is_object else "["
+        for place in range(0, len(members), _MEMBERS):
+            some = members[place : place + _MEMBERS]
+            whole = dict(some) if is_object else some
+            if place:
+                yield ","
+            if not is_long(whole, PIECE):
+                yield write(whole)[1:-1]
+                continue
+            for number, member in enumerate(some):
+                head = write({member[0]: None})[1 : -len("null}")] if is_object else ""
+                yield f",{head}" if number else head
+                yield from texts_of(member[1] if is_object else member, write)
+        yield "}" if is_object else "]"

@@ -14,7 +14,6 @@ steps are:
 """
 
 from __future__ import annotations
-import json
 import re
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -26,6 +25,8 @@ from types import MappingProxyType
 from typing import Any, Final, Protocol, TypeAlias
 
 from partstream.codec.checks import dataclass, field
+from partstream.codec.json_codec import encode_sorted
+from partstream.codec.limits import texts_of
 from partstream.conversation.media import MediaKind, extension_of, file_name, read_media
 from partstream.lm.messages import ChatMessage, Role
 from partstream.lm.parts import (
@@ -669,7 +670,7 @@ def _digest_call(part: ToolCallPart) -> tuple[bytes, ...]:
 def canonical_json(value: Mapping[str, Any]) -> bytes:
     """The JSON text of an object, the same for equal objects in any order of names."""
     try:
-        return json.dumps(dict(value), sort_keys=True, separators=(",", ":")).encode()
+        return "".join(texts_of(dict(value), encode_sorted)).encode()
     except (TypeError, ValueError):  # not JSON: writing the request refuses it
         return _bytes(repr(value))
 

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from partstream.codec.checks import dataclass
 from partstream.codec.json_codec import dumps
+from partstream.codec.limits import dumps_in_pieces
 from partstream.conversation.turns import Attachment, Call, Note, Piece, Reasoning, attachments, short_digest
 from partstream.errors import RequestNotExpressibleError, UpstreamError, UpstreamFailureError, UpstreamHTTPError
 from partstream.lm.messages import ToolMode
@@ -45,7 +46,7 @@ def call_arguments(call: Call) -> bytes:
         RequestNotExpressibleError: They hold something that JSON has no form for.
     """
     try:
-        return dumps(dict(call.input))
+        return dumps_in_pieces(dict(call.input))
     except TypeError as error:
         raise RequestNotExpressibleError(f"arguments ({error})", f"{call.where}.input", "JSON values") from error
 

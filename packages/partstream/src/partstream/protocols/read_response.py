@@ -30,6 +30,7 @@ from zlib import crc32
 
 from partstream.codec import json_codec
 from partstream.codec.checks import Places, find_unread
+from partstream.codec.limits import LARGE_BYTES, loads_in_pieces
 from partstream.conversation.thinking import FIRST_CHARACTERS
 from partstream.errors import AdapterUsageError, LanguageModelError, TruncatedStreamError, UpstreamProtocolError
 from partstream.lm.outputs import SERVICE_TIER, EmitText, Finish, Outcome, StreamOptions, StreamOutput, Unmapped
@@ -621,6 +622,12 @@ def read_arguments(arguments: object) -> dict[str, Any] | None:
     """
     value = arguments
     if isinstance(arguments, str):
+        if len(arguments) > LARGE_BYTES:
+            try:
+                value = loads_in_pieces(arguments.encode())
+            except ValueError:
+                return None
+            return value if isinstance(value, dict) else None
         value = json_codec.loads_or_none(arguments) if arguments.strip() else {}
     return value if isinstance(value, dict) and json_codec.is_json(value) else None
 

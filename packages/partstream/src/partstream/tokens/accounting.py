@@ -16,13 +16,15 @@ text. The module keeps learned facts and no state of a request. None of its numb
 """
 
 from __future__ import annotations
+import asyncio
 import time
 import weakref
-from collections.abc import Callable, Generator, Iterable, Sequence
-from typing import Final, NamedTuple, Protocol, TypeAlias
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
 from partstream._version import __version__
 from partstream.codec.checks import dataclass, replace
+from partstream.codec.limits import LARGE_BYTES
 from partstream.conversation.turns import short_digest
 from partstream.lm.cancellation import EventEmitter
 from partstream.lm.messages import ChatMessage, Tool
@@ -149,7 +151,9 @@ class TokenAccounting:
             digest = records.text_digest(text)
         else:
             digest = self._messages.digest(text)
-        return sum_of(None, self._items(scope, correction, [(digest, text)]))
+        known = self._ledger.counts([digest])
+        new = _new_rows(scope, [(digest, text)], known)
+        return sum_of(None, self._items(scope, correction, [digest], known, new))
 
     def factor(self, family: str) -> float:
         """The factor that multiplies estimates of a family; 1 before anything is learned."""
@@ -162,35 +166,41 @@ class TokenAccounting:
 
         Waits for the ledger's file, a limited time, where that has to be read.
         """
-        estimating = self._estimating(model, messages, tools)
-        try:
-            while True:
-                next(estimating)
-        except StopIteration as end:
-            estimate: RequestEstimate = end.value
-            return estimate
-
-    async def read_and_estimate(
-        self, model: CountedModel, messages: Sequence[ChatMessage], tools: Sequence[Tool] = ()
-    ) -> RequestEstimate:
-        """The same as :meth:`estimate_request`, but the event loop runs on while the ledger's file is read."""
-        estimating = self._estimating(model, messages, tools)
+        estimating, done = self._estimating(model, messages, tools), None
         while True:
             try:
-                wanted = next(estimating)
+                step = estimating.send(done)
             except StopIteration as end:
                 estimate: RequestEstimate = end.value
                 return estimate
-            await self._ledger.read_ahead(wanted)
+            done = None if isinstance(step, records.WantedRows) else step()
+
+    async def read_and_estimate(
+        self, model: CountedModel, messages: Sequence[ChatMessage], tools: Sequence[Tool] = (), weight: int = 0
+    ) -> RequestEstimate:
+        """The same as :meth:`estimate_request`, but the event loop runs on while the ledger's file is read, and while
+        a request is counted that has about as many bytes as `weight` says, where those are many."""
+        estimating, done = self._estimating(model, messages, tools), None
+        while True:
+            try:
+                step = estimating.send(done)
+            except StopIteration as end:
+                estimate: RequestEstimate = end.value
+                return estimate
+            if isinstance(step, records.WantedRows):
+                await self._ledger.read_ahead(step)
+            else:
+                done = await asyncio.to_thread(step) if weight > LARGE_BYTES else step()
 
     def _estimating(
         self, model: CountedModel, messages: Sequence[ChatMessage], tools: Sequence[Tool]
-    ) -> Generator[records.WantedRows, None, RequestEstimate]:
-        """Estimates a request, and yields the rows of the ledger before it needs them."""
+    ) -> Generator[records.WantedRows | Callable[[], Any], Any, RequestEstimate]:
+        """Estimates a request. Yields the rows of the ledger before it needs them, and gets nothing; yields what takes
+        its time, and gets the result."""
         scope = self._scope(model.family)
-        digests = [self._messages.digest(message) for message in messages]
+        digests: list[records.Digest] = yield lambda: [self._messages.digest(message) for message in messages]
         prefixes = self._messages.prefixes(digests)
-        of_tools = records.tools_digest(tools)
+        of_tools: records.Digest = yield lambda: records.tools_digest(tools)
         # Mostly all that is needed, in one read: the last messages are the new ones.
         yield records.WantedRows(
             counts=[of_tools, *digests[-_FIRST_PIECE:]],
@@ -205,7 +215,9 @@ class TokenAccounting:
             things.append((of_tools, tuple(tools)))
         things += zip(digests[length:], messages[length:], strict=True)
         yield records.WantedRows(counts=[digest for digest, _ in things] + ([total.tools] if total is not None else []))
-        items = self._items(scope, correction, things)
+        known_counts = self._ledger.counts(digest for digest, _ in things)
+        new = yield lambda: _new_rows(scope, things, known_counts)
+        items = self._items(scope, correction, [digest for digest, _ in things], known_counts, new)
         base = 0.0 if total is None else float(total.reported)
         if total is not None and has_other_tools:
             # The tools of the report go, and those of this request come: both estimated in the same way.
@@ -388,18 +400,15 @@ class TokenAccounting:
         self,
         scope: _Scope,
         correction: Correction,
-        things: Sequence[tuple[records.Digest, _Thing]],
+        digests: Iterable[records.Digest],
+        known: Mapping[records.Digest, Mapping[str, records.CountRow]],
+        new: Mapping[records.Digest, records.CountRow],
     ) -> list[CountedItem]:
-        """The things with their best numbers; counts things that have no count yet."""
-        known = self._ledger.counts(digest for digest, _ in things)
-        new: dict[records.Digest, records.CountRow] = {}
+        """Things with their best numbers, of which the ledger knows some, and keeps the new ones."""
         items, others = [], []
-        for digest, thing in things:
+        for digest in digests:
             rows = known[digest]
-            row = new.get(digest) or rows.get(scope.name)
-            if row is None or row.version != scope.version:
-                row = new[digest] = _counted(scope, thing, row)
-            items.append(CountedItem.of(digest, row, correction))
+            items.append(CountedItem.of(digest, new.get(digest) or rows[scope.name], correction))
             of_others = [one for name, one in rows.items() if name != scope.name and one.reported is not None]
             others.append(of_others[-1] if of_others else None)
         if new:
@@ -407,6 +416,20 @@ class TokenAccounting:
         if correction.size_factor is not None or not any(others):
             return items
         return with_transferred(items, others, correction.learned_factor)
+
+
+def _new_rows(
+    scope: _Scope,
+    things: Iterable[tuple[records.Digest, _Thing]],
+    known: Mapping[records.Digest, Mapping[str, records.CountRow]],
+) -> dict[records.Digest, records.CountRow]:
+    """The counts of things that have none yet, or one of another version."""
+    new: dict[records.Digest, records.CountRow] = {}
+    for digest, thing in things:
+        row = known[digest].get(scope.name)
+        if digest not in new and (row is None or row.version != scope.version):
+            new[digest] = _counted(scope, thing, row)
+    return new
 
 
 def _counted(scope: _Scope, thing: _Thing, known: records.CountRow | None) -> records.CountRow:

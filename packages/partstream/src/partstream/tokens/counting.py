@@ -27,7 +27,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, runtime_checkable
 from zlib import adler32
 
-from partstream.codec.json_codec import dumps, loads
+from partstream.codec.json_codec import loads
+from partstream.codec.limits import dumps_in_pieces
 from partstream.codec.system import read_in_shared_folder
 from partstream.conversation.media import MediaKind, read_media
 from partstream.lm import parts
@@ -168,7 +169,7 @@ _COUNTS: Final[dict[type[parts.MessagePart], Callable[..., families.TokenCount]]
 def json_text(value: object) -> str:
     """The shortest JSON text; Python's own text of a value that JSON cannot represent, which sending refuses later."""
     try:
-        return dumps(value).decode()
+        return dumps_in_pieces(value).decode()
     except TypeError:
         pass
     try:

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream import errors
 from partstream.codec.checks import MOST_DOLLARS, as_amount, as_count, dataclass, narrow, replace, unusable_counts
 from partstream.codec.json_codec import JSONDecodeError, loads
-from partstream.codec.limits import LARGE_BYTES
+from partstream.codec.limits import LARGE_BYTES, dumps_in_pieces, is_long
 from partstream.conversation import preparation, turns
 from partstream.conversation.media import is_address
 from partstream.conversation.provider_state import Carried, Origin
@@ -146,13 +146,14 @@ class RequestSender:
             raw, obstacle = await in_thread(size, self._judged, model, passage.request, asked)
             obstacle = obstacle if passage.is_open else Obstacle.BEGUN
             if obstacle is None:
-                return await in_thread(size, ForwardedRequest, self, model, question, passage, raw)
+                return await in_thread(size, ForwardedRequest, self, model, question, size, passage, raw)
             _logger.debug("the request to %s is translated: %s", model.id, obstacle.value)
             passage.leave()
             passage.request.check_translatable()
             if passage.request.unread:
                 report_dropped(passage.request.unread)
-        request = await in_thread(_weight(question), TranslatedRequest, self, model, question)
+        weight = _weight(question)
+        request = await in_thread(weight, TranslatedRequest, self, model, question, weight)
         await request.prepare()
         return request
 
@@ -238,21 +239,34 @@ _WEIGHT_OF_PART: Final = 512
 def _weight(question: ModelCall) -> int:
     """About how many bytes a question has in JSON, each part of it as many as one that takes its time to write."""
     held = [part for message in question.messages for part in message.content]
-    texts = sum(len(part.value) for part in held if isinstance(part, parts.TextPart))
-    files = sum(len(part.data) for part in held if isinstance(part, parts.DataPart))
-    return texts + files + _WEIGHT_OF_PART * (len(held) + len(question.options.tools))
+    weight = _WEIGHT_OF_PART * (len(held) + len(question.options.tools))
+    for part in held:  # which grow
+        if isinstance(part, parts.TextPart):
+            weight += len(part.value)
+        elif isinstance(part, parts.DataPart):
+            weight += len(part.data)
+        elif isinstance(part, parts.ToolResultPart):
+            held += part.content
+        elif isinstance(part, parts.ToolCallPart) and is_long(part.input):
+            weight += LARGE_BYTES
+    return weight
 
 
 class ModelRequest:
-    """One question to one model of one upstream; lives for one question. `first` is how it is sent at first."""
+    """One question to one model of one upstream; lives for one question. `weight` is about how many bytes it has, and
+    `first` how it is sent at first."""
 
     first: Sending
 
-    def __init__(self, sender: RequestSender, model: LanguageModelChatInformation, question: ModelCall) -> None:
+    def __init__(
+        self, sender: RequestSender, model: LanguageModelChatInformation, question: ModelCall, weight: int
+    ) -> None:
         self._sender = sender
         self._model = model
         self._question = question
+        self._weight = weight
         self._tokens = sender.tokens(model, question)
+        self._tokens.weight = weight
         self._passage: Passage | None = None
         self.admission: Admission | None = None  # None without limits
         sender.check_tools(model.id, question.options)
@@ -280,7 +294,7 @@ class ModelRequest:
         from partstream.upstream.spending import bound_of  # noqa: PLC0415 - few have limits
 
         question, limit = self._question, sender.configuration.request_settings(model.id).max_output_tokens
-        bound = await in_thread(_weight(question), bound_of, model, question, limit, price)
+        bound = await in_thread(self._weight, bound_of, model, question, limit, price)
         self.admission = await sender.spending.admit(model.id, bound, question.progress.wait)
 
     def give_up(self, error: BaseException) -> None:
@@ -300,9 +314,8 @@ class ModelRequest:
         """
         sender, paused = self._sender, attempts.paused
         if paused is None:
-            size = _weight(self._question) if self._passage is None else len(self._passage.request.body or b"")
-            self._exchange, self._report = await in_thread(size, self._begin, attempts.sending)
-            if size > LARGE_BYTES:
+            self._exchange, self._report = await in_thread(self._weight, self._begin, attempts.sending)
+            if self._weight > LARGE_BYTES:
                 self._exchange = replace(self._exchange, is_large=True)
             self._next = self._exchange
             self._tokens.estimate_beside()
@@ -375,8 +388,10 @@ class ModelRequest:
 class TranslatedRequest(ModelRequest):
     """A request that is written on the upstream's wire."""
 
-    def __init__(self, sender: RequestSender, model: LanguageModelChatInformation, question: ModelCall) -> None:
-        super().__init__(sender, model, question)
+    def __init__(
+        self, sender: RequestSender, model: LanguageModelChatInformation, question: ModelCall, weight: int
+    ) -> None:
+        super().__init__(sender, model, question, weight)
         configuration, writer = sender.configuration, sender.writer
         settings = sender.completed(configuration.request_settings(model.id), model)
         self._origin = Origin(sender.fingerprint, model.id)
@@ -482,10 +497,11 @@ class ForwardedRequest(ModelRequest):
         sender: RequestSender,
         model: LanguageModelChatInformation,
         question: ModelCall,
+        weight: int,
         passage: Passage,
         raw: RawRequest,
     ) -> None:
-        super().__init__(sender, model, question)
+        super().__init__(sender, model, question, weight)
         _logger.debug("the request to %s is sent on as it came", model.id)
         self._settings = settings = sender.configuration.request_settings(model.id)
         self._passage = passage
@@ -800,7 +816,7 @@ class RequestTokens:
     The sender makes the estimate with :meth:`estimate`, or beside the request with :meth:`estimate_beside`, so that no
     answer waits for the ledger's file. Otherwise it is made when it is first needed: it is not where the log does not
     show it, where the request is far from the model's limit, and where enough other answers teach the same. When the
-    limit of the model has changed, `on_limit_change` is called.
+    limit of the model has changed, `on_limit_change` is called. `weight` is about how many bytes the request has.
     """
 
     def __init__(
@@ -820,12 +836,13 @@ class RequestTokens:
         self._tools = options.tools
         self._estimate: RequestEstimate | None = None
         self._estimating: asyncio.Task[None] | None = None
+        self.weight = 0
         conversation = options.model_options.get("_conversationId")
         self._conversation = conversation if isinstance(conversation, str) and conversation else None
 
     async def estimate(self) -> None:
         """Estimates the tokens; other answers go on while the ledger's file is read."""
-        self._estimate = await self._accounting.read_and_estimate(self._model, self._messages, self._tools)
+        self._estimate = await self._accounting.read_and_estimate(self._model, self._messages, self._tools, self.weight)
 
     def estimate_beside(self) -> None:
         """Estimates the tokens beside the request, if anybody needs them: a request need not wait for the number."""
@@ -995,7 +1012,9 @@ class UpstreamCounts:
         if self._endpoint is None or self.failures >= _MOST_FAILURES:
             return None
         question = self._endpoint.question(request)
-        found = await self._counted(question, body_document(question.body), headers)
+        size = LARGE_BYTES + is_long(question.body)
+        document = await in_thread(size, body_document, question.body, dumps_in_pieces)
+        found = await self._counted(question, document, headers)
         return None if found is None else TokenCount(found[0], CountSource.COUNTED)
 
     async def document(self, question: WireRequest, content: bytes, headers: Mapping[str, str]) -> bytes | None:

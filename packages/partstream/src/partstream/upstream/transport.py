@@ -26,7 +26,14 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 from partstream import errors
 from partstream.codec.checks import dataclass, field, replace
 from partstream.codec.json_codec import dumps, find_non_json
-from partstream.codec.limits import LARGE_BYTES, MOST_ANSWER_BYTES, MOST_ANSWER_TEXT, PIECE, TURN_SECONDS
+from partstream.codec.limits import (
+    LARGE_BYTES,
+    MOST_ANSWER_BYTES,
+    MOST_ANSWER_TEXT,
+    PIECE,
+    TURN_SECONDS,
+    dumps_in_pieces,
+)
 from partstream.codec.redaction import Redactor
 from partstream.codec.sse import DEFAULT_MAX_EVENT_SIZE
 from partstream.codec.text import bare_media_type
@@ -34,7 +41,7 @@ from partstream.lm.outputs import Finish, Outcome, PausingStream, StreamOptions,
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.reader import ReadStep, StreamReader, Tap
 from partstream.upstream import http_errors
-from partstream.upstream.context import RECEIVED, TRACE, current_capture, in_thread, is_traced
+from partstream.upstream.context import RECEIVED, TRACE, current_capture, is_traced
 from partstream.upstream.forwarding import EventBorders, KeptReply, LookingReader, RawRefusal, returned_headers
 from partstream.upstream.http import HTTPAnswer, OutboundHTTPRequest, UpstreamHTTP
 from partstream.upstream.http_connection import client_errors
@@ -150,7 +157,8 @@ class Transport:
     ) -> None:
         asked, content = exchange.request, exchange.content
         if content is None:
-            content = await in_thread(LARGE_BYTES + 1 if exchange.is_large else 0, body_document, asked.body)
+            large = asyncio.to_thread(body_document, asked.body, dumps_in_pieces) if exchange.is_large else None
+            content = body_document(asked.body) if large is None else await large
         headers = {**asked.headers, "accept": exchange.accept, "content-type": _JSON}
         path = self._http.base_path + asked.path
         own, session = exchange.headers, exchange.session
@@ -462,14 +470,14 @@ class UpstreamRequest:
         return reader.finished or (self.goes_on and reader.paused is not None)
 
 
-def body_document(body: Mapping[str, Any]) -> bytes:
-    """The body as a JSON document in UTF-8.
+def body_document(body: Mapping[str, Any], write: Callable[[Any], bytes] = dumps) -> bytes:
+    """The body as a JSON document in UTF-8, which is written like this.
 
     Raises:
         RequestNotExpressibleError: The body holds a value that JSON cannot represent; the error names its place.
     """
     try:
-        return dumps(body)
+        return write(body)
     except TypeError as error:
         what = f"a value that JSON cannot represent ({find_non_json(body, 'body') or error})"
         raise errors.RequestNotExpressibleError(what, "the request's body", "JSON values") from error
