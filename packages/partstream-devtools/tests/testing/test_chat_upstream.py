@@ -12,7 +12,7 @@ from partstream.protocols.protocol import PROTOCOLS
 from partstream.protocols.reader import StreamReader
 from partstream_devtools.testing.admission import endpoint_at
 from partstream_devtools.testing.scripted_model import SCENARIOS
-from partstream_devtools.testing.vendors.chat_completions import MOST_OF_AN_ID
+from partstream_devtools.testing.vendors import MOST_OF_AN_ID
 from rows import one_test_for
 from testing.clients import run
 

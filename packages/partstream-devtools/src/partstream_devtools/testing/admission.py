@@ -29,9 +29,9 @@ from partstream.protocols.protocol import DEFAULT_PROTOCOL, JSON_LINES, SSE, Pro
 from partstream.protocols.reader import StreamReader
 from partstream.protocols.serve import ResponseWriter, WireEvent, WireRequest, fits_path, literal_size
 from partstream.server.requests import Endpoint, endpoints_of
-from partstream_devtools.bundles.content import Content, answers_in, content_of, media_type_of
 from partstream_devtools.bundles.exchange import HowEnded, RecordedExchange
 from partstream_devtools.bundles.forms import form_of, read_any
+from partstream_devtools.bundles.recorded import Content, answers_in, content_of, media_type_of
 from partstream_devtools.recorded_stream import RecordingError, as_stream
 from partstream_devtools.testing import directives
 from partstream_devtools.testing import faults as causes

@@ -436,8 +436,6 @@ def count_message(message: ChatMessage) -> int:
 class AnswerTokens:
     """The tokens of an answer so far; consecutive pieces of text, or of thinking, count as one text."""
 
-    __slots__ = ("_kind", "_size", "all", "reasoning")
-
     def __init__(self) -> None:
         self.all = 0
         self.reasoning = 0

@@ -15,7 +15,7 @@ from partstream.protocols.failures import RefusedRequestError
 from partstream.protocols.ollama.serve import READ_REQUEST, OllamaWriter
 from partstream.protocols.serve import WireRequest
 from partstream_devtools.testing.upstream import SERVED_MODELS
-from partstream_devtools.testing.vendors.ollama import VENDOR
+from partstream_devtools.testing.vendors import VENDORS
 from protocols.ollama.test_write_request import IMAGE
 from rows import one_test_for
 
@@ -125,13 +125,13 @@ REFUSED: dict[str, dict[str, Any]] = {
 @one_test_for("sentence", REFUSED)
 def test_what_a_real_server_refuses_is_refused_in_its_words(sentence: str) -> None:
     with pytest.raises(RefusedRequestError) as caught:
-        VENDOR.refuse(WireRequest("/chat", {"model": "m", "messages": [USER], **REFUSED[sentence]}))
+        VENDORS["ollama"].refuse(WireRequest("/chat", {"model": "m", "messages": [USER], **REFUSED[sentence]}))
     assert (str(caught.value), caught.value.status) == (sentence, 400)
 
 
 @pytest.mark.parametrize("body", [{}, {"model": "llama2", "think": False}, {"model": "gpt-oss:20b", "think": "max"}])
 def test_what_a_real_server_takes_is_taken(body: dict[str, Any]) -> None:
-    VENDOR.refuse(WireRequest("/chat", {"model": "m", "messages": [USER], **body}))
+    VENDORS["ollama"].refuse(WireRequest("/chat", {"model": "m", "messages": [USER], **body}))
 
 
 # ---- answers ----

@@ -538,20 +538,24 @@ def _check_edits(body: Mapping[str, Any]) -> None:
 
 def _blocks_of(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """The content of a message as blocks; a string is one text."""
-    content = message.get("content")
-    return [{"type": "text", "text": content}] if isinstance(content, str) else list(content or ())
+    return _content_blocks(message.get("content"))
 
 
 def _is_results_only(message: Mapping[str, Any]) -> bool:
     blocks = _blocks_of(message)
-    return message["role"] == "user" and bool(blocks) and all(block["type"] == "tool_result" for block in blocks)
+    return message["role"] == "user" and bool(blocks) and all(block.get("type") == "tool_result" for block in blocks)
 
 
 def _answers_in_turn(messages: Sequence[Mapping[str, Any]]) -> list[tuple[int, Mapping[str, Any]]]:
-    """The answers after the last message of the user that is not results alone, each with its place."""
-    said = [place for place, one in enumerate(messages) if one["role"] == "user" and not _is_results_only(one)]
-    begin = said[-1] + 1 if said else 0
+    """The answers of the turn that is under way, each with its place."""
+    begin = _start_of_turn(messages)
     return [(place, one) for place, one in enumerate(messages) if place >= begin and one["role"] == "assistant"]
+
+
+def _start_of_turn(messages: Sequence[Mapping[str, Any]]) -> int:
+    """The number of the last message of the user that is not results alone."""
+    said = (place for place, one in enumerate(messages) if one.get("role") == "user" and not _is_results_only(one))
+    return max(said, default=0)
 
 
 # ---- signatures ----
@@ -588,21 +592,11 @@ def _cached_messages(body: Mapping[str, Any], model: str) -> Iterator[vendor.Pro
     has_images = any(_has_image(block) for _, content in said for block in content)
     row = models.by_line(model)
     # Before the current turn, the servers of some models strip thinking.
-    current = 0 if row is None or row.keeps_thinking else _start_of_turn(said)
+    current = 0 if row is None or row.keeps_thinking else _start_of_turn(messages)
     for number, (role, content) in enumerate(said):
         for block in content:
             if number >= current or block.get("type") not in _THINKING:
                 yield _cached_block(block, role, choice, thinking, output, has_images)
-
-
-def _start_of_turn(said: Sequence[tuple[Any, Sequence[Mapping[str, Any]]]]) -> int:
-    """The number of the last message of the user that is not only results of tools."""
-    starts = (
-        number
-        for number, (role, content) in enumerate(said)
-        if role == "user" and any(block.get("type") != "tool_result" for block in content)
-    )
-    return max(starts, default=0)
 
 
 def _has_image(block: Mapping[str, Any]) -> bool:
