@@ -252,7 +252,7 @@ def _shapes() -> str:
 
 def _driven(row: Scenario) -> str:
     ways = sorted(way.value for way in row.ways)
-    needs = ", ".join(sorted(one.value for one in row.needs))
+    needs = ", ".join(sorted(row.needs))
     way = "any way" if len(ways) == 3 else " or ".join(ways)
     return f"{way}; needs {needs}" if needs else way
 

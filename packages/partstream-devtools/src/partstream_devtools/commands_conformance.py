@@ -20,10 +20,9 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import nullcontext, redirect_stdout
 from datetime import UTC, datetime
-from functools import reduce
 from pathlib import Path
 from secrets import randbelow
 from typing import TYPE_CHECKING, Any, Final
@@ -39,7 +38,6 @@ from partstream.codec.redaction import Redactor
 from partstream.codec.system import CACHE
 from partstream.codec.text import visible
 from partstream.errors import CallerError, LanguageModelError, LanguageModelErrorCode
-from partstream.runtime.progress import fault_of
 from partstream_devtools.conformance import fuzzing, report_formats
 from partstream_devtools.conformance import report as reports
 from partstream_devtools.conformance.checks import HINTS, LATEST, REQUIREMENTS
@@ -50,7 +48,7 @@ from partstream_devtools.conformance.running import replay_exchanges, run
 from partstream_devtools.conformance.scenarios import SCENARIOS, all_rows, selected
 from partstream_devtools.conformance.stdio_target import StdioTarget
 from partstream_devtools.conformance.targets import MOST_REQUESTS, BaseURLTarget, ParserTarget, Tested, parser_from
-from partstream_devtools.conformance.transcript import Transcript, TranscriptEventKind, shown_part
+from partstream_devtools.conformance.transcript import lines_before
 from partstream_devtools.recorded_stream import RecordingError
 from partstream_devtools.recordings import PACE, open_recordings
 from partstream_devtools.testing.admission import BASE_PATHS
@@ -58,24 +56,7 @@ from partstream_devtools.testing.admission import BASE_PATHS
 if TYPE_CHECKING:
     from partstream_devtools.conformance.report import CheckResult, Report
 
-    _Command = Callable[..., Any]
-
 # ---- Options ----
-
-_PARSER_OPTIONS: Final = (
-    click.option("--parser", "is_parser", is_flag=True, help="TARGET is a parser of the streams of --protocol."),
-    click.option(
-        "--takes",
-        type=click.Choice([one.value for one in Takes]),
-        help="What the parser is given. Default: what its first parameter says, else all bytes.",
-    ),
-    click.option(
-        "--recordings",
-        type=click.Path(path_type=Path, exists=True, file_okay=False),
-        metavar="FOLDER",
-        help="Judge the parser by the recorded streams of this folder too, each with its NAME.expected.json.",
-    ),
-)
 
 
 _SEEDS: Final = 2**31
@@ -84,68 +65,6 @@ _EXAMPLES, _EXAMPLE_SECONDS = 50, 30.0
 
 _PATH: Final = click.Path(path_type=Path)
 _EXISTING: Final = click.Path(path_type=Path, exists=True, dir_okay=False)
-
-_REPORT_OPTIONS: Final = (
-    click.option(
-        "--fuzz",
-        type=click.FloatRange(0, min_open=True),
-        metavar="SECONDS",
-        help="Generate conversations too, for so long at most. Needs the extra `conformance`.",
-    ),
-    click.option(
-        "--seed",
-        type=click.IntRange(0),
-        metavar="N",
-        help="The seed of what is generated. Default: 0 where CI is set, else another one each time.",
-    ),
-    click.option(
-        "--other-protocol", metavar="NAME", help="With --fuzz: the same has to come over this protocol of the upstream."
-    ),
-    click.option(
-        "--failures",
-        type=_PATH,
-        default=Path(fuzzing.FOLDER),
-        show_default=True,
-        metavar="FOLDER",
-        help="Where the smallest failures are kept.",
-    ),
-    click.option("--no-shrink", is_flag=True, help="Do not make failures smaller."),
-    click.option(
-        "--replay",
-        metavar="FILE",
-        help="Repeat a kept failure, or have the model server of the kit send recorded exchanges, and nothing else.",
-    ),
-    click.option(
-        "--pace",
-        type=PACE,
-        default="0",
-        metavar="real|0|N",
-        show_default=True,
-        help="With --replay: send recorded exchanges as fast as they came, at once, or N times as fast.",
-    ),
-    click.option(
-        "--baseline", type=_EXISTING, metavar="FILE", help="Known failures, as TOML or JSON; stale ones fail."
-    ),
-    click.option("--write-baseline", type=_PATH, metavar="FILE", help="Write a baseline of all that fails now."),
-    click.option("--junit", type=_PATH, metavar="FILE", help="Write the report as JUnit XML."),
-    click.option("--markdown", type=_PATH, metavar="FILE", help="Write a summary as Markdown."),
-    click.option(
-        "--badge",
-        "badges",
-        type=_PATH,
-        multiple=True,
-        metavar="FILE",
-        help="Write a badge: an SVG, or JSON for shields.io if the name ends with .json; repeat for both.",
-    ),
-    click.option(
-        "--matrix", is_flag=True, help="Print a page of HTML that compares reports: the arguments are files of --json."
-    ),
-)
-
-
-def _with_options(options: Sequence[Callable[[_Command], _Command]]) -> Callable[[_Command], _Command]:
-    """Adds options to a command, in their order."""
-    return lambda function: reduce(lambda inner, option: option(inner), reversed(options), function)
 
 
 def _names_parser(options: Mapping[str, Any]) -> bool:
@@ -272,30 +191,18 @@ def _completed(work: Coroutine[Any, Any, Report], options: Mapping[str, Any]) ->
 # ---- The screen ----
 
 _MARKS: Final = {
-    reports.Verdict.ERROR: ("✗", "ERROR", "bold red"),
-    reports.Verdict.FAILED: ("✗", "FAIL", "bold red"),
-    reports.Verdict.UNTESTABLE: ("✗", "UNTESTABLE", "bold red"),
-    reports.Verdict.WARNING: ("!", "WARN", "yellow"),
-    reports.Verdict.PASSED: ("✓", "ok", "green"),
-    reports.Verdict.NOT_JUDGED: ("–", "-", "dim"),
-    reports.Verdict.NOT_APPLICABLE: ("–", "-", "dim"),
+    reports.Verdict.ERROR: ("✗", "ERROR", "bold red", "errors of the kit"),
+    reports.Verdict.FAILED: ("✗", "FAIL", "bold red", "failed"),
+    reports.Verdict.UNTESTABLE: ("✗", "UNTESTABLE", "bold red", "untestable"),
+    reports.Verdict.WARNING: ("!", "WARN", "yellow", "warnings"),
+    reports.Verdict.PASSED: ("✓", "ok", "green", "checks passed"),
+    reports.Verdict.NOT_JUDGED: ("–", "-", "dim", "not judged"),
+    reports.Verdict.NOT_APPLICABLE: ("–", "-", "dim", "not applicable"),
 }
-"""The mark of a verdict in a terminal, its word for a pipe, and its style; the worst first."""
-
+"""The mark of a verdict in a terminal, its word for a pipe, its style, and its word in the sum; the worst first."""
 _WORST: Final = tuple(_MARKS)
-_SAID: Final = {
-    reports.Verdict.PASSED: "checks passed",
-    reports.Verdict.FAILED: "failed",
-    reports.Verdict.UNTESTABLE: "untestable",
-    reports.Verdict.WARNING: "warnings",
-    reports.Verdict.NOT_APPLICABLE: "not applicable",
-    reports.Verdict.NOT_JUDGED: "not judged",
-    reports.Verdict.ERROR: "errors of the kit",
-}
 _INDENT: Final = "    "
 _REPEAT: Final = "repeat:"
-_AROUND: Final = 3
-"""How many events are shown before the one that broke a requirement."""
 
 
 class ReportScreen:
@@ -357,7 +264,7 @@ class ReportScreen:
             self._print(Text(more, "dim"))
         counts = report.counts
         verb = {0: "kept", 1: "broken"}.get(int(report.exit_code), "not judged")
-        said = ", ".join(f"{counts[verdict]} {words}" for verdict, words in _SAID.items() if counts[verdict])
+        said = ", ".join(f"{counts[verdict]} {_MARKS[verdict][3]}" for verdict in reports.Verdict if counts[verdict])
         expected = sum(one.expected for one in report.checks)
         known = f", {expected} expected by the baseline" if expected else ""
         stale = f", stale in the baseline: {len(report.stale)}" if report.stale else ""
@@ -377,8 +284,8 @@ class ReportScreen:
         self._print(Text(f"    Here: {visible(one.got)}"))
         if one.flaky is not None:
             self._print(Text(f"    Flaky: failed {one.flaky['failed']} of {one.flaky['of']} times", "yellow"))
-        for line in _lines(one, report.transcripts.get(one.transcript or "")):
-            self._print(Text(f"    {visible(line)}"))
+        for line in lines_before(report.transcripts.get(one.transcript or ""), one.answer, one.index):
+            self._print(Text(f"    {line}"))
         hint = HINTS.get(one.rule)
         if hint is not None and one.verdict is not reports.Verdict.UNTESTABLE:
             self._print(Text(f"    {hint.seen} Often: {'; or '.join(hint.causes)}.", "dim"))
@@ -386,7 +293,7 @@ class ReportScreen:
             self._print(Text(f"{_INDENT}{_REPEAT} {visible(one.repeat)}", "dim"))
 
     def _mark(self, verdict: reports.Verdict) -> tuple[str, str]:
-        mark, word, style = _MARKS[verdict]
+        mark, word, style, _ = _MARKS[verdict]
         return (f"{mark} " if self._has_marks else f"{word:<4} "), style
 
     def _print(self, line: Text) -> None:
@@ -399,28 +306,6 @@ class ReportScreen:
         else:
             for row in shown[len(_INDENT) :].wrap(self._console, max(self._console.width - len(_INDENT), 20)):
                 self._console.print(Text(_INDENT).append_text(row))
-
-
-def _lines(one: CheckResult, transcript: Transcript | None) -> Iterator[str]:
-    """The part that broke the requirement, and those before it."""
-    if transcript is None or one.answer is None or one.answer >= len(transcript.answers):
-        return
-    number = -1
-    lines: list[tuple[bool, str]] = []
-    for event in transcript.answers[one.answer].events:
-        is_part = event.kind is TranscriptEventKind.PART
-        number += is_part
-        name = f"part {number}" if is_part else event.kind.value
-        if is_part:
-            shown = shown_part(event.value)
-        else:  # of an error its type too, as many have no sentence of their own
-            value = event.value
-            said = fault_of(value).message if isinstance(value, BaseException) else "" if value is None else str(value)
-            shown = said[:200]
-        is_it = is_part and number == one.index
-        lines.append((is_it, f"{name:<10} +{event.at_ms:5.0f} ms  {shown}{'   <- here' if is_it else ''}"))
-    at = next((place for place, (is_it, _) in enumerate(lines) if is_it), len(lines) - 1)
-    yield from (line for _, line in lines[max(at - _AROUND, 0) : at + 1])
 
 
 # ---- The command ----
@@ -463,7 +348,18 @@ failed."""
 @click.option(
     "--provider", "providers", metavar="SOURCE", multiple=True, help="A provider that the command is to load."
 )
-@_with_options(_PARSER_OPTIONS)
+@click.option("--parser", "is_parser", is_flag=True, help="TARGET is a parser of the streams of --protocol.")
+@click.option(
+    "--takes",
+    type=click.Choice([one.value for one in Takes]),
+    help="What the parser is given. Default: what its first parameter says, else all bytes.",
+)
+@click.option(
+    "--recordings",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    metavar="FOLDER",
+    help="Judge the parser by the recorded streams of this folder too, each with its NAME.expected.json.",
+)
 @click.option("--isolated", is_flag=True, help="Run the provider in a process of its own.")
 @click.option("--model", metavar="ID", help="The model to ask; the first that calls tools without it.")
 @click.option(
@@ -504,7 +400,58 @@ failed."""
     metavar="FILE",
     help="Write the whole report as JSON; - for standard output.",
 )
-@_with_options(_REPORT_OPTIONS)
+@click.option(
+    "--fuzz",
+    type=click.FloatRange(0, min_open=True),
+    metavar="SECONDS",
+    help="Generate conversations too, for so long at most. Needs the extra `conformance`.",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(0),
+    metavar="N",
+    help="The seed of what is generated. Default: 0 where CI is set, else another one each time.",
+)
+@click.option(
+    "--other-protocol", metavar="NAME", help="With --fuzz: the same has to come over this protocol of the upstream."
+)
+@click.option(
+    "--failures",
+    type=_PATH,
+    default=Path(fuzzing.FOLDER),
+    show_default=True,
+    metavar="FOLDER",
+    help="Where the smallest failures are kept.",
+)
+@click.option("--no-shrink", is_flag=True, help="Do not make failures smaller.")
+@click.option(
+    "--replay",
+    metavar="FILE",
+    help="Repeat a kept failure, or have the model server of the kit send recorded exchanges, and nothing else.",
+)
+@click.option(
+    "--pace",
+    type=PACE,
+    default="0",
+    metavar="real|0|N",
+    show_default=True,
+    help="With --replay: send recorded exchanges as fast as they came, at once, or N times as fast.",
+)
+@click.option("--baseline", type=_EXISTING, metavar="FILE", help="Known failures, as TOML or JSON; stale ones fail.")
+@click.option("--write-baseline", type=_PATH, metavar="FILE", help="Write a baseline of all that fails now.")
+@click.option("--junit", type=_PATH, metavar="FILE", help="Write the report as JUnit XML.")
+@click.option("--markdown", type=_PATH, metavar="FILE", help="Write a summary as Markdown.")
+@click.option(
+    "--badge",
+    "badges",
+    type=_PATH,
+    multiple=True,
+    metavar="FILE",
+    help="Write a badge: an SVG, or JSON for shields.io if the name ends with .json; repeat for both.",
+)
+@click.option(
+    "--matrix", is_flag=True, help="Print a page of HTML that compares reports: the arguments are files of --json."
+)
 @click.option("-v", "--verbose", is_flag=True, help="Print every check.")
 @click.pass_context
 def command(context: click.Context, /, **options: Any) -> None:

@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from itertools import count
 
+from conformance.reference import NAMESPACE, ReferenceProvider
 from partstream import GatewayConfiguration, GatewayProvider
 from partstream.errors import LanguageModelError
 from partstream.lm.cancellation import CancellationToken, EventEmitter
 from partstream.lm.messages import ChatMessage, RequestOptions
 from partstream.lm.outputs import Finish, Outcome
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart, unchecked_part
-from partstream_devtools.conformance.assertions import NAMESPACE, ReferenceProvider
 
 _NUMBERS = count(1)
 

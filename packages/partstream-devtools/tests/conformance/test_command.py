@@ -154,7 +154,7 @@ def test_an_error_is_named_with_its_type_and_with_its_line_in_the_targets_code(w
     file = written(FAILING)
     result = partstream(file, "stream.resolves/text")
     assert f"the answer was rejected with KeyError('seed') ({file}:7)" in result.output
-    assert "ms  KeyError: 'seed'\n" in result.output
+    assert "ms  rejected KeyError: 'seed'\n" in result.output
 
 
 def test_in_a_narrow_terminal_broken_lines_keep_their_indent_and_a_command_stays_whole(written, monkeypatch):

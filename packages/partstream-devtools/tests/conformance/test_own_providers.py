@@ -41,7 +41,7 @@ def test_the_provider_of_model_servers_keeps_the_contract_over_every_protocol(pr
         (str(EXAMPLES / "providers" / "calling_tools.py"), {}),
         (str(EXAMPLES / "providers" / "two_models.py"), {}),
         (DemoProvider(), {"tool_calling": True, "thinking": True}),
-        ("partstream_devtools.conformance.assertions:conformance", {"call_id_namespace": "reference-", "usage": True}),
+        ("conformance.reference:conformance", {"call_id_namespace": "reference-", "usage": True}),
     ],
     ids=["echo", "tools", "parrot", "calling tools", "two models", "demo", "reference"],
 )

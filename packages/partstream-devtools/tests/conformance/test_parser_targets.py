@@ -251,7 +251,7 @@ def test_a_parser_that_ends_the_process_is_told_so_with_its_line(tmp_path):
 
 def test_every_check_of_parsers_counts():
     own_checks = {one for ids in check_ids(all_rows()).values() for one in ids if one.startswith("parser.")}
-    assert own_checks == {one for one in load().checks if one.startswith("parser.")}
+    assert own_checks == {one for one in load() if one.startswith("parser.")}
 
 
 # ---- recordings ----

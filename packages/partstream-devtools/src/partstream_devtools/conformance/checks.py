@@ -25,7 +25,7 @@ from partstream.errors import CallerError, LanguageModelError, UpstreamConnectio
 from partstream.lm.contract import RULE_HINTS, RULES, CheckMode, ContractChecker, Evidence, Hint, Level, Rule, Violation
 from partstream.lm.parts import USAGE_MIME_TYPE, DataPart, TextPart, ThinkingPart, ToolCallPart, ToolResultPart
 from partstream.runtime.progress import placed
-from partstream_devtools.conformance.driver import Capabilities, Capability, Provocation, Request, RequestLimitError
+from partstream_devtools.conformance.driver import Capabilities, Provocation, Request, RequestLimitError
 from partstream_devtools.conformance.scripts import PIXEL, RESULT_WORD, USAGE, Action, Call, Echo, Ending, Say, Think
 from partstream_devtools.conformance.transcript import Answer, Transcript, TranscriptEventKind
 from partstream_devtools.testing.directives import parse_choices
@@ -94,7 +94,12 @@ def judge_transcript(transcript: Transcript, namespace: str | None = None) -> li
 
 
 def judge_answer(
-    answer: Answer, place: int = 0, namespace: str | None = None, script: ScriptedAnswer | None = None
+    answer: Answer,
+    place: int = 0,
+    namespace: str | None = None,
+    script: ScriptedAnswer | None = None,
+    *,
+    knows_tools: bool = True,
 ) -> AnswerJudgement:
     """Judges one answer by all rules.
 
@@ -103,6 +108,7 @@ def judge_answer(
         place: Its index in its transcript.
         namespace: The prefix that the target has declared for its call ids, or None.
         script: What the model was to say, or None; with it, the order of the parts is judged.
+        knows_tools: Whether the answer says which tools were offered; else the names of calls are not judged.
     """
     broken: list[tuple[Rule, Breach]] = []
     at_ms = 0.0
@@ -110,7 +116,7 @@ def judge_answer(
     def add(violation: Violation) -> None:
         broken.append((violation.rule, Breach(violation.detail, place, violation.index, at_ms)))
 
-    tools = [tool.name for tool in answer.options.tools]
+    tools = [tool.name for tool in answer.options.tools] if knows_tools else None
     checker = ContractChecker(tools, CheckMode.LENIENT, add, namespace=namespace)
     said_failure: LanguageModelError | None = None
     for event in answer.events:
@@ -168,7 +174,7 @@ class Scenario:
         request: What the conversation begins with.
         checks: The requirements that are judged, by id.
         actions: What the consumer does.
-        needs: The capabilities without which it is not applicable.
+        needs: The names of the capabilities without which it is not applicable.
         ways: The ways by which it can be provoked.
         directive: What the prompt adds for a target that only gets the prompt, for the scripted model of the kit.
         provoked: Says why the answers do not show what the scenario is about, or an empty text if they do.
@@ -182,7 +188,7 @@ class Scenario:
     request: Request
     checks: tuple[str, ...]
     actions: tuple[Action, ...] = (Action("send"),)
-    needs: frozenset[Capability] = frozenset()
+    needs: frozenset[str] = frozenset()
     ways: frozenset[Provocation] = ANY_WAY
     directive: str = ""
     provoked: Callable[[list[Answer]], str] = field(default=lambda _: "")
@@ -510,7 +516,7 @@ def _usage(case: Case) -> Outcome:
         seen += len(said)
         findings += [Breach(wrong, place) for counts in said if (wrong := _wrong_usage(counts, case.way))]
     if not seen:
-        if case.capabilities.has(Capability.USAGE):
+        if case.capabilities.has("usage"):
             return [Breach("no usage came: neither a part with it, nor a `Finish`")]
         raise NotJudged("no usage came, and none is declared")
     return findings
@@ -618,17 +624,8 @@ LATEST: Final = "1.0"
 """The name of the newest requirement set."""
 
 
-@dataclass(frozen=True, slots=True)
-class RequirementSet:
-    """The ids of the checks that count, for one version of the contract; all others are shown and do not count."""
-
-    name: str
-    contract: str
-    checks: frozenset[str]
-
-
-def load(name: str = LATEST) -> RequirementSet:
-    """The requirement set of that name.
+def load(name: str = LATEST) -> frozenset[str]:
+    """The ids of the checks that count, by the requirement set of that name; all others are shown and do not count.
 
     Raises:
         CallerError: There is none.
@@ -636,5 +633,4 @@ def load(name: str = LATEST) -> RequirementSet:
     place = files("partstream_devtools.conformance").joinpath("requirements", f"{name}.json")
     if not place.is_file():
         raise CallerError(f"requirements: got {name!r}, expected {LATEST}")
-    value = loads(place.read_bytes())
-    return RequirementSet(name, value["contract"], frozenset(value["checks"]))
+    return frozenset(loads(place.read_bytes())["checks"])

@@ -374,17 +374,6 @@ class TargetDescription:
 # ---- Capabilities ----
 
 
-class Capability(StrEnum):
-    """An ability that a target declares, or does not have."""
-
-    TOOLS = "tool_calling"
-    IMAGES = "image_input"
-    PARALLEL_CALLS = "parallel_tool_calls"
-    THINKING = "thinking"
-    USAGE = "usage"
-    NAMESPACE = "call_id_namespace"
-
-
 class Provocation(StrEnum):
     """How a target is made to do what a scenario needs."""
 
@@ -425,9 +414,9 @@ class Capabilities:
     model: str | None = None
     prompts: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
-    def has(self, capability: Capability) -> bool:
-        """Whether a capability is declared."""
-        return bool(getattr(self, capability.value))
+    def has(self, capability: str) -> bool:
+        """Whether a capability is declared, by the name of its field."""
+        return bool(getattr(self, capability))
 
     def over(self, base: Capabilities) -> Capabilities:
         """These capabilities, and those of `base` where these say nothing."""
@@ -504,15 +493,10 @@ def playing(
 
 
 class Target(Protocol):
-    """Something that can be tested, and the ways to make it do what a scenario needs."""
+    """Something that can be tested: its description for a report, and the ways to make it do what a scenario needs."""
 
-    @property
-    def description(self) -> TargetDescription:
-        """See the class."""
-
-    @property
-    def ways(self) -> frozenset[Provocation]:
-        """See the class."""
+    description: TargetDescription
+    ways: frozenset[Provocation]
 
     def open(self) -> AbstractAsyncContextManager[Session]:
         """Runs the target for the duration of a block.

@@ -113,7 +113,6 @@ class Failure:
 class Fuzzed:
     """The finds of a search by requirement, how many exercises it tried, and the requirements that these judged."""
 
-    settings: FuzzSettings
     tried: int = 0
     failures: dict[str, Failure] = field(default_factory=dict)
     judged: set[str] = field(default_factory=set)
@@ -128,7 +127,7 @@ async def fuzz(tested: Tested, settings: FuzzSettings | None = None, other: Test
         CallerError: Hypothesis is not installed.
     """
     chosen = settings or FuzzSettings()
-    result = Fuzzed(chosen)
+    result = Fuzzed()
     found: dict[str, tuple[Exercise, Exercised]] = {}
     made = _generated(tested, chosen, has_other=other is not None)
     first = next(made)  # before the clock runs: this loads Hypothesis
@@ -257,12 +256,8 @@ def read_failure(path: Path) -> tuple[str, Exercise]:
     Raises:
         FailureFileError: The file cannot be read, or holds something else.
     """
-    try:
+    with FailureFileError.reading(path):
         value: Mapping[str, Any] = loads(path.read_bytes())
-    except OSError as error:
-        raise FailureFileError(str(path), error.strerror or str(error)) from error
-    except ValueError as error:
-        raise FailureFileError(str(path), f"it is no JSON ({error})") from error
     requirement = value.get("promise") if isinstance(value, dict) else None
     try:
         requirement_of(str(requirement))

@@ -17,15 +17,13 @@ from partstream_devtools.conformance.report import Baseline, CheckResult, Report
 from partstream_devtools.conformance.running import run
 from partstream_devtools.conformance.scenarios import check_ids
 from partstream_devtools.conformance.targets import BaseURLTarget, target_of
-from partstream_devtools.conformance.transcript import event_lines
+from partstream_devtools.conformance.transcript import lines_before
 
 _OTHERS: Final = "others"
 """The item of a scenario for the rules that it is not about: `others/<scenario>`."""
 
 _REPORTS: Final = pytest.StashKey[dict[tuple[str, str], "Report"]]()
 """The reports of this process, by the node that has the target and the scenario."""
-
-_AROUND: Final = 4
 
 
 class BreachError(Exception):
@@ -64,7 +62,7 @@ class ConformanceModule(pytest.Module):
 
 def items_of(collector: Any) -> list[pytest.Item]:
     """One item for each check, whose fixtures are those that the collector sees."""
-    scored = load().checks
+    scored = load()
     items: list[pytest.Item] = []
     for slug, ids in check_ids().items():
         for check_id in (*ids, f"{_OTHERS}/{slug}"):
@@ -160,12 +158,8 @@ def _told(result: CheckResult, report: Report) -> str:
         result.promise,
         f"Here: {result.got}",
     ]
-    transcript = report.transcripts.get(result.transcript or "")
-    if transcript is not None and result.answer is not None:
-        told = event_lines(transcript.to_json(), result.answer, result.index)
-        here = next((place for place, line in enumerate(told) if line.is_here), len(told) - 1)
-        shown = told[max(here - _AROUND, 0) : here + 1]
-        lines += [f"    {line.text}{'   <- here' if line.is_here else ''}" for line in shown]
+    shown = lines_before(report.transcripts.get(result.transcript or ""), result.answer, result.index)
+    lines += [f"    {line}" for line in shown]
     hint = HINTS.get(result.rule)
     if hint is not None:
         lines.append(f"{hint.seen} Often: {'; or '.join(hint.causes)}.")

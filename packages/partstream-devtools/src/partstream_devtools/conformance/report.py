@@ -20,6 +20,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from difflib import get_close_matches
 from enum import IntEnum, StrEnum
 from importlib.resources import files
@@ -29,8 +30,8 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote, urlsplit
 
 from partstream._version import __version__
-from partstream.codec.checks import dataclass, field, replace
-from partstream.codec.json_codec import loads
+from partstream.codec.checks import dataclass, field, fields, replace
+from partstream.codec.json_codec import JSONDecodeError, loads
 from partstream.codec.redaction import Redactor, secrets_in_header
 from partstream.codec.settings_files import loads_toml
 from partstream.errors import CallerError
@@ -119,7 +120,7 @@ class CheckResult:
     repeat: str = ""
     flaky: Mapping[str, int] | None = None
     expected: bool = False
-    hints: tuple[str, ...] = field(default=())
+    hints: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, requirement: Requirement | Rule, scenario: str, verdict: Verdict, **facts: Any) -> CheckResult:
@@ -134,29 +135,12 @@ class CheckResult:
 
     def to_json(self) -> dict[str, Any]:
         """The result as JSON values; times are rounded to a tenth of a millisecond."""
-        return {
-            "id": self.id,
-            "rule": self.rule,
-            "section": self.section,
-            "level": self.level,
-            "scenario": self.scenario,
-            "verdict": self.verdict.value,
-            "blame": None if self.blame is None else self.blame.value,
-            "index": self.index,
-            "at_ms": None if self.at_ms is None else round(self.at_ms, 1),
-            "promise": self.promise,
-            "got": self.got,
-            "count": self.count,
-            "answer": self.answer,
-            "hint": list(self.hints),
-            "scored": self.scored,
-            "expected": self.expected,
-            "flaky": None if self.flaky is None else dict(self.flaky),
-            "duration_ms": round(self.duration_ms, 1),
-            "transcript": self.transcript,
-            "minimal": self.minimal,
-            "repeat": self.repeat,
-        }
+        said = {one.name: getattr(self, one.name) for one in fields(self)}
+        said["hint"] = list(said.pop("hints"))
+        said["at_ms"] = None if self.at_ms is None else round(self.at_ms, 1)
+        said["duration_ms"] = round(self.duration_ms, 1)
+        said["flaky"] = None if self.flaky is None else dict(self.flaky)
+        return said
 
 
 def facts_of(finding: Breach, count: int) -> dict[str, Any]:
@@ -285,6 +269,19 @@ class KitFileError(CallerError):
         self.path = path
         self.reason = reason
 
+    @classmethod
+    @contextmanager
+    def reading(cls, path: Path) -> Iterator[None]:
+        """Raises what fails in the block, which reads the file, as this error."""
+        try:
+            yield
+        except OSError as error:
+            raise cls(str(path), error.strerror or str(error)) from error
+        except JSONDecodeError as error:
+            raise cls(str(path), f"it is no JSON ({error})") from error
+        except (ValueError, RecursionError) as error:  # of TOML, of UTF-8
+            raise cls(str(path), str(error)) from error
+
 
 class ReportFileError(KitFileError):
     """A file is no report of the kit."""
@@ -298,12 +295,8 @@ def read_report(path: Path) -> Mapping[str, Any]:
     Raises:
         ReportFileError: The file cannot be read, or holds something else.
     """
-    try:
+    with ReportFileError.reading(path):
         value: Any = loads(path.read_bytes())
-    except OSError as error:
-        raise ReportFileError(str(path), error.strerror or str(error)) from error
-    except ValueError as error:
-        raise ReportFileError(str(path), f"it is no JSON ({error})") from error
     if not isinstance(value, dict) or value.get("report") != REPORT_VERSION:
         expected = f"expected the file of `partstream conformance --json`, version {REPORT_VERSION}"
         raise ReportFileError(str(path), f"it is no report of this version; {expected}")
@@ -467,13 +460,9 @@ def read_baseline(path: Path) -> Baseline:
     Raises:
         BaselineError: The file cannot be read, or has another shape.
     """
-    try:
+    with BaselineError.reading(path):
         data = path.read_bytes()
         value: Any = loads(data) if path.suffix == ".json" else loads_toml(data.decode())
-    except OSError as error:
-        raise BaselineError(str(path), error.strerror or str(error)) from error
-    except (ValueError, RecursionError) as error:  # of JSON, of TOML, of UTF-8
-        raise BaselineError(str(path), str(error)) from error
     if (
         not isinstance(value, dict)
         or set(value) != {"expected"}

@@ -361,11 +361,6 @@ def _details(columns: Iterable[_Column]) -> Iterator[str]:
     yield "</main>"
 
 
-_EXPLAINED: Final = frozenset(
-    {Verdict.FAILED.value, Verdict.UNTESTABLE.value, Verdict.ERROR.value, Verdict.WARNING.value}
-)
-
-
 def _check(column: _Column, check: Mapping[str, Any]) -> Iterator[str]:
     kind = _kind(check)
     yield f'<article id="{column.anchor(check["id"])}">'
@@ -378,7 +373,7 @@ def _check(column: _Column, check: Mapping[str, Any]) -> Iterator[str]:
     if flaky:
         failed, times = _html(flaky.get("failed")), _html(flaky.get("of"))
         yield f"<br>Flaky: failed {failed} of {times} times"
-    if kind in _EXPLAINED:
+    if kind in _SHOWN:
         yield "".join(f"<br>Often: {_html(hint)}" for hint in check.get("hint", ()))
         if check.get("repeat"):
             yield f"<br>Repeat: <code>{_html(check['repeat'])}</code>"
@@ -390,7 +385,7 @@ def _transcripts(transcripts: Mapping[str, Any], checks: Sequence[Mapping[str, A
     for name in dict.fromkeys(check.get("transcript") for check in checks):
         if name is None or name not in transcripts:
             continue
-        broken = next((one for one in checks if one.get("transcript") == name and _kind(one) in _EXPLAINED), {})
+        broken = next((one for one in checks if one.get("transcript") == name and _kind(one) in _SHOWN), {})
         lines = event_lines(transcripts[name], broken.get("answer"), broken.get("index"))
         shown = "\n".join(
             f"<mark>{html_escape(one.text)}</mark>" if one.is_here else html_escape(one.text) for one in lines

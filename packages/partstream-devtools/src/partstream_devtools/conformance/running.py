@@ -30,9 +30,8 @@ from partstream.lm.contract import RULES, Level, Rule
 from partstream.lm.messages import Tool
 from partstream.lm.outputs import Finish
 from partstream.upstream.context import run_in_thread
-from partstream_devtools.bundles.content import asked_of, content_of
 from partstream_devtools.bundles.exchange import RecordedExchange
-from partstream_devtools.bundles.recorded import recorded_outputs
+from partstream_devtools.bundles.recorded import asked_of, content_of, recorded_outputs
 from partstream_devtools.conformance import checks as rules
 from partstream_devtools.conformance import driver
 from partstream_devtools.conformance.exercises import hint_of, judged_requirements, requirement_of
@@ -257,7 +256,7 @@ def _unfit(row: rules.Scenario | rules.Probe, tested: Tested) -> tuple[Verdict, 
         return Verdict.NOT_JUDGED, reason
     if isinstance(row, rules.Probe):
         return None
-    if missing := sorted(one.value for one in row.needs if not tested.capabilities.has(one)):
+    if missing := sorted(one for one in row.needs if not tested.capabilities.has(one)):
         return Verdict.NOT_APPLICABLE, f"not declared: {', '.join(missing)}"
     if tested.way is driver.Provocation.PARSER or tested.way in row.ways or row.slug in tested.capabilities.prompts:
         return None
@@ -287,7 +286,7 @@ def _unprovoked(tested: Tested, row: rules.Scenario, transcripts: Sequence[Trans
     A target that plays a script is judged by the script: what it leaves out is its own fault. Only thinking may be left
     out, unless the target itself has declared it.
     """
-    has_declared = driver.Capability.THINKING in row.needs and tested.declared.has(driver.Capability.THINKING)
+    has_declared = "thinking" in row.needs and tested.declared.has("thinking")
     if tested.way is driver.Provocation.DIRECTED or has_declared:
         return next(filter(None, (row.provoked(transcript.answers) for transcript in transcripts)), "")
     if tested.way is driver.Provocation.SANDWICH and not transcripts[0].upstream and row.asks_upstream:

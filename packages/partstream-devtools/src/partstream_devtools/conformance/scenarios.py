@@ -41,7 +41,7 @@ from partstream_devtools.conformance.checks import (
     Probe,
     Scenario,
 )
-from partstream_devtools.conformance.driver import Capability, Provocation, Request
+from partstream_devtools.conformance.driver import Provocation, Request
 from partstream_devtools.conformance.scripts import (
     PIXEL,
     USAGE,
@@ -71,42 +71,22 @@ _HISTORY: Final = (
 """A conversation with a call of a tool that no request has."""
 
 
-def _lacks_parts(answers: list[Answer], _: int) -> str:
-    return "" if any(answer.parts_before_cancel for answer in answers) else "nothing came before it was cancelled"
-
-
-def _lacks_text(answers: list[Answer], _: int) -> str:
-    return "" if any(answer.text for answer in answers) else "no text came"
-
-
-def _lacks_thinking(answers: list[Answer], _: int) -> str:
-    found = any(isinstance(part, ThinkingPart) for answer in answers for part in answer.parts)
-    return "" if found else "the model did not think"
-
-
-def _lacks_calls(answers: list[Answer], count: int) -> str:
-    most = max((len(answer.calls) for answer in answers), default=0)
-    return "" if most >= count else f"the model made {most} calls in one answer, expected {count}"
-
-
-def _lacks_rounds(answers: list[Answer], count: int) -> str:
-    rounds = sum(bool(answer.calls) for answer in answers)
-    return "" if rounds >= count else f"the model called a tool in {rounds} answers, expected {count}"
-
-
-_LACKING: Final[Mapping[str, Callable[[list[Answer], int], str]]] = {
-    "parts": _lacks_parts,
-    "text": _lacks_text,
-    "thinking": _lacks_thinking,
-    "calls": _lacks_calls,
-    "rounds": _lacks_rounds,
-}
-"""What the answers lack of what a scenario wants provoked, by its name; empty if they have so many of it."""
-
-
 def _lacking(wanted: str, answers: list[Answer]) -> str:
-    name, _, count = wanted.partition(" ")
-    return _LACKING[name](answers, int(count or 1)) if name else ""
+    """What the answers lack of what a scenario wants provoked, such as `calls 2`; empty if they have so many of it."""
+    name, _, said = wanted.partition(" ")
+    count = int(said or 1)
+    thoughts = [part for answer in answers for part in answer.parts if isinstance(part, ThinkingPart)]
+    calls = [len(answer.calls) for answer in answers]
+    most, rounds = max(calls, default=0), sum(map(bool, calls))
+    found, missing = {
+        "": (count, ""),
+        "parts": (any(answer.parts_before_cancel for answer in answers), "nothing came before it was cancelled"),
+        "text": (any(answer.text for answer in answers), "no text came"),
+        "thinking": (bool(thoughts), "the model did not think"),
+        "calls": (most, f"the model made {most} calls in one answer, expected {count}"),
+        "rounds": (rounds, f"the model called a tool in {rounds} answers, expected {count}"),
+    }[name]
+    return "" if found >= count else missing
 
 
 def _checks_of(names: Iterable[str]) -> Iterator[str]:
@@ -137,7 +117,7 @@ def _scenario(row: Mapping[str, Any]) -> Scenario:
         ),
         tuple(_checks_of(row["checks"])),
         actions=read_actions(*row.get("actions", ("send",))),
-        needs=frozenset(map(Capability, row.get("needs", ()))),
+        needs=frozenset(row.get("needs", ())),
         ways=frozenset(map(Provocation, row["ways"])) if "ways" in row else ANY_WAY,
         directive=row.get("directive", ""),
         provoked=partial(_lacking, row.get("provoked", "")),

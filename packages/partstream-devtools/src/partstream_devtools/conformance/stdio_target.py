@@ -279,16 +279,9 @@ class StdioTarget:
         self._protocol = protocol
         self._providers = tuple(providers)
         self._has_upstream = has_upstream
-
-    @property
-    def description(self) -> TargetDescription:
-        """The target for a report: the program, without its arguments, which may hold a key."""
-        return TargetDescription(next(iter(self._words), ""), "stdio", protocol=self._protocol)
-
-    @property
-    def ways(self) -> frozenset[Provocation]:
-        """A sandwich, or by the prompt where the command has a model of its own."""
-        return frozenset({Provocation.SANDWICH if self._has_upstream else Provocation.DIRECTED})
+        # The program without its arguments, which may hold a key.
+        self.description = TargetDescription(next(iter(self._words), ""), "stdio", protocol=protocol)
+        self.ways = frozenset({Provocation.SANDWICH if has_upstream else Provocation.DIRECTED})
 
     @asynccontextmanager
     async def open(self) -> AsyncGenerator[Session, None]:

@@ -8,7 +8,7 @@ combines what the target declares with what the information about its model says
 
 from __future__ import annotations
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from functools import partial
 from pathlib import Path
@@ -18,12 +18,10 @@ from urllib.parse import urlsplit
 from partstream.codec.checks import dataclass
 from partstream.errors import CallerError
 from partstream.lm.cancellation import CancellationToken
-from partstream.lm.messages import ChatMessage, RequestOptions
 from partstream.lm.provider import (
     LanguageModelChatCapabilities,
     LanguageModelChatInformation,
     LanguageModelChatProvider,
-    Progress,
 )
 from partstream.protocols.protocol import AUTO, PROTOCOLS
 from partstream.runtime.progress import fault_of, placed
@@ -74,17 +72,15 @@ class ParserTarget:
         name: str | None = None,
         recordings: Path | str | None = None,
     ) -> None:
-        self._name: str = name or getattr(parse, "__name__", None) or type(parse).__name__
+        known: str = name or getattr(parse, "__name__", None) or type(parse).__name__
         if not callable(parse):
-            raise driver.UnusableTargetError(self._name, f"got {type(parse).__name__}, expected a function that parses")
+            raise driver.UnusableTargetError(known, f"got {type(parse).__name__}, expected a function that parses")
         if protocol is None:
             written = ", ".join(one for one in PROTOCOLS if PROTOCOLS[one].write_response is not None)
-            raise driver.UnusableTargetError(
-                self._name, f"is a parser: name the protocol that it reads, one of {written}"
-            )
+            raise driver.UnusableTargetError(known, f"is a parser: name the protocol that it reads, one of {written}")
         self._protocol = PROTOCOLS[protocol]
         if self._protocol.write_response is None:
-            raise driver.UnusableTargetError(self._name, f"the kit cannot write streams of {protocol}")
+            raise driver.UnusableTargetError(known, f"the kit cannot write streams of {protocol}")
         self._parser = parsing.Parser(
             parse, parsing.Takes(takes or parsing.takes_of(parse) or parsing.Takes.BYTES), protocol
         )
@@ -94,16 +90,8 @@ class ParserTarget:
                 folder, self._protocol
             )  # a folder without any is said to be one before the run begins
         self.scenarios: Mapping[str, Probe] = parser_scenarios(protocol, folder)
-
-    @property
-    def description(self) -> driver.TargetDescription:
-        """The target for a report."""
-        return driver.TargetDescription(self._name, "parser", protocol=self._parser.protocol)
-
-    @property
-    def ways(self) -> frozenset[driver.Provocation]:
-        """By bytes."""
-        return frozenset({driver.Provocation.PARSER})
+        self.description = driver.TargetDescription(known, "parser", protocol=protocol)
+        self.ways = frozenset({driver.Provocation.PARSER})
 
     @asynccontextmanager
     async def open(self) -> AsyncGenerator[driver.Session, None]:
@@ -181,18 +169,11 @@ class ProviderTarget:
         self._hook: Callable[[Script], Any] | None = found if _takes(found, _SCRIPT) else None  # type: ignore[assignment]
         self._protocol = protocol
         self._is_sandwich = _takes(found, _UPSTREAM)
-
-    @property
-    def description(self) -> driver.TargetDescription:
-        """The target for a report."""
-        return driver.TargetDescription(self._name, "provider", protocol=self._protocol if self._is_sandwich else None)
-
-    @property
-    def ways(self) -> frozenset[driver.Provocation]:
-        """A sandwich where it takes an upstream, scripted where it has a hook, else by the prompt."""
-        if self._is_sandwich:
-            return frozenset({driver.Provocation.SANDWICH})
-        return frozenset({driver.Provocation.SCRIPTED if self._hook is not None else driver.Provocation.DIRECTED})
+        self.description = driver.TargetDescription(
+            self._name, "provider", protocol=protocol if self._is_sandwich else None
+        )
+        without = driver.Provocation.DIRECTED if self._hook is None else driver.Provocation.SCRIPTED
+        self.ways = frozenset({driver.Provocation.SANDWICH if self._is_sandwich else without})
 
     @asynccontextmanager
     async def open(self) -> AsyncGenerator[driver.Session, None]:
@@ -293,36 +274,19 @@ MOST_REQUESTS: Final = 100
 """The answers that a run asks a server for, unless another number is set: answers may cost money."""
 
 
-class _Bounded(LanguageModelChatProvider):
-    """Asks another provider for so many answers and no more."""
+class _Bounded(GatewayProvider):
+    """Gives so many answers and no more."""
 
-    def __init__(self, asked: GatewayProvider, limit: int) -> None:
-        self._asked = asked
+    def __init__(self, configuration: GatewayConfiguration, limit: int) -> None:
+        super().__init__(configuration)
         self._limit = limit
         self._left = limit
 
-    async def provide_language_model_chat_information(
-        self, silent: bool, token: CancellationToken
-    ) -> Sequence[LanguageModelChatInformation]:
-        return await self._asked.provide_language_model_chat_information(silent, token)
-
-    async def provide_language_model_chat_response(
-        self,
-        model: LanguageModelChatInformation,
-        messages: Sequence[ChatMessage],
-        options: RequestOptions,
-        progress: Progress,
-        token: CancellationToken,
-    ) -> None:
+    async def provide_language_model_chat_response(self, *asked: Any, **named: Any) -> None:
         if not self._left:
             raise driver.RequestLimitError(self._limit)
         self._left -= 1
-        await self._asked.provide_language_model_chat_response(model, messages, options, progress, token)
-
-    async def provide_token_count(
-        self, model: LanguageModelChatInformation, text: str | ChatMessage, token: CancellationToken
-    ) -> int:
-        return await self._asked.provide_token_count(model, text, token)
+        await super().provide_language_model_chat_response(*asked, **named)
 
 
 class BaseURLTarget:
@@ -350,7 +314,8 @@ class BaseURLTarget:
     ) -> None:
         self._shown = without_query(base_url)
         self._most = most_requests
-        self._protocol = protocol
+        self.description = driver.TargetDescription(self._shown, "base URL", protocol=protocol)
+        self.ways = frozenset({driver.Provocation.DIRECTED})
         if not allow_remote and not is_loopback(urlsplit(base_url).hostname or ""):
             raise driver.UnusableTargetError(
                 self._shown,
@@ -368,23 +333,12 @@ class BaseURLTarget:
         except ConfigurationError as error:
             raise driver.UnusableTargetError(self._shown, str(error)) from error
 
-    @property
-    def description(self) -> driver.TargetDescription:
-        """The target for a report: the URL without its query, which may hold a key."""
-        return driver.TargetDescription(self._shown, "base URL", protocol=self._protocol)
-
-    @property
-    def ways(self) -> frozenset[driver.Provocation]:
-        """By the prompt."""
-        return frozenset({driver.Provocation.DIRECTED})
-
     @asynccontextmanager
     async def open(self) -> AsyncGenerator[driver.Session, None]:
         """Makes the client, and closes its connections at the end."""
-        provider = GatewayProvider(self._configuration)
-        bounded = _Bounded(provider, self._most)
+        provider = _Bounded(self._configuration, self._most)
         try:
-            yield driver.Session(lambda _: bounded, note=f"asks {self._shown} for at most {self._most} answers")
+            yield driver.Session(lambda _: provider, note=f"asks {self._shown} for at most {self._most} answers")
         finally:
             await provider.aclose()
 
@@ -414,7 +368,7 @@ class Tested:
     limits: driver.TimeLimits
     scored: frozenset[str]
 
-    def has_declared(self, needs: Iterable[driver.Capability]) -> bool:
+    def has_declared(self, needs: Iterable[str]) -> bool:
         """Whether a scenario with these needs has to be provoked: the target has declared them itself."""
         return self.way is not driver.Provocation.DIRECTED or all(self.declared.has(one) for one in needs)
 
@@ -452,7 +406,7 @@ async def open_target(
     given = (
         capabilities if isinstance(capabilities, driver.Capabilities) else driver.Capabilities.of(capabilities or {})
     )
-    limits, scored = limits or driver.TimeLimits(), load(requirements).checks
+    limits, scored = limits or driver.TimeLimits(), load(requirements)
     async with target.open() as session:
         said = given.over(session.declared)
         model = await _model(target, session, said.model, limits)

@@ -46,20 +46,6 @@ def _safe_fields(said: dict[str, Any]) -> dict[str, Any]:
     return {name: _safe(value) for name, value in said.items()}
 
 
-def shown_part(part: object) -> str:
-    """A part in one line for a person."""
-    match part:
-        case TextPart():
-            return f"text {shorten(part.value)}"
-        case ThinkingPart():
-            return f"thinking {shorten(part.value)}"
-        case ToolCallPart():
-            return f"call {shorten(part.call_id)} {part.name} {shorten(part.input)}"
-        case DataPart():
-            return f"data {shorten(part.mime_type)} {shorten(part.data)}"
-    return f"{type(part).__name__} {shorten(part)}"
-
-
 def _safe(value: object) -> Any:
     """The value, if a JSON document can hold it."""
     if isinstance(value, str):
@@ -299,19 +285,33 @@ def event_lines(transcript: Mapping[str, Any], answer: int | None = None, index:
     return lines
 
 
+_BEFORE: Final = 3
+"""How many events are shown before the one that broke a requirement."""
+
+
+def lines_before(transcript: Transcript | None, answer: int | None, index: int | None) -> list[str]:
+    """The part of an answer that broke a requirement, and what came before it; the last lines where no part did."""
+    if transcript is None or answer is None or answer >= len(transcript.answers):
+        return []
+    lines = [*_events([event.to_json() for event in transcript.answers[answer].events], index)]
+    here = next((place for place, line in enumerate(lines) if line.is_here), len(lines) - 1)
+    shown = lines[max(here - _BEFORE, 0) : here + 1]
+    return [f"{line.text}{'   <- here' if line.is_here else ''}" for line in shown]
+
+
 def _events(events: Any, index: int | None) -> Iterator[EventLine]:
     number = 0
     for event in events:
         at = f"+{float(event.get('at', 0)):7.1f} ms"
         if "part" in event:
-            yield EventLine(f"{at}  part {number}  {_part(event['part'])}", number == index)
+            yield EventLine(f"{at}  part {number}  {part_line(event['part'])}", number == index)
             number += 1
         else:
             yield EventLine(f"{at}  {_other(event)}")
 
 
-def _part(part: Mapping[str, Any]) -> str:
-    """A part in a line; reports of versions before 0.12 spell two fields and a type otherwise."""
+def part_line(part: Mapping[str, Any]) -> str:
+    """A part of the JSON in a line; reports of versions before 0.12 spell two fields and a type otherwise."""
     match part.get("type"):
         case "text" | "thinking" as kind:
             return _cut(f"{kind} {json.dumps(part.get('value'), ensure_ascii=False)}")
