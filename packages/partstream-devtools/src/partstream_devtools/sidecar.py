@@ -19,7 +19,7 @@ from partstream.codec.text import counted
 from partstream.errors import UnexpectedValueError
 from partstream.upstream.context import is_off_here, run_in_thread
 from partstream.vscode.methods import InvalidParamsError
-from partstream_devtools.capturing.last_answers import LastAnswers, NextAnswers
+from partstream_devtools.capturing.capture import LastAnswers, NextAnswers
 
 if TYPE_CHECKING:
     from partstream.server.pages.document import ContentPolicy
@@ -106,7 +106,9 @@ class SidecarRecordings:
             if (last := self._last()) is None:
                 self._inspected = None
                 return None
-            whole = await self._redacted([*self._before(last), last])  # of one redaction, so that they can be compared
+            of_host = [one for one in self._answers.answers if one.host == last.host and one.number < last.number]
+            # Of one redaction, so that they can be compared.
+            whole = await self._redacted([*of_host[-_EARLIER:], last])
             self._inspected, earlier = whole.last_alone()
         bundle = await self._bundle(path)
         name = _LAST if path is None else Path(path).name
@@ -123,9 +125,10 @@ class SidecarRecordings:
             InvalidParamsError: The file is no recording, or no answer was inspected.
         """
         if path is None and is_last:
-            self._previewed = await self._last_bundle()
-            if self._previewed is None:
+            if (last := self._last()) is None:
+                self._previewed = None
                 return {"preview": "", "forms": []}
+            self._previewed = await self._redacted([last])
         bundle = await self._bundle(path, is_last=is_last)
         return await run_in_thread(lambda: _preview(bundle), _THREAD)
 
@@ -161,15 +164,6 @@ class SidecarRecordings:
         """The last answer; a person means that of a conversation, if there is any."""
         of_chats = (answer for answer in reversed(self._answers.answers) if answer.host == _SOURCE)
         return next(of_chats, self._answers.newest)
-
-    def _before(self, last: AnswerCapture) -> list[AnswerCapture]:
-        """The answers before, among which that of the request before is looked for."""
-        return [one for one in self._answers.answers if one.host == last.host and one.number < last.number][-_EARLIER:]
-
-    async def _last_bundle(self) -> Bundle | None:
-        """The last answer without keys, as it is now; None where there is none."""
-        answer = self._last()
-        return None if answer is None else await self._redacted([answer])
 
     async def _open_door(self) -> None:
         from partstream_devtools.capturing.capture_socket import CaptureSocket  # noqa: PLC0415 - not before the connection is open

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from partstream.server.pages.document import Nonces
 from partstream.upstream.context import CapturedRequest
+from partstream_devtools.capturing.capture import LastAnswers
 from partstream_devtools.capturing.capture_socket import CaptureSocket, follow
-from partstream_devtools.capturing.last_answers import LastAnswers
 from partstream_devtools.inspector.page.assembly import page_html
 from partstream_devtools.inspector.server import LiveSource, ViewServer
 

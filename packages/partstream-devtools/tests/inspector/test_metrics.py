@@ -178,4 +178,4 @@ def test_numbers_are_shown_as_people_read_them(value: float, unit: str, text: st
 def test_the_page_of_the_documentation_has_the_definition_of_each_number():
     page = (Path(__file__).resolve().parents[4] / "docs" / "inspector.md").read_text()
     for row in NUMBERS:
-        assert f"| {row.label} | {row.definition} |" in page.replace("`", "")
+        assert f"| {row['label']} | {row['definition']} |" in page.replace("`", "")

@@ -28,9 +28,8 @@ from partstream.lm.contract import RULE_HINTS, RULES, CheckMode, ContractChecker
 from partstream.lm.outputs import GATEWAY_CALL_ID_PREFIX, Finish, Outcome, Unmapped
 from partstream.lm.parts import SOURCE_KEY, USAGE_MIME_TYPE, DataPart, TextPart, ThinkingPart, ToolCallPart
 from partstream.protocols.reader import END_OF_BYTES
-from partstream_devtools.bundles.content import tools_asked
 from partstream_devtools.bundles.exchange import HowEnded, RecordedAnswer, RecordedError, RecordedExchange
-from partstream_devtools.bundles.recorded import recorded_error
+from partstream_devtools.bundles.recorded import recorded_error, tools_asked
 from partstream_devtools.inspector import metrics, reading
 from partstream_devtools.recorded_stream import RecordingError
 
@@ -39,8 +38,7 @@ if TYPE_CHECKING:
 
 # ---- Request, response, error and usage ----
 
-_LONGEST_BODY: Final = 200_000
-"""Characters of a request's body."""
+_LONGEST_BODY: Final = 200_000  # characters of a request's body
 _FACTS: Final = (
     "http_status",
     "provider_code",
@@ -581,39 +579,65 @@ class _Subject:
         ]
 
     def _numbers(self, rhythm: metrics.Rhythm, shown: Sequence[shapes.ShownView]) -> list[shapes.NumberView]:
-        exchange, read = self.exchange, self.read
+        if not self._has_clock:
+            return metrics.numbers_of(None)
+        exchange, read, end = self.exchange, self.read, self._settled()
+        sent = exchange.request.sent_at if exchange is not None and exchange.request is not None else None
+        began = metrics.milliseconds(sent) or 0.0
+
+        def since(at: int | None) -> float | None:
+            """Milliseconds since the last byte of the request was written."""
+            return None if at is None else (metrics.milliseconds(at) or 0.0) - began
+
         visible = [
             index
             for index, one in enumerate(self.parts)
             if isinstance(one.part, ToolCallPart) or (isinstance(one.part, TextPart) and one.part.value)
         ]
+        first = visible[0] if visible else None
+        shown_at = (one["at"] - began for one in shown if first is not None and one["from"] <= first <= one["to"])
         thinking = (one.at for one in self.parts if isinstance(one.part, ThinkingPart) and one.part.value)
         data = (
             event.at for event, kind in zip(read.events, self.kinds, strict=True) if event.data and kind != "keepalive"
         )
         ended = (event.at for event in read.events if event.name != END_OF_BYTES and _finishes(event))
-        usage = read.finish.usage if read.finish is not None else None
-        tokens = None if usage is None else usage.output_tokens
-        first, last = (visible[0], visible[-1]) if visible else (None, None)
-        shown_at = (one["at"] for one in shown if first is not None and one["from"] <= first <= one["to"])
-        sent = exchange.request.sent_at if exchange is not None and exchange.request is not None else None
-        return metrics.numbers_of(
-            metrics.Measured(
-                has_clock=self._has_clock,
-                has_bytes=exchange is not None,
-                sent=metrics.milliseconds(sent) or 0.0,
-                first_byte=metrics.milliseconds(exchange.chunks[0].at) if exchange and exchange.chunks else None,
-                first_event=metrics.milliseconds(next(data, None)),
-                first_thinking=metrics.milliseconds(next(thinking, None)),
-                first_visible=None if first is None else metrics.milliseconds(self.parts[first].at),
-                last_visible=None if last is None else metrics.milliseconds(self.parts[last].at),
-                shown=next(shown_at, None),
-                terminal=metrics.milliseconds(next(ended, None)),
-                end=self._settled(),
-                output_tokens=None if tokens is None or usage is None else tokens - (usage.reasoning_tokens or 0),
-                rhythm=rhythm,
-            )
-        )
+        closed = metrics.milliseconds(next(ended, None))
+        has_texts, share = rhythm.text_events >= metrics.FEWEST_TEXT_EVENTS, rhythm.lump_share
+        closing: float | str | None = None
+        if closed is not None:
+            closing = "the end is not in the recording" if end is None else end - closed
+        values: dict[str, float | str | None] = {
+            "time_to_first_byte": since(exchange.chunks[0].at if exchange is not None and exchange.chunks else None),
+            "time_to_first_event": since(next(data, None)),
+            "time_to_first_thinking": since(next(thinking, None)),
+            "time_to_first_chunk": None if first is None else since(self.parts[first].at),
+            "shown": next(shown_at, None),
+            "longest_gap": None if rhythm.longest is None else rhythm.longest.milliseconds,
+            "time_per_output_chunk": rhythm.text_median if has_texts else None,
+            "time_per_output_chunk_p95": rhythm.text_95 if has_texts else None,
+            "lumps": share * 100 if has_texts and share is not None else None,
+            "tokens_per_second": self._speed([self.parts[index].at for index in visible]),
+            "stalls": None if rhythm.longest is None else len(rhythm.stalls),
+            "closing_delay": closing,
+            "total": None if end is None else end - began,
+        }
+        if exchange is None:
+            no_bytes = "no bytes in the recording"
+            values |= dict.fromkeys(("time_to_first_byte", "time_to_first_event", "lumps"), no_bytes)
+        return metrics.numbers_of(values)
+
+    def _speed(self, visible: list[int | None]) -> float | str:
+        """The reported tokens of the answer without reasoning a second, by the times of the visible parts."""
+        usage = self.read.finish.usage if self.read.finish is not None else None
+        if usage is None or usage.output_tokens is None:
+            return "no usage"
+        times = [metrics.milliseconds(at) for at in (visible[:1] + visible[-1:])]
+        first, last = times if times else (None, None)
+        if first is None or last is None:
+            return "neither text nor a call came"
+        seconds = (last - first) / 1000
+        tokens = usage.output_tokens - (usage.reasoning_tokens or 0)
+        return "less than 1 s" if seconds < 1 else tokens / seconds
 
     # ---- bytes and events ----
 

@@ -15,7 +15,7 @@ Servers compare requests themselves, if they are asked to, and say what they fou
 """
 
 from __future__ import annotations
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
@@ -88,14 +88,10 @@ def _prompt_of(exchange: RecordedExchange) -> _Prompt | None:
     model = body.get("model")
     # Gemini names the model in the path.
     named = model if isinstance(model, str) else request.path.rpartition("/")[2].partition(":")[0]
-    leading = sorted(pieces, key=lambda piece: _ORDER[piece.kind]) if _starts_with_system(pieces) else pieces
-    return _Prompt(named, {name: body[name] for name in _OPTIONS if name in body}, tuple(leading))
-
-
-def _starts_with_system(pieces: Sequence[_Piece]) -> bool:
-    """Whether every piece of the system prompt precedes every message."""
     kinds = [piece.kind for piece in pieces if piece.kind != "tools"]
-    return kinds == sorted(kinds, reverse=True)  # `system` before `messages`
+    if kinds == sorted(kinds, reverse=True):  # all of `system` before all `messages`
+        pieces.sort(key=lambda piece: _ORDER[piece.kind])
+    return _Prompt(named, {name: body[name] for name in _OPTIONS if name in body}, tuple(pieces))
 
 
 def _unmarked(value: Any) -> Any:
@@ -170,7 +166,8 @@ def _difference(before: _Prompt, now: _Prompt) -> _Difference:
         new = now.pieces[index] if index < len(now.pieces) else None
         if is_before_messages and old.kind == "messages":
             is_before_messages = False
-            if (name := _changed_option(before, now)) is not None:
+            changed = (name for name in _OPTIONS if before.options.get(name) != now.options.get(name))
+            if (name := next(changed, None)) is not None:
                 return _Difference("options", name, same)
         if new is not None and new.data == old.data and new.kind == old.kind:
             same += len(old.data)
@@ -182,11 +179,6 @@ def _difference(before: _Prompt, now: _Prompt) -> _Difference:
         is_gone = new is None or _ORDER[old.kind] < _ORDER[new.kind]
         return _Difference(kind, old.where if new is None or is_gone else new.where, same + common)
     return _Difference("nothing", "", same)
-
-
-def _changed_option(before: _Prompt, now: _Prompt) -> str | None:
-    names = (name for name in _OPTIONS if before.options.get(name) != now.options.get(name))
-    return next(names, None)
 
 
 def _kind_of(before: _Prompt, now: _Prompt, old: _Piece, new: _Piece | None) -> str:

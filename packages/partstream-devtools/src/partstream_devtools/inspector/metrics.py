@@ -10,7 +10,7 @@
 """
 
 from __future__ import annotations
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from itertools import groupby, pairwise
 from statistics import median, quantiles
@@ -26,16 +26,12 @@ if TYPE_CHECKING:
 
 # ---- Rhythm ----
 
-NANOSECONDS: Final = 1_000_000
-"""In a millisecond."""
-_SHORTEST_STALL: Final = 2000.0
-"""Milliseconds; a shorter gap is no stall, whatever the others are."""
+NANOSECONDS: Final = 1_000_000  # in a millisecond
+_SHORTEST_STALL: Final = 2000.0  # milliseconds; a shorter gap is no stall, whatever the others are
 _STALL_MEDIANS: Final = 20
-_SHORTEST_GAP: Final = 250.0
-"""Milliseconds; a shorter gap is not worth a mark."""
+_SHORTEST_GAP: Final = 250.0  # milliseconds; a shorter gap is not worth a mark
 _GAP_MEDIANS: Final = 5
-FEWEST_TEXT_EVENTS: Final = 10
-"""Fewer say nothing of pacing."""
+FEWEST_TEXT_EVENTS: Final = 10  # fewer say nothing of pacing
 LUMPY: Final = 0.8
 """The share of events that share their read, above which something collects them on their way."""
 _PERCENT_95: Final = 19
@@ -125,143 +121,31 @@ def rhythm_of(moments: Sequence[Moment]) -> Rhythm:
 # ---- Numbers ----
 
 _NO_CLOCK: Final = "no clock in the recording"
-_NO_BYTES: Final = "no bytes in the recording"
-_NO_END: Final = "the end is not in the recording"
-_NEITHER_CAME: Final = "neither text nor a call came"
-_ONE_SECOND: Final = 1000.0
+
+NUMBERS: Final[Sequence[Mapping[str, str]]] = loads((files(__package__) / "numbers.json").read_bytes())
+"""All numbers, in the order in which they are shown: the name of each for programs and for people, its unit, what it is
+in one sentence, and why it is missing beside a recording without a clock."""
 
 
-@dataclass(frozen=True, slots=True)
-class Measured:
-    """What the numbers are made of; times in milliseconds since the first byte of the request.
+def numbers_of(values: Mapping[str, float | str | None] | None) -> list[shapes.NumberView]:
+    """All rows of the table for an answer; of a recording without a clock, which has no values, each says so.
 
-    Attributes:
-        has_clock: Whether the recording has times.
-        has_bytes: Whether bytes are known, and not parts alone.
-        sent: When the last byte of the request was written.
-        first_byte: When the first byte of the body was read, or None.
-        first_event: When the first complete event was read, or None.
-        first_thinking: When the first thinking with text was there, or None.
-        first_visible: When the first text or call was there, or None.
-        last_visible: When the last one was, or None.
-        shown: When the first one is in view in VS Code, simulated, or None.
-        terminal: When the event came that ended the answer, or None.
-        end: When everything was over, or None.
-        output_tokens: The reported tokens of the answer without reasoning, or None.
-        rhythm: Its gaps.
+    A value is a number, the reason why there is none, or None for the reason of the table.
     """
-
-    has_clock: bool
-    has_bytes: bool = True
-    sent: float = 0.0
-    first_byte: float | None = None
-    first_event: float | None = None
-    first_thinking: float | None = None
-    first_visible: float | None = None
-    last_visible: float | None = None
-    shown: float | None = None
-    terminal: float | None = None
-    end: float | None = None
-    output_tokens: int | None = None
-    rhythm: Rhythm = Rhythm()
-
-
-@dataclass(frozen=True, slots=True)
-class NumberRow:
-    """One number.
-
-    Attributes:
-        id: Its name for programs.
-        label: Its name for people.
-        unit: What it is counted in; a number in milliseconds needs a clock.
-        definition: What it is, in one sentence.
-        missing: When it is missing, beside a recording without a clock; empty where it is not.
-        measure: Its value, or the reason why there is none; None for the reason in `missing`.
-    """
-
-    id: str
-    label: str
-    unit: str
-    definition: str
-    missing: str
-    measure: Callable[[Measured], float | str | None]
-
-
-def _since_sent(measured: Measured, at: float | None) -> float | None:
-    return None if at is None else at - measured.sent
-
-
-def _of_bytes(measured: Measured, at: float | None) -> float | str | None:
-    return _since_sent(measured, at) if measured.has_bytes else _NO_BYTES
-
-
-def _in_texts(measured: Measured, value: float | None) -> float | None:
-    return None if measured.rhythm.text_events < FEWEST_TEXT_EVENTS else value
-
-
-def _lumps(measured: Measured) -> float | str | None:
-    share = measured.rhythm.lump_share
-    return _in_texts(measured, None if share is None else share * 100) if measured.has_bytes else _NO_BYTES
-
-
-def _speed(measured: Measured) -> float | str:
-    if measured.output_tokens is None:
-        return "no usage"
-    if measured.first_visible is None or measured.last_visible is None:
-        return _NEITHER_CAME
-    taken = measured.last_visible - measured.first_visible
-    return "less than 1 s" if taken < _ONE_SECOND else measured.output_tokens / (taken / _ONE_SECOND)
-
-
-def _closing(measured: Measured) -> float | str | None:
-    if measured.terminal is None:
-        return None
-    return _NO_END if measured.end is None else measured.end - measured.terminal
-
-
-_MEASURES: Final[Mapping[str, Callable[[Measured], float | str | None]]] = {
-    "time_to_first_byte": lambda measured: _of_bytes(measured, measured.first_byte),
-    "time_to_first_event": lambda measured: _of_bytes(measured, measured.first_event),
-    "time_to_first_thinking": lambda measured: _since_sent(measured, measured.first_thinking),
-    "time_to_first_chunk": lambda measured: _since_sent(measured, measured.first_visible),
-    "shown": lambda measured: _since_sent(measured, measured.shown),
-    "longest_gap": lambda measured: None if (gap := measured.rhythm.longest) is None else gap.milliseconds,
-    "time_per_output_chunk": lambda measured: _in_texts(measured, measured.rhythm.text_median),
-    "time_per_output_chunk_p95": lambda measured: _in_texts(measured, measured.rhythm.text_95),
-    "lumps": _lumps,
-    "tokens_per_second": _speed,
-    "stalls": lambda measured: None if measured.rhythm.longest is None else len(measured.rhythm.stalls),
-    "closing_delay": _closing,
-    "total": lambda measured: _since_sent(measured, measured.end),
-}
-
-
-def _number(row: Mapping[str, str]) -> NumberRow:
-    """A row of `numbers.json`, with what measures it."""
-    missing = row["missing"].format(fewest=FEWEST_TEXT_EVENTS)
-    return NumberRow(**{**row, "missing": missing}, measure=_MEASURES[row["id"]])
-
-
-NUMBERS: Final = tuple(map(_number, loads((files(__package__) / "numbers.json").read_bytes())))
-"""All numbers, in the order in which they are shown."""
-
-
-def numbers_of(measured: Measured) -> list[shapes.NumberView]:
-    """All rows of the table for an answer; of a recording without a clock, each says so."""
     shown: list[shapes.NumberView] = []
     for row in NUMBERS:
-        said = row.measure(measured) if measured.has_clock else _NO_CLOCK
-        said = row.missing if said is None else said
+        said = _NO_CLOCK if values is None else values[row["id"]]
+        said = row["missing"].format(fewest=FEWEST_TEXT_EVENTS) if said is None else said
         value = None if isinstance(said, str) else said
         shown.append(
             {
-                "id": row.id,
-                "label": row.label,
+                "id": row["id"],
+                "label": row["label"],
                 "value": value,
-                "unit": row.unit,
-                "text": "-" if value is None else shown_number(value, row.unit),
+                "unit": row["unit"],
+                "text": "-" if value is None else shown_number(value, row["unit"]),
                 "missing": said if isinstance(said, str) else None,
-                "definition": row.definition,
+                "definition": row["definition"],
             }
         )
     return shown
@@ -280,10 +164,8 @@ def shown_number(value: float, unit: str) -> str:
 
 # ---- The lane of the host ----
 
-FLUSH_DELAY: Final = 30.0
-"""Milliseconds that the host waits for a further part."""
-MOST_QUEUED: Final = 30
-"""Parts that wait without a flush."""
+FLUSH_DELAY: Final = 30.0  # milliseconds that the host waits for a further part
+MOST_QUEUED: Final = 30  # parts that wait without a flush
 REPORT_INTERVAL: Final = 35.0
 """Milliseconds between two reports of the extension: `REPORT_INTERVAL` in `pacing.ts`."""
 PADDING: Final = 30
@@ -535,8 +417,7 @@ def milliseconds(nanoseconds: int | None) -> float | None:
 
 # ---- Collapsing ----
 
-MOST_EVENTS: Final = 50_000
-"""Events of an answer that a page holds."""
+MOST_EVENTS: Final = 50_000  # events of an answer that a page holds
 _NOTE: Final = "The answer has {:,} events: runs of deltas are shown as one event each, {:,} in all."
 _KINDS: Final = frozenset({"text", "thinking", "call", "keepalive", "unmapped"})
 """Kinds of events that come by the thousand."""

@@ -28,9 +28,8 @@ from partstream.lm.parts import USAGE_MIME_TYPE, DataPart, ResponsePart, TextPar
 from partstream.protocols.protocol import JSON_LINES, LENIENT_SSE, SSE, Framing, Protocol
 from partstream.protocols.reader import END_OF_BYTES, FAILURE, ReadStep, StreamReader, Tap, TappedReader
 from partstream.protocols.recognition import NamedEvent, claims_of
-from partstream_devtools.bundles.content import Content, ContentForm, content_of
 from partstream_devtools.bundles.exchange import Chunk, HowEnded, RecordedAnswer, RecordedExchange, ReportedPart
-from partstream_devtools.bundles.recorded import end_of, recorded_failure, refusal_of
+from partstream_devtools.bundles.recorded import Content, ContentForm, content_of, end_of, recorded_failure, refusal_of
 from partstream_devtools.recorded_stream import RecordingError
 
 if TYPE_CHECKING:
@@ -140,8 +139,7 @@ class _Frames:
 
 # ---- Reading ----
 
-_SURE_OF: Final = 20
-"""Events that are looked at for whether the protocol is sure."""
+_SURE_OF: Final = 20  # events that are looked at for whether the protocol is sure
 _LONGEST_NAME: Final = 80
 _KINDS: Final = ("type", "object", "event_type")
 """Fields in which events say their kind; those of some wires have none."""
@@ -494,10 +492,8 @@ def _kind_of(event: Mapping[str, Any]) -> str:
 
 # ---- Kinds and texts ----
 
-_LONGEST: Final = 160
-"""Characters of an event's short text."""
-_MOST_LEVELS: Final = 5
-"""Levels of an event that are looked through for its fields."""
+_LONGEST: Final = 160  # characters of an event's short text
+_MOST_LEVELS: Final = 5  # levels of an event that are looked through for its fields
 
 
 def kind_of_part(part: object) -> PartKind:

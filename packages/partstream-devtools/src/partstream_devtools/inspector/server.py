@@ -61,6 +61,9 @@ PAGE: Final = "/"
 """The path of the page: a frame without any data, which therefore needs no token."""
 
 _THIS_MACHINE: Final = re.compile(r"(?:127\.0\.0\.1|localhost|\[::1\])(?::\d{1,5})?", re.IGNORECASE | re.ASCII)
+_HOST: Final = "expected a Host of this machine: 127.0.0.1, localhost or [::1]"
+_ORIGIN: Final = "expected an Origin that is this server's, or none"
+_TOKEN: Final = f"expected this server's token in the header {TOKEN_HEADER}: open the URL as it was printed"
 _OWN_FETCHES: Final = frozenset({"same-origin", "none"})
 
 
@@ -96,51 +99,25 @@ class GateRefusal:
 
 def refusal_of(asking: InspectorRequest, token: str, paths: Mapping[str, Collection[str]]) -> GateRefusal | None:
     """Why the request is refused, or None; `token` is that of this server, `paths` the methods of each path."""
-    for is_broken, status, message in _RULES:
-        if is_broken(asking, token):
-            return GateRefusal(status, message)
-    methods = paths.get(asking.path)
-    if methods is None:
-        return GateRefusal(404, "no such path")
-    if asking.method not in methods:
-        return GateRefusal(405, f"expected {' or '.join(sorted(methods))}", tuple(sorted(methods)))
-    content_type = asking.headers.get("content-type", "").partition(";")[0].strip()
-    if asking.method == "POST" and content_type != "application/json":
-        return GateRefusal(415, "expected a body of application/json")
-    return None
-
-
-def _is_of_another_page(asking: InspectorRequest, _token: str) -> bool:
-    origin = asking.headers.get("origin")
-    host = asking.headers.get("host", "")
-    return origin is not None and origin not in {f"http://{host}", f"https://{host}"}
-
-
-def _has_no_token(asking: InspectorRequest, token: str) -> bool:
-    given = asking.headers.get(TOKEN_HEADER, "")
-    return asking.path != PAGE and not hmac.compare_digest(given.encode(), token.encode())
-
-
-_RULES: Final[tuple[tuple[Callable[[InspectorRequest, str], bool], int, str], ...]] = (
-    (
+    headers, is_page = asking.headers, asking.path == PAGE
+    host, origin = headers.get("host", ""), headers.get("origin")
+    methods = sorted(paths.get(asking.path, ()))
+    content_type = headers.get("content-type", "").partition(";")[0].strip()
+    has_token = hmac.compare_digest(headers.get(TOKEN_HEADER, "").encode(), token.encode())
+    # A link from anywhere may lead to the page, which holds nothing; what it reads is for itself alone.
+    is_own = is_page or headers.get("sec-fetch-site", "none") in _OWN_FETCHES
+    rules = (
         # Any port: an editor may forward the port to another number (docs/wires/practice.md#forwarded-ports).
-        lambda asking, _token: _THIS_MACHINE.fullmatch(asking.headers.get("host", "")) is None,
-        421,
-        "expected a Host of this machine: 127.0.0.1, localhost or [::1]",
-    ),
-    (_is_of_another_page, 403, "expected an Origin that is this server's, or none"),
-    (
-        # A link from anywhere may lead to the page, which holds nothing; what it reads is for itself alone.
-        lambda asking, _token: asking.path != PAGE and asking.headers.get("sec-fetch-site", "none") not in _OWN_FETCHES,
-        403,
-        "expected a request of this server's own page",
-    ),
-    (
-        _has_no_token,
-        403,
-        f"expected this server's token in the header {TOKEN_HEADER}: open the URL as it was printed",
-    ),
-)
+        (_THIS_MACHINE.fullmatch(host) is not None, 421, _HOST),
+        (origin in {None, f"http://{host}", f"https://{host}"}, 403, _ORIGIN),
+        (is_own, 403, "expected a request of this server's own page"),
+        (is_page or has_token, 403, _TOKEN),
+        (bool(methods), 404, "no such path"),
+        (asking.method in methods, 405, f"expected {' or '.join(methods)}"),
+        (asking.method != "POST" or content_type == "application/json", 415, "expected a body of application/json"),
+    )
+    status, message = next(((status, message) for is_kept, status, message in rules if not is_kept), (0, ""))
+    return GateRefusal(status, message, tuple(methods) if status == 405 else ()) if status else None
 
 
 # ---- Byte ranges (RFC 9110 section 14.2) ----

@@ -33,8 +33,7 @@ from partstream_devtools.inspector.view import ViewedFile, view_of
 
 _MOST_ROWS: Final = 20
 """Violations, gaps and kinds of unmapped events that are listed."""
-_LONGEST_EVENT: Final = 1_000
-"""Bytes of the event at which it went wrong."""
+_LONGEST_EVENT: Final = 1_000  # bytes of the event at which it went wrong
 _LONGEST_TEXT: Final = 300
 
 
@@ -149,10 +148,8 @@ def _code(text: str) -> str:
 # ---- OTLP ----
 
 _Value: TypeAlias = "str | bool | int | float | list[str]"
-_CLIENT: Final = 3
-"""SPAN_KIND_CLIENT."""
-_ERROR: Final = 2
-"""STATUS_CODE_ERROR."""
+_CLIENT: Final = 3  # SPAN_KIND_CLIENT
+_ERROR: Final = 2  # STATUS_CODE_ERROR
 _MILLISECOND: Final = 1_000_000
 _GOOD: Final = frozenset({"completed", "incomplete"})
 _OPERATION: Final = "chat"

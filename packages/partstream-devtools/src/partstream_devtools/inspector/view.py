@@ -15,7 +15,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Final, TypedDict
 
 from partstream.codec.checks import dataclass, replace
-from partstream_devtools.bundles.content import answers_in
+from partstream_devtools.bundles.recorded import answers_in
 from partstream_devtools.inspector.answer_view import view_of_answer, view_of_exchange
 from partstream_devtools.inspector.cache import finding_of, request_before
 from partstream_devtools.inspector.reading import read_exchange
@@ -32,8 +32,7 @@ MOST_IN_PAIRS: Final = 4
 """Answers of which all pairs are compared; of more, each with the first."""
 _MOST_CELLS: Final = 4_000_000
 """Cells of the table that finds the longest common subsequence; of more, only beginnings and ends are paired."""
-_AROUND: Final = 24
-"""Characters that are shown around the place where two texts differ."""
+_AROUND: Final = 24  # characters that are shown around the place where two texts differ
 _DIFFERS: Final = {"text": "texts differ", "call": "arguments differ", "data": "data differ"}
 _CLASS_OF_ID: Final = re.compile(r"(?:[A-Za-z]+[-_])+")
 
