@@ -391,7 +391,7 @@ MAY_NAME_PROTOCOLS = {
     # The ways to ask for a completion, a row each, and which servers have which.
     "partstream.protocols.completions",
     "partstream.upstream.completing",
-    "partstream_devtools.redaction.fragments",
+    "partstream_devtools.redaction.texts",
     "partstream_devtools.testing.admission",
     "partstream_devtools.testing.vendors",
     "partstream.cli",

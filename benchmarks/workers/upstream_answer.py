@@ -94,7 +94,7 @@ class _Taker:
 def _captured(is_kept: bool) -> AbstractContextManager[Any]:
     if not is_kept:
         return nullcontext()
-    from partstream_devtools.capturing.last_answers import LastAnswers  # noqa: PLC0415 - a checkout may have none
+    from partstream_devtools.capturing.capture import LastAnswers  # noqa: PLC0415 - a checkout may have none
 
     return LastAnswers().capture("benchmark", "m")
 

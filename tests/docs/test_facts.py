@@ -14,7 +14,7 @@ from partstream.runtime.answer_files import FileLimits
 from partstream.server.clients import SHORTEST_PUBLIC_TOKEN
 from partstream.server.stored_answers import KEPT_DAYS, LARGEST_STORE
 from partstream_devtools import commands_record as record
-from partstream_devtools.capturing.last_answers import MOST_ANSWERS, MOST_BYTES, MOST_BYTES_OF_ONE
+from partstream_devtools.capturing.capture import MOST_ANSWERS, MOST_BYTES, MOST_BYTES_OF_ONE
 
 if TYPE_CHECKING:
     import click

@@ -13,12 +13,10 @@ from contextlib import ExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-import click
-
 from partstream.cli.program import program
 from partstream.upstream.context import is_off_here
+from partstream_devtools.capturing.capture import LastAnswers
 from partstream_devtools.capturing.capture_socket import CaptureSocket
-from partstream_devtools.capturing.last_answers import LastAnswers
 
 if TYPE_CHECKING:
     from partstream.cli.captures import Say
@@ -46,7 +44,9 @@ class ChatCaptures:
 
     def __init__(self, file: str | None = None) -> None:
         if file:
-            _check_file(file)
+            from partstream_devtools.recordings import check_new_file  # noqa: PLC0415 - for recordings alone
+
+            check_new_file("--record", Path(file), ", or the prompt before --record")
         self._file = file
         self._answers = (
             LastAnswers() if file is None else LastAnswers(_MOST_RECORDED, _MOST_RECORDED_BYTES, _MOST_RECORDED_OF_ONE)
@@ -143,17 +143,3 @@ async def captured_answers(application: ServingApp) -> AsyncIterator[None]:
         yield
     finally:
         await capture_socket.aclose()
-
-
-def _check_file(name: str) -> None:
-    from partstream_devtools.bundles.forms import FORMS  # noqa: PLC0415 - for recordings alone
-
-    endings = [ending for form in FORMS if form.write is not None for ending in form.endings]
-    if not name.lower().endswith(tuple(endings)):
-        expected = f"a name that ends with one of {', '.join(endings)}, or the prompt before --record"
-        raise click.UsageError(f"--record: got {name!r}, expected {expected}")
-    path = Path(name)
-    if path.exists():
-        raise click.UsageError(f"--record: {name} is there already; a recording replaces no file")
-    if not path.absolute().parent.is_dir():
-        raise click.UsageError(f"--record: there is no folder {path.absolute().parent}")

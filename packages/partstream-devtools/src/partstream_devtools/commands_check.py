@@ -13,7 +13,6 @@ from enum import Enum, StrEnum, auto
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import click
-from rich.table import Table
 from rich.text import Text
 
 from partstream.cli.console import make_console
@@ -322,8 +321,13 @@ def _render(file: str, judgement: Judgement, console: Console) -> None:
     if judgement.unmapped:
         unmapped = ", ".join(f"{count} {visible(name)}" for name, count in sorted(judgement.unmapped.items()))
         console.print(Text(f"Events that no part can represent, not judged: {unmapped}", "dim"))
-    for line in _table(judgement) if not console.is_terminal else [_wide_table(judgement)]:
-        console.print(line, soft_wrap=isinstance(line, Text))
+    width = max(len(rule_id) for rule_id in RULES)
+    console.print(Text(f"{'Rule':<{width}}  Section  Level   Verdict"), soft_wrap=True)
+    for rule in RULES.values():
+        verdict = judgement.verdict(rule)
+        missing = f": needs {judgement.missing(rule)}" if verdict is RuleVerdict.NOT_JUDGED else ""
+        cells = f"{rule.id:<{width}}  {rule.section:<7}  {rule.level:<6}  "
+        console.print(Text.assemble(cells, (verdict + missing, _STYLES[verdict])), soft_wrap=True)
     for rule_id, details in judgement.details.items():
         rule = RULES[rule_id]
         style = _STYLES[judgement.verdict(rule)]
@@ -339,31 +343,6 @@ def _render(file: str, judgement: Judgement, console: Console) -> None:
     else:
         console.print(Text(f"The stream is {finish.outcome}."))
     console.print(Text(_total(judgement), "bold"))
-
-
-def _cells(judgement: Judgement) -> Iterator[tuple[Rule, RuleVerdict, str]]:
-    """Each rule with its verdict, and what is needed for one that could not be judged."""
-    for rule in RULES.values():
-        verdict = judgement.verdict(rule)
-        yield rule, verdict, f": needs {judgement.missing(rule)}" if verdict is RuleVerdict.NOT_JUDGED else ""
-
-
-def _wide_table(judgement: Judgement) -> Table:
-    table = Table(box=None, pad_edge=False)
-    table.add_column("Rule", overflow="fold")
-    for name in ("Section", "Level", "RuleVerdict"):
-        table.add_column(name)
-    for rule, verdict, missing in _cells(judgement):
-        table.add_row(rule.id, rule.section, rule.level, Text(verdict + missing, _STYLES[verdict]))
-    return table
-
-
-def _table(judgement: Judgement) -> Iterable[Text]:
-    """The same for a pipe: a line for each rule, however long."""
-    width = max(len(rule_id) for rule_id in RULES)
-    yield Text(f"{'Rule':<{width}}  Section  Level   Verdict")
-    for rule, verdict, missing in _cells(judgement):
-        yield Text(f"{rule.id:<{width}}  {rule.section:<7}  {rule.level:<6}  {verdict}{missing}")
 
 
 def _total(judgement: Judgement) -> str:

@@ -31,9 +31,8 @@ from partstream.codec.text import visible
 from partstream.lm.outputs import Outcome
 from partstream.server.pages.document import Hashes, Nonces
 from partstream_devtools import recordings
-from partstream_devtools.bundles.documents import BundleError
 from partstream_devtools.bundles.exchange import Bundle, RedactionLevel
-from partstream_devtools.bundles.forms import form_of, read_any
+from partstream_devtools.bundles.forms import form_of
 from partstream_devtools.capturing.bundling import RecordingFolder
 from partstream_devtools.capturing.capture_socket import HAS_SOCKETS, NO_SOCKETS, follow, newest_answer
 from partstream_devtools.inspector.answer_view import UNKNOWN
@@ -82,19 +81,9 @@ def _file(name: str, protocol: str | None) -> ViewedFile:
     path, number = recordings.chosen_exchange(name)
     try:
         data = recordings.read_file(path)
-        bundle = read_any(data, path)
+        bundle = recordings.chosen_bundle(data, path, number)
     except RecordingError as error:
         raise recordings.UnreadableRecordingError(visible(str(error))) from error
-    except BundleError as error:
-        said = str(error) if error.where == path else f"{path}: {error}"
-        raise recordings.UnreadableRecordingError(visible(f"cannot read {said}")) from error
-    if number is not None:
-        exchanges = tuple(one for one in bundle.exchanges if one.number == number)
-        if not exchanges:
-            known = ", ".join(str(one.number) for one in bundle.exchanges) or "none"
-            raise recordings.UnreadableRecordingError(visible(f"{path} has no exchange {number}; it has {known}"))
-        answers = tuple(one for one in bundle.answers if one.number == exchanges[0].answer)
-        bundle = replace(bundle, exchanges=exchanges, answers=answers)
     if protocol is not None:
         told = tuple(replace(one, protocol=one.protocol or protocol) for one in bundle.exchanges)
         bundle = replace(bundle, exchanges=told)
@@ -309,8 +298,7 @@ def write_html(files: Sequence[ViewedFile], out: str, level: RedactionLevel) -> 
 _MOST_VIOLATIONS: Final = 5
 _MOST_NUMBERS: Final = 8
 """Numbers of events that are listed."""
-_LONGEST_EVENT: Final = 600
-"""Characters of the event at which it went wrong."""
+_LONGEST_EVENT: Final = 600  # characters of the event at which it went wrong
 _BLAMED: Final = {
     "server": "The server's fault",
     "network": "The network's fault",
@@ -454,8 +442,7 @@ def _numbers(answer: AnswerView) -> Iterator[_Line]:
 
 # ---- The page ----
 
-MOST_IN_THE_VIEW: Final = 16 * 1024 * 1024
-"""Bytes of an answer that a browser is given with the view."""
+MOST_IN_THE_VIEW: Final = 16 * 1024 * 1024  # bytes of an answer that a browser is given with the view
 _CLOSED: Final = {
     Ending.IDLE: "The page was not open for a while, so its server has stopped.",
     Ending.STOPPED: "The page was closed.",

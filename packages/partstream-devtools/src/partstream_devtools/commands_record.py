@@ -12,6 +12,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -25,7 +26,7 @@ from partstream.codec.system import DATA, make_private_folder
 from partstream.codec.text import counted
 from partstream.errors import CallerError
 from partstream_devtools.bundles.exchange import HowEnded
-from partstream_devtools.bundles.forms import FORMS
+from partstream_devtools.recordings import check_new_file
 
 if TYPE_CHECKING:
     from partstream.upstream.configuration import GatewayConfiguration
@@ -84,21 +85,8 @@ class RecordJsonScreen:
 
     def answered(self, facts: AnswerFacts) -> None:
         """Writes the facts."""
-        _write(
-            type="exchange",
-            number=facts.number,
-            method=facts.method,
-            path=facts.path,
-            status=facts.status,
-            ending=facts.ending.value,
-            outcome=facts.outcome,
-            protocol=facts.protocol,
-            milliseconds=round(facts.seconds * 1000),
-            bytes=facts.bytes,
-            events=facts.events,
-            broken=facts.broken,
-            error=facts.error,
-        )
+        said = asdict(facts)
+        _write(type="exchange", milliseconds=round(said.pop("seconds") * 1000), **said)
 
     def failed(self, error: Exception) -> None:
         """Writes why."""
@@ -150,7 +138,6 @@ def _write(**fields: Any) -> None:
 _PORT: Final = 8643
 """Next to that of `partstream serve`."""
 _FOLDER: Final = "recordings"
-_WRITTEN: Final = tuple(ending for form in FORMS if form.write is not None for ending in form.endings)
 _SWITCH_SECONDS: Final = 0.0001
 """How long the thread that writes may hold up answers that go on; Python's own value is fifty times that."""
 
@@ -222,13 +209,7 @@ def _file_of(output: Path | None) -> Path:
         folder = DATA.path() / _FOLDER
         make_private_folder(folder)
         return folder / f"{datetime.now(UTC):%Y%m%d-%H%M%S}-record.partstream.zip"
-    if not output.name.lower().endswith(_WRITTEN):
-        known = ", ".join(form.endings[0] for form in FORMS if form.write is not None)
-        raise click.UsageError(f"--output: got {output.name!r}, expected a name that ends with one of {known}")
-    if output.exists():
-        raise click.UsageError(f"--output: {output} is there already; a recording replaces no file")
-    if not output.absolute().parent.is_dir():
-        raise click.UsageError(f"--output: there is no folder {output.absolute().parent}")
+    check_new_file("--output", output)
     return output.absolute()
 
 

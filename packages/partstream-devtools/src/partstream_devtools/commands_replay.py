@@ -6,6 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import partial
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -21,10 +22,9 @@ from partstream_devtools.recorded_stream import RecordingError
 
 if TYPE_CHECKING:
     from partstream.lm.outputs import StreamOutput
+    from partstream.lm.parts import ResponsePart
 
 _COUNTS: Final = ("input_tokens", "output_tokens", "total_tokens", "cached_tokens", "reasoning_tokens")
-_MERGED: Final = 65536
-"""Characters of text that are shown at once: a terminal takes as long for one letter as for a page."""
 
 
 @click.command(short_help="Turn a recorded stream into parts.")
@@ -116,83 +116,79 @@ def _print_text(outputs: Iterable[StreamOutput], *, is_paced: bool) -> Finish:
 
 
 def _merged(outputs: Iterable[StreamOutput]) -> Iterator[StreamOutput]:
-    """The outputs, with pieces of text that follow each other as one: a recording has no pace to show."""
-    pieces: list[str] = []
-    kind: type[TextPart] | type[ThinkingPart] | None = None
-    size = 0
-    for output in outputs:
-        if not isinstance(output, TextPart | ThinkingPart) or type(output) is not kind or size > _MERGED:
-            if kind is not None:
-                yield kind("".join(pieces))
-            pieces, kind, size = [], None, 0
-        if not isinstance(output, TextPart | ThinkingPart):
-            yield output
-            continue
-        pieces.append(output.value)
-        kind, size = type(output), size + len(output.value)
-    if kind is not None:
-        yield kind("".join(pieces))
+    """The outputs, with pieces of text that follow each other as one: a recording has no pace to show.
+
+    A terminal takes as long for one letter as for a page.
+    """
+    for kind, run in groupby(outputs, type):
+        if kind is TextPart or kind is ThinkingPart:
+            yield kind("".join(one.value for one in run if isinstance(one, TextPart | ThinkingPart)))
+        else:
+            yield from run
+
+
+class _Ended:
+    """Passes parts on; keeps what the end row says."""
+
+    def __init__(self) -> None:
+        self._unmapped: Counter[str] = Counter()
+        self._finish: Finish | None = None
+
+    def parts(self, outputs: Iterable[StreamOutput]) -> Iterator[ResponsePart]:
+        for output in outputs:
+            if isinstance(output, Unmapped):
+                self._unmapped[output.type] += 1
+            elif isinstance(output, Finish):
+                self._finish = output
+            else:
+                yield output
+
+    @property
+    def finish(self) -> Finish:
+        if self._finish is None:
+            raise AssertionError("every stream ends with a Finish")
+        return self._finish
+
+    @property
+    def row(self) -> dict[str, Any]:
+        finish = self.finish
+        reason, usage = finish.reason, finish.usage
+        return {
+            "outcome": finish.outcome.value,
+            "finish_reason": None if reason is None else {"unified": reason.unified.value, "raw": reason.raw},
+            "usage": None if usage is None else {name: getattr(usage, name) for name in _COUNTS},
+            "error": _error(finish.error),
+            "unmapped": dict(self._unmapped),
+            **({"explanation": finish.explanation} if finish.explanation else {}),
+            **({"edits": list(finish.edits)} if finish.edits else {}),
+        }
 
 
 def _print_json(outputs: Iterable[StreamOutput]) -> Finish:
-    unmapped: Counter[str] = Counter()
-    finish: Finish | None = None
-    for output in outputs:
-        if isinstance(output, Unmapped):
-            unmapped[output.type] += 1
-        elif isinstance(output, Finish):
-            finish = output
-        else:
-            _print_line(part_json(output))
-    if finish is None:
-        raise AssertionError("every stream ends with a Finish")
-    _print_line(_end(finish, unmapped))
-    return finish
+    ended = _Ended()
+    for part in ended.parts(outputs):
+        _print_line(part_json(part))
+    _print_line({"type": "end", **ended.row})
+    return ended.finish
 
 
 def _print_summary(outputs: Iterable[StreamOutput]) -> Finish:
     """One object that can be compared with what another parser makes of the stream."""
-    texts: list[str] = []
-    thoughts: list[str] = []
-    calls: list[dict[str, Any]] = []
-    unmapped: Counter[str] = Counter()
-    finish: Finish | None = None
-    for output in outputs:
-        match output:
-            case TextPart(value=value):
-                texts.append(value)
-            case ThinkingPart(value=value):
-                thoughts.append(value)
-            case ToolCallPart():
-                calls.append({name: value for name, value in part_json(output).items() if name != "type"})
-            case Unmapped(type=kind):
-                unmapped[kind] += 1
-            case Finish():
-                finish = output
-    if finish is None:
-        raise AssertionError("every stream ends with a Finish")
-    whole = {"text": "".join(texts), "thinking": "".join(thoughts), "tool_calls": calls}
-    _print_line(whole | {name: value for name, value in _end(finish, unmapped).items() if name != "type"})
-    return finish
+    ended = _Ended()
+    parts = list(ended.parts(outputs))
+    calls = [part_json(part) for part in parts if isinstance(part, ToolCallPart)]
+    whole = {
+        "text": "".join(part.value for part in parts if isinstance(part, TextPart)),
+        "thinking": "".join(part.value for part in parts if isinstance(part, ThinkingPart)),
+        "tool_calls": [{name: value for name, value in call.items() if name != "type"} for call in calls],
+    }
+    _print_line(whole | ended.row)
+    return ended.finish
 
 
 def _print_line(row: dict[str, Any]) -> None:
     sys.stdout.buffer.write(dumps(row) + b"\n")
     sys.stdout.buffer.flush()
-
-
-def _end(finish: Finish, unmapped: Counter[str]) -> dict[str, Any]:
-    reason, usage = finish.reason, finish.usage
-    return {
-        "type": "end",
-        "outcome": finish.outcome.value,
-        "finish_reason": None if reason is None else {"unified": reason.unified.value, "raw": reason.raw},
-        "usage": None if usage is None else {name: getattr(usage, name) for name in _COUNTS},
-        "error": _error(finish.error),
-        "unmapped": dict(unmapped),
-        **({"explanation": finish.explanation} if finish.explanation else {}),
-        **({"edits": list(finish.edits)} if finish.edits else {}),
-    }
 
 
 def _error(error: errors.LanguageModelError | None) -> dict[str, str | None] | None:

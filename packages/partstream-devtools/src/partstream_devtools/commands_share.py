@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 ENDINGS: Final = tuple(endings[0] for endings in SHARED_FORMS.values())
 """The endings of names, one for each form that is written."""
-READ_AGAIN: Final = tuple(ending for form in FORMS if form.write and form.read for ending in form.endings)
+READ_AGAIN: Final = tuple(ending for form in FORMS if form.write for ending in form.endings)
 """The endings of what is a recording again; a page or a summary of one is not."""
 
 

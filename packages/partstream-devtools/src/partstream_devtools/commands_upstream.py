@@ -7,7 +7,6 @@ that no client asks for it in another.
 from __future__ import annotations
 import asyncio
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -136,9 +135,8 @@ def command(
         raise click.UsageError(str(error)) from error
     if failure is not None:
         raise UnreadableRecordingError(visible(str(failure))) from failure
-    announce, report = _json_log() if as_json else _console_log()
     try:
-        asyncio.run(_run(upstream, spoken, announce, report))
+        asyncio.run(_run(upstream, spoken, _JsonScreen() if as_json else _TextScreen()))
     except OSError as error:
         raise click.ClickException(f"cannot listen on 127.0.0.1:{port}: {error.strerror or error}") from error
 
@@ -192,55 +190,49 @@ def _protocols_of(recordings: tuple[Recording, ...]) -> tuple[tuple[str, ...], R
     return tuple(understood), None if understood else failures[0]
 
 
-async def _run(
-    upstream: ReplayUpstream,
-    spoken: tuple[str, ...],
-    announce: Callable[[dict[str, str]], None],
-    report: Callable[[ServedExchange], None],
-) -> None:
-    upstream.on_did_finish_exchange(report)
+async def _run(upstream: ReplayUpstream, spoken: tuple[str, ...], screen: _JsonScreen | _TextScreen) -> None:
+    upstream.on_did_finish_exchange(screen.report)
     is_to_stop = asyncio.Event()
     with stopped_by_signals(is_to_stop.set):
         async with upstream:
-            announce({protocol: upstream.base_url_of(protocol) for protocol in spoken})
+            screen.announce({protocol: upstream.base_url_of(protocol) for protocol in spoken})
             await is_to_stop.wait()
 
 
-def _json_log() -> tuple[Callable[[dict[str, str]], None], Callable[[ServedExchange], None]]:
-    def write(**fields: Any) -> None:
+class _JsonScreen:
+    """One JSON object a line."""
+
+    def announce(self, base_urls: dict[str, str]) -> None:
+        base_url = base_urls.get(DEFAULT_PROTOCOL, next(iter(base_urls.values())))
+        self._write(type="listening", base_url=base_url, base_urls=base_urls)
+
+    def report(self, exchange: ServedExchange) -> None:
+        self._write(type="exchange", **_facts(exchange))
+
+    @staticmethod
+    def _write(**fields: Any) -> None:
         click.echo(json.dumps(fields, ensure_ascii=False))
 
-    def announce(base_urls: dict[str, str]) -> None:
-        write(
-            type="listening",
-            base_url=base_urls.get(DEFAULT_PROTOCOL, next(iter(base_urls.values()))),
-            base_urls=base_urls,
-        )
 
-    def report(exchange: ServedExchange) -> None:
-        write(type="exchange", **_facts(exchange))
+class _TextScreen:
+    """Lines for people."""
 
-    return announce, report
+    def __init__(self) -> None:
+        self._console = make_console()
 
-
-def _console_log() -> tuple[Callable[[dict[str, str]], None], Callable[[ServedExchange], None]]:
-    console = make_console()
-
-    def announce(base_urls: dict[str, str]) -> None:
+    def announce(self, base_urls: dict[str, str]) -> None:
         served = " and ".join(f"{protocol} on [bold]{base_url}[/bold]" for protocol, base_url in base_urls.items())
-        console.print(f"Serving {served} (Ctrl-C stops the server)", soft_wrap=True)
+        self._console.print(f"Serving {served} (Ctrl-C stops the server)", soft_wrap=True)
 
-    def report(exchange: ServedExchange) -> None:
+    def report(self, exchange: ServedExchange) -> None:
         facts = _facts(exchange)
         what = escape(" ".join([facts["scenario"] or "", *(f"fault:{fault}" for fault in facts["faults"])]).strip())
-        console.print(
+        self._console.print(
             f"[dim]#{facts['number']}[/dim] {escape(facts['method'])} {escape(facts['path'])} {facts['status'] or '-'}"
             f"{f' [bold]{what}[/bold]' if what else ''} [dim]{facts['events']} events, {facts['milliseconds']} ms[/dim]"
             f" [{_STYLES[Outcome(facts['outcome'])]}]{facts['outcome']}[/]",
             soft_wrap=True,
         )
-
-    return announce, report
 
 
 def _facts(exchange: ServedExchange) -> dict[str, Any]:

@@ -41,10 +41,8 @@ from partstream.protocols.reader import StreamReader
 
 # ---- The first events ----
 
-_LOOKED_AT: Final = 100
-"""Events, for telling the protocol."""
-_PIECE: Final = 65536
-"""Bytes of a recording that are decoded at a time for that."""
+_LOOKED_AT: Final = 100  # events, for telling the protocol
+_PIECE: Final = 65536  # bytes of a recording that are decoded at a time for that
 
 
 class RecordingStart:
@@ -322,7 +320,7 @@ def read_recording(
     Raises:
         RecordingError: Nothing in it can be read as an event of the protocol, or the protocol is unknown.
     """
-    _known(protocol, path)
+    named_protocol(protocol, path)
     try:
         data, name = as_stream(data, path)
     except CaptureError as error:
@@ -363,7 +361,7 @@ def wire_of(data: bytes, name: str, protocol: str | None = None, path: str = "")
     Raises:
         RecordingError: The protocol is unknown, or the events tell none.
     """
-    framing = _framing(data, name, _known(protocol, path or name))
+    framing = _framing(data, name, named_protocol(protocol, path or name))
     if framing in (SSE, JSON_LINES) and not has_events(data, framing) and has_events(data, LENIENT_SSE):
         framing = LENIENT_SSE
     row = _protocol(data, path or name, framing, protocol)
@@ -390,11 +388,11 @@ def _is_of(row: Protocol, start: RecordingStart, first: StreamOutput) -> bool:
     return claims.any and not recognition.understood_nothing(first.error)
 
 
-def _framing(data: bytes, path: str, protocol: str | None) -> Framing:
+def _framing(data: bytes, path: str, protocol: Protocol | None) -> Framing:
     """The framing that the file's ending names, if the protocol has it; otherwise the one that the first bytes show."""
     ending = path.rpartition(".")[2]
     all_known = known_framings()
-    known = all_known if protocol is None else {framing.name: framing for framing in PROTOCOLS[protocol].framings}
+    known = all_known if protocol is None else {framing.name: framing for framing in protocol.framings}
     if ending in known:
         return known[ending]
     begins = data.lstrip(b"\xef\xbb\xbf \t\r\n")
@@ -403,11 +401,16 @@ def _framing(data: bytes, path: str, protocol: str | None) -> Framing:
     return known.get(guessed) or next(iter(known.values()))
 
 
-def _known(name: str | None, path: str) -> str | None:
+def named_protocol(name: str | None, path: str) -> Protocol | None:
+    """The protocol of that name, which a person has given or a recording says; None for None.
+
+    Raises:
+        RecordingError: It is unknown, or cannot be loaded.
+    """
     try:
         if name is not None and name not in PROTOCOLS:
             raise RecordingError(path, f"unknown protocol {name!r}; known: {', '.join(PROTOCOLS)}")
-        return None if name is None else PROTOCOLS[name].name
+        return None if name is None else PROTOCOLS[name]
     except ProtocolLoadError as error:
         raise RecordingError(path, str(error)) from error
 

@@ -16,15 +16,21 @@ from typing import Any, Final
 import click
 
 from partstream.cli.terminal import ExitCode
-from partstream.codec.checks import dataclass
+from partstream.codec.checks import dataclass, replace
 from partstream.codec.text import visible
 from partstream.lm.outputs import Finish, Outcome, StreamOptions, StreamOutput
 from partstream.protocols.protocol import PROTOCOLS
-from partstream_devtools.bundles.content import answers_in, content_of, tools_asked
 from partstream_devtools.bundles.documents import BundleError
 from partstream_devtools.bundles.exchange import Bundle, RecordedAnswer, RecordedExchange
-from partstream_devtools.bundles.forms import form_of, read_any
-from partstream_devtools.bundles.recorded import recorded_outputs, reported_outputs, timed_outputs
+from partstream_devtools.bundles.forms import FORMS, form_of, read_any
+from partstream_devtools.bundles.recorded import (
+    answers_in,
+    content_of,
+    recorded_outputs,
+    reported_outputs,
+    timed_outputs,
+    tools_asked,
+)
 from partstream_devtools.recorded_stream import RecordingError, read_recording
 
 _PIECE: Final = 65536  # bytes
@@ -52,10 +58,6 @@ def exit_code_of(finish: Finish) -> ExitCode:
     return ExitCode.TRUNCATED if finish.outcome is Outcome.TRUNCATED else ExitCode.FAILED
 
 
-def _next_piece() -> bytes:
-    return sys.stdin.buffer.read(_PIECE)
-
-
 def read_file(file: str) -> bytes:
     """The bytes of a file, or of standard input for `-`.
 
@@ -64,7 +66,7 @@ def read_file(file: str) -> bytes:
     """
     try:
         # Piece by piece: in one call that reads to the end, Ctrl-C would wait for the end.
-        return b"".join(iter(_next_piece, b"")) if file == "-" else Path(file).read_bytes()
+        return b"".join(iter(lambda: sys.stdin.buffer.read(_PIECE), b"")) if file == "-" else Path(file).read_bytes()
     except OSError as error:
         raise RecordingError(file, error.strerror or str(error)) from error
 
@@ -163,13 +165,11 @@ class OpenedRecordings:
         file: The file.
         recordings: Its answers, in order, at least one.
         left_out: What the file holds beside them, a phrase each, such as `#1 GET /v1/models`.
-        is_chosen: Whether the person has chosen one by its number.
     """
 
     file: str
     recordings: tuple[Recording, ...]
     left_out: tuple[str, ...] = ()
-    is_chosen: bool = False
 
     @property
     def last(self) -> Recording:
@@ -189,21 +189,32 @@ def open_recordings(file: str) -> OpenedRecordings:
         if number is not None:
             raise RecordingError(path, f"it is one stream, and has no exchange {number}; expected its name without #")
         return OpenedRecordings(file, (Recording(path, data),))
+    bundle = chosen_bundle(data, path, number)
+    if number is None:
+        return OpenedRecordings(path, *_recordings_of(path, bundle))
+    exchange, answer = (bundle.exchanges[0], None) if bundle.exchanges else (None, bundle.answers[0])
+    return OpenedRecordings(path, (Recording(f"{path}#{number}", b"", exchange, answer),))
+
+
+def chosen_bundle(data: bytes, path: str, number: int | None) -> Bundle:
+    """What a file holds; with a number, that exchange alone, or that answer where no exchange is known.
+
+    Raises:
+        RecordingError: It cannot be read, or has no exchange of that number.
+    """
     try:
         bundle = read_any(data, path)
     except BundleError as error:
-        raise RecordingError(path, str(error)) from error
+        raise RecordingError(path, str(error).removeprefix(f"{path}: ")) from error
     if number is None:
-        return OpenedRecordings(path, *_recordings_of(path, bundle))
-    label = f"{path}#{number}"
-    chosen = [
-        *(Recording(label, b"", one) for one in bundle.exchanges if one.number == number),
-        *(Recording(label, b"", answer=one) for one in bundle.answers if one.number == number and not bundle.exchanges),
-    ]
-    if not chosen:
+        return bundle
+    exchanges = tuple(one for one in bundle.exchanges if one.number == number)
+    of = exchanges[0].answer if exchanges else None if bundle.exchanges else number
+    answers = tuple(one for one in bundle.answers if one.number == of)
+    if not (exchanges or answers):
         known = ", ".join(str(one.number) for one in bundle.exchanges or bundle.answers) or "none"
         raise RecordingError(path, f"it has no exchange {number}; it has {known}")
-    return OpenedRecordings(path, (chosen[0],), is_chosen=True)
+    return replace(bundle, exchanges=exchanges, answers=answers)
 
 
 def chosen_exchange(file: str) -> tuple[str, int | None]:
@@ -233,6 +244,22 @@ def spare_recordings(files: Iterable[str], out: str) -> None:
             raise click.UsageError(f"{visible(out)} is the recording itself, which would be lost; name another file")
 
 
+def check_new_file(option: str, file: Path, otherwise: str = "") -> None:
+    """Refuses the name of a file for a new recording before anything is recorded.
+
+    Raises:
+        UsageError: The file is there already or its folder is not, or the name has the ending of no form.
+    """
+    endings = [ending for form in FORMS if form.write is not None for ending in form.endings]
+    if not file.name.lower().endswith(tuple(endings)):
+        expected = f"a name that ends with one of {', '.join(endings)}{otherwise}"
+        raise click.UsageError(f"{option}: got {file.name!r}, expected {expected}")
+    if file.exists():
+        raise click.UsageError(f"{option}: {file} is there already; a recording replaces no file")
+    if not file.absolute().parent.is_dir():
+        raise click.UsageError(f"{option}: there is no folder {file.absolute().parent}")
+
+
 def _recordings_of(path: str, bundle: Bundle) -> tuple[tuple[Recording, ...], tuple[str, ...]]:
     """The answers of a bundle; without any exchange, those of a host. And what is left out."""
     if not (bundle.exchanges or bundle.answers):
@@ -244,12 +271,11 @@ def _recordings_of(path: str, bundle: Bundle) -> tuple[tuple[Recording, ...], tu
     answers = answers_in(bundle)
     recordings = tuple(Recording(path if is_alone else f"{path}#{one.number}", b"", one) for one in answers)
     numbers = {one.number for one in answers}
-    return recordings, tuple(_shown(one) for one in bundle.exchanges if one.number not in numbers)
-
-
-def _shown(exchange: RecordedExchange) -> str:
-    request = exchange.request
-    return f"#{exchange.number}" if request is None else f"#{exchange.number} {request.method} {request.path}"
+    beside = [one for one in bundle.exchanges if one.number not in numbers]
+    return recordings, tuple(
+        f"#{one.number}" if one.request is None else f"#{one.number} {one.request.method} {one.request.path}"
+        for one in beside
+    )
 
 
 class _Pace(click.ParamType[float]):

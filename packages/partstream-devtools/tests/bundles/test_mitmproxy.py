@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from partstream_devtools.bundles.documents import BrokenFlowError, BundleError
 from partstream_devtools.bundles.exchange import HowEnded
-from partstream_devtools.bundles.forms import read_any
-from partstream_devtools.bundles.mitmproxy import looks_like_flows, read_flows, read_value
+from partstream_devtools.bundles.forms import form_of, read_any
+from partstream_devtools.bundles.mitmproxy import read_flows, read_value
 from partstream_devtools.recorded_stream import read_recording
 from rows import one_test_for
 
@@ -92,5 +92,10 @@ def test_a_damaged_file_is_read_or_refused(place, instead):
 
 @one_test_for("data", [b'{"log":{}}', b"data: x\n\n", b"PK\x03\x04", b"[1]", b"12:34:56"])
 def test_other_files_look_like_no_flows(data):
-    assert not looks_like_flows(data)
-    assert looks_like_flows(FLOWS)
+    assert shown_form(data) != "mitmproxy flows"
+    assert shown_form(FLOWS) == "mitmproxy flows"
+
+
+def shown_form(data):
+    form = form_of(data)
+    return None if form is None else form.name

@@ -14,8 +14,7 @@ from partstream.upstream.context import capturing, current_capture
 from partstream_devtools.bundles.archive import write_bundle
 from partstream_devtools.bundles.exchange import HowEnded, LeftOut
 from partstream_devtools.capturing.bundling import bundle_of, snapshot_of
-from partstream_devtools.capturing.capture import ENTRY_BYTES, AnswerCapture
-from partstream_devtools.capturing.last_answers import LastAnswers
+from partstream_devtools.capturing.capture import ENTRY_BYTES, AnswerCapture, LastAnswers
 from rows import one_test_for
 
 

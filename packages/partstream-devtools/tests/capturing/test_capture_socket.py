@@ -15,6 +15,7 @@ from capturing.captures import request
 from partstream.codec.redaction import Redactor
 from partstream.lm.parts import TextPart
 from partstream_devtools.bundles.exchange import HowEnded
+from partstream_devtools.capturing.capture import LastAnswers
 from partstream_devtools.capturing.capture_socket import (
     FRAME,
     HAS_SOCKETS,
@@ -23,7 +24,6 @@ from partstream_devtools.capturing.capture_socket import (
     follow,
     newest_answer,
 )
-from partstream_devtools.capturing.last_answers import LastAnswers
 
 pytestmark = pytest.mark.skipif(not HAS_SOCKETS, reason="Windows has no Unix sockets in its event loops")
 

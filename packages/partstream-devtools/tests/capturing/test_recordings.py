@@ -11,8 +11,7 @@ import pytest
 from capturing.captures import request
 from partstream.runtime.answer_files import FileLimits
 from partstream_devtools.capturing.bundling import RecordingFolder
-from partstream_devtools.capturing.capture import AnswerCapture
-from partstream_devtools.capturing.last_answers import LastAnswers, NextAnswers
+from partstream_devtools.capturing.capture import AnswerCapture, LastAnswers, NextAnswers
 
 
 def recording(**changes: int) -> tuple[LastAnswers, NextAnswers, list[list[str | None]]]:

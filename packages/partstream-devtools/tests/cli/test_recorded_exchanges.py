@@ -15,7 +15,6 @@ from partstream.codec.json_codec import dumps
 from partstream.lm.parts import ResponsePart, TextPart, ToolCallPart, part_json
 from partstream.protocols.protocol import PROTOCOLS
 from partstream_devtools.bundles.archive import write_bundle
-from partstream_devtools.bundles.content import content_of
 from partstream_devtools.bundles.exchange import (
     Bundle,
     Chunk,
@@ -28,6 +27,7 @@ from partstream_devtools.bundles.exchange import (
     ReportedPart,
     ResponseHead,
 )
+from partstream_devtools.bundles.recorded import content_of
 from partstream_devtools.testing.admission import scenario_events
 
 

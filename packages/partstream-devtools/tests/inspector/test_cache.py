@@ -22,7 +22,7 @@ from partstream import (
 from partstream.codec.json_codec import dumps, loads
 from partstream_devtools.bundles.exchange import Bundle, Chunk
 from partstream_devtools.capturing.bundling import bundle_of, snapshot_of
-from partstream_devtools.capturing.last_answers import LastAnswers
+from partstream_devtools.capturing.capture import LastAnswers
 from partstream_devtools.commands_inspect import summary
 from partstream_devtools.inspector.page.assembly import skeleton_html
 from partstream_devtools.inspector.shapes import CacheView, View

@@ -8,8 +8,8 @@ from partstream.server.application import ServingApp, app
 from partstream.upstream.endpoint import Secret
 from partstream_devtools.captures import captured_answers
 from partstream_devtools.capturing.bundling import bundle_of, snapshot_of
+from partstream_devtools.capturing.capture import LastAnswers
 from partstream_devtools.capturing.capture_socket import HAS_SOCKETS, newest_answer
-from partstream_devtools.capturing.last_answers import LastAnswers
 from partstream_devtools.testing.upstream import ReplayUpstream
 from upstreams.upstreams import gateway_to
 

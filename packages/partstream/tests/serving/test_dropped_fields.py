@@ -20,7 +20,7 @@ from partstream.server.telemetry import ServingMetrics
 from partstream.upstream.context import report_dropped
 from partstream_devtools.bundles.exchange import RecordedAnswer
 from partstream_devtools.capturing.bundling import bundle_of, snapshot_of
-from partstream_devtools.capturing.last_answers import LastAnswers
+from partstream_devtools.capturing.capture import LastAnswers
 from partstream_devtools.inspector.answer_view import view_of_answer
 from partstream_devtools.testing.faults import document
 from serving.asgi import ask

@@ -28,7 +28,7 @@ from partstream.upstream.endpoint import Secret
 from partstream.upstream.forwarding import SEALING_HEADER, LookingReader
 from partstream.upstream.provider import GatewayProvider
 from partstream_devtools.capturing.bundling import bundle_of, snapshot_of
-from partstream_devtools.capturing.last_answers import LastAnswers
+from partstream_devtools.capturing.capture import LastAnswers
 from partstream_devtools.testing.faults import End, EndKind, Head, Send, Stall, document
 from serving.asgi import Call, ask, call
 from serving.vendors import CHAT, KEY, LIMITS, MODEL, VENDORS, Vendor, model, vendor_of

@@ -13,10 +13,9 @@ from partstream.conversation.preparation import CountTokens, RequestSettings
 from partstream.upstream.configuration import RetryPolicy
 from partstream.upstream.context import CapturedRequest
 from partstream.upstream.endpoint import Secret
-from partstream_devtools.bundles.exchange import Bundle, HowEnded, RecordedExchange
+from partstream_devtools.bundles.exchange import Bundle, ExchangeEnd, HowEnded, RecordedExchange, ResponseHead
 from partstream_devtools.capturing.bundling import bundle_of, snapshot_of
-from partstream_devtools.capturing.capture import CapturedEnd, CapturedHead
-from partstream_devtools.capturing.last_answers import LastAnswers
+from partstream_devtools.capturing.capture import LastAnswers
 from partstream_devtools.testing.faults import End, EndKind, Head, Send, Stall, Step, document, event_stream
 from upstreams.upstreams import Answer, ask, gateway_to, replay, respond, run, server_of
 
@@ -161,7 +160,7 @@ def test_the_memory_of_an_answer_holds_no_key_but_in_what_removes_it():
             one = held.pop()
             if isinstance(one, str | bytes):
                 texts.append(one if isinstance(one, str) else one.decode(errors="replace"))
-            elif isinstance(one, tuple | list | dict | CapturedRequest | CapturedHead | CapturedEnd):
+            elif isinstance(one, tuple | list | dict | CapturedRequest | ResponseHead | ExchangeEnd):
                 held += gc.get_referents(one)
         assert len(texts) > 10
         assert not [text for text in texts if KEY in text]

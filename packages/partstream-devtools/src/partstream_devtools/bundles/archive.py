@@ -329,11 +329,6 @@ def _replaced(redaction: Redaction | None) -> str:
 # ---- Reading a bundle ----
 
 
-def looks_like_a_bundle(data: bytes) -> bool:
-    """Whether the bytes begin as those of a bundle do."""
-    return data.startswith(ARCHIVE_BEGINS)
-
-
 def read_bundle(data: bytes, limits: UnpackingLimits = _LIMITS) -> Bundle:
     """What a `.partstream.zip` holds, within the limits.
 

@@ -5,7 +5,6 @@ place, what was got and what was expected. docs/maintainers/bundle-format.md des
 """
 
 from __future__ import annotations
-import binascii
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict
@@ -195,6 +194,26 @@ class JSONFields:
         """An object, or None for null or a field that is not there."""
         return None if self._value.get(name) is None else self.object(name)
 
+    def objects(self, name: str) -> list[JSONFields]:
+        """A list of objects."""
+        rows = self._read(name, "a list of objects", lambda value: isinstance(value, list))
+        for index, row in enumerate(rows):
+            if not isinstance(row, dict):
+                raise BundleContentError(f"{self._place(name)}[{index}]", _shown(row), "an object")
+        return [JSONFields(row, f"{self._place(name)}[{index}]") for index, row in enumerate(rows)]
+
+    def content(self, name: str, *, is_base64: bool) -> bytes:
+        """The bytes of a text, which may be in base64; none for null or a field that is not there."""
+        said = self.optional_text(name) or ""
+        try:
+            return b64decode(said, validate=True) if is_base64 else said.encode(errors="surrogatepass")
+        except ValueError as error:
+            raise BundleContentError(self._place(name), f"a text that is not ({error})", "base64") from error
+
+    def read(self, names: Iterable[str]) -> dict[str, Any]:
+        """The fields of these names, each of which has one form in all documents."""
+        return {name: _FORMS[name](self, name) for name in names}
+
     def raw(self, name: str) -> Any:
         """The value as it is; None for a field that is not there."""
         return self._value.get(name)
@@ -208,6 +227,17 @@ class JSONFields:
 
     def _place(self, name: str) -> str:
         return f"{self.where}, field {name!r}"
+
+
+_FORMS: Final[Mapping[str, Callable[[JSONFields, str], Any]]] = {
+    **dict.fromkeys(("number", "answer"), JSONFields.number),
+    **dict.fromkeys(("method", "path", "query", "reason", "type", "message"), JSONFields.text),
+    **dict.fromkeys(("protocol", "started_at", "host", "model", "outcome"), JSONFields.optional_text),
+    **dict.fromkeys(("at", "offset", "sent_at"), JSONFields.time),
+    **dict.fromkeys(("headers", "fields"), JSONFields.pairs),
+    "status": JSONFields.status,
+}
+"""What reads a field, by its name."""
 
 
 def _is_integer(value: object) -> bool:
@@ -246,22 +276,27 @@ _SHOWN: Final[Mapping[str, type[Choice]]] = {
 """The fields of :class:`partstream.lm.outputs.StreamOptions` that say what a host shows, and their values."""
 
 
+_OF_EXCHANGE: Final = ("number", "answer", "protocol", "started_at", "offset")
+_OF_REQUEST: Final = ("method", "path", "query", "headers")
+_OF_HEAD: Final = ("at", "status", "reason", "headers")
+_OF_ERROR: Final = ("type", "message", "fields")
+_OF_ANSWER: Final = ("number", "host", "model", "started_at", "offset", "outcome")
+
+
+def _facts(value: object, names: Iterable[str]) -> dict[str, Any]:
+    return {name: getattr(value, name) for name in names}
+
+
 # ---- Exchanges ----
 
 
 def exchange_json(exchange: exchanges.RecordedExchange, end: exchanges.ExchangeEnd | None) -> dict[str, Any]:
     """What is known of an exchange as a whole; without an end, of one that still runs."""
-    facts: dict[str, Any] = {
-        "number": exchange.number,
-        "answer": exchange.answer,
-        "protocol": exchange.protocol,
-        "started_at": exchange.started_at,
-        "offset": exchange.offset,
-    }
+    facts = _facts(exchange, _OF_EXCHANGE)
     if exchange.left_out is not None:
         facts["left_out"] = asdict(exchange.left_out)
     if exchange.shown is not None:
-        facts["shown"] = {name: getattr(exchange.shown, name) for name in _SHOWN}
+        facts["shown"] = _facts(exchange.shown, _SHOWN)
     return facts if end is None else {**facts, "end": end_json(end)}
 
 
@@ -276,15 +311,11 @@ def read_exchange(
     shown = said.optional_object("shown")
     modes: dict[str, Any] = {} if shown is None else {name: shown.choice(name, words) for name, words in _SHOWN.items()}
     return exchanges.RecordedExchange(
-        number=said.number("number"),
-        answer=said.number("answer"),
-        protocol=said.optional_text("protocol"),
-        started_at=said.optional_text("started_at"),
+        **said.read(_OF_EXCHANGE),
         request=request,
         head=head,
         chunks=chunks,
         end=read_end(said.object("end")) if end is None else end,
-        offset=said.time("offset"),
         left_out=None if said.raw("left_out") is None else _read_left_out(said.count_by_name("left_out")),
         shown=None if shown is None else StreamOptions(**modes),
     )
@@ -296,45 +327,29 @@ def _read_left_out(counts: dict[str, int]) -> exchanges.LeftOut:
 
 def request_json(request: exchanges.RecordedRequest) -> dict[str, Any]:
     """A request; its body as text where it is UTF-8, else in base64."""
-    facts = {"method": request.method, "path": request.path, "query": request.query, "headers": list(request.headers)}
     try:
         body = {"body": request.body.decode()}
     except UnicodeDecodeError:
         body = {"body_base64": b64encode(request.body).decode()}
-    return {**facts, **body, "sent_at": request.sent_at}
+    return {**_facts(request, _OF_REQUEST), **body, "sent_at": request.sent_at}
 
 
 def read_request(said: JSONFields) -> exchanges.RecordedRequest:
     """The request of its document."""
-    return exchanges.RecordedRequest(
-        method=said.text("method"),
-        path=said.text("path"),
-        query=said.text("query"),
-        headers=said.pairs("headers"),
-        body=_read_body(said),
-        sent_at=said.time("sent_at"),
-    )
-
-
-def _read_body(said: JSONFields) -> bytes:
-    if said.raw("body_base64") is None:
-        return said.text("body").encode(errors="surrogatepass")
-    try:
-        return b64decode(said.text("body_base64"), validate=True)
-    except (binascii.Error, ValueError) as error:
-        raise BundleContentError(
-            f"{said.where}, field 'body_base64'", f"a text that is not ({error})", "base64"
-        ) from error
+    name = "body" if said.raw("body_base64") is None else "body_base64"
+    said.text(name)
+    body = said.content(name, is_base64=name == "body_base64")
+    return exchanges.RecordedRequest(**said.read((*_OF_REQUEST, "sent_at")), body=body)
 
 
 def head_json(head: exchanges.ResponseHead) -> dict[str, Any]:
     """The head of a response."""
-    return {"at": head.at, "status": head.status, "reason": head.reason, "headers": list(head.headers)}
+    return _facts(head, _OF_HEAD)
 
 
 def read_head(said: JSONFields) -> exchanges.ResponseHead:
     """The head of its document."""
-    return exchanges.ResponseHead(said.time("at"), said.status("status"), said.text("reason"), said.pairs("headers"))
+    return exchanges.ResponseHead(**said.read(_OF_HEAD))
 
 
 def end_json(end: exchanges.ExchangeEnd) -> dict[str, Any]:
@@ -349,13 +364,11 @@ def read_end(said: JSONFields) -> exchanges.ExchangeEnd:
 
 
 def _error_json(error: exchanges.RecordedError | None) -> dict[str, Any] | None:
-    return None if error is None else {"type": error.type, "message": error.message, "fields": list(error.fields)}
+    return None if error is None else _facts(error, _OF_ERROR)
 
 
 def _read_error(said: JSONFields | None) -> exchanges.RecordedError | None:
-    if said is None:
-        return None
-    return exchanges.RecordedError(said.text("type"), said.text("message"), said.pairs("fields"))
+    return None if said is None else exchanges.RecordedError(**said.read(_OF_ERROR))
 
 
 # ---- Reads ----
@@ -400,15 +413,7 @@ def read_chunks(data: bytes, where: str) -> tuple[exchanges.Chunk, ...]:
 
 def answer_json(answer: exchanges.RecordedAnswer) -> dict[str, Any]:
     """An answer without its parts."""
-    facts = {
-        "number": answer.number,
-        "host": answer.host,
-        "model": answer.model,
-        "started_at": answer.started_at,
-        "offset": answer.offset,
-        "outcome": answer.outcome,
-        "error": _error_json(answer.error),
-    }
+    facts = {**_facts(answer, _OF_ANSWER), "error": _error_json(answer.error)}
     if answer.left_out:
         facts["left_out"] = answer.left_out
     return {**facts, "dropped": list(answer.dropped)} if answer.dropped else facts
@@ -417,13 +422,8 @@ def answer_json(answer: exchanges.RecordedAnswer) -> dict[str, Any]:
 def read_answer(said: JSONFields, reported: Iterable[exchanges.ReportedPart]) -> exchanges.RecordedAnswer:
     """The answer of its document and its parts."""
     return exchanges.RecordedAnswer(
-        number=said.number("number"),
-        host=said.optional_text("host"),
-        model=said.optional_text("model"),
-        started_at=said.optional_text("started_at"),
-        offset=said.time("offset"),
+        **said.read(_OF_ANSWER),
         reported=tuple(reported),
-        outcome=said.optional_text("outcome"),
         error=_read_error(said.optional_object("error")),
         left_out=0 if said.raw("left_out") is None else said.number("left_out"),
         dropped=() if said.raw("dropped") is None else said.texts("dropped"),

@@ -3,13 +3,13 @@
 No I/O and no clock: the owner of a socket or a file gives the bytes and the times. All times are integer nanoseconds of
 a monotonic clock, or None where the recording has no clock. Those of an exchange count from the moment in which the
 first byte of its request was sent; those of an answer from the moment in which the answer began. Wall times are text in
-ISO 8601; they are read and written apart from the standard library's `datetime`, whose module can tell the time, and
-which holds no nanoseconds. docs/maintainers/bundle-format.md describes the file for other programs.
+ISO 8601. docs/maintainers/bundle-format.md describes the file for other programs.
 """
 
 from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from itertools import accumulate
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -244,13 +244,10 @@ class Bundle:
 # ---- Wall times ----
 
 SECOND: Final = 1_000_000_000
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _TEXT: Final = re.compile(
-    r"(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,20}))?\s*(?:([Zz])|([+-])(\d\d):?(\d\d))?", re.ASCII
+    r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d):(\d\d)(?:[.,](\d{1,20}))?\s*(?:[Zz]|([+-]\d\d):?(\d\d))?", re.ASCII
 )
-_DAYS_BEFORE_MONTH: Final = (0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334)
-_DAYS_TO_1970: Final = 719_162
-"""From the first day of the year 1."""
-_DAY: Final = 86_400
 
 
 def nanoseconds_of(text: str) -> int | None:
@@ -258,35 +255,23 @@ def nanoseconds_of(text: str) -> int | None:
     match = _TEXT.fullmatch(text.strip())
     if match is None:
         return None
-    year, month, day, hour, minute, second = (int(match[index]) for index in range(1, 7))
-    if not (year >= 1 and 1 <= month <= 12 and 1 <= day <= 31 and hour <= 24 and minute < 60 and second <= 60):
+    day, minute, second, fraction, hours, minutes = match.groups()
+    try:
+        moment = datetime.fromisoformat(f"{day}T{minute}{hours or '+00'}:{minutes or '00'}")
+    except ValueError:
         return None
-    days = _days_before(year) + _DAYS_BEFORE_MONTH[month - 1] + (month > 2 and _is_leap(year)) + day - 1
-    seconds = (days - _DAYS_TO_1970) * _DAY + hour * 3600 + minute * 60 + second
-    if match[9]:
-        offset = int(match[10]) * 3600 + int(match[11]) * 60
-        seconds -= offset if match[9] == "+" else -offset
-    return seconds * SECOND + int((match[7] or "").ljust(9, "0")[:9])
+    # Apart from the rest: a leap second is one too many, and the library's times hold no nanoseconds.
+    seconds = (moment - _EPOCH) // timedelta(seconds=1) + int(second)
+    return seconds * SECOND + int((fraction or "").ljust(9, "0")[:9])
 
 
 def wall_time_of(nanoseconds: int) -> str:
     """A time in ISO 8601, in UTC, with microseconds; of one before the year 1 or after 9999, that of 1970."""
-    days, rest = divmod(nanoseconds // 1000, _DAY * 1_000_000)
-    days += _DAYS_TO_1970
-    if not 0 <= days < _days_before(10_000):
-        return wall_time_of(0)
-    year = days * 400 // 146_097 + 1
-    while _days_before(year) > days:
-        year -= 1
-    while _days_before(year + 1) <= days:
-        year += 1
-    days -= _days_before(year)
-    month = 12
-    while (first := _DAYS_BEFORE_MONTH[month - 1] + (month > 2 and _is_leap(year))) > days:
-        month -= 1
-    seconds, micro = divmod(rest, 1_000_000)
-    clock = f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}.{micro:06}"
-    return f"{year:04}-{month:02}-{days - first + 1:02}T{clock}+00:00"
+    try:
+        moment = _EPOCH + timedelta(microseconds=nanoseconds // 1000)
+    except OverflowError:
+        moment = _EPOCH
+    return moment.isoformat(timespec="microseconds")
 
 
 def begun_answers(starts: Sequence[int | None]) -> tuple[RecordedAnswer, ...]:
@@ -298,13 +283,3 @@ def begun_answers(starts: Sequence[int | None]) -> tuple[RecordedAnswer, ...]:
         else RecordedAnswer(number, started_at=wall_time_of(start), offset=start - first)
         for number, start in enumerate(starts, 1)
     )
-
-
-def _days_before(year: int) -> int:
-    """From the first day of the year 1 to that of a year, in the Gregorian calendar."""
-    before = year - 1
-    return before * 365 + before // 4 - before // 100 + before // 400
-
-
-def _is_leap(year: int) -> bool:
-    return year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)

@@ -6,18 +6,19 @@ arrays of events, each also packed with gzip or after the heads of `curl -i`.
 """
 
 from __future__ import annotations
+import re
 from collections.abc import Callable
 from typing import Final
 
 from partstream._version import __version__
 from partstream.codec.checks import dataclass
 from partstream.protocols.protocol import JSON_LINES, SSE, Framing
-from partstream_devtools.bundles.archive import BUNDLE_ENDING, looks_like_a_bundle, read_bundle, write_bundle
+from partstream_devtools.bundles.archive import ARCHIVE_BEGINS, BUNDLE_ENDING, read_bundle, write_bundle
 from partstream_devtools.bundles.documents import BundleContentError, UnknownFormError
 from partstream_devtools.bundles.exchange import Bundle, Chunk, ExchangeEnd, HowEnded, RecordedExchange
-from partstream_devtools.bundles.har import looks_like_har, read_har, write_har
-from partstream_devtools.bundles.mitmproxy import MITMPROXY_ENDINGS, looks_like_flows, read_flows
-from partstream_devtools.bundles.partial import PARTIAL_ENDING, looks_partial, read_partial
+from partstream_devtools.bundles.har import HAR_BEGINS, read_har, write_har
+from partstream_devtools.bundles.mitmproxy import FLOWS_BEGIN, MITMPROXY_ENDINGS, read_flows
+from partstream_devtools.bundles.partial import PARTIAL_BEGINS, PARTIAL_ENDING, read_partial
 from partstream_devtools.recorded_stream import CaptureError, as_stream
 
 # ---- Streams ----
@@ -70,52 +71,46 @@ class RecordingFormat:
     Attributes:
         name: What it is called.
         endings: The endings of its names, with the dot; the first is used for new files.
-        looks: Whether bytes are of this form, by their beginning; None for a form that everything may look like.
-        read: Reads a file of the bytes and its name, or None where it is only written.
+        looks: What bytes of this form begin with; None for a form that everything may look like.
+        read: Reads a file of the bytes and its name.
         write: Writes a bundle, or None where it is only read.
-        says: What a file of the form keeps, in a few words for a person.
     """
 
     name: str
     endings: tuple[str, ...]
-    looks: Callable[[bytes], bool] | None
-    read: Callable[[bytes, str], Bundle] | None
+    looks: re.Pattern[bytes] | None
+    read: Callable[[bytes, str], Bundle]
     write: Callable[[Bundle], bytes] | None
-    says: str
 
 
 FORMS: Final = (
     RecordingFormat(
         "bundle",
         (BUNDLE_ENDING, ".zip"),
-        looks_like_a_bundle,
+        re.compile(re.escape(ARCHIVE_BEGINS)),
         lambda data, _: read_bundle(data),
         write_bundle,
-        "everything: requests, answers read by read with their times, parts",
     ),
     RecordingFormat(
         "partial recording",
         (PARTIAL_ENDING,),
-        looks_partial,
+        re.compile(re.escape(PARTIAL_BEGINS)),
         lambda data, _: read_partial(data),
         None,
-        "a recording that still grows, or was interrupted",
     ),
     RecordingFormat(
         "HAR",
         (".har",),
-        looks_like_har,
+        HAR_BEGINS,
         lambda data, _: read_har(data),
         write_har,
-        "requests and bodies for browsers and other tools; times of events, no parts",
     ),
     RecordingFormat(
         "mitmproxy flows",
         MITMPROXY_ENDINGS,
-        looks_like_flows,
+        FLOWS_BEGIN,
         lambda data, _: read_flows(data),
         None,
-        "requests and whole bodies, without times of reads",
     ),
     RecordingFormat(
         "stream",
@@ -123,7 +118,6 @@ FORMS: Final = (
         None,
         read_stream,
         write_stream,
-        "the body of one answer, without times",
     ),
 )
 """In the order in which they are tried: a form that everything may look like is the last."""
@@ -131,7 +125,7 @@ FORMS: Final = (
 
 def form_of(data: bytes) -> RecordingFormat | None:
     """The form that bytes are of, by their beginning; None for bytes that show none."""
-    return next((form for form in FORMS if form.looks is not None and form.looks(data)), None)
+    return next((form for form in FORMS if form.looks is not None and form.looks.match(data)), None)
 
 
 def read_any(data: bytes, name: str) -> Bundle:
@@ -142,12 +136,7 @@ def read_any(data: bytes, name: str) -> Bundle:
     Raises:
         BundleError: It cannot be read; the error says what was got and expected, and where.
     """
-    shown = form_of(data)
-    readable = [shown] if shown is not None else [form for form in FORMS if form.looks is None]
-    for form in readable:
-        if form.read is not None:
-            return form.read(data, name)
-    raise UnknownFormError(name, f"a file of the form {readable[0].name}", "a form that is read")
+    return (form_of(data) or FORMS[-1]).read(data, name)
 
 
 def write_as(bundle: Bundle, name: str) -> bytes:

@@ -13,10 +13,9 @@ what its importer demands (devtools-frontend, `front_end/models/har/`).
 """
 
 from __future__ import annotations
-import binascii
 import re
-from base64 import b64decode, b64encode
-from collections.abc import Iterable, Iterator
+from base64 import b64encode
+from collections.abc import Iterator
 from itertools import accumulate
 from typing import Any, Final, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
@@ -30,9 +29,8 @@ from partstream_devtools.bundles import exchange as exchanges
 
 # ---- The form ----
 
-BEGINS: Final = re.compile(rb'\A(?:\xef\xbb\xbf)?\s*\{\s*"log"\s*:\s*\{')
-LARGEST: Final = 256 * 1024 * 1024
-"""Bytes of a file: the objects of its JSON take several times as much."""
+HAR_BEGINS: Final = re.compile(rb'\A(?:\xef\xbb\xbf)?\s*\{\s*"log"\s*:\s*\{')
+LARGEST: Final = 256 * 1024 * 1024  # bytes of a file: the objects of its JSON take several times as much
 MOST_ENTRIES: Final = 20_000
 
 OWN: Final = "_partstream"
@@ -58,11 +56,6 @@ LOSSES: Final = (
     ("wall time", "Where a recording has no wall time, entries begin in 1970: HAR demands one."),
 )
 """What a HAR that is written does not hold, or not for every reader: a name, and a sentence."""
-
-
-def looks_like_har(data: bytes) -> bool:
-    """Whether the bytes begin as a HAR does."""
-    return BEGINS.match(data) is not None
 
 
 # ---- Blocks of events ----
@@ -115,8 +108,7 @@ def _one_line(text: str) -> str:
 
 _STREAMS: Final = frozenset({EVENT_STREAM, "application/x-ndjson", "application/ndjson", "application/jsonl"})
 _DOCUMENTS: Final = frozenset({"application/json", "application/problem+json"})
-_LONGEST: Final = 1e12
-"""Milliseconds."""
+_LONGEST: Final = 1e12  # milliseconds
 _DAY: Final = 86_400 * SECOND
 _BEFORE_SENDING: Final = ("blocked", "dns", "connect")
 """The times of an entry before its request is sent; `ssl` is a part of `connect`."""
@@ -135,13 +127,11 @@ def read_har(data: bytes) -> exchanges.Bundle:
     if len(data) > LARGEST:
         raise documents.BundleTooLargeError("the file", len(data), LARGEST, "bytes")
     log = documents.read_object(data.removeprefix(b"\xef\xbb\xbf"), "the HAR").object("log")
-    rows = log.raw("entries")
-    if not isinstance(rows, list):
-        raise documents.BundleContentError(log.where, "no list of entries", "a list in the field 'entries'")
+    rows = log.objects("entries")
     if len(rows) > MOST_ENTRIES:
         raise documents.BundleTooLargeError(log.where, len(rows), MOST_ENTRIES, "entries")
     own = log.optional_object(OWN)
-    entries = [_Entry(_fields(row, f"entry {index}")) for index, row in enumerate(rows)]
+    entries = [*map(_Entry, rows)]
     taken = entries if own is not None else [entry for entry in entries if entry.may_be_an_answer]
     notes = [] if own is None else list(own.texts("notes"))
     if len(taken) < len(entries):
@@ -156,16 +146,11 @@ def read_har(data: bytes) -> exchanges.Bundle:
         {} if own is None else own.text_by_name("versions"),
         None if own is None else documents.read_redaction(own.optional_object("redaction")),
         tuple(found),
-        exchanges.begun_answers([entry.started for entry in taken]) if own is None else _own_answers(own),
+        exchanges.begun_answers([entry.started for entry in taken])
+        if own is None
+        else tuple(documents.read_answer(row, ()) for row in own.objects("answers")),
         notes=tuple(notes),
     )
-
-
-def _own_answers(own: documents.JSONFields) -> tuple[exchanges.RecordedAnswer, ...]:
-    rows = own.raw("answers")
-    if not isinstance(rows, list):
-        raise documents.BundleContentError(f"{own.where}, field 'answers'", f"a {type(rows).__name__}", "a list")
-    return tuple(documents.read_answer(_fields(row, f"{own.where}, field 'answers'"), ()) for row in rows)
 
 
 class _Entry:
@@ -239,8 +224,7 @@ class _Entry:
         posted = self._request.optional_object("postData")
         if posted is None:
             return b""
-        text = posted.optional_text("text") or ""
-        return _decoded(text, posted.optional_text("_encoding"), f"{posted.where}, field 'text'")
+        return _body(posted, posted.optional_text("_encoding"))
 
     def _head(self) -> exchanges.ResponseHead | None:
         if self._response.raw("status") in (0, None):  # how browsers say that none came
@@ -266,15 +250,14 @@ class _Entry:
     def _chunks(self) -> tuple[exchanges.Chunk, ...]:
         text = self._content.optional_text("text")
         encoding = self._content.optional_text("encoding")
-        body = _decoded(text or "", encoding, f"{self._content.where}, field 'text'")
+        body = _body(self._content, encoding)
         if self._own is None and not encoding and (sent := _misread(text or "")) is not None:
             body = sent
             self.notes.append("its body was saved in Windows-1252, as browsers read a stream that names no charset")
         if self._own is not None:
             return self._own_chunks(body)
-        messages = self._said.raw(EVENTS)
-        if isinstance(messages, list) and messages:
-            return self._chunks_of_events(body, [_fields(one, f"{self._said.where}, {EVENTS}") for one in messages])
+        if isinstance(self._said.raw(EVENTS), list) and (messages := self._said.objects(EVENTS)):
+            return self._chunks_of_events(body, messages)
         if text is None and self._type != UNKNOWN_TYPE and self._response.raw("status") not in (0, None):
             self.notes.append("the HAR was saved without the body")
         return (exchanges.Chunk(None, body),) if body else ()
@@ -323,12 +306,6 @@ class _Entry:
         return [None] * len(messages)
 
 
-def _fields(value: Any, where: str) -> documents.JSONFields:
-    if not isinstance(value, dict):
-        raise documents.BundleContentError(where, f"a {type(value).__name__}", "an object")
-    return documents.JSONFields(value, where)
-
-
 def _is_read(row: Any) -> bool:
     if not (isinstance(row, list) and len(row) == 2):
         return False
@@ -339,13 +316,8 @@ def _is_read(row: Any) -> bool:
 
 def _headers(message: documents.JSONFields) -> tuple[tuple[str, str], ...]:
     """The header fields, without the name of the host and the fields that HTTP/2 has in place of a first line."""
-    rows = message.raw("headers")
-    if rows is None:
-        return ()
-    if not isinstance(rows, list):
-        raise documents.BundleContentError(f"{message.where}, field 'headers'", f"a {type(rows).__name__}", "a list")
-    fields: Iterable[documents.JSONFields] = (_fields(row, f"{message.where}, field 'headers'") for row in rows)
-    pairs = ((one.text("name"), one.text("value")) for one in fields)
+    rows = () if message.raw("headers") is None else message.objects("headers")
+    pairs = ((one.text("name"), one.text("value")) for one in rows)
     return tuple((name, value) for name, value in pairs if name.lower() not in _OF_A_HOST and not name.startswith(":"))
 
 
@@ -379,13 +351,8 @@ def _in_windows_1252(sign: str) -> bytes:
         return sign.encode("latin-1")
 
 
-def _decoded(text: str, encoding: str | None, where: str) -> bytes:
-    if (encoding or "").lower() != BASE64:
-        return text.encode(errors="surrogatepass")
-    try:
-        return b64decode(text, validate=True)
-    except (binascii.Error, ValueError) as error:
-        raise documents.BundleContentError(where, f"a text that is not ({error})", "base64") from error
+def _body(said: documents.JSONFields, encoding: str | None) -> bytes:
+    return said.content("text", is_base64=(encoding or "").lower() == BASE64)
 
 
 # ---- Writing ----
@@ -452,21 +419,21 @@ def _entry(exchange: exchanges.RecordedExchange) -> dict[str, Any]:
 
 
 def _request(request: exchanges.RecordedRequest | None) -> dict[str, Any]:
-    path = "/" if request is None else request.path
-    query = "" if request is None else request.query
+    request = request or exchanges.RecordedRequest("GET", "/")
+    query = request.query
     said: dict[str, Any] = {
-        "method": "GET" if request is None else request.method,
-        "url": f"{UNKNOWN_HOST}{path}{'?' if query else ''}{query}",
+        "method": request.method,
+        "url": f"{UNKNOWN_HOST}{request.path}{'?' if query else ''}{query}",
         "httpVersion": _HTTP,
         "cookies": [],
-        "headers": _header_fields(() if request is None else request.headers),
+        "headers": _header_fields(request.headers),
         "queryString": [
             {"name": name, "value": value} for name, value in parse_qsl(query, keep_blank_values=True, errors="replace")
         ],
         "headersSize": _NOT_KNOWN,
-        "bodySize": 0 if request is None else len(request.body),
+        "bodySize": len(request.body),
     }
-    if request is not None and request.body:
+    if request.body:
         text, encoding = _text_of(request.body)
         said["postData"] = {"mimeType": _first(request.headers, "content-type"), "text": text}
         if encoding:
@@ -475,20 +442,20 @@ def _request(request: exchanges.RecordedRequest | None) -> dict[str, Any]:
 
 
 def _response(exchange: exchanges.RecordedExchange) -> dict[str, Any]:
-    head, body = exchange.head, exchange.body
+    head, body = exchange.head or exchanges.ResponseHead(None, 0), exchange.body
     text, encoding = _text_of(body)
     content: dict[str, Any] = {"size": len(body), "mimeType": _media_type(exchange) or UNKNOWN_TYPE, "text": text}
     if encoding:
         content["encoding"] = encoding
     error = exchange.end.error
     said = {
-        "status": 0 if head is None else head.status,
-        "statusText": "" if head is None else head.reason,
+        "status": head.status,
+        "statusText": head.reason,
         "httpVersion": _HTTP,
         "cookies": [],
-        "headers": _header_fields(() if head is None else head.headers),
+        "headers": _header_fields(head.headers),
         "content": content,
-        "redirectURL": "" if head is None else _first(head.headers, "location"),
+        "redirectURL": _first(head.headers, "location"),
         "headersSize": _NOT_KNOWN,
         "bodySize": len(body),
     }

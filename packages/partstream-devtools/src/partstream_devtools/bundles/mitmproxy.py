@@ -110,17 +110,11 @@ _LISTS: Final[dict[bytes, Callable[[bytes, int, int, int], Any]]] = {b"]": _list
 
 MITMPROXY_ENDINGS: Final = (".mitm", ".flow", ".flows", ".mitmproxy")
 
-_BEGINS: Final = re.compile(rb"[1-9]\d{1,10}:\d{1,2}:[a-z_]{1,40}[,;]")
+FLOWS_BEGIN: Final = re.compile(rb"[1-9]\d{1,10}:\d{1,2}:[a-z_]{1,40}[,;]")
 """A dictionary whose first key is a word."""
 _MOST_FLOWS: Final = 20_000
-_LATEST: Final = 1e11
-"""Seconds since 1970."""
+_LATEST: Final = 1e11  # seconds since 1970
 _SECOND: Final = 1_000_000_000
-
-
-def looks_like_flows(data: bytes) -> bool:
-    """Whether the bytes begin as a flow does."""
-    return _BEGINS.match(data) is not None
 
 
 def read_flows(data: bytes) -> exchanges.Bundle:

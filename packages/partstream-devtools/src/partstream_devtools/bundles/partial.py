@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 PARTIAL_ENDING: Final = ".partstream.part"
 
-_BEGINS: Final = b"PSPART\r\n"
+PARTIAL_BEGINS: Final = b"PSPART\r\n"
 """No text begins so, and a transfer that changes line ends is noticed."""
 _RECORD: Final = Struct(">sI")
 _NUMBER: Final = Struct(">I")
@@ -52,7 +52,9 @@ class PartialRecording:
     ) -> None:
         self._append = append
         said = {"format": FORMAT, "source": source, "made_by": made_by, "versions": versions or {}}
-        append(_BEGINS + _json_record("recording", 0, {**said, "redaction": documents.redaction_json(redaction)}))
+        append(
+            PARTIAL_BEGINS + _json_record("recording", 0, {**said, "redaction": documents.redaction_json(redaction)})
+        )
 
     def begin(self, exchange: RecordedExchange) -> None:
         """An exchange began: its head, chunks and end follow by calls of their own, those that it has do not count."""
@@ -94,11 +96,6 @@ def _json_record(kind: str, number: int, said: dict[str, Any]) -> bytes:
 # ---- Reading ----
 
 
-def looks_partial(data: bytes) -> bool:
-    """Whether the bytes begin as those of a recording that grows do."""
-    return data.startswith(_BEGINS)
-
-
 def read_partial(data: bytes) -> Bundle:
     """What a recording holds that may have been interrupted: an exchange without an end is cut where it stops.
 
@@ -106,8 +103,8 @@ def read_partial(data: bytes) -> Bundle:
         NotABundleError: It does not begin as such a recording.
         BundleError: A whole record is wrong.
     """
-    if not looks_partial(data):
-        raise documents.NotABundleError("the file", f"bytes that begin with {data[:8]!r}", f"{_BEGINS!r}")
+    if not data.startswith(PARTIAL_BEGINS):
+        raise documents.NotABundleError("the file", f"bytes that begin with {data[:8]!r}", f"{PARTIAL_BEGINS!r}")
     read = _Read()
     for sign, record, where in _records(data):
         if sign in (_CHUNK, _BODY):
@@ -121,7 +118,7 @@ def read_partial(data: bytes) -> Bundle:
 
 def _records(data: bytes) -> Iterator[tuple[bytes, bytes, str]]:
     """The whole records, each with its sign and its place."""
-    place = len(_BEGINS)
+    place = len(PARTIAL_BEGINS)
     while place + _RECORD.size <= len(data):
         sign, size = _RECORD.unpack_from(data, place)
         begin = place + _RECORD.size

@@ -149,7 +149,10 @@ def _sides_of(
         None
         if head is None
         else bundle.ResponseHead(
-            head.at - started, head.status, redactor.redact(head.reason), _without_secrets(head.headers, redactor)
+            _since(started, head.at),
+            head.status,
+            redactor.redact(head.reason),
+            _without_secrets(head.headers, redactor),
         )
     )
     return asked, answered, tuple(masked_chunks([bundle.Chunk(at - started, data) for at, data in reads], redactor))
@@ -173,7 +176,11 @@ def _end_of(exchange: ExchangeCapture, now: int) -> bundle.ExchangeEnd:
     end = exchange.end
     if end is None:
         return bundle.ExchangeEnd(now - exchange.started, bundle.HowEnded.CUT)
-    return bundle.ExchangeEnd(end.at - exchange.started, end.how, end.error)
+    return replace(end, at=_since(exchange.started, end.at))
+
+
+def _since(started: int, at: int | None) -> int | None:
+    return None if at is None else at - started
 
 
 def _left_out_of(exchange: ExchangeCapture, index: int, before: Sequence[Entry]) -> bundle.LeftOut | None:

@@ -4,20 +4,28 @@ An :class:`AnswerCapture` takes the parts and the reads of one answer, each in a
 an entry is a reference with a time. The room of an answer is bounded, and asked for in steps from the owner of the
 captures; of an answer that takes more, the beginning and the end are kept. Headers that hold secrets by their names are
 replaced before they are kept; what removes other secrets is asked when an exchange leaves the memory.
+
+:class:`LastAnswers` keeps the last answers of one host, so that one that went wrong can be looked at afterwards.
+Nothing is written until it is asked for. The oldest answers go first, those that have ended before those that go on.
+:class:`NextAnswers` records the next answer whole, as a user asks: it stays in memory until it has ended, whatever else
+comes. A host asks several models at once, such as one for the title of a chat, so that every answer is recorded that
+begins while another one is being recorded; the recording ends when none of them goes on.
 """
 
 from __future__ import annotations
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from partstream.codec.checks import dataclass, replace
+from partstream.codec.checks import replace
 from partstream.codec.redaction import Redactor, without_secrets_by_name
 from partstream.lm.parts import DataPart, ResponsePart, TextPart, ThinkingPart, ToolCallPart
 from partstream.runtime.progress import said_by
-from partstream_devtools.bundles.exchange import HowEnded, RecordedError
+from partstream.upstream.context import capturing
+from partstream_devtools.bundles.exchange import ExchangeEnd, HowEnded, RecordedError, ResponseHead
 
 if TYPE_CHECKING:
     from partstream.lm.outputs import StreamOptions
@@ -69,8 +77,7 @@ _SIZES: Final[dict[type, Callable[[Any], int]]] = {
 
 # ---- Exchanges ----
 
-_LONGEST_MESSAGE: Final = 2_000
-"""Characters of an error that are kept."""
+_LONGEST_MESSAGE: Final = 2_000  # characters of an error that are kept
 _FACTS: Final = (
     "http_status",
     "provider_code",
@@ -85,25 +92,6 @@ _FACTS: Final = (
 """The fields of errors that are kept, as far as they hold a text or a number."""
 
 
-@dataclass(frozen=True, slots=True)
-class CapturedHead:
-    """The head of a response, without the headers that hold secrets by their names."""
-
-    at: int
-    status: int
-    reason: str
-    headers: tuple[tuple[str, str], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class CapturedEnd:
-    """The end of an exchange: when, in nanoseconds of the clock, how its bytes ended, and what broke it."""
-
-    at: int
-    how: HowEnded
-    error: RecordedError | None = None
-
-
 class ExchangeCapture:
     """One exchange with a server, at an index of an answer. Times are nanoseconds of the clock.
 
@@ -112,23 +100,10 @@ class ExchangeCapture:
         shown: What the host asked to have shown of the answer, or None.
         started: When the first byte of the request was sent.
         sent: When its last byte was sent; None while that is not known.
+        head: The head of the response, without the headers that hold secrets by their names; None before it came.
+        end: How its bytes ended; None while they come.
         left_out_reads, left_out_bytes: What is not kept of the body.
     """
-
-    __slots__ = (
-        "_answer",
-        "_index",
-        "end",
-        "head",
-        "left_out_bytes",
-        "left_out_reads",
-        "protocol",
-        "redactor",
-        "request",
-        "sent",
-        "shown",
-        "started",
-    )
 
     def __init__(
         self,
@@ -147,8 +122,8 @@ class ExchangeCapture:
         self.shown = shown
         self.started = answer.clock()
         self.sent: int | None = None
-        self.head: CapturedHead | None = None
-        self.end: CapturedEnd | None = None
+        self.head: ResponseHead | None = None
+        self.end: ExchangeEnd | None = None
         self.left_out_reads = self.left_out_bytes = 0
 
     @property
@@ -166,7 +141,7 @@ class ExchangeCapture:
 
     def responded(self, status: int, reason: str, headers: Iterable[tuple[str, str]]) -> None:
         """Takes the head of the response."""
-        self.head = CapturedHead(self._answer.clock(), status, reason, without_secrets_by_name(headers))
+        self.head = ResponseHead(self._answer.clock(), status, reason, without_secrets_by_name(headers))
 
     def chunk(self, data: bytes) -> None:
         """Takes what one read of the body gave: a reference, no copy."""
@@ -193,7 +168,7 @@ class ExchangeCapture:
         """Says how it ended. The first end counts."""
         if self.end is None:
             answer = self._answer
-            self.end = CapturedEnd(answer.clock(), how, None if error is None else recorded_error(error))
+            self.end = ExchangeEnd(answer.clock(), how, None if error is None else recorded_error(error))
 
 
 def recorded_error(error: BaseException, redact: Callable[[str], str] = str) -> RecordedError:
@@ -211,22 +186,6 @@ _EXCHANGE_BYTES: Final = 2_000
 """What an exchange takes beside its body and its reads."""
 _SHARE_OF_REQUEST: Final = 4
 """A request takes at most this share of its answer's room; of a larger one, the beginning is kept."""
-
-
-class CaptureOwner(Protocol):
-    """Keeps captures of answers, and shares the room among them."""
-
-    def more_room(self, answer: AnswerCapture, size: int) -> bool:
-        """Whether an answer may take so many bytes more."""
-        ...
-
-    def ended(self, answer: AnswerCapture) -> None:
-        """Hears that an answer has ended."""
-        ...
-
-    def forget(self, answer: AnswerCapture) -> None:
-        """Hears that an answer must not be kept."""
-        ...
 
 
 class AnswerCapture:
@@ -250,40 +209,12 @@ class AnswerCapture:
         is_wanted: Whether this very answer was asked for: it is kept then, whatever a setting says.
     """
 
-    __slots__ = (
-        "_append",
-        "_first",
-        "_is_split",
-        "_last",
-        "_left",
-        "_most",
-        "_owner",
-        "_redact",
-        "_request_bodies",
-        "_turns",
-        "clock",
-        "dropped_fields",
-        "ended",
-        "error",
-        "exchanges",
-        "host",
-        "is_dropped",
-        "is_wanted",
-        "left_out_parts",
-        "model",
-        "number",
-        "outcome",
-        "size",
-        "started",
-        "started_at",
-    )
-
     def __init__(
         self,
         host: str,
         model: str | None = None,
         *,
-        owner: CaptureOwner | None = None,
+        owner: LastAnswers | None = None,
         number: int = 1,
         most_bytes: int = 64 * 1024 * 1024,
         redact: Callable[[str], str] = str,
@@ -449,3 +380,171 @@ class AnswerCapture:
             exchange = self.exchanges[index]
             exchange.left_out_reads += 1
             exchange.left_out_bytes += len(content)
+
+
+# ---- The last answers ----
+
+MOST_ANSWERS: Final = 20
+MOST_BYTES: Final = 20 * 1024 * 1024  # all answers together
+MOST_BYTES_OF_ONE: Final = 10 * 1024 * 1024
+"""Of a larger answer, the beginning and the end are kept."""
+
+
+class LastAnswers:
+    """The captures of the last answers of one host, running ones too; belongs to one event loop.
+
+    Args:
+        most_answers: The most answers.
+        most_bytes: The most bytes of all of them.
+        most_bytes_of_one: The most bytes of one.
+        redact: Removes secrets from what errors say.
+        clock: Returns nanoseconds.
+        now: Returns the wall time.
+    """
+
+    def __init__(
+        self,
+        most_answers: int = MOST_ANSWERS,
+        most_bytes: int = MOST_BYTES,
+        most_bytes_of_one: int = MOST_BYTES_OF_ONE,
+        *,
+        redact: Callable[[str], str] = str,
+        clock: Callable[[], int] = time.monotonic_ns,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._most_answers = most_answers
+        self._most_bytes = most_bytes
+        self._most_bytes_of_one = most_bytes_of_one
+        self._redact = redact
+        self._clock = clock
+        self._now = now
+        self._answers: list[AnswerCapture] = []
+        self._listeners: list[Callable[[AnswerCapture], object]] = []
+        self._begun = 0
+
+    @property
+    def answers(self) -> tuple[AnswerCapture, ...]:
+        """The answers, in the order in which they began."""
+        return tuple(self._answers)
+
+    @property
+    def newest(self) -> AnswerCapture | None:
+        """The answer that began last; None where there is none."""
+        return self._answers[-1] if self._answers else None
+
+    @property
+    def size(self) -> int:
+        """The bytes that the answers have taken."""
+        return sum([answer.size for answer in self._answers])
+
+    def on_change(self, listener: Callable[[AnswerCapture], object]) -> Callable[[], None]:
+        """Has a function called with each answer when it has begun, and again when it has ended.
+
+        Returns:
+            Ends that.
+        """
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
+
+    @contextmanager
+    def capture(self, host: str, model: str | None) -> Iterator[AnswerCapture]:
+        """Captures what runs inside as a new answer. An answer without an end by then was cancelled."""
+        answer = self.begin(host, model)
+        try:
+            with capturing(answer):
+                yield answer
+        finally:
+            answer.end("cancelled")
+
+    def begin(self, host: str, model: str | None) -> AnswerCapture:
+        """The capture of a new answer, for a host and the model that is asked; the caller says its end."""
+        self._begun += 1
+        answer = AnswerCapture(
+            host,
+            model,
+            owner=self,
+            number=self._begun,
+            most_bytes=self._most_bytes_of_one,
+            redact=self._redact,
+            clock=self._clock,
+            now=self._now,
+        )
+        self._answers.append(answer)
+        if len(self._answers) > self._most_answers:
+            self.forget(self._oldest(answer))
+        self._changed(answer)
+        return answer
+
+    def forget(self, answer: AnswerCapture | None) -> None:
+        """Lets go of an answer, if it is still here: it must not be kept."""
+        if answer is not None and answer in self._answers:
+            self._answers.remove(answer)
+            answer.drop()
+
+    def more_room(self, answer: AnswerCapture, size: int) -> bool:
+        """Whether an answer may take so many bytes more; others may have to go for it."""
+        while self.size + size > self._most_bytes:
+            oldest = self._oldest(answer)
+            if oldest is None:
+                return False
+            self.forget(oldest)
+        return True
+
+    def ended(self, answer: AnswerCapture) -> None:
+        """Hears that an answer has ended."""
+        self._changed(answer)
+
+    def _changed(self, answer: AnswerCapture) -> None:
+        for listener in [*self._listeners]:
+            listener(answer)
+
+    def _oldest(self, besides: AnswerCapture) -> AnswerCapture | None:
+        """The answer that goes first: the oldest that has ended, else the oldest; none that is wanted or spared."""
+        others = [answer for answer in self._answers if answer is not besides and not answer.is_wanted]
+        ended = [answer for answer in others if answer.outcome is not None]
+        return next(iter(ended or others), None)
+
+
+# ---- The next answers ----
+
+
+class NextAnswers:
+    """The answers that are to be recorded.
+
+    Args:
+        answers: Tells when an answer begins and ends.
+        on_recorded: Called with the answers of a recording that has ended.
+
+    Attributes:
+        is_armed: Whether the next answer is recorded.
+    """
+
+    def __init__(self, answers: LastAnswers, on_recorded: Callable[[Sequence[AnswerCapture]], object]) -> None:
+        self.is_armed = False
+        self._recorded: list[AnswerCapture] = []
+        self._on_recorded = on_recorded
+        answers.on_change(self._changed)
+
+    def arm(self) -> None:
+        """Has the next answer recorded."""
+        self.is_armed = True
+
+    def disarm(self) -> None:
+        """Records nothing more, also not what is being recorded."""
+        self.is_armed = False
+        self._let_go()
+
+    def _changed(self, answer: AnswerCapture) -> None:
+        if answer.outcome is None and (self.is_armed or self._recorded):
+            self.is_armed = False
+            answer.is_wanted = True
+            self._recorded.append(answer)
+        elif self._recorded and all(one.outcome is not None for one in self._recorded):
+            recorded = tuple(self._recorded)
+            self._let_go()
+            self._on_recorded(recorded)
+
+    def _let_go(self) -> None:
+        for answer in self._recorded:
+            answer.is_wanted = False
+        self._recorded.clear()

@@ -34,8 +34,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from partstream_devtools.bundles.exchange import Bundle, RecordedExchange
-    from partstream_devtools.capturing.capture import AnswerCapture
-    from partstream_devtools.capturing.last_answers import LastAnswers
+    from partstream_devtools.capturing.capture import AnswerCapture, LastAnswers
 
 # ---- The socket ----
 
@@ -49,10 +48,8 @@ FRAME: Final = struct.Struct(">I")
 _LONGEST_QUESTION: Final = 1_000
 _QUESTION_SECONDS: Final = 5.0
 _MOST_CLIENTS: Final = 16
-_LONGEST_PATH: Final = 100
-"""Bytes: the systems take 104 or 108."""
-_SHORTEST_PAUSE: Final = 0.1
-"""Seconds between two looks of a follower at the same answer."""
+_LONGEST_PATH: Final = 100  # bytes: the systems take 104 or 108
+_SHORTEST_PAUSE: Final = 0.1  # seconds between two looks of a follower at the same answer
 _PAUSE_FACTOR: Final = 10.0
 
 
@@ -230,8 +227,7 @@ _UNREADABLE: Final = "the report of a program about its answers cannot be read: 
 _ANSWER_SECONDS: Final = 20.0
 _LARGEST_HEAD: Final = 1024 * 1024
 _LARGEST_BUNDLE: Final = 256 * 1024 * 1024
-_LOOK_SECONDS: Final = 1.0
-"""Seconds between two looks of a follower for new sockets."""
+_LOOK_SECONDS: Final = 1.0  # seconds between two looks of a follower for new sockets
 _CONNECT_SECONDS: Final = 2.0
 
 

@@ -82,10 +82,8 @@ async def finish_in_a_process(part: Path, file: Path, secrets: Iterable[str]) ->
 
 _LENGTH: Final = struct.Struct(">I")
 _MOST_WAITING: Final = 50
-_LONGEST_ERROR: Final = 2_000
-"""Characters."""
-_SECONDS: Final = 30.0
-"""How long one judgement may take."""
+_LONGEST_ERROR: Final = 2_000  # characters
+_SECONDS: Final = 30.0  # how long one judgement may take
 
 
 class JudgedAnswer(TypedDict):
@@ -196,9 +194,7 @@ def _serve(asked: BinaryIO, answered: BinaryIO) -> None:
 
 
 if __name__ == "__main__":
-    if hasattr(
-        os, "nice"
-    ):  # not on Windows; all other processes go first: exchanges of the proxy do not wait for this one
+    if hasattr(os, "nice"):  # not on Windows; exchanges of the proxy do not wait for this process
         os.nice(_LOWER_PRIORITY)
     if sys.argv[1:]:
         finish(Path(sys.argv[1]), Path(sys.argv[2]), loads(sys.stdin.buffer.read()))

@@ -37,8 +37,7 @@ from partstream_devtools.recorder.proxy import ExchangeWatcher, ForwardedRequest
 
 # ---- A file written by a thread ----
 
-_MOST_BEHIND: Final = 64 * 1024 * 1024
-"""Bytes that are not written yet; with more, their source has to wait."""
+_MOST_BEHIND: Final = 64 * 1024 * 1024  # bytes that are not written yet; with more, their source has to wait
 
 
 class BackgroundFile:
@@ -116,10 +115,8 @@ class BackgroundFile:
 # ---- Reads without keys ----
 
 _MOST_HELD: Final = 64 * 1024
-_PIECE: Final = 16 * 1024
-"""Bytes of a request's body that are searched at once."""
-_LONGEST_END: Final = 4 * 1024
-"""Bytes at the end of what is held in which a key may begin."""
+_PIECE: Final = 16 * 1024  # bytes of a request's body that are searched at once
+_LONGEST_END: Final = 4 * 1024  # bytes at the end of what is held in which a key may begin
 
 
 class MaskedReads:
@@ -334,8 +331,7 @@ def _without_secrets(headers: HeaderFields, redactor: Redactor) -> tuple[tuple[s
 # ---- All files of a run ----
 
 _MOST_BYTES: Final = 64 * 1024 * 1024
-_MOST_EXCHANGES: Final = 1_000
-"""Of one file: what is longer is slow to look at, and takes much memory."""
+_MOST_EXCHANGES: Final = 1_000  # of one file: what is longer is slow to look at, and takes much memory
 
 
 class Recordings:

@@ -358,8 +358,7 @@ Watch: TypeAlias = Callable[[ForwardedRequest], ExchangeWatcher]
 
 # ---- The proxy ----
 
-LARGEST_BODY: Final = 64 * 1024 * 1024
-"""Bytes of a request's body."""
+LARGEST_BODY: Final = 64 * 1024 * 1024  # bytes of a request's body
 
 
 class RecordingProxy:

@@ -16,14 +16,12 @@ from partstream.codec.redaction import query_without_secrets, without_secrets_by
 from partstream.upstream.context import CapturedRequest
 from partstream_devtools.bundles.exchange import (
     Chunk,
-    ExchangeEnd,
     HowEnded,
     RecordedExchange,
     RecordedRequest,
-    ResponseHead,
 )
+from partstream_devtools.capturing.capture import LastAnswers
 from partstream_devtools.capturing.capture_socket import CaptureSocket
-from partstream_devtools.capturing.last_answers import LastAnswers
 from partstream_devtools.recorder.beside import JudgingProcess
 from partstream_devtools.recorder.files import Recordings, is_document, model_asked, protocol_at, redactor_of_request
 from partstream_devtools.recorder.proxy import RecordingProxy, text_fields
@@ -151,12 +149,9 @@ class _Watcher:
         if exchange.end is None or self.answer.is_dropped or exchange.left_out_bytes:
             return None
         chunks = tuple(Chunk(at, content) for _, at, content in self.answer.entries if isinstance(content, bytes))
-        head = exchange.head
-        answered = None if head is None else ResponseHead(head.at, head.status, head.reason, head.headers)
-        end = ExchangeEnd(exchange.end.at, exchange.end.how, exchange.end.error)
         request = exchange.request
         asked = RecordedRequest(request.method, request.path, request.query, request.headers, request.body)
-        return RecordedExchange(1, 1, exchange.protocol, None, asked, answered, chunks, end)
+        return RecordedExchange(1, 1, exchange.protocol, None, asked, exchange.head, chunks, exchange.end)
 
     def redacted(self, text: str) -> str:
         """A text without the keys of the request."""

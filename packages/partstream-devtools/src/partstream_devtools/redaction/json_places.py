@@ -10,13 +10,46 @@ lists in lists without an end, and each place holds its whole path.
 
 from __future__ import annotations
 import re
-from typing import TYPE_CHECKING, Final, NamedTuple
+from enum import StrEnum
+from typing import Final, NamedTuple
 
 from partstream.codec.checks import dataclass, field
 from partstream.codec.json_codec import MOST_LEVELS
 
-if TYPE_CHECKING:
-    from partstream_devtools.redaction.fragments import Meaning
+# ---- Meanings ----
+
+
+class Meaning(StrEnum):
+    """What a text in an event is, which decides what may replace it."""
+
+    TEXT = "text"
+    """What people, models and tools wrote."""
+    ARGUMENTS = "tool arguments"
+    """The JSON of a call's arguments, or a piece of it."""
+    ERROR = "error sentence"
+    """The words of a server for a failure."""
+    LINK = "link"
+    """An address, which other fields and texts may repeat."""
+    OPAQUE = "opaque state"
+    """State of a model, which only its server reads."""
+    MEDIA = "media"
+    """A file in base64, or a piece of one."""
+    TOOL = "tool name"
+    ID = "id"
+    """The id of a response, an item or a call."""
+    PERSON = "id of a person"
+    """The id of a person, an organization, a session, a conversation or a request."""
+    PROPERTY = "property name"
+    """The name of a field."""
+    ARGUMENT_NAME = "argument name"
+    """The name of a field that a tool or a program has chosen, such as that of an argument."""
+    WORD = "word"
+    """A word of the protocol, such as the type of an event, or the name of a model."""
+    TIME = "time"
+    """A moment."""
+    SECRET = "secret"  # noqa: S105 - what the field holds, not a password
+    """A key, by the name of its field."""
+
 
 # ---- Fields ----
 

@@ -19,15 +19,21 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import unquote
 
 from partstream.codec.checks import dataclass, field, replace
-from partstream.codec.json_codec import loads
 from partstream.codec.redaction import names_a_secret, secrets_in_header
 from partstream.conversation.media import is_address
 from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, text_part, thinking_part, tool_call_part
 from partstream_devtools.bundles import exchange as exchanges
 from partstream_devtools.redaction import rules
-from partstream_devtools.redaction.fragments import Meaning
-from partstream_devtools.redaction.json_places import Body, FieldPath
-from partstream_devtools.redaction.replacing import HIDDEN, Replacement, hidden_bytes, hidden_date, hide, stand_in
+from partstream_devtools.redaction.json_places import Body, FieldPath, Meaning
+from partstream_devtools.redaction.replacing import (
+    HIDDEN,
+    Replacement,
+    hidden_bytes,
+    hidden_date,
+    hide,
+    is_json,
+    stand_in,
+)
 from partstream_devtools.redaction.texts import BodyTexts, BundleTexts, SplitText, ValuePiece, collect_value, tables_of
 
 if TYPE_CHECKING:
@@ -280,7 +286,7 @@ class PartTexts:
         return lambda: replace(make(), mime_type=said.text)
 
     def _content(self, part: DataPart, kind: str) -> Callable[[], DataPart]:
-        if kind.endswith(_JSON) and _is_json(part.data):
+        if kind.endswith(_JSON) and is_json(part.data):
             data = bytearray(part.data)
             collect_value(self._texts, data, f"{self._name}: data")
             return lambda: replace(part, data=bytes(data))
@@ -314,14 +320,6 @@ class PartTexts:
         data = bytearray(json.dumps(value, ensure_ascii=False).encode(errors="surrogatepass"))
         collect_value(self._texts, data, f"{self._name}: {place}", root)
         return data
-
-
-def _is_json(data: bytes) -> bool:
-    try:
-        loads(data.decode())
-    except ValueError:
-        return False
-    return True
 
 
 # ---- Bundles ----

@@ -21,11 +21,10 @@ from string import ascii_lowercase
 from typing import Final
 from unicodedata import category
 
-from partstream.codec.json_codec import JSONDecodeError, loads
-from partstream_devtools.bundles.exchange import RedactionLevel
+from partstream.codec.json_codec import loads
+from partstream_devtools.bundles.exchange import RedactionLevel, nanoseconds_of
 from partstream_devtools.redaction import rules
-from partstream_devtools.redaction.fragments import Meaning
-from partstream_devtools.redaction.json_places import FieldPath, read_fields, read_raw, write_raw
+from partstream_devtools.redaction.json_places import FieldPath, Meaning, read_fields, read_raw, write_raw
 
 # ---- Stand-ins ----
 
@@ -253,8 +252,6 @@ class Renaming:
     `form` makes of a value the template of its new name, and the places in it that a counter may fill; None keeps it.
     """
 
-    __slots__ = ("_form", "_names", "_taken")
-
     def __init__(self, form: Callable[[str], tuple[str, list[int]] | None]) -> None:
         self._form = form
         self._names: dict[str, str] = {}
@@ -344,8 +341,7 @@ _TOKEN: Final = re.compile(
     r"|(?P<number>[0-9]{1,7}(?:[.,][0-9]{1,6})*(?:ms|[smhd%])?)(?![A-Za-z0-9])"
     r"|(?P<other>\w+(?:[.-]\w+)*)"
 )
-_MOST_BETWEEN: Final = 4
-"""Characters between two words of one sentence."""
+_MOST_BETWEEN: Final = 4  # characters between two words of one sentence
 
 
 def hidden_sentence(text: str, name_of: Callable[[str], str | None]) -> str:
@@ -397,8 +393,7 @@ def _is_sentence(run: list[tuple[int, int, str]], tokens: int) -> bool:
 # ---- Moments ----
 
 _ISO: Final = re.compile(
-    r"(?P<year>\d{4})-(?P<month>\d\d)-(?P<day>\d\d)(?P<between>[T ])(?P<hour>\d\d):(?P<minute>\d\d):(?P<second>\d\d)"
-    r"(?P<fraction>[.,]\d{1,9})?(?P<zone>Z|[+-]\d\d:?\d\d)?"
+    r"\d{4}-\d\d-\d\d(?P<between>[T ])\d\d:\d\d:\d\d(?P<fraction>[.,]\d{1,9})?(?P<zone>Z|[+-]\d\d:?\d\d)?"
 )
 _LEAST: Final = 100_000_000
 """A smaller number is no moment since 1970, but a duration."""
@@ -408,8 +403,6 @@ _EPOCH: Final = "Thu, 01 Jan 1970 00:00:00 GMT"
 
 class Moments:
     """The moments of a recording."""
-
-    __slots__ = ("_first_number", "_first_text")
 
     def __init__(self) -> None:
         self._first_number: dict[int, float] = {}  # by the number of digits: seconds, milliseconds ...
@@ -431,10 +424,9 @@ class Moments:
 
     def text(self, said: str) -> str:
         """A moment as ISO 8601 writes it, of the same length; a stand-in for every other text."""
-        match = _ISO.fullmatch(said)
-        if match is None:
+        match, nanoseconds = _ISO.fullmatch(said), nanoseconds_of(said)
+        if match is None or nanoseconds is None:
             return hidden_date(said)
-        nanoseconds = _nanoseconds(match)
         if self._first_text is None:
             self._first_text = nanoseconds
         since = max(0, nanoseconds - self._first_text)
@@ -444,17 +436,6 @@ class Moments:
 def hidden_date(value: str) -> str:
     """The date of a header, without what it says."""
     return _EPOCH if _HTTP_DATE.fullmatch(value) else stand_in(value)
-
-
-def _nanoseconds(match: re.Match[str]) -> int:
-    """Nanoseconds since 1970 of the clock that the text shows; its zone does not matter for what lies between two."""
-    year, month, day = int(match["year"]), int(match["month"]), int(match["day"])
-    before = year - (month < 3)
-    months = (month + 9) % 12
-    days = 365 * before + before // 4 - before // 100 + before // 400 + (153 * months + 2) // 5 + day - 1
-    seconds = (days * 24 + int(match["hour"])) * 3600 + int(match["minute"]) * 60 + int(match["second"])
-    fraction = (match["fraction"] or ".0")[1:].ljust(9, "0")
-    return seconds * 1_000_000_000 + int(fraction)
 
 
 def _written(match: re.Match[str], since: int) -> str:
@@ -470,6 +451,16 @@ def _written(match: re.Match[str], since: int) -> str:
 
 # ---- Texts by their meaning ----
 
+
+def is_json(text: str | bytes) -> bool:
+    """Whether a text is one JSON value."""
+    try:
+        loads(text)
+    except ValueError:
+        return False
+    return True
+
+
 _PLAIN_NAME: Final = re.compile(r"[A-Za-z_$@][A-Za-z0-9_$.@:-]{0,63}|[0-9]{1,6}")
 """The name of a field that stays."""
 _MODEL_FILES: Final = (".gguf", ".ggml", ".safetensors", ".bin", ".onnx", ".mlx")
@@ -477,18 +468,15 @@ _LISTED: Final = re.compile(
     r"[A-Za-z_]{1,16}|[A-Za-z]{0,12}[ /-]?[0-9]{1,6}(?:[.+_ -]?[A-Za-z]{0,10}[0-9]{0,8}){0,8}", re.ASCII
 )
 """A name or a version, as programs say their own."""
-_BARE: Final = re.compile(r"-?[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]*)?|true|false|null|NaN|-?Infinity")
 _LIKE_BASE64: Final = re.compile(r"[A-Za-z0-9+/_-]{8,}={0,2}")
 _NUMBER: Final = re.compile(r"-?[0-9]")
 _DIGITS: Final = re.compile(r"[0-9]+")
-_LONG_NUMBER: Final = 5
-"""Digits of a number that may be the id of a person."""
+_LONG_NUMBER: Final = 5  # digits of a number that may be the id of a person
 _MARKUP: Final = re.compile(r"</?(?:think|thought|thinking|reasoning)>|<\|[a-z_]{1,30}\|>")
 """What of a text readers act on: the tags of thinking, and the marks of a model's template."""
 _ADDRESS: Final = re.compile(r"https?://[^\s<>\"'`\\]+", re.IGNORECASE)
 _ADDRESS_ENDS: Final = ".,;:!?)]}*_"
-_MOST_NESTED: Final = 4
-"""Levels of JSON in texts of JSON that are read."""
+_MOST_NESTED: Final = 4  # levels of JSON in texts of JSON that are read
 _MAY_KEEP: Final = frozenset(
     {Meaning.TEXT, Meaning.ARGUMENTS, Meaning.ERROR, Meaning.WORD, Meaning.PROPERTY, Meaning.ARGUMENT_NAME}
 )
@@ -501,18 +489,6 @@ class Replacement:
     `kept` may hold `text`; `hides_names` replaces the names of a call's arguments too; `counts` says how often each
     rule has replaced something.
     """
-
-    __slots__ = (
-        "_by_meaning",
-        "_ids",
-        "_level",
-        "_links",
-        "_moments",
-        "_names",
-        "_tools",
-        "counts",
-        "search",
-    )
 
     def __init__(
         self, level: RedactionLevel, search: rules.Search, kept: Collection[str] = (), *, hides_names: bool = False
@@ -587,13 +563,10 @@ class Replacement:
         new = text if way is None else way(text)
         if new != text:
             self.counts[meaning.value] += 1
-        return self._without(new, text, found)
+        return self.without_keys(new, text, found)
 
-    def hidden(self, text: str, found: list[rules.Found]) -> str:
-        """The text without the keys in it."""
-        return self._without(text, text, found)
-
-    def _without(self, new: str, text: str, found: Iterable[rules.Found]) -> str:
+    def without_keys(self, new: str, text: str, found: Iterable[rules.Found]) -> str:
+        """The stand-in for a text, or the text itself, without the keys that were found in the text."""
         for one in found:
             hidden = new[: one.start] + hide(text[one.start : one.end]) + new[one.end :]
             if hidden != new and text[one.start : one.end].strip("R"):
@@ -603,7 +576,7 @@ class Replacement:
 
     def number(self, place: FieldPath, raw: str) -> str:
         """The stand-in for a value without quotation marks."""
-        if _BARE.fullmatch(raw) is None:
+        if not rules.is_bare(raw):
             return stand_in(raw) if Meaning.TEXT in self._by_meaning else raw
         if self._level is not RedactionLevel.STRUCTURE or _NUMBER.match(raw) is None:
             return raw
@@ -623,7 +596,7 @@ class Replacement:
             return url
         if is_media(text, in_text=True):
             return hidden_media(text)
-        if text[:1] in ("{", "[") and _is_json(text):  # as many results of tools are
+        if text[:1] in ("{", "[") and is_json(text):  # as many results of tools are
             return self._json(text, FieldPath("input.", "input"), 0)
         kept = [(one.start(), one.end(), one[0]) for one in _MARKUP.finditer(text)] if "<" in text else []
         if len(self._links) and "://" in text:
@@ -645,7 +618,7 @@ class Replacement:
         return None
 
     def _arguments(self, text: str) -> str:
-        if _BARE.fullmatch(text.strip()):
+        if rules.is_bare(text.strip()):
             return shaped_number(text)
         return (
             self._json(text, FieldPath("input.", "input"), 0) if text.lstrip()[:1] in ("{", "[") else self._text(text)
@@ -714,11 +687,3 @@ def _word(text: str) -> str:
     if is_file and slash and rules.is_plain_word(name) and not rules.names_a_person(name):
         return stand_in(folders) + slash + name
     return stand_in(text)
-
-
-def _is_json(text: str) -> bool:
-    try:
-        loads(text)
-    except JSONDecodeError:
-        return False
-    return True

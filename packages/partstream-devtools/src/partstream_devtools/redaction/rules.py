@@ -17,21 +17,17 @@ from base64 import b64decode
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from partstream.codec.checks import dataclass, field
 from partstream.codec.json_codec import loads
 from partstream.codec.redaction import Redactor, decoded_views
 from partstream.lm.outputs import GATEWAY_CALL_ID_PREFIX
-from partstream_devtools.redaction.fragments import Meaning
-
-if TYPE_CHECKING:
-    from partstream_devtools.redaction.json_places import FieldPath
+from partstream_devtools.redaction.json_places import FieldPath, Meaning
 
 # ---- Keys and ids ----
 
-SHORTEST_ENCODED: Final = 16
-"""Digits of a base64 or hexadecimal text that is decoded and searched."""
+SHORTEST_ENCODED: Final = 16  # digits of a base64 or hexadecimal text that is decoded and searched
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,6 +267,14 @@ def meaning_of_name(place: FieldPath) -> Meaning:
     return Meaning.ARGUMENT_NAME if is_in_schema or is_free(place) else Meaning.PROPERTY
 
 
+_BARE: Final = re.compile(r"-?[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]*)?|true|false|null|NaN|-?Infinity")
+
+
+def is_bare(text: str) -> bool:
+    """Whether a text is a number or a word that JSON has without quotation marks."""
+    return _BARE.fullmatch(text) is not None
+
+
 def is_plain_word(text: str) -> bool:
     """Whether a text is a word of a protocol or the name of a model, by its form: no key and no sentence looks so."""
     return len(text) <= _LONGEST_WORD and all(
@@ -328,8 +332,6 @@ class Found(NamedTuple):
 
 class Search:
     """Looks for keys in texts, also those that are known from elsewhere, such as the headers of a request."""
-
-    __slots__ = ("_known", "_rules")
 
     def __init__(self, known: Iterable[str] = ()) -> None:
         self._rules = (*RULES, *PERSON_RULES)

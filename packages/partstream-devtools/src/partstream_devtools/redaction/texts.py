@@ -1,5 +1,12 @@
 """The texts of a recording, each with its pieces, and the search and the replacement of all of them.
 
+A secret is cut over events, and then no search in the bytes finds it. So the pieces of each text are joined, the text
+is searched, and what is found is replaced in the pieces. Which pieces make up a text differs from wire to wire:
+:data:`FRAGMENTS` has one table for each protocol of this package, from `fragments.json`. All tables apply to every
+recording, that of its protocol first, because a server may send events of another wire. A field that no table names,
+such as that of a protocol from an installed package, holds one text in each event; the texts of such a field are also
+searched joined (:attr:`BundleTexts.joined`).
+
 Two passes: first all texts are collected, because a key in a header is a key in every text, and a link in a field is
 one in a sentence; then they are replaced. Collecting finds which pieces of a body are one text, what each is, and where
 it is in the bytes; a piece is replaced in place, by as many characters, each as long in UTF-8.
@@ -8,28 +15,73 @@ it is in the bytes; a piece is replaced in place, by as many characters, each as
 from __future__ import annotations
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from partstream_devtools.redaction.fragments import FRAGMENTS, Fragment, Meaning
-from partstream_devtools.redaction.json_places import FieldPath, body_of, read_fields, read_raw, write_raw
-from partstream_devtools.redaction.rules import Found, meaning_by_name, meaning_of_name
+from partstream.codec.checks import dataclass
+from partstream.codec.json_codec import loads
+from partstream_devtools.redaction.json_places import FieldPath, Meaning, body_of, read_fields, read_raw, write_raw
+from partstream_devtools.redaction.rules import Found, is_bare, meaning_by_name, meaning_of_name
 
 if TYPE_CHECKING:
     from partstream_devtools.redaction.json_places import Body, Field, Payload
     from partstream_devtools.redaction.replacing import Replacement
+
+# ---- Tables of fragments ----
+
+
+@dataclass(frozen=True, slots=True)
+class Fragment:
+    """A field that holds a piece of a text, or the whole of it.
+
+    Attributes:
+        event: The kind of the event; the empty string where a protocol has one kind alone.
+        field: The path of the field in the event: names, joined by dots; `[]` after a name means each element
+            of a list. Empty where the event is the text itself.
+        of: The paths of the fields that tell one text from another. An element of a list is the same that `field` goes
+            through; where the field is missing, its place in the list replaces it.
+        meaning: What the text is.
+        is_whole: Whether the field holds a whole text, such as a closing event that repeats what came in pieces.
+        text: What the text is called where several fields hold pieces of it, such as a block that begins with some of
+            its text; empty where it is this field alone.
+    """
+
+    event: str
+    field: str
+    of: tuple[str, ...] = ()
+    meaning: Meaning = Meaning.TEXT
+    is_whole: bool = False
+    text: str = ""
+
+
+def _fragments(row: Mapping[str, Any]) -> Iterator[Fragment]:
+    """The fragments of a row of the file: one for each of its events and fields; no field where the event is the text.
+
+    `why` is for readers of the file.
+    """
+    meaning, of = Meaning(row.get("meaning", Meaning.TEXT)), tuple(row.get("of", ()))
+    for event in row["events"]:
+        for name in row["fields"] or [""]:
+            yield Fragment(event, name, of, meaning, row.get("is_whole", False), row.get("text", ""))
+
+
+_FILE: Final[Mapping[str, Sequence[Mapping[str, Any]]]] = loads(Path(__file__).with_name("fragments.json").read_bytes())
+_TABLES: Final = {name: tuple(chain.from_iterable(map(_fragments, rows))) for name, rows in _FILE.items()}
+
+FRAGMENTS: Final[Mapping[str, tuple[Fragment, ...]]] = _TABLES | dict.fromkeys(
+    ("ai-sdk-ui", "ai-sdk-data", "ai-gateway"), _TABLES["ai-sdk"]
+)
+"""The tables, by the name of the protocol; that of the AI SDK is for all its versions and all its streams, and for the
+AI Gateway, which sends its parts."""
+
 
 # ---- Texts ----
 
 _REPLACED_WHOLE: Final = frozenset({Meaning.PERSON, Meaning.SECRET})
 """What is replaced at every level, whatever it holds."""
 _LONGEST_REMEMBERED: Final = 200
-_BARE: Final = re.compile(rb"-?[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]*)?|true|false|null|NaN|-?Infinity")
-
-
-def is_bare(raw: bytes | bytearray) -> bool:
-    """Whether bytes are a number or a word that JSON has without quotation marks."""
-    return _BARE.fullmatch(raw) is not None
 
 
 class Piece(Protocol):
@@ -173,7 +225,7 @@ class BundleTexts:
         for data in self.damaged.values():
             said = bytes(data).decode(errors="surrogateescape")
             if found := replacement.search.find(said):
-                data[:] = replacement.hidden(said, found).encode(errors="surrogateescape")
+                data[:] = replacement.without_keys(said, said, found).encode(errors="surrogateescape")
 
     def _found_in_joined(self, replacement: Replacement) -> dict[int, list[Found]]:
         """What was found in pieces that may be one text together, by piece."""
@@ -262,8 +314,6 @@ _JOINABLE: Final = frozenset({Meaning.TEXT, Meaning.ARGUMENTS, Meaning.ERROR})
 class Tables:
     """The tables of protocols by event and field; of two rows for one field the first counts."""
 
-    __slots__ = ("_rows",)
-
     def __init__(self, tables: Iterable[Iterable[Fragment]]) -> None:
         self._rows: dict[tuple[str, str], Fragment] = {}
         for table in tables:
@@ -326,7 +376,7 @@ class BodyTexts:
                 self._string(kind, data, field, fields)
             else:
                 self._texts.numbers.append(Number(field.place, data, field.start, field.end))
-                if not is_bare(data[field.start : field.end]):
+                if not is_bare(data[field.start : field.end].decode(errors="replace")):
                     self._texts.damaged[id(data)] = data
 
     def _string(self, kind: str, data: bytearray, field: Field, fields: list[Field]) -> None:
