@@ -9,6 +9,9 @@ const FILE = "area.py";
 const COMPLETION = "3.14159 * radius ** 2";
 const OF_PYTHON = "from_a_python_file()";
 const MODEL = "Desk/coder";
+/** A model whose first answer takes the whole budget. */
+const THRIFTY = "Thrifty";
+const BUDGET = "0.0001 USD/day";
 /** Milliseconds between two keys, and those without a key before a model is asked: each key interrupts a question. */
 const KEY = 150;
 const DELAY = 60;
@@ -69,7 +72,7 @@ export async function prepareCompletions(session) {
 /** A file that ends where a completion belongs. */
 export const writeText = ({ server }) => writeFileSync(join(server.workspace, FILE), "def area(radius):\n    return ");
 
-export const completionGroups = ({ scripted }) => [
+export const completionGroups = ({ scripted, upstream }) => [
   {
     name: "Desk",
     vendor: "partstream",
@@ -77,6 +80,16 @@ export const completionGroups = ({ scripted }) => [
     protocol: "chat-completions",
     discover: false,
     models: [{ id: "coder", name: "Coder", family: "coder", maxInputTokens: 8000, maxOutputTokens: 1000 }],
+  },
+  {
+    name: "Thrift",
+    vendor: "partstream",
+    baseUrl: upstream.url,
+    protocol: "openresponses",
+    discover: false,
+    budget: BUDGET,
+    prices: { "*": { input: 10, output: 20 } },
+    models: [{ id: "text", name: THRIFTY, maxInputTokens: 100_000, maxOutputTokens: 8_000, toolCalling: true }],
   },
 ];
 
@@ -176,6 +189,31 @@ export const COMPLETION_CHECKS = [
       await shows(panel, OF_PYTHON);
       await screenshot("ghost-text-python");
       await palette.run("File: Revert File");
+    },
+  },
+  {
+    name: "completions: a spent budget refuses answers and completions, with whose it is, what is spent and until when",
+    async run({ panel, palette, upstream, screenshot }) {
+      await panel.newChat();
+      await panel.pickModel(THRIFTY);
+      let said;
+      const isRefused = async () => (said = await panel.ask("scenario:text")).includes("is used up");
+      await until("an answer to be refused", isRefused, { describe: () => said });
+      const budget = BUDGET.replaceAll(".", "\\.");
+      const refusal = new RegExp(`budget of the server [^ ]+ \\(${budget}\\) is used up: [\\d.]+ USD spent; it begins anew on`);
+      assert.match(said, refusal);
+      await screenshot("budget-spent");
+      upstream.mark();
+      await palette.run("Partstream: Choose the Model for Completions");
+      await palette.answer(THRIFTY);
+      await opened(panel);
+      await panel.page.keyboard.press("Enter");
+      await panel.page.keyboard.type("cost = ");
+      await item(panel).locator(".codicon-warning").waitFor();
+      const tooltip = await panel.tooltipOfCompletions("is used up", () => screenshot("budget-spent-completion"));
+      assert.match(tooltip, refusal);
+      assert.equal(upstream.since.length, 0, "the server was asked");
+      return said.match(/[^\n]*is used up[^\n]*/)[0];
     },
   },
 ];

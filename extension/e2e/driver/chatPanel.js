@@ -15,6 +15,7 @@ const LOADING = `${PANEL} .chat-response-loading`;
 const USAGE_ITEM = '.part.statusbar .statusbar-item[id$="partstream.usage"]';
 const WAITING_ITEM = '.part.statusbar .statusbar-item[id$="partstream.waiting"]';
 const HUB_ITEM = '.part.statusbar .statusbar-item[id$="partstream.hub"]';
+const COMPLETIONS_ITEM = '.part.statusbar .statusbar-item[id$="partstream.completions"]';
 /** Without movement, as a person may ask for it: drawing it keeps a processor busy where there is no graphics card. */
 const WINDOW = { viewport: { width: 1400, height: 900 }, reducedMotion: "reduce" };
 const FLAGS = [
@@ -310,6 +311,11 @@ export class ChatPanel {
   /** Gives what the tooltip of the item of token usage says, after `look`. */
   async tooltipOfUsage(look) {
     return this.#tooltipOf(USAGE_ITEM, "Show Token Usage", look);
+  }
+
+  /** Gives what the tooltip of the item of completions says, once it says `text`, after `look`. */
+  async tooltipOfCompletions(text, look) {
+    return this.#tooltipOf(COMPLETIONS_ITEM, text, look);
   }
 
   /** A tooltip covers the chat as long as the mouse is there. */

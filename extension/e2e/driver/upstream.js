@@ -10,7 +10,7 @@ const SCRIPT = fileURLToPath(new URL("../upstream.py", import.meta.url));
 export const KEY = "sk-desk-81f0c6ae-not-for-logs";
 
 /** The paths at which a model answers. */
-const ANSWERS = /\/(responses|language-model|chat\/completions|messages|chat|models\/[^/]+:streamGenerateContent)$/;
+const ANSWERS = /\/(responses|language-model|completions|messages|chat|models\/[^/]+:streamGenerateContent)$/;
 
 export class Upstream {
   #log;
