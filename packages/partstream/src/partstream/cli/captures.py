@@ -7,7 +7,7 @@ it, nothing is kept, and `--record` says which line installs it.
 from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import click
 
@@ -26,7 +26,7 @@ KEPT: Final = ""
 _PACKAGE: Final = "partstream-devtools"
 
 
-class ChatCaptures(Protocol):
+class ChatCaptures:
     """What is kept of the answers of one chat; without the package, nothing."""
 
     def capture(self, model: str) -> AbstractContextManager[AnswerTap | None]:
@@ -45,10 +45,6 @@ class ChatCaptures(Protocol):
         """Writes the recording, if one is wanted, and says where it is."""
 
 
-class _NoCaptures(ChatCaptures):
-    """The defaults."""
-
-
 def chat_captures(file: str | None) -> ChatCaptures:
     """The captures of a chat.
 
@@ -63,7 +59,7 @@ def chat_captures(file: str | None) -> ChatCaptures:
         return make(file)
     if file is not None:
         raise click.UsageError(str(MissingPackageError("--record", _PACKAGE)))
-    return _NoCaptures()
+    return ChatCaptures()
 
 
 def serve_captures(application: ServingApp) -> AbstractAsyncContextManager[None]:

@@ -312,7 +312,7 @@ class OpenedHub(Protocol):
         """Closes the database."""
 
 
-class ServedHub(Protocol):
+class ServedHub:
     """What the package of the hub adds to the command.
 
     Where the package is missing, each of its options ends the command, and names the package.
@@ -371,14 +371,10 @@ class ServedHub(Protocol):
         return None
 
 
-class _WithoutHub(ServedHub):
-    """The defaults."""
-
-
 def served_hub() -> ServedHub:
     """What the package of the hub adds, or what is there without it."""
     hub: ServedHub | None = find(SERVE, "hub")
-    return hub or _WithoutHub()
+    return hub or ServedHub()
 
 
 # ---- Serve plan ----

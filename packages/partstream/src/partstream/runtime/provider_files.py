@@ -64,7 +64,7 @@ class NoAgentError(CallerError):
         self.got = got
 
 
-class AgentFinder(Protocol):
+class AgentFinder:
     """What the package of the agents adds: which objects are agents of other frameworks, and their providers.
 
     Without the package, no framework is known.
@@ -101,13 +101,9 @@ class AgentFinder(Protocol):
         raise MissingPackageError(f"the program of a profile ({name})", "partstream-agents")
 
 
-class _NoAgents(AgentFinder):
-    """The defaults."""
-
-
 def _agents() -> AgentFinder:
     finder: AgentFinder | None = find(AGENTS, "agents")
-    return finder or _NoAgents()
+    return finder or AgentFinder()
 
 
 class ProviderLoader(Protocol):
@@ -330,7 +326,7 @@ def _pick(module: ModuleType, attribute: str | None, source: str) -> Any:
 
 def _with_agents(expected: str) -> str:
     """What was expected, with the package that agents need where it is missing."""
-    if isinstance(_agents(), _NoAgents):
+    if type(_agents()) is AgentFinder:
         return f"{expected}; {MissingPackageError('an agent of another framework', 'partstream-agents')}"
     return expected
 

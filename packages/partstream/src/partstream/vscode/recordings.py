@@ -7,7 +7,7 @@ recording is refused with the line that installs the package. The extension carr
 from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, Final, NoReturn, Protocol
+from typing import TYPE_CHECKING, Final, NoReturn
 
 from partstream.plugins import SIDECAR, MissingPackageError, find
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _PACKAGE: Final = "partstream-devtools"
 
 
-class Recordings(Protocol):
+class Recordings:
     """The recordings of one connection; made with what redacts a text, and what takes each finished recording.
 
     Without the package, nothing is kept, and who asks for a recording is told what is missing.
@@ -79,10 +79,6 @@ def _refuse() -> NoReturn:
     raise MissingPackageError("a recording", _PACKAGE)
 
 
-class _NoRecordings(Recordings):
-    """The defaults."""
-
-
 def open_recordings(redact: Callable[[str], str], on_recorded: Callable[[wire.DidRecordParams], object]) -> Recordings:
     """The recordings of a connection.
 
@@ -90,4 +86,4 @@ def open_recordings(redact: Callable[[str], str], on_recorded: Callable[[wire.Di
         on_recorded: Called with each recording that was asked for.
     """
     make: Callable[..., Recordings] | None = find(SIDECAR, "recordings")
-    return _NoRecordings() if make is None else make(redact, on_recorded)
+    return Recordings() if make is None else make(redact, on_recorded)
