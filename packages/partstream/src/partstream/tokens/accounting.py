@@ -20,7 +20,7 @@ import asyncio
 import time
 import weakref
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from typing import Any, Final, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from partstream._version import __version__
 from partstream.codec.checks import dataclass, replace
@@ -33,6 +33,9 @@ from partstream.tokens import records
 from partstream.tokens.counting import Counters, MessageCounter, json_text
 from partstream.tokens.families import NO_TOKENS, CountSource, TokenCount
 from partstream.tokens.ledger import Ledger
+
+if TYPE_CHECKING:
+    from partstream.lm.provider import LanguageModelChatInformation
 
 LIMIT_SECONDS: Final = 7 * 86_400.0
 """The seconds for which a limit is valid that an upstream reported when it refused a request."""
@@ -50,18 +53,6 @@ _LONGER: Final = 8
 
 _Thing: TypeAlias = "str | ChatMessage | tuple[Tool, ...]"
 """A thing that can be counted: a single text, a message, or the tools of a request."""
-
-
-class CountedModel(Protocol):
-    """The facts about a model for counting; :class:`partstream.lm.provider.LanguageModelChatInformation` has them."""
-
-    @property
-    def id(self) -> str:
-        """The model's id, unique within the upstream."""
-
-    @property
-    def family(self) -> str:
-        """The model's family, by which tokens are counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +131,7 @@ class TokenAccounting:
 
     # ---- counts ----
 
-    def count(self, model: CountedModel, text: str | ChatMessage) -> TokenCount:
+    def count(self, model: LanguageModelChatInformation, text: str | ChatMessage) -> TokenCount:
         """The tokens of a text or a message: the reported number if there is one, else counted, else estimated."""
         scope = self._scope(model.family)
         correction = self._correction(scope)
@@ -160,7 +151,7 @@ class TokenAccounting:
         return self._correction(self._scope(family)).factor_of_texts
 
     def estimate_request(
-        self, model: CountedModel, messages: Sequence[ChatMessage], tools: Sequence[Tool] = ()
+        self, model: LanguageModelChatInformation, messages: Sequence[ChatMessage], tools: Sequence[Tool] = ()
     ) -> RequestEstimate:
         """The tokens of a request: the reported total of its longest known beginning, plus the items after it.
 
@@ -176,7 +167,11 @@ class TokenAccounting:
             done = None if isinstance(step, records.WantedRows) else step()
 
     async def read_and_estimate(
-        self, model: CountedModel, messages: Sequence[ChatMessage], tools: Sequence[Tool] = (), weight: int = 0
+        self,
+        model: LanguageModelChatInformation,
+        messages: Sequence[ChatMessage],
+        tools: Sequence[Tool] = (),
+        weight: int = 0,
     ) -> RequestEstimate:
         """The same as :meth:`estimate_request`, but the event loop runs on while the ledger's file is read, and while
         a request is counted that has about as many bytes as `weight` says, where those are many."""
@@ -193,7 +188,7 @@ class TokenAccounting:
                 done = await asyncio.to_thread(step) if weight > LARGE_BYTES else step()
 
     def _estimating(
-        self, model: CountedModel, messages: Sequence[ChatMessage], tools: Sequence[Tool]
+        self, model: LanguageModelChatInformation, messages: Sequence[ChatMessage], tools: Sequence[Tool]
     ) -> Generator[records.WantedRows | Callable[[], Any], Any, RequestEstimate]:
         """Estimates a request. Yields the rows of the ledger before it needs them, and gets nothing; yields what takes
         its time, and gets the result."""
@@ -254,7 +249,7 @@ class TokenAccounting:
         limits = self._ledger.limits(self._upstream)
         return {model_id: row.tokens for model_id, row in limits.items() if row.learned >= since}
 
-    def learned_limit(self, model: CountedModel) -> int | None:
+    def learned_limit(self, model: LanguageModelChatInformation) -> int | None:
         """The learned input limit of one model, or None."""
         return self.learned_limits().get(model.id)
 
@@ -302,11 +297,11 @@ class TokenAccounting:
             self._learn(estimate, actual)
         self._ledger.flush()
 
-    def has_learned_limit(self, model: CountedModel) -> bool:
+    def has_learned_limit(self, model: LanguageModelChatInformation) -> bool:
         """Whether a limit of a model was learned here; one that another process has learned does not count."""
         return self._ledger.has_kept_limit(self._upstream, model.id)
 
-    def took(self, model: CountedModel, input_tokens: int) -> bool:
+    def took(self, model: LanguageModelChatInformation, input_tokens: int) -> bool:
         """Records that the model accepted an input of `input_tokens`; returns whether its learned limit was lower.
 
         Such a limit is forgotten. The ledger is written with the next answer.
