@@ -32,7 +32,9 @@ export default tseslint.config(
       "@typescript-eslint/no-restricted-imports": [
         "error",
         {
-          paths: [{ name: "vscode", message: "Only vscode*.ts and the application import it.", allowTypeImports: true }],
+          paths: [
+            { name: "vscode", message: "Only vscode*.ts and the application import it.", allowTypeImports: true },
+          ],
         },
       ],
     },
