@@ -362,7 +362,7 @@ async def waiting_for(what: str) -> AsyncIterator[None]:
 
 
 class Questions:
-    """Questions for the person who runs a command.
+    """Questions for the person who runs a command; each raises a `UsageError` if there is no person to ask.
 
     Args:
         has_person: Whether a person can answer; a script that leaves a question open gets the name of the option.
@@ -380,9 +380,6 @@ class Questions:
         Args:
             default: The answer for Enter alone; without one the question needs an answer.
             check: Gives the answer in its final form, or raises :class:`ConfigurationError`.
-
-        Raises:
-            UsageError: There is no person to ask.
         """
         self._need_person(question, option)
         shown = f"{question} [{default}]" if default else question
@@ -396,11 +393,7 @@ class Questions:
                 self.say(f"{error.got} is not valid, expected {error.expected}.")
 
     def hidden(self, question: str, option: str, *, may_be_empty: bool) -> str:
-        """A text that is not shown while it is typed.
-
-        Raises:
-            UsageError: There is no person to ask.
-        """
+        """A text that is not shown while it is typed."""
         self._need_person(question, option)
         while True:
             try:
@@ -412,11 +405,7 @@ class Questions:
             self.say(_UNANSWERED)
 
     def yes(self, question: str, option: str, *, default: bool) -> bool:
-        """Whether the answer is yes.
-
-        Raises:
-            UsageError: There is no person to ask.
-        """
+        """Whether the answer is yes."""
         self._need_person(question, option)
         while True:
             answer = self._read(f"{question} [{'Y/n' if default else 'y/N'}] ").strip().lower()
@@ -430,9 +419,6 @@ class Questions:
 
         Args:
             find: Finds the choice that a person means who types no number; None for none.
-
-        Raises:
-            UsageError: There is no person to ask.
         """
         self._need_person(question, option)
         self.enumerate(choices)
