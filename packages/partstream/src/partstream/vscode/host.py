@@ -139,11 +139,27 @@ class ProviderHost:
             self._budgets.focused(is_focused)
 
     async def _standing(self, group: wire.Group) -> wire.HubStanding | None:
-        """The report of a group's hub on the person whose key the group has."""
+        """The report of a group's hub on the person whose key the group has, or why it is unknown."""
         hosted = self._of_group(group)
         await hosted.current()
         hub = await hub_of(hosted)
-        return None if hub is None else await standing_of(hub)
+        if hub is None:
+            return None
+        from partstream.upstream.hub import fetch_standing, left_text  # noqa: PLC0415 - with httpx2
+
+        address = hidden_url(hub.base_url).partition("?")[0].rstrip("/").removesuffix("/v1")
+        shown: wire.HubStanding = {"hub": address, "page": f"{address}/hub", "person": "", "budgets": []}
+        try:
+            standing = await fetch_standing(hub)
+        except (LanguageModelError, ConfigurationError) as error:
+            _logger.info("nothing is known of the budgets at %s: %s", address, error)
+            return {**shown, "problem": str(error)}
+        for problem in standing.problems:
+            _logger.warning("the budgets at %s: %s", address, problem)
+        budgets: list[wire.HubBudget] = [
+            {"text": left_text(one), "shareLeft": one.share_left, "resetsAt": one.resets_at} for one in standing.budgets
+        ]
+        return {**shown, "person": standing.person, "budgets": budgets}
 
     async def try_server(self, configuration: Mapping[str, Any]) -> wire.TryServerResult:
         """Lists the models of a server that is no group yet, or says what is wrong with it."""
@@ -558,22 +574,3 @@ async def hub_of(hosted: hosting.HostedProvider) -> GatewayConfiguration | None:
     with suppress(LanguageModelError):  # the list of its models says that there is no key
         return configuration if await is_of_hub(configuration) else None
     return None
-
-
-async def standing_of(hub: GatewayConfiguration) -> wire.HubStanding:
-    """The standing of the person whose key a hub gave, or why it is unknown."""
-    from partstream.upstream.hub import fetch_standing, left_text  # noqa: PLC0415 - as above
-
-    address = hidden_url(hub.base_url).partition("?")[0].rstrip("/").removesuffix("/v1")
-    shown: wire.HubStanding = {"hub": address, "page": f"{address}/hub", "person": "", "budgets": []}
-    try:
-        standing = await fetch_standing(hub)
-    except (LanguageModelError, ConfigurationError) as error:
-        _logger.info("nothing is known of the budgets at %s: %s", address, error)
-        return {**shown, "problem": str(error)}
-    for problem in standing.problems:
-        _logger.warning("the budgets at %s: %s", address, problem)
-    budgets: list[wire.HubBudget] = [
-        {"text": left_text(one), "shareLeft": one.share_left, "resetsAt": one.resets_at} for one in standing.budgets
-    ]
-    return {**shown, "person": standing.person, "budgets": budgets}
