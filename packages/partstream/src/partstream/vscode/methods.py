@@ -90,8 +90,12 @@ def _ask(name: str, params: type[Any] | None, result: type[Any] | None, doc: str
     return Method(name, Direction.TO_EXTENSION, params, result, is_request=True, doc=doc)
 
 
-def _notification(name: str, direction: Direction, params: type[Any] | None, doc: str) -> Method:
-    return Method(name, direction, params, None, is_request=False, doc=doc)
+def _notification(name: str, params: type[Any] | None, doc: str) -> Method:
+    return Method(name, Direction.TO_SIDECAR, params, None, is_request=False, doc=doc)
+
+
+def _announcement(name: str, params: type[Any] | None, doc: str) -> Method:
+    return Method(name, Direction.TO_EXTENSION, params, None, is_request=False, doc=doc)
 
 
 _ROWS = (
@@ -179,77 +183,48 @@ _ROWS = (
     _ask("ui/setUpChat", None, wire.IsDone, "Sets up VS Code's chat without signing in, and waits for it."),
     _ask("ui/addGroup", wire.NewGroup, wire.IsDone, "Adds a group."),
     _request("shutdown", None, None, "Cancels all requests and closes all providers; then only exit is accepted."),
-    _notification(
-        "languageModels/didAcceptCompletion",
-        Direction.TO_SIDECAR,
-        None,
-        "Announces that a completion was accepted.",
-    ),
+    _notification("languageModels/didAcceptCompletion", None, "Announces that a completion was accepted."),
     _notification(
         "languageModels/forgetGroup",
-        Direction.TO_SIDECAR,
         wire.ForgetGroupParams,
         "Announces that a group is gone: its provider is closed once its running answers have ended.",
     ),
-    _notification(
-        "ui/focus",
-        Direction.TO_SIDECAR,
-        wire.FocusParams,
-        "Says whether the window has the focus.",
-    ),
-    _notification(
-        "ui/budgetsDidChange",
-        Direction.TO_EXTENSION,
-        wire.BudgetsDidChangeParams,
-        "Announces what is left of budgets at hubs.",
-    ),
-    _notification("exit", Direction.TO_SIDECAR, None, "Ends the process, with status 0 after shutdown, otherwise 1."),
+    _notification("ui/focus", wire.FocusParams, "Says whether the window has the focus."),
+    _announcement("ui/budgetsDidChange", wire.BudgetsDidChangeParams, "Announces what is left of budgets at hubs."),
+    _notification("exit", None, "Ends the process, with status 0 after shutdown, otherwise 1."),
     _notification(
         "$/cancelRequest",
-        Direction.TO_SIDECAR,
         wire.CancelParams,
         "Cancels a request: its response is RequestCancelled, sent at once, and no progress follows.",
     ),
-    _notification(
-        "$/progress", Direction.TO_EXTENSION, wire.ProgressParams, "Carries the next parts of a running answer."
-    ),
-    _notification(
+    _announcement("$/progress", wire.ProgressParams, "Carries the next parts of a running answer."),
+    _announcement(
         "languageModels/didChange",
-        Direction.TO_EXTENSION,
         wire.ModelsDidChangeParams,
         "Announces that a list of models may have changed; never sent because of languageModels/information itself.",
     ),
-    _notification(
+    _announcement(
         "languageModels/providerDidLoad",
-        Direction.TO_EXTENSION,
         wire.ProviderDidLoadParams,
         "Announces that a person's own provider was loaded, or could not be loaded.",
     ),
-    _notification(
+    _announcement(
         "languageModels/tokenCountsDidChange",
-        Direction.TO_EXTENSION,
         wire.TokenCountsDidChangeParams,
         "Announces that token counts of texts have noticeably changed for some models.",
     ),
-    _notification(
-        "languageModels/didAnswer",
-        Direction.TO_EXTENSION,
-        wire.DidAnswerParams,
-        "Announces the usage of an answer that has ended.",
-    ),
-    _notification(
+    _announcement("languageModels/didAnswer", wire.DidAnswerParams, "Announces the usage of an answer that has ended."),
+    _announcement(
         "languageModels/didRecord",
-        Direction.TO_EXTENSION,
         wire.DidRecordParams,
         "Announces that a recording that was asked for has ended, and where it is.",
     ),
     _notification(
         "setLogLevel",
-        Direction.TO_SIDECAR,
         wire.SetLogLevelParams,
         "Says which messages the output channel shows: sent after initialize, and when the level changes.",
     ),
-    _notification("log", Direction.TO_EXTENSION, wire.LogParams, "Carries a line for the output channel."),
+    _announcement("log", wire.LogParams, "Carries a line for the output channel."),
 )
 
 METHODS: Mapping[str, Method] = {row.name: row for row in _ROWS}
