@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from types import SimpleNamespace
 
 import pytest
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed
 
@@ -19,7 +20,8 @@ from partstream.server.listening import (
     is_loopback_address,
     listening_sockets,
 )
-from partstream.server.uvicorn_server import DirectReply, HttpServer, InTurns, StoppedAtOnceError
+from partstream.server.requests import DirectReply
+from partstream.server.uvicorn_server import HttpServer, InTurns, StoppedAtOnceError
 from rows import one_test_for
 from serving.providers import Driven, silent
 from serving.served import served
@@ -471,7 +473,7 @@ def test_a_head_is_written_at_once_or_left_to_asgi_which_judges_it(status, heade
         response_started=False,
         keep_alive=True,
     )
-    assert DirectReply(cycle).begin(status, headers, b"Hi") is bool(written)
+    assert DirectReply(cycle, STATUS_LINE).begin(status, headers, b"Hi") is bool(written)
     assert b"".join(came) == written
     assert cycle.response_started is bool(written)
 

@@ -22,7 +22,7 @@ import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from secrets import token_hex
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from partstream.codec.checks import refuse, replace
 from partstream.codec.json_codec import JSONDecodeError, dumps, loads
@@ -38,6 +38,9 @@ from partstream.server.handler import RequestHandler, ServerState
 from partstream.server.pages.front import FRONT, front_page
 from partstream.server.replies import Head, json_headers
 from partstream.upstream.context import TapSource
+
+if TYPE_CHECKING:
+    from partstream.server.tracing import StartTrace
 
 _logger = logging.getLogger("partstream.serving")
 
@@ -135,7 +138,7 @@ class ServingApp(ServerState):
             except Exception:
                 _logger.exception("%s could not be stopped", type(one).__name__)
 
-    def trace_answers(self, start: serving.StartTrace) -> None:
+    def trace_answers(self, start: StartTrace) -> None:
         """Traces every request for a response from now on."""
         self.start_trace = start
 

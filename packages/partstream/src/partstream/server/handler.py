@@ -18,7 +18,7 @@ of a request. What can refuse it comes before the head of the reply: path, room,
 5. What is known of the response is reported once it is over, to all who count responses and to its permit.
 
 ASGI tells by `receive` alone that a client has left (docs/wires/serving.md#clients-that-leave): a task waits for that,
-where the server has no :data:`~partstream.server.requests.DIRECT_EXTENSION`. A turn of a WebSocket is the same handler
+where the server has no :class:`~partstream.server.requests.DirectReply`. A turn of a WebSocket is the same handler
 with another way to its client.
 """
 
@@ -73,7 +73,6 @@ from partstream.server.origins import PAGE_HEADERS, AllowedOrigins
 from partstream.server.stored import (
     AnswerMemory,
     FrameReplay,
-    RecordingReplySink,
     Remembered,
     installation_secret,
 )
@@ -86,7 +85,7 @@ if TYPE_CHECKING:
     from partstream.lm.messages import ChatMessage
     from partstream.lm.provider import LanguageModelChatProvider
     from partstream.protocols.protocol import Protocol
-    from partstream.server.tracing import AnswerSpans
+    from partstream.server.tracing import AnswerSpans, StartTrace
     from partstream.upstream.context import TapSource
     from partstream.upstream.forwarding import RawRequest
 
@@ -126,7 +125,7 @@ class ServerState:
         endpoints = requests.endpoints_of(protocols)
         self.protocols = {one.protocol.name: one.protocol for one in endpoints.values()}
         served = self.protocols.values()
-        self.settings = settings
+        self.settings, self.is_shared = settings, settings.is_shared
         self.rules = rules
         self.routes = requests.Routes(endpoints, pages)
         self.base_paths: dict[str, str] = {}
@@ -150,7 +149,7 @@ class ServerState:
         self.is_draining = False
         self.owner_routes: dict[str, dict[str, serving.OwnerRoute]] = {}
         self.lifetimes: list[serving.Lifetime] = []
-        self.start_trace: serving.StartTrace | None = None
+        self.start_trace: StartTrace | None = None
         self.taps: TapSource | None = None
         self._id_headers = tuple(dict.fromkeys(("x-request-id", *(one.request_id_header for one in served))))
         self._answers: set[Callable[[], object]] = set()
@@ -327,7 +326,7 @@ class RequestHandler:
     _dropped: DroppedFields | None = None  # most requests lose nothing
     _unsaid: DroppedFields | None = None
     _capture: AnswerTap | None = None
-    _recorded: RecordingReplySink | None = None
+    _recorded: replies.RecordingReplySink | None = None
     _task: asyncio.Task[None] | None = None  # of the provider
     _name = ""  # of the provider
 
@@ -667,7 +666,7 @@ class RequestHandler:
 
     async def _check_own(self, wire: wires.WireRequest) -> None:
         """Refuses what names things that an upstream keeps, where callers share its account."""
-        if self._settings.is_shared:
+        if self._state.is_shared:
             served = self._served_state
             await self.apart(check_shared, wire.body, () if served is None else served.fields)
 
@@ -685,7 +684,7 @@ class RequestHandler:
             where = error.where if isinstance(error, UnsupportedParameterError) else error.param or ""
             # Callers who share a key refer to nothing that its upstream keeps; and what an answer takes whose end comes
             # after its reply, no admission learns.
-            is_judged = self._settings.is_shared or self._settings.admission is not None
+            is_judged = self._state.is_shared or self._settings.admission is not None
             if where.partition("[")[0] not in state.of_upstream or is_judged:
                 raise
             return Remembered(wire, wire), error

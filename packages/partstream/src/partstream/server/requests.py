@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
     from partstream.lm.outputs import InboundRequest
     from partstream.protocols.serve import FurtherEndpoint, RequestReader, ResponseWriter, ServedDocument, StoredRoute
-    from partstream.server.uvicorn_server import DirectReply
 
 # ---- Heads ----
 
@@ -46,9 +45,65 @@ Application: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
 DIRECT_EXTENSION: Final = "partstream.direct"
-"""The extension of a scope by which `partstream serve` gives the
-:class:`~partstream.server.uvicorn_server.DirectReply` of a request."""
+"""The extension of a scope by which `partstream serve` gives the :class:`DirectReply` of a request."""
 CLOSE: Final = ("connection", "close")
+_WITHOUT_BODY: Final = frozenset({204, 304})
+_CONTROLS: Final = bytes((*range(9), 11, 12, *range(14, 32), 127))  # of ASCII, but the tab and the line end
+
+
+class DirectReply:
+    """What a server can do for one request beside ASGI, without a turn of the event loop: on a `RequestResponseCycle`
+    of uvicorn, with its lines by status."""
+
+    def __init__(self, cycle: Any, status_lines: Mapping[int, bytes]) -> None:
+        self._cycle = cycle
+        self._status_lines = status_lines
+        self._flow = cycle.flow
+        self._write = cycle.transport.write
+        self.notices: list[Callable[[], object]] = []
+
+    @property
+    def has_body(self) -> bool:
+        """Whether the whole body has come: the next `receive` does not wait."""
+        return not self._cycle.more_body
+
+    def write(self, data: bytes, /) -> bool:
+        """Writes bytes of a stream whose head is sent; False where only ASGI's `send` can do it."""
+        cycle = self._cycle
+        if self._flow.write_paused or cycle.disconnected or cycle.response_complete or not cycle.chunked_encoding:
+            return False
+        self._write(b"%x\r\n%b\r\n" % (len(data), data))
+        return True
+
+    def begin(self, status: int, headers: Sequence[tuple[bytes, bytes]], data: bytes, /) -> bool:
+        """Writes the head of a reply and the first bytes of its body; False where only ASGI's `send` can do it."""
+        cycle = self._cycle
+        fields = dict(headers)
+        if self._flow.write_paused or cycle.disconnected or cycle.response_started or not cycle.keep_alive:
+            return False
+        if b"connection" in fields or status in _WITHOUT_BODY:
+            return False
+        lines = [self._status_lines[status], *[b"%b: %b\r\n" % header for header in (*cycle.default_headers, *headers)]]
+        size = fields.get(b"content-length")
+        if size is None:
+            lines.append(b"transfer-encoding: chunked\r\n")
+        head = b"".join(lines)
+        # A line for each header, and no sign that acts on who reads it.
+        if not head.count(b"\r\n") == head.count(b"\n") == head.count(b"\r") == len(lines):
+            return False
+        if len(head.translate(None, _CONTROLS)) != len(head):
+            return False
+        cycle.response_started, cycle.waiting_for_100_continue = True, False
+        cycle.chunked_encoding = size is None
+        cycle.expected_content_length = 0 if size is None else int(size) - len(data)
+        self._write(b"%b\r\n%b" % (head, b"%x\r\n%b\r\n" % (len(data), data) if size is None else data))
+        return True
+
+    def on_left(self, notice: Callable[[], object]) -> None:
+        """Calls a function when the client leaves before the reply is whole; no task has to wait for that."""
+        self.notices.append(notice)
+        if self._cycle.disconnected:
+            notice()
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from partstream.server.models import CataloguedModel
     from partstream.server.requests import Endpoint
     from partstream.server.stored_answers import SQLiteAnswers
-    from partstream.server.tracing import AnswerSpans
     from partstream.tokens.records import UsageRow
 
 _logger = logging.getLogger("partstream.serving")
@@ -403,11 +402,6 @@ class AnswerObservation:
     violations: int = 0
     dropped: tuple[str, ...] = ()
     unsaid: tuple[str, ...] = ()
-
-
-StartTrace: TypeAlias = "Callable[[str, str, Mapping[str, str]], AnswerSpans]"
-"""Starts the trace of a request, of which it gets the method, the route as a pattern (`/v1/responses`) and the headers,
-with their names in lower case."""
 
 
 # ---- Lifetimes ----

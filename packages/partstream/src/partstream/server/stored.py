@@ -1,9 +1,8 @@
 """What a server remembers of its responses: to be continued, stored, read again, resumed and stopped.
 
 :class:`AnswerMemory` finds what a request refers to: an earlier response, or items of it. What a socket itself
-remembers comes first, then the store. :class:`RecordingReplySink` keeps what passes through it. It sends the end of a
-response after the response is stored: a client that has the end may name the response in its next request, which
-another process may get. A response that cannot be stored reaches its client all the same, and its end says so.
+remembers comes first, then the store. It makes the sink that keeps a response on its way to the client
+(:class:`~partstream.server.replies.RecordingReplySink`), and replies to requests for responses that it has.
 """
 
 from __future__ import annotations
@@ -15,13 +14,12 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from partstream.codec.checks import dataclass, field, replace
-from partstream.codec.json_codec import loads
 from partstream.codec.system import SharedRoom
 from partstream.protocols import serve as wires
 from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.server import requests
 from partstream.server.clients import machine_token
-from partstream.server.replies import FileFrame, Head, ReplySink, resolve
+from partstream.server.replies import RecordingReplySink, ReplySink
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -288,148 +286,6 @@ async def asked_of_store(question: Awaitable[T], param: str = "previous_response
         raise requests.RequestFailedError(
             ServedFailure(FailureKind.OVERLOADED, said, retry_after=requests.RETRY_SECONDS)
         ) from error
-
-
-class RecordingReplySink:
-    """A sink that keeps what passes through it.
-
-    Args:
-        is_stream: Whether the bytes are frames; otherwise they are one document.
-        is_kept: Whether the response is stored: its last event waits for that, because the next request may name it.
-        on_begin: Called with the id of the response as soon as it is known.
-        on_end: Stores the response, and says whether that worked.
-
-    Attributes:
-        stored: The response as it is stored; None before its end.
-        stop: Ends the response on behalf of its client; set by the handler that runs it.
-    """
-
-    def __init__(
-        self,
-        sink: ReplySink,
-        record: wires.AnswerRecord,
-        own: wires.WireRequest,
-        *,
-        is_stream: bool,
-        is_kept: bool,
-        on_begin: Callable[[str], object],
-        on_end: Callable[[wires.StoredAnswer], Awaitable[bool]],
-    ) -> None:
-        self.stored: wires.StoredAnswer | None = None
-        self.stop: Callable[[], object] = lambda: None
-        self._sink = sink
-        self._record = record
-        self._own = own
-        self._is_stream = is_stream
-        self._is_kept = is_kept
-        self._head: Head | None = None  # of a document, whose length may still change
-        self._last = b""
-        self._on_begin = on_begin
-        self._on_end = on_end
-        self._is_good = False
-        self._has_begun = False
-        self._ending: asyncio.Task[None] | None = None
-        self._waiting: list[asyncio.Future[None]] = []
-
-    def start(self, head: Head) -> None:
-        """Passes on the head, that of a document with it; a reply that reports a failure is not kept."""
-        self._is_good = 200 <= head.status < 300
-        if self._is_good and self._is_kept and not self._is_stream:
-            self._head = head
-        else:
-            self._sink.start(head)
-
-    def send(self, data: bytes, /) -> None:
-        """Passes on bytes, and reads those of a response."""
-        if self._is_good and (self._last or self._note(data)) and self._is_kept:
-            self._last += data
-        else:
-            self._sink.send(data)
-
-    def send_file(self, frame: FileFrame, /) -> None:
-        """Passes on bytes with files: no wire that keeps state writes any."""
-        self.send(bytes(frame))
-
-    def end(self, data: bytes = b"", /) -> None:
-        """Stores the response, and passes on its last bytes then."""
-        if self._ending is None:
-            if self._is_good and data:
-                self._note(data)
-            self._ending = asyncio.get_running_loop().create_task(self._keep(self._last + data))
-
-    def _note(self, data: bytes) -> bool:
-        """Reads bytes of the response; says whether its last event, or all of a document, is in them."""
-        if not self._is_stream:
-            document = loads(data)
-            self._record.take_document(document if isinstance(document, dict) else {})
-            return True
-        is_last = self._record.add(data)
-        if not self._has_begun and self._record.answer_id is not None:
-            self._has_begun = True
-            self._on_begin(self._record.answer_id)
-        if self._waiting:
-            self._wake()
-        return is_last
-
-    async def drain(self) -> None:
-        """Waits while the client is slow."""
-        await self._sink.drain()
-
-    async def _keep(self, data: bytes) -> None:
-        try:
-            if self._is_good:
-                self.stored = self._record.stored(self._own)
-            if self.stored is not None and not await self._on_end(self.stored):
-                data = self._record.unkept(data)
-        finally:
-            if (head := self._head) is not None:
-                size = ("content-length", str(len(data)))
-                headers = (size if name == "content-length" else (name, value) for name, value in head.headers)
-                self._sink.start(replace(head, headers=tuple(headers)))
-            self._sink.end(data)
-            self._wake()
-
-    def cancel(self) -> None:
-        """Records that the answer is stopped on behalf of its client; the end still has to be written."""
-        self._record.cancel()
-
-    async def ended(self) -> wires.StoredAnswer | None:
-        """Waits until the response is over; returns it as it is stored."""
-        while self._ending is None:
-            await self.changed()
-        await asyncio.wait({self._ending})
-        return self.stored
-
-    def changed(self) -> asyncio.Future[None]:
-        """Is done with the next bytes after this call, or with the end."""
-        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append(waiter)
-        return waiter
-
-    @property
-    def is_over(self) -> bool:
-        """Whether no further frames come."""
-        return self._ending is not None and self._ending.done()
-
-    def now(self) -> wires.StoredAnswer | None:
-        """The response so far; None before it has begun."""
-        if self.stored is not None:
-            return self.stored
-        response, answer_id = self._record.response, self._record.answer_id
-        if response is None or answer_id is None:
-            return None
-        return wires.StoredAnswer(answer_id, None, {}, response)
-
-    @property
-    def frames(self) -> Sequence[bytes] | None:
-        """The frames so far; None for a document, and for a stream that is too long to be kept."""
-        if not self._is_stream:
-            return None
-        return self._record.frames if self.stored is None else self.stored.frames
-
-    def _wake(self) -> None:
-        waiting, self._waiting = self._waiting, []
-        resolve(waiting)
 
 
 # ---- Requests for stored responses ----

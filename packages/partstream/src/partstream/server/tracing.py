@@ -13,9 +13,9 @@ own, so a collector that is away costs spans and no response.
 from __future__ import annotations
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 from urllib.parse import urlsplit
 
 from partstream._version import __version__
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from opentelemetry.sdk.trace import TracerProvider as TraceTracerProvider
     from opentelemetry.trace import Span, Tracer, TracerProvider
 
-    from partstream.server.settings import AnswerObservation, StartTrace
+    from partstream.server.settings import AnswerObservation
 
 _TRACER: Final = "partstream.serving"
 
@@ -38,6 +38,11 @@ def is_configured() -> bool:
     from opentelemetry import trace  # noqa: PLC0415 - an extra
 
     return not isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider | trace.NoOpTracerProvider)
+
+
+StartTrace: TypeAlias = "Callable[[str, str, Mapping[str, str]], AnswerSpans]"
+"""Starts the trace of a request, of which it gets the method, the route as a pattern (`/v1/responses`) and the headers,
+with their names in lower case."""
 
 
 def trace_starter(provider: TracerProvider | None = None) -> StartTrace:

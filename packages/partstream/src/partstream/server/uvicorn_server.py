@@ -23,7 +23,7 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from partstream.codec.limits import TURN_SECONDS
 from partstream.server.listening import ConnectionLimits
-from partstream.server.requests import DIRECT_EXTENSION
+from partstream.server.requests import DIRECT_EXTENSION, DirectReply
 
 if TYPE_CHECKING:
     import socket
@@ -297,8 +297,6 @@ _SENTENCES: Final = {
     HTTPStatus.SERVICE_UNAVAILABLE: "The server has as many connections as it takes.",
 }
 """The reply to a client whose request never reaches the application, by status."""
-_WITHOUT_BODY: Final = frozenset({204, 304})
-_CONTROLS: Final = bytes((*range(9), 11, 12, *range(14, 32), 127))
 
 
 class _RefusedHeadError(Exception):
@@ -340,59 +338,6 @@ class _ArrivalClock:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-
-
-class DirectReply:
-    """What the server can do for one request beside ASGI, without a turn of the event loop."""
-
-    def __init__(self, cycle: RequestResponseCycle) -> None:
-        self._cycle = cycle
-        self._flow = cycle.flow
-        self._write = cycle.transport.write
-        self.notices: list[Callable[[], object]] = []
-
-    @property
-    def has_body(self) -> bool:
-        """Whether the whole body has come: the next `receive` does not wait."""
-        return not self._cycle.more_body
-
-    def write(self, data: bytes, /) -> bool:
-        """Writes bytes of a stream whose head is sent; False where only ASGI's `send` can do it."""
-        cycle = self._cycle
-        if self._flow.write_paused or cycle.disconnected or cycle.response_complete or not cycle.chunked_encoding:
-            return False
-        self._write(b"%x\r\n%b\r\n" % (len(data), data))
-        return True
-
-    def begin(self, status: int, headers: Sequence[tuple[bytes, bytes]], data: bytes, /) -> bool:
-        """Writes the head of a reply and the first bytes of its body; False where only ASGI's `send` can do it."""
-        cycle = self._cycle
-        fields = dict(headers)
-        if self._flow.write_paused or cycle.disconnected or cycle.response_started or not cycle.keep_alive:
-            return False
-        if b"connection" in fields or status in _WITHOUT_BODY:
-            return False
-        lines = [STATUS_LINE[status], *[b"%b: %b\r\n" % header for header in (*cycle.default_headers, *headers)]]
-        size = fields.get(b"content-length")
-        if size is None:
-            lines.append(b"transfer-encoding: chunked\r\n")
-        head = b"".join(lines)
-        # A line for each header, and no sign that acts on who reads it.
-        if not head.count(b"\r\n") == head.count(b"\n") == head.count(b"\r") == len(lines):
-            return False
-        if len(head.translate(None, _CONTROLS)) != len(head):
-            return False
-        cycle.response_started, cycle.waiting_for_100_continue = True, False
-        cycle.chunked_encoding = size is None
-        cycle.expected_content_length = 0 if size is None else int(size) - len(data)
-        self._write(b"%b\r\n%b" % (head, b"%x\r\n%b\r\n" % (len(data), data) if size is None else data))
-        return True
-
-    def on_left(self, notice: Callable[[], object]) -> None:
-        """Calls a function when the client leaves before the reply is whole; no task has to wait for that."""
-        self.notices.append(notice)
-        if self._cycle.disconnected:
-            notice()
 
 
 def _without_chunks(cycle: RequestResponseCycle, app: ASGI3Application) -> ASGI3Application:
@@ -521,7 +466,7 @@ class BoundedConnection(HttpToolsProtocol):
         if cycle is not None:
             extensions: dict[str, Any] = cycle.scope.setdefault("extensions", {})
             if not is_old and cycle.scope["method"] != "HEAD":
-                extensions[DIRECT_EXTENSION] = DirectReply(cycle)
+                extensions[DIRECT_EXTENSION] = DirectReply(cycle, STATUS_LINE)
         if self.pipeline:
             self.flow.resume_reading()  # uvicorn would not notice that the client leaves until the answer has ended
         else:
