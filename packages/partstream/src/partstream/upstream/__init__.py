@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from partstream.upstream.endpoint import Secret
     from partstream.upstream.provider import GatewayProvider
 
-
 __all__ = ["ConfigurationError", "GatewayConfiguration", "GatewayProvider", "RetryPolicy", "Secret", "Timeouts"]
 
 _MODULES: Final = {

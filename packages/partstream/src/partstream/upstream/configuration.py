@@ -231,7 +231,6 @@ MODEL_LIST_ROWS: Final = (
         "reasoning as output", default=0, sets="selection.limits.reasoning_tokens", dialog=Dialog("Reasoning reserve")),
 )  # fmt: skip
 
-
 MILLION: Final = 1_000_000
 
 

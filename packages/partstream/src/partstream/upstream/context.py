@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from partstream.lm.outputs import StreamOptions
     from partstream.lm.parts import ResponsePart
 
-
 V = TypeVar("V")
 
 # ---- Taps: how another package captures an answer ----

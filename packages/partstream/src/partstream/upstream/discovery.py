@@ -180,8 +180,8 @@ class ModelDiscovery:
 
     # ---- the log, without the same line twice in a row ----
 
-    def _log_failure(self, task: asyncio.Task[None]) -> None:
-        if task.cancelled() or (error := task.exception()) is None:
+    def _log_failure(self, task: asyncio.Task[None], *, is_awaited: bool = False) -> None:
+        if task.cancelled() or (error := task.exception()) is None or is_awaited:  # who waits for it gets the error
             return
         before, self._said_failure = self._said_failure, str(error)
         if before != self._said_failure:
@@ -191,16 +191,9 @@ class ModelDiscovery:
 
     def _refreshing(self) -> asyncio.Task[None]:
         """The running refresh, or a new one; what follows the list runs in the background."""
-
-        def log_failure(task: asyncio.Task[None]) -> None:
-            if not self._waiting:
-                self._log_failure(task)
-            elif not task.cancelled():
-                task.exception()  # a waiting caller gets it
-
         if self._listing is None or self._listing.done():
             self._listing = asyncio.create_task(self._refresh())
-            self._listing.add_done_callback(log_failure)
+            self._listing.add_done_callback(lambda task: self._log_failure(task, is_awaited=self._waiting > 0))
         return self._listing
 
     async def _refresh(self) -> None:

@@ -209,7 +209,6 @@ _TURN: Final = 1024 * 1024
 _WITH_BODY: Final = frozenset({"POST", "PUT", "PATCH"})
 """Methods whose requests say the length of their body also where it is empty."""
 
-
 _USUAL_HEADERS: Final = {
     "accept": "*/*", "accept-encoding": "gzip, deflate", "connection": "keep-alive", "user-agent": "",
 }  # fmt: skip

@@ -165,7 +165,6 @@ _BUDGET_FIELDS: Final[tuple[tuple[tuple[str, ...], Callable[[Any], bool], str], 
 )
 """The fields of a budget, what each has to be, and its words in an error."""
 
-
 # ---- What is left, in words ----
 
 _WINDOWS: Final = {"day": " today", "week": " this week", "month": " this month", "total": ""}

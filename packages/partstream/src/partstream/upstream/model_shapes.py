@@ -293,7 +293,6 @@ _MODALITIES: Final[Mapping[str, Read]] = {
     "file_input": _word("architecture.input_modalities", "file", "pdf"),
 }
 
-
 # ---- Prices, as US dollars per token ----
 
 _MILLION: Final = 1_000_000

@@ -548,7 +548,6 @@ _HELP: Final = {
 }
 """What helps against an empty answer, by its finish reason."""
 
-
 _UNNAMED: Final = "completed"
 """The reason of an answer whose server only says that it has ended: llama.cpp says so of one that it cut, too
 (docs/wires/openresponses.md#llamacpp)."""

@@ -64,7 +64,6 @@ _REST_SECONDS: Final = 0.1
 _SLICE: Final = 8 * 1024
 """The most bytes that are read in one turn: a thousand events that say nothing take ten milliseconds."""
 
-
 _MANY_OUTPUTS: Final = 64
 """More outputs of one read are given on in several turns."""
 
@@ -735,7 +734,6 @@ _REDACTED: Final[Mapping[type, Callable[[Any, Redactor], StreamOutput]]] = {
         redactor.redact(unmapped.type), redactor.redact_values(unmapped.data, names=True)
     ),
 }
-
 
 # ---- Trace ----
 
