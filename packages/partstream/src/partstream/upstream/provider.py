@@ -40,7 +40,7 @@ from partstream.upstream.configuration import CaptureMode, GatewayConfiguration,
 from partstream.upstream.context import current_capture, is_one_attempt, logging_from, run_here_until_cancelled
 from partstream.upstream.discovery import DiskCache, Fetch, FetchResponse, ModelDiscovery
 from partstream.upstream.forwarding import KeptReply, RawRequest
-from partstream.upstream.http import Connections, UpstreamHTTP
+from partstream.upstream.http import Connections, OutboundHTTPRequest, UpstreamHTTP
 
 if TYPE_CHECKING:
     from partstream.settings.known_servers import KnownServer
@@ -158,7 +158,11 @@ class GatewayProvider(LanguageModelChatProvider):
     @asynccontextmanager
     async def forward_kept(self, model: LanguageModelChatInformation, asked: WireRequest) -> AsyncGenerator[KeptReply]:
         """The upstream's account of an answer that it keeps, see :class:`partstream.server.models.KeepingProvider`."""
-        async with (await self._spoken()).sender.forward_kept(model, asked) as reply:
+        sender = (await self._spoken()).sender
+        headers = {**sender.writer.document_headers, **asked.headers}
+        own, path = sender.configuration.request_settings(model.id).extra_headers, sender.http.base_path + asked.path
+        request = OutboundHTTPRequest(asked.method, path, asked.query, None, headers, own)
+        async with sender.transport.kept(request) as reply:
             yield reply
 
     def token_count(self, model: LanguageModelChatInformation, text: str | ChatMessage) -> TokenCount:

@@ -43,14 +43,12 @@ from partstream.tokens.accounting import LIMIT_SECONDS, RequestEstimate, TokenAc
 from partstream.upstream.attempts import MOST_PAUSES, Attempts, Sending
 from partstream.upstream.context import in_thread, report_dropped
 from partstream.upstream.forwarding import Obstacle, PassingProgress, obstacle_at, says_something
-from partstream.upstream.http import OutboundHTTPRequest, UpstreamHTTP
+from partstream.upstream.http import UpstreamHTTP
 from partstream.upstream.http_errors import advise_on_key
 from partstream.upstream.linked_files import LinkedFiles
 from partstream.upstream.transport import Transport, UpstreamRequest, body_document
 
 if TYPE_CHECKING:
-    from contextlib import AbstractAsyncContextManager
-
     from partstream.errors import LanguageModelError
     from partstream.lm.cancellation import CancellationToken
     from partstream.lm.messages import ChatMessage, RequestOptions
@@ -61,7 +59,7 @@ if TYPE_CHECKING:
     from partstream.tokens.ledger import Ledger
     from partstream.upstream.configuration import GatewayConfiguration
     from partstream.upstream.discovery import Fetch, FetchResponse
-    from partstream.upstream.forwarding import KeptReply, Passage, RawRequest
+    from partstream.upstream.forwarding import Passage, RawRequest
     from partstream.upstream.model_information import Pricing
     from partstream.upstream.spending import Admission, Spending
 
@@ -166,15 +164,6 @@ class RequestSender:
         settings = self.configuration.request_settings(model.id)
         question, content = opened.wire(model.id, {}, self.writer.document_headers)
         return await self.counts.document(question, content, settings.extra_headers)
-
-    def forward_kept(
-        self, model: LanguageModelChatInformation, asked: WireRequest
-    ) -> AbstractAsyncContextManager[KeptReply]:
-        """Asks for an answer that the upstream keeps, see :meth:`partstream.upstream.transport.Transport.kept`."""
-        headers = {**self.writer.document_headers, **asked.headers}
-        own = self.configuration.request_settings(model.id).extra_headers
-        path = self.http.base_path + asked.path
-        return self.transport.kept(OutboundHTTPRequest(asked.method, path, asked.query, None, headers, own))
 
     def _judged(
         self, model: LanguageModelChatInformation, raw: RawRequest, asked: tuple[object, object]
