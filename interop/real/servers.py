@@ -47,6 +47,8 @@ _KEY_VARIABLE: Final = "KEY_OF_THE_SERVER"
 _MODEL_ID: Final = "smollm2"
 _ANY_LLM_MODEL: Final = f"openai:{_MODEL_ID}"
 _ANY_LLM_KEY: Final = f"gw-{'0' * 64}"
+_LONGEST_INSTALL: Final = 1200
+_LONGEST_BUILD: Final = 3600
 _LONGEST_COMMAND: Final = 180
 _LONGEST_ANSWER: Final = 240.0
 _FREED_WITHIN: Final = 5.0
@@ -67,11 +69,13 @@ class Packages:
         wanted: What is installed, the named package first, as `name==version`.
         unwanted: What is removed again: packages that those ask for, of which registries have only the build for
             graphics cards, which does not load here.
+        compiles: Whether it is compiled here, for half an hour on two processors.
     """
 
     name: str
     wanted: tuple[str, ...]
     unwanted: tuple[str, ...] = ()
+    compiles: bool = False
 
     @property
     def folder(self) -> Path:
@@ -92,13 +96,17 @@ class Packages:
         if stamp.is_file() and stamp.read_text(encoding="utf-8") == repr(self.wanted):
             return
         run_step("python", [sys.executable, "-m", "venv", "--clear", str(self.folder)])
-        run_step("pip", [self.program("python"), "-m", "pip", "install", "--quiet", *self.wanted])
+        # Without what only this machine's processor has, and without a client of HTTP and pictures.
+        flags = os.environ | {"CMAKE_ARGS": "-DGGML_NATIVE=OFF -DLLAMA_CURL=OFF -DLLAMA_OPENSSL=OFF -DLLAVA_BUILD=OFF"}
+        install = [self.program("python"), "-m", "pip", "install", "--quiet", *self.wanted]
+        run_step("pip", install, environment=flags, longest=_LONGEST_BUILD if self.compiles else _LONGEST_INSTALL)
         if self.unwanted:
             run_step("pip", [self.program("python"), "-m", "pip", "uninstall", "--quiet", "--yes", *self.unwanted])
         stamp.write_text(repr(self.wanted), encoding="utf-8")
 
 
 _EMBEDDED: Final = Packages("xllamacpp", ("xllamacpp==2026.10.11549",))
+_PYTHON_SERVER: Final = Packages("llama-cpp-python", ("llama-cpp-python[server]==0.3.36",), compiles=True)
 _LITELLM: Final = PythonEnvironment("litellm", ROOT / "benchmarks" / "litellm_proxy" / "requirements.lock")
 _ANY_LLM: Final = Packages("any-llm", ("any-llm-sdk[gateway,openai]==1.14.0",))
 """The last one that holds the gateway, which went into the image of a container of its own."""
@@ -204,6 +212,13 @@ def _embedded(place: Place) -> Sequence[str]:
     return _EMBEDDED.program("python"), *files
 
 
+def _python_server(place: Place) -> Sequence[str]:
+    start = _PYTHON_SERVER.program("python"), "-m", "llama_cpp.server", "--model", str(place.built.model)
+    listens = "--host", "127.0.0.1", "--port", str(place.port), "--model_alias", _MODEL_ID
+    limits = "--n_ctx", "4096", "--n_threads", "1", "--n_threads_batch", "1", "--seed", "1"
+    return *start, *listens, *limits, "--chat_format", "chatml-function-calling"
+
+
 def _litellm(place: Place) -> Sequence[str]:
     model = {"model": f"openai/{_MODEL_ID}", "api_base": f"{place.root}/v1", "api_key": "none"}
     settings = {
@@ -272,6 +287,16 @@ _NO_WINDOW: Final = "its list names no context window: 128,000 tokens are assume
 SERVERS: Final = (
     Server(
         "llama.cpp in xllamacpp", "2026.10.11549", _EMBEDDED.install, _embedded, 8080, is_gateway=False, has_slots=True
+    ),
+    Server(
+        "llama-cpp-python",
+        "0.3.36",
+        _PYTHON_SERVER.install,
+        _python_server,
+        8000,
+        wires=(_CHAT,),
+        is_gateway=False,
+        calls=False,
     ),
     Server(
         "LiteLLM before llama.cpp",

@@ -149,7 +149,11 @@ def _is_same(lock: Path, stamp: Path) -> bool:
 
 
 def run_step(
-    name: str, command: Sequence[str], folder: Path = ROOT, environment: Mapping[str, str] | None = None
+    name: str,
+    command: Sequence[str],
+    folder: Path = ROOT,
+    environment: Mapping[str, str] | None = None,
+    longest: float = _LONGEST,
 ) -> None:
     """Does one step of an installation.
 
@@ -158,18 +162,19 @@ def run_step(
         command: The command line.
         folder: Where it runs.
         environment: Its variables; None for our own.
+        longest: Seconds that it may take.
 
     Raises:
         NotInstalledError: The program is missing, failed, or took too long.
     """
     try:
         subprocess.run(
-            command, cwd=folder, env=environment, check=True, capture_output=True, text=True, timeout=_LONGEST
+            command, cwd=folder, env=environment, check=True, capture_output=True, text=True, timeout=longest
         )
     except FileNotFoundError as error:
         raise NotInstalledError(f"{name} is missing") from error
     except subprocess.TimeoutExpired as error:
-        raise NotInstalledError(f"{name} took longer than {_LONGEST} s") from error
+        raise NotInstalledError(f"{name} took longer than {longest:g} s") from error
     except subprocess.CalledProcessError as error:
         lines = [*error.stderr.strip().splitlines(), "it gave no output"]
         said = next((line for line in lines if line.lower().startswith("error")), lines[0])  # pip warns before it
