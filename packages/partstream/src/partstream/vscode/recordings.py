@@ -23,7 +23,7 @@ _PACKAGE: Final = "partstream-devtools"
 class Recordings:
     """The recordings of one connection; made with what redacts a text, and what takes each finished recording.
 
-    Without the package, nothing is kept, and who asks for a recording is told what is missing.
+    Without the package, nothing is kept, and an error for who asks for a recording names what is missing.
     """
 
     @property
