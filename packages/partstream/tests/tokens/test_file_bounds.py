@@ -293,3 +293,22 @@ def test_four_times_as_many_small_pieces_take_no_more_than_eight_times_the_work(
         return time.process_time() - begun
 
     assert work(24_000) < 8 * min(work(6_000) for _ in range(3))
+
+
+SHORT = {
+    "a packed head": lambda: _plain_head(3_000_000),
+    "a text": lambda: _with_page(b"4 0 obj" + content(b"a) Tj (" * 3_000_000)),
+}
+
+
+@pytest.mark.parametrize("make", SHORT.values(), ids=SHORT)
+def test_of_a_short_document_little_is_unpacked_and_read(make: Callable[[], bytes]):
+    data = make()
+    assert len(data) < 50_000
+    tracemalloc.start()
+    try:
+        file_bound("claude", PDF, data)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 15_000_000

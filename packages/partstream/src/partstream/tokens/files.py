@@ -496,7 +496,8 @@ _STRUCTURE: Final = frozenset(
 _STRINGS: Final = re.compile(rb"\((?:[^()\\]|\\.)*\)|<[0-9A-Fa-f\s]*>", re.DOTALL)
 _MOST_UNPACKED: Final = 64 * 1024 * 1024
 _MOST_NUMBERS: Final = 250_000
-"""The most numbers of objects that are looked at in one document, however often they are written."""
+"""The most bytes that are unpacked of one document, and the most numbers of objects that are looked at, however often
+they are written: fewer of a small one, which is read on the event loop."""
 _FIRST_PIECE: Final = 1024
 """The bytes of a stream that are unpacked first: what follows its end is copied each time."""
 _MOST_LEVELS: Final = 64
@@ -530,6 +531,8 @@ class _Document:
         self._counted: dict[int, int] = {}
         self._owners: dict[int, int] = {}
         self._looked_at = self._numbers = 0
+        self._most_unpacked = min(_MOST_UNPACKED, _PIECE + 64 * len(data))
+        self._most_numbers = min(_MOST_NUMBERS, 10_000 + len(data) // 8)
         self._starts: list[int] = []
         numbers: list[int] = []
         for place in _places(data, b"obj"):
@@ -564,6 +567,7 @@ class _Document:
     def shown_text(self) -> int:
         """The most letters that the streams of the document show."""
         data, letters = self._data, 0
+        left = 10_000 + len(data)  # strings; of a stream with more, each byte counts
         for number, versions in self._objects.items():  # a stream that two pages show counts for all
             for version in versions:
                 for place in _places(version[0], b"/Contents", *version[1:]):
@@ -580,8 +584,10 @@ class _Document:
             content = self._content(place)
             if content is None or not (b"Tj" in content or b"TJ" in content or b"'" in content or b'"' in content):
                 continue
-            strings = _STRINGS.findall(content) if len(content) <= _PIECE else []
-            is_read = bool(strings) and sum(one.count(b"(") for one in strings) == content.count(b"(")
+            begun = content.count(b"(")
+            left -= begun
+            strings = _STRINGS.findall(content) if len(content) <= _PIECE and left >= 0 else []
+            is_read = bool(strings) and sum(one.count(b"(") for one in strings) == begun
             letters += sum(map(len, strings)) if is_read else len(content)
         return letters
 
@@ -625,7 +631,7 @@ class _Document:
 
     def _look_at(self, numbers: int) -> None:
         self._numbers += numbers
-        if self._numbers > _MOST_NUMBERS:
+        if self._numbers > self._most_numbers:
             raise _HiddenError("of more objects than are looked at here")
 
     def _referred(self, found: re.Match[bytes]) -> list[int]:
@@ -645,7 +651,7 @@ class _Document:
         content = None if stream < 0 or b"/DecodeParms" in data[start:stream] else self._content(stream)
         if count is None or first is None or content is None:
             raise _HiddenError("packed in a way that is not read here")
-        head = content[: int(first[1])].split(None, 2 * _MOST_NUMBERS)
+        head = content[: int(first[1])].split(None, 2 * self._most_numbers)
         self._look_at(len(head) // 2)
         if len(head) < 2 * int(count[1]) or not all(map(bytes.isdigit, head)):
             raise _HiddenError("damaged")
@@ -675,13 +681,13 @@ class _Document:
         else:
             raise _HiddenError("packed in a way that is not read here")
         self._unpacked += len(content)
-        if self._unpacked >= _MOST_UNPACKED:
+        if self._unpacked >= self._most_unpacked:
             raise _HiddenError("larger than what is unpacked here")
         return content
 
     def _inflated(self, begin: int) -> bytes:
         unpacking, pieces = zlib.decompressobj(), list[bytes]()
-        size, room = _FIRST_PIECE, _MOST_UNPACKED - self._unpacked
+        size, room = _FIRST_PIECE, self._most_unpacked - self._unpacked
         while not unpacking.eof and begin < len(self._data) and room > 0:
             try:
                 pieces.append(unpacking.decompress(self._data[begin : begin + size], room))
