@@ -46,18 +46,18 @@ class Served:
 
 
 @asynccontextmanager
-async def serving(*options: str) -> AsyncIterator[Served]:
-    """Starts the server, and ends it with the block."""
+async def serving(*options: str, within: tuple[str, ...] = ()) -> AsyncIterator[Served]:
+    """Starts the server, and ends it with the block; `within` is a command that becomes the one after it."""
     token = secrets.token_hex(16)
     with tempfile.TemporaryDirectory(prefix="partstream-soak-") as data:
-        async with _running(token, data, options) as served:
+        async with _running(token, data, options, within) as served:
             yield served
 
 
 @asynccontextmanager
-async def _running(token: str, data: str, options: tuple[str, ...]) -> AsyncIterator[Served]:
+async def _running(token: str, data: str, options: tuple[str, ...], within: tuple[str, ...]) -> AsyncIterator[Served]:
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "partstream", "serve", str(MODEL), "--port", "0", "--json", *options),
+        *(*within, sys.executable, "-m", "partstream", "serve", str(MODEL), "--port", "0", "--json", *options),
         stdout=asyncio.subprocess.PIPE,
         env=os.environ | {"PARTSTREAM_SERVE_TOKEN": token, "PARTSTREAM_DATA": data},
     )
