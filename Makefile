@@ -75,8 +75,8 @@ $(call checked,test,PART,$(PARTS))
 # checks wait for each other. What only slow tests need is installed by test-slow.
 #: PART=python|extension|smoke runs one part of that; TESTS="packages/partstream/tests/cli" chooses tests of Python
 #: PART=fuzz|versions|contract|pythons|newcomer runs what is in no lane
-#: SECONDS=60 and TARGET=streams|bodies|sockets|files|settings are for fuzz, STREAMS=20000 for versions,
-#: ONLY="3.11-oldest" for pythons
+#: SECONDS=60 and TARGET=streams|bodies|sockets|files|bundles|recordings|settings are for fuzz,
+#: STREAMS=20000 for versions, ONLY="3.11-oldest" for pythons
 test: ## Run the fast tests, in about five minutes: Python, the extension, a dozen checks in a real VS Code
 	@if [ -n "$(PART)" ]; then exec $(MAKE) --no-print-directory test-$(PART); fi; \
 	start=$$(date +%s); $(MAKE) --no-print-directory python-installed && \

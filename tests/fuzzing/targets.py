@@ -1,4 +1,5 @@
-"""What reads what comes from outside, beside streams: bodies on every wire, socket messages, files and settings.
+"""What reads what comes from outside, beside streams: bodies on every wire, socket messages, streams
+in files, bundles, recordings that grow, and settings.
 
 Of each the same must hold, whatever it is given: it is read, or refused by one of the errors that are named for it; a
 server refuses with a status below 500 and a document of JSON; and neither takes more processor time or memory than its
@@ -18,8 +19,8 @@ import time
 import zipfile
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, replace
+from functools import cache, partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -249,11 +250,13 @@ def _take_message(kind: str, data: bytes) -> None:
 # ---- Files of strangers ----
 
 
-def _partial() -> bytes:
+def _partial(body: bytes | None = None) -> bytes:
     appended: list[bytes] = []
     recording = PartialRecording(appended.append, "record", "p")
     for exchange in FULL.exchanges:
-        recording.begin(exchange)
+        asked = exchange.request
+        is_large = body is not None and asked is not None
+        recording.begin(replace(exchange, request=replace(asked, body=body)) if is_large else exchange)
         if exchange.head is not None:
             recording.head(exchange.number, exchange.head)
         for chunk in exchange.chunks:
@@ -270,23 +273,35 @@ def _stream() -> bytes:
 
 
 @cache
-def _files() -> Mapping[str, bytes]:
-    """By name: a file of each form that is read."""
+def _bundles() -> Mapping[str, bytes]:
+    """By name: a bundle of each form that is read."""
     return {
         "a.partstream.zip": write_bundle(FULL),
-        "a.partstream.part": _partial(),
         "a.har": (_BUNDLES / "chromium.har").read_bytes(),
         "b.har": write_har(FULL),
         "a.mitm": (_BUNDLES / "flows.mitm").read_bytes(),
+    }
+
+
+@cache
+def _recordings() -> Mapping[str, bytes]:
+    """By name: recordings that grow, of requests of a few bytes and of a large one."""
+    return {"a.partstream.part": _partial(), "b.partstream.part": _partial(b"a" * 70_000)}
+
+
+@cache
+def _files() -> Mapping[str, bytes]:
+    """By name: a stream of each form that is read."""
+    return {
         "a.sse": _stream(),
         "a.sse.gz": gzip.compress(_stream(), mtime=0),
         "a.jsonl": b'{"type":"text-delta","id":"0","text":"Hi"}\n' * 3,
     }
 
 
-def _make_file(chance: random.Random) -> tuple[str, bytes]:
-    name = chance.choice([*_files()])
-    data = _files()[name]
+def _make_file(files: Callable[[], Mapping[str, bytes]], chance: random.Random) -> tuple[str, bytes]:
+    name = chance.choice([*files()])
+    data = files()[name]
     if name.endswith(".har") and chance.random() < 0.8:
         return name, damaged_json(chance, json.loads(data))
     if name.endswith(".zip") and chance.random() < 0.7:
@@ -406,7 +421,9 @@ TARGETS: dict[str, Target] = {
     for one in (
         Target("bodies", _make_body, _take_body),
         Target("sockets", _make_message, _take_message),
-        Target("files", _make_file, _take_file, (BundleError,)),
+        Target("files", partial(_make_file, _files), _take_file, (BundleError,)),
+        Target("bundles", partial(_make_file, _bundles), _take_file, (BundleError,)),
+        Target("recordings", partial(_make_file, _recordings), _take_file, (BundleError,)),
         Target(
             "settings", _make_settings, _take_settings, (UnusableTextError, ConfigurationError, UnusableHubFileError)
         ),
