@@ -271,7 +271,7 @@ RATCHETS = {
     "files of read_stream of a text, Chat Completions": 12,
     "files of write_request of Anthropic Messages, from messages to body": 10,
     "files of a streamed answer of serve, from ASGI scope to provider and back": 20,
-    "files of connect(url).ask to a known server": 38,
+    "files of connect(url).ask to a known server": 37,
 }
 
 

@@ -357,7 +357,7 @@ export class Application {
       server: running?.information,
       lastError: lastError?.message,
       lists: models.lists.map(({ group, models: { length }, error }) => ({
-        group: group && (group.name ?? group.id), // Null stands for the providers in the settings.
+        group: group && (group.name ?? group.id), // Null means the providers in the settings.
         models: length,
         error: error?.message,
       })),

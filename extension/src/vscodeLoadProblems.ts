@@ -23,7 +23,7 @@ export class LoadProblems implements vscode.Disposable {
 
   constructor(
     private readonly redact: (text: string) => string,
-    /** Hears of each group whose file was edited; null stands for the providers in the settings. */
+    /** Hears of each group whose file was edited; null means the providers in the settings. */
     private readonly edited: (group: string | null) => void,
   ) {}
 

@@ -103,6 +103,7 @@ class Unmapped:
 
 
 StreamOutput: TypeAlias = parts.ResponsePart | Unmapped | Finish
+"""An output of an adapter."""
 
 
 # ---- What an output says ----

@@ -285,6 +285,7 @@ class FilePart(DataPart):
 
 
 ToolResultContent: TypeAlias = TextPart | DataPart
+"""A part of a tool's result."""
 
 
 @dataclass(frozen=True, slots=True, init=False)

@@ -58,6 +58,7 @@ Chunk: TypeAlias = Mapping[str, Any] | str | bytes
 """A chunk: an object, its JSON text, or a piece of plain text where the dialect is `ai-sdk-text`."""
 
 Chunks: TypeAlias = AsyncIterable[Chunk] | Iterable[Chunk]
+"""The chunks of one stream."""
 
 _EXPECTED_STREAM: Final = (
     "an iterable or an asynchronous iterable of chunks; the bytes of a server go to partstream.read_stream"

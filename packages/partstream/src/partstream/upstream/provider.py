@@ -309,7 +309,7 @@ class GatewayProvider(LanguageModelChatProvider):
 
         Raises:
             CredentialError: The key cannot be had.
-            ConnectionSetupError: The proxy or the certificates that this machine names are not usable.
+            LanguageModelError: The proxy or the certificates that this machine names are not usable.
         """
         if self._detector is not None:
             return self._of(await self._detector.detected())
