@@ -12,6 +12,7 @@ interface Setting {
   order: number;
   scope?: string;
   markdownDescription: string;
+  markdownDeprecationMessage?: string;
   keywords: string[];
 }
 
@@ -48,10 +49,10 @@ const manifest = localised(JSON.parse(read("package.json")), TEXTS) as {
 const { contributes } = manifest;
 /** The themes in which VS Code shows the picture of a walkthrough. */
 const THEMES = ["dark", "hc", "hcLight", "light"];
-/** All settings, as the groups of the settings editor have them. */
+/** All settings that have an effect, as the groups of the settings editor have them. */
 const settings = Object.entries(
   Object.assign({}, ...contributes.configuration.map((group) => group.properties)) as Record<string, Setting>,
-);
+).filter(([, { markdownDeprecationMessage }]) => markdownDeprecationMessage === undefined);
 
 test("the manifest needs no proposal, no other extension, and runs where the folder is", () => {
   assert.deepEqual(
