@@ -76,7 +76,7 @@ class Administration:
             DirectoryConflictError: The plan does not fit what is there.
         """
         changes, version = [*configuration.changes_of(prepared.plan, prepared.directory)], prepared.directory.version
-        return self.store.change(changes, self.by, version).version if changes else version
+        return self.store.change(changes, self.by, version) if changes else version
 
     def add_key(
         self,

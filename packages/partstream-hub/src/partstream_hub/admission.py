@@ -38,7 +38,7 @@ from partstream_hub.budgets import BudgetError, BudgetSpentError, BudgetsUnreach
 from partstream_hub.directory import UNLIMITED, AuditLevel, Need, Owner, OwnerKind, may_use
 from partstream_hub.routing import ROUTES, is_behind_a_route
 from partstream_hub.store.rows import COUNTS
-from partstream_hub.store.values import AnswerContent, LedgerRow
+from partstream_hub.store.values import AnswerContent, LedgerRow, Window
 
 if TYPE_CHECKING:
     from partstream.lm.messages import ChatMessage
@@ -115,7 +115,7 @@ class HubAdmission:
         limits.append((Owner(OwnerKind.PERSON, person.name), person.rates))
         if team is not None:
             limits.append((Owner(OwnerKind.TEAM, team.name), team.rates))
-        found = self._gate.enter(limits, 0, workers, now)
+        found = self._gate.enter(limits, workers, now)
         if isinstance(found, TooFast):
             said = f"the limit of {found.owner} is {found.limit}; for more, ask {self._contact(asking.directory)}"
             raise RequestFailedError(ServedFailure(FailureKind.RATE_LIMITED, said, retry_after=found.retry_after))
@@ -299,10 +299,8 @@ class RateGate:
     def __init__(self) -> None:
         self._paces: dict[Owner, _Pace] = {}
 
-    def enter(
-        self, limits: Sequence[tuple[Owner, RateLimits]], tokens: int, workers: int, now: float
-    ) -> RatePass | TooFast:
-        """Lets a request in if all its owners may ask now; what it takes at least is corrected in the end."""
+    def enter(self, limits: Sequence[tuple[Owner, RateLimits]], workers: int, now: float) -> RatePass | TooFast:
+        """Lets a request in if all its owners may ask now; its tokens are known in the end."""
         paces = []
         for owner, one in limits:
             if one != UNLIMITED:
@@ -310,11 +308,11 @@ class RateGate:
                 if (refused := paces[-1].refusal(owner, one, workers, now)) is not None:
                     return refused
         for pace in paces:
-            pace.take(1, tokens, 1)
+            pace.take(1, 0, 1)
 
         def end(taken: int) -> None:
             for pace in paces:
-                pace.take(0, taken - tokens, -1)
+                pace.take(0, taken, -1)
 
         return RatePass(end)
 
@@ -331,41 +329,40 @@ _MOST_ADMINS: Final = 3
 
 
 def _spent(error: BudgetSpentError, contact: str, files: FileBound) -> ServedFailure:
-    rule, unit = error.rule, error.rule.unit
-    reserved = f" and {amount_text(unit, error.reserved)} reserved by running answers" if error.reserved else ""
-    left = max(0, error.limit - error.spent - error.reserved)
+    (rule, amount, least), window = error.need, error.window
+    unit = rule.unit
+    reserved = f" and {amount_text(unit, window.reserved)} reserved by running answers" if window.reserved else ""
     resets = "it never resets"
-    if error.resets_at is not None:
-        at = datetime.fromtimestamp(error.resets_at, ZoneInfo(rule.time_zone))
+    if window.ends_at is not None:
+        at = datetime.fromtimestamp(window.ends_at, ZoneInfo(rule.time_zone))
         resets = f"it resets {at:%Y-%m-%d %H:%M} {rule.time_zone}"
     of_files = f", because its files can take {files.tokens:,} tokens ({files.why})" if files.tokens else ""
     said = (
-        f"the budget of {rule.owner} does not cover this request: {amount_text(unit, error.spent)} spent{reserved} of "
-        f"{amount_text(unit, error.limit)} {rule.period.each}, {amount_text(unit, left)} left, and it needs at "
-        f"least {amount_text(unit, error.least)}{of_files}; {resets}; for more, ask {contact}"
+        f"the budget of {rule.owner} does not cover this request: {amount_text(unit, window.spent)} spent{reserved} of "
+        f"{amount_text(unit, window.limit)} {rule.period.each}, {amount_text(unit, window.free)} left, and it needs at "
+        f"least {amount_text(unit, min(least, amount))}{of_files}; {resets}; for more, ask {contact}"
     )
-    document = budget_document(rule, error.limit, error.spent, error.reserved, error.resets_at)
-    return ServedFailure(FailureKind.SPENT_BUDGET, said, fields={"budget": document})
+    return ServedFailure(FailureKind.SPENT_BUDGET, said, fields={"budget": budget_document(rule, window)})
 
 
-def budget_document(rule: BudgetRule, limit: int, spent: int, reserved: int, resets_at: float | None) -> dict[str, Any]:
+def budget_document(rule: BudgetRule, window: Window) -> dict[str, Any]:
     """A budget as programs read it: `owner`, `unit`, `period`, `limit`, `spent`, `reserved`, `remaining`, `resets_at`
     and `text`. Amounts are in nanodollars or tokens, times in RFC 3339.
 
     What remains is not spent yet; of that, answers that run have reserved a part.
     """
-    remaining = max(0, limit - spent)
-    reset = None if resets_at is None else datetime.fromtimestamp(resets_at, UTC).isoformat()
+    remaining, unit = max(0, window.limit - window.spent), rule.unit
+    reset = None if window.ends_at is None else datetime.fromtimestamp(window.ends_at, UTC).isoformat()
     return {
         "owner": str(rule.owner),
-        "unit": rule.unit.value,
+        "unit": unit.value,
         "period": rule.period.value,
-        "limit": limit,
-        "spent": spent,
-        "reserved": reserved,
+        "limit": window.limit,
+        "spent": window.spent,
+        "reserved": window.reserved,
         "remaining": remaining,
         "resets_at": reset,
-        "text": f"{amount_text(rule.unit, remaining)} of {amount_text(rule.unit, limit)} {rule.period.each} left",
+        "text": f"{amount_text(unit, remaining)} of {amount_text(unit, window.limit)} {rule.period.each} left",
     }
 
 

@@ -112,14 +112,13 @@ class _HubRoutes:
         asking = self._hub.require(caller)
         person, key, rules = asking.person, asking.key, asking.directory.budgets_of(asking.key)
         windows = await self._store(lambda store: store.open_windows(rules)) if rules else {}
-        held = ((rule, windows[rule.id]) for rule in rules)
         said: dict[str, Any] = {
             "person": person.name,
             "team": person.team,
             "is_admin": person.is_admin,
             "key": {"id": key.id, "label": key.label, "expires_at": key.expires_at},
             "models": list(await self._application.models_for(caller)),
-            "budgets": [budget_document(rule, one.limit, one.spent, one.reserved, one.ends_at) for rule, one in held],
+            "budgets": [budget_document(rule, windows[rule.id]) for rule in rules],
         }
         return OwnerReply.json(said, 200, _NO_STORE)
 

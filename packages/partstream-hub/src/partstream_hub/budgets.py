@@ -88,22 +88,15 @@ class BudgetError(PartstreamError):
 
 
 class BudgetSpentError(BudgetError):
-    """What is left of a budget does not cover the answer: asking again helps after `resets_at`.
+    """What is left of a budget does not cover the need of the answer: asking again helps when the window, as the
+    database has it, has ended."""
 
-    That is by the database's clock; the limit may have been changed since the rule was read.
-    """
-
-    def __init__(
-        self, rule: BudgetRule, limit: int, spent: int, reserved: int, resets_at: float | None, least: int
-    ) -> None:
-        took, held, most = (amount_text(rule.unit, one) for one in (spent, reserved, limit))
+    def __init__(self, need: Need, window: values.Window) -> None:
+        rule, amounts = need.rule, (window.spent, window.reserved, window.limit)
+        took, held, most = (amount_text(rule.unit, one) for one in amounts)
         super().__init__(f"the budget of {rule.owner} is used up: {took} spent and {held} reserved of {most}")
-        self.rule = rule
-        self.limit = limit
-        self.spent = spent
-        self.reserved = reserved
-        self.resets_at = resets_at
-        self.least = least
+        self.need = need
+        self.window = window
 
 
 class BudgetsUnreachableError(BudgetError):
@@ -376,10 +369,7 @@ class HubWorker:
             await asyncio.sleep(2 * self._settings.batch_seconds)
             found = await self._asked(Reserve(answer, needs))
         if isinstance(found, Refused):
-            need, window = found
-            raise BudgetSpentError(
-                need.rule, window.limit, window.spent, window.reserved, window.ends_at, min(need.least, need.amount)
-            )
+            raise BudgetSpentError(*found)
         return Reservation(self, answer, found)
 
     async def _asked(self, reserve: Reserve) -> Granted | Refused:

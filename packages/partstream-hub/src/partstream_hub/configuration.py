@@ -405,10 +405,14 @@ class StepKind(StrEnum):
 class Step:
     """One entry that changes; `before` is None for one that is added, `after` for one that is removed."""
 
-    kind: StepKind
     id: EntryId
     before: Fields | None
     after: Fields | None
+
+    @property
+    def kind(self) -> StepKind:
+        """What happens to the entry."""
+        return StepKind.ADDED if self.before is None else StepKind.REMOVED if self.after is None else StepKind.CHANGED
 
     def changed_fields(self) -> Iterator[tuple[str, Any, Any]]:
         """The fields that differ: name, the value as it is, the new value; None where there is none."""
@@ -451,10 +455,9 @@ class ConfigurationPlan:
     def summary(self) -> str:
         """The plan in one sentence, such as `2 added, 1 changed`."""
         counts = {kind: sum(step.kind is kind for step in self.steps) for kind in StepKind}
-        return ", ".join(f"{count} {kind.name.lower()}" for kind, count in counts.items() if count) or _NOTHING
-
-
-_NOTHING: Final = "nothing to change"
+        return (
+            ", ".join(f"{count} {kind.name.lower()}" for kind, count in counts.items() if count) or "nothing to change"
+        )
 
 
 def plan_of(now: HubDocument, wanted: HubDocument) -> ConfigurationPlan:
@@ -469,13 +472,8 @@ def plan_of(now: HubDocument, wanted: HubDocument) -> ConfigurationPlan:
 def _steps(now: HubDocument, wanted: HubDocument, section: Section) -> Iterator[Step]:
     before, after = now.of(section), wanted.of(section)
     for name in sorted(before.keys() | after.keys()):
-        identity, old, new = EntryId(section, name), before.get(name), after.get(name)
-        if old is None:
-            yield Step(StepKind.ADDED, identity, None, new)
-        elif new is None:
-            yield Step(StepKind.REMOVED, identity, old, None)
-        elif old != new:
-            yield Step(StepKind.CHANGED, identity, old, new)
+        if before.get(name) != after.get(name):
+            yield Step(EntryId(section, name), before.get(name), after.get(name))
 
 
 # ---- The directory as a document, and the changes of a plan ----

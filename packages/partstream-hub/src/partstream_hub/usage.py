@@ -106,13 +106,12 @@ class Days:
 
 @dataclass(frozen=True, slots=True)
 class UsageReport:
-    """What the answers of some days took; of one person, where one is named."""
+    """What the answers of some days took."""
 
     days: Days
     total: Sums
     of_days: tuple[Sums, ...]
     groups: Mapping[GroupBy, Groups]
-    person: str | None = None
 
 
 def days_until(now: float, count: int, zone: tzinfo | None, name: str) -> Days:
@@ -197,7 +196,7 @@ def read_usage(
         f"{' UNION ALL '.join(_parts(columns, most, stacked))}"
     )
     bounds = [(number, *map(float, pair)) for number, pair in enumerate(pairwise(days.bounds))]
-    return _report(days, columns, person, store.read(statement, [*chain(*bounds), *persons]))
+    return _report(days, columns, store.read(statement, [*chain(*bounds), *persons]))
 
 
 def _parts(columns: Sequence[GroupBy], most: int | None, stacked: int) -> Iterator[str]:
@@ -225,7 +224,7 @@ def _selected(kind: str, day: str, names: Sequence[str], rest: str) -> str:
     return f"SELECT '{kind}', {day}, {shown}, {sums}, MAX(last) FROM cube {rest}"  # noqa: S608 - as above
 
 
-def _report(days: Days, columns: Sequence[GroupBy], person: str | None, rows: Iterable[Sequence[Any]]) -> UsageReport:
+def _report(days: Days, columns: Sequence[GroupBy], rows: Iterable[Sequence[Any]]) -> UsageReport:
     of_days = [NOTHING] * len(days.names)
     groups: dict[str, list[UsageGroup]] = {by: [] for by in columns}
     counts: dict[str, int] = {}
@@ -248,7 +247,7 @@ def _report(days: Days, columns: Sequence[GroupBy], person: str | None, rows: It
         others = total.minus(added(*(one.sums for one in shown)))
         of_shown = tuple((one.name, tuple(stacks[by][one.name])) for one in shown if one.name in stacks[by])
         made[by] = Groups(by, tuple(shown), others, counts[by] - len(shown), of_shown)
-    return UsageReport(days, total, tuple(of_days), made, person)
+    return UsageReport(days, total, tuple(of_days), made)
 
 
 # ---- What the page shows ----

@@ -84,7 +84,7 @@ def report(days: int = 30, *, person: str | None = None, names: tuple[str, ...] 
     if person is not None:
         columns = {by: values for by, values in columns.items() if by not in {GroupBy.TEAM, GroupBy.PERSON}}
     made = {by: groups(by, values, of_days, person=person or "data-1") for by, values in columns.items()}
-    return UsageReport(shown, added(*of_days), of_days, made, person)
+    return UsageReport(shown, added(*of_days), of_days, made)
 
 
 def budget(

@@ -13,8 +13,8 @@ ANA = Owner(OwnerKind.PERSON, "ana")
 RED = Owner(OwnerKind.TEAM, "red")
 
 
-def enter(gate: RateGate, limits: RateLimits, now: float, *, tokens: int = 0, workers: int = 1) -> RatePass | TooFast:
-    return gate.enter([(ANA, limits)], tokens, workers, now)
+def enter(gate: RateGate, limits: RateLimits, now: float, *, workers: int = 1) -> RatePass | TooFast:
+    return gate.enter([(ANA, limits)], workers, now)
 
 
 def entered(gate: RateGate, limits: RateLimits, now: float, **more: int) -> RatePass:
@@ -56,14 +56,14 @@ def test_where_there_are_more_workers_than_requests_a_share_is_saved_up():
 
 def test_tokens_are_counted_when_they_are_known():
     gate, limits = RateGate(), RateLimits(tokens_per_minute=600)
-    entered(gate, limits, 0.0, tokens=100).end(700)
+    entered(gate, limits, 0.0).end(700)
     assert refused(gate, limits, 0.0).retry_after == pytest.approx(10.1)
     entered(gate, limits, 10.2)
 
 
 def test_a_request_with_more_tokens_than_a_minute_may_have_passes_when_nothing_else_does():
     gate, limits = RateGate(), RateLimits(tokens_per_minute=100)
-    entered(gate, limits, 0.0, tokens=1000).end(1000)
+    entered(gate, limits, 0.0).end(1000)
     refused(gate, limits, 60.0)
     entered(gate, limits, 541.0)
 
@@ -91,9 +91,9 @@ def test_a_limit_of_nothing_lets_nobody_in():
 def test_a_request_that_one_owner_may_not_ask_costs_the_others_nothing():
     gate = RateGate()
     limits = [(ANA, RateLimits(requests_per_minute=5)), (RED, RateLimits(requests_per_minute=1))]
-    assert isinstance(gate.enter(limits, 0, 1, 0.0), RatePass)
+    assert isinstance(gate.enter(limits, 1, 0.0), RatePass)
     for _ in range(10):
-        assert isinstance(gate.enter(limits, 0, 1, 0.0), TooFast)
+        assert isinstance(gate.enter(limits, 1, 0.0), TooFast)
     for _ in range(4):
         entered(gate, RateLimits(requests_per_minute=5), 0.0)
 

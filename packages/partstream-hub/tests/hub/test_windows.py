@@ -121,4 +121,4 @@ def test_a_clock_before_1970_or_far_in_the_future_opens_windows_that_can_be_show
         assert found.keys() == {rule.id for rule in rules}, now
         for rule in rules:
             window = found[rule.id]
-            assert budget_document(rule, window.limit, window.spent, window.reserved, window.ends_at)["text"]
+            assert budget_document(rule, window)["text"]

@@ -32,7 +32,6 @@ from partstream.tokens.amounts import MOST_AMOUNT, BudgetUnit, Period
 from partstream_hub import directory
 from partstream_hub.directory import Need
 from partstream_hub.store.values import (
-    Change,
     Charge,
     DirectoryChangedError,
     DirectoryConflictError,
@@ -94,8 +93,6 @@ def open_windows(work: Transaction, rules: Sequence[directory.BudgetRule]) -> di
 
 
 # ---- The directory ----
-
-_LAST_VERSION: Final = 2**62
 
 
 class _Table(NamedTuple):
@@ -176,9 +173,9 @@ def read_directory(work: Transaction, version: int) -> directory.Directory:
 
 def change_directory(
     work: Transaction, changes: Sequence[directory.DirectoryChange], by: str, expected_version: int | None = None
-) -> Change:
-    """Changes the directory, all or nothing, and notes who changed what; the version that the changes were made for is
-    None for any. A limit that changes holds at once for the window that is open.
+) -> int:
+    """Changes the directory, all or nothing, and notes who changed what; the version that it has then. The version that
+    the changes were made for is None for any. A limit that changes holds at once for the window that is open.
 
     Raises:
         DirectoryConflictError: A change does not fit what is there.
@@ -206,12 +203,12 @@ def change_directory(
         limit = limits[number]
         if window.limit != limit:
             work.run(SQL["new limit of a window"], (limit, max(limit, window.highest_limit), number))
-    records = tuple(_recorded(one, after.version, now, by) for one in differences)
     work.run(SQL["next version"], (after.version,))
-    for one in records:
-        texts = (None if entry is None else dumps(entry).decode() for entry in (one.before, one.after))
-        work.run(SQL["record a change"], (one.version, one.time, name_text(one.by), one.action, *texts))
-    return Change(after.version, records)
+    for table, name, *entries in differences:
+        shown = (None if entry is None else dumps(directory.entry_json(entry)).decode() for entry in entries)
+        action = f"{_verb(*entries)} {table.kind} {name}"
+        work.run(SQL["record a change"], (after.version, now, name_text(by), action, *shown))
+    return after.version
 
 
 _Difference: TypeAlias = tuple[_Table, str, directory.Entry | None, directory.Entry | None]
@@ -230,21 +227,18 @@ def _differences(before: directory.Directory, after: directory.Directory) -> Ite
                 yield table, name, old.get(name), new.get(name)
 
 
-def _recorded(difference: _Difference, version: int, time: float, by: str) -> DirectoryRecord:
-    table, name, before, after = difference
-    verb = "add" if before is None else "remove" if after is None else "change"
-    if isinstance(after, directory.Key) and after.revoked_at is not None:
-        verb = "revoke" if isinstance(before, directory.Key) and before.revoked_at is None else verb
-    shown = (None if entry is None else directory.entry_json(entry) for entry in (before, after))
-    return DirectoryRecord(version, time, by, f"{verb} {table.kind} {name}", *shown)
+def _verb(before: directory.Entry | None, after: directory.Entry | None) -> str:
+    """What was done to an entry."""
+    if isinstance(before, directory.Key) and isinstance(after, directory.Key):
+        return "revoke" if before.revoked_at is None and after.revoked_at is not None else "change"
+    return "add" if before is None else "remove" if after is None else "change"
 
 
-def read_records(work: Transaction, most: int = 100, before_version: int | None = None) -> list[DirectoryRecord]:
+def read_records(work: Transaction, most: int = 100) -> list[DirectoryRecord]:
     """Who changed what, the newest first."""
-    rows = work.rows(SQL["records"], (_LAST_VERSION if before_version is None else before_version, most))
     return [
         DirectoryRecord(version, time, by, action, *(None if one is None else loads(one) for one in values))
-        for version, time, by, action, *values in rows
+        for version, time, by, action, *values in work.rows(SQL["records"], (most,))
     ]
 
 

@@ -29,7 +29,7 @@ UPDATE hub_directory SET version = ?;
 INSERT INTO hub_changes (version, time, by_whom, action, value_before, value_after) VALUES (?, ?, ?, ?, ?, ?);
 -- records
 SELECT version, time, by_whom, action, value_before, value_after FROM hub_changes
-    WHERE version < ? ORDER BY id DESC LIMIT ?;
+    ORDER BY id DESC LIMIT ?;
 -- open windows of a budget
 SELECT id FROM hub_windows WHERE budget = ? AND (ends_at IS NULL OR ends_at > ?);
 -- new limit of a window

@@ -152,13 +152,6 @@ class LearnedBatch(NamedTuple):
     has_more: bool
 
 
-class Change(NamedTuple):
-    """A version of the directory as :meth:`HubStore.change` has made it."""
-
-    version: int
-    records: tuple[DirectoryRecord, ...]
-
-
 # ---- Errors ----
 
 

@@ -39,7 +39,7 @@ def test_three_workers_share_a_budget_to_the_last_unit(hub_database: HubDatabase
             workers.reverse()
             await crowd.answer(workers[0], 0.0)
         (window,) = store.open_windows([TEAM]).values()
-        assert spent_refusals(observer)[0].least > window.free
+        assert spent_refusals(observer)[0].need.least > window.free
         for worker in workers:
             await worker.stop()
 
