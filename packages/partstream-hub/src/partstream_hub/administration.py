@@ -12,15 +12,14 @@ from typing import TYPE_CHECKING, Final
 
 from partstream.codec.checks import dataclass, replace
 from partstream.tokens.amounts import BudgetUnit, amount_text
+from partstream.upstream.endpoint import Secret
 from partstream_hub import configuration
-from partstream_hub.directory import UNLIMITED, Directory, Key, Owner, OwnerKind, Put, RateLimits
+from partstream_hub.directory import UNLIMITED, Directory, DirectoryChange, Key, Owner, OwnerKind, Put, RateLimits
 from partstream_hub.hub import is_valid, new_code, new_key
 from partstream_hub.store.rows import SQL
 from partstream_hub.store.values import JoinCode
 
 if TYPE_CHECKING:
-    from partstream.upstream.endpoint import Secret
-    from partstream_hub.directory import DirectoryChange
     from partstream_hub.store.store import HubStore
 
 

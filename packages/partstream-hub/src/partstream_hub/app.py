@@ -90,7 +90,6 @@ def hub_app(providers: Providers, store: HubStore, settings: HubSettings | None 
 
 ME: Final = "/hub/v1/me"
 JOIN: Final = "/hub/v1/join"
-
 _NO_STORE: Final = ("cache-control", "no-store")
 _LOOK_SECONDS: Final = 0.5  # how often the database is asked at most which codes there are
 _MOST_WAITING: Final = 64  # the most tries of unknown codes that wait for that
@@ -193,7 +192,6 @@ def _no_code() -> RequestFailedError:
 # ---- Retention ----
 
 _logger = logging.getLogger("partstream.hub")
-
 _DAY: Final = 86_400.0
 _PAUSE: Final = 3600.0
 _WITHOUT_TEAM: Final = Policy()  # what holds for what was kept of people who have left their team

@@ -41,19 +41,16 @@ from partstream.codec.system import LifeLocks
 from partstream.errors import CallerError, PartstreamError
 from partstream.lm.cancellation import Disposable, EventEmitter
 from partstream.tokens.amounts import amount_text
-from partstream_hub.directory import Need
+from partstream_hub.directory import BudgetRule, Directory, Need
 from partstream_hub.store import values
 from partstream_hub.store.rows import Batch, BatchResult, Drop, Extend, Granted, Refused, Reserve, Settle
 from partstream_hub.store.values import Charge
 
 if TYPE_CHECKING:
-    from partstream_hub.directory import BudgetRule, Directory
     from partstream_hub.store.store import HubStore
 
 _logger = logging.getLogger("partstream.hub")
-
 T = TypeVar("T")
-
 _FIRST_RETRY: Final = 0.1
 _LONGEST_RETRY: Final = 5.0
 """The seconds after which a database is asked again that was not reached, doubled from the first to the longest."""
@@ -213,7 +210,6 @@ _FEW_ENDED: Final = 8  # the ended answers with which a batch is still short
 _SHORT_SECONDS: Final = 0.005
 _PAUSES_AFTER_A_SLOW_ONE: Final = 50
 """How many times its own length no other transaction is carried out on the event loop."""
-
 _Reserving: TypeAlias = "tuple[Reserve, asyncio.Future[Granted | Refused]]"
 _Extending: TypeAlias = "tuple[Extend, asyncio.Future[bool]]"
 _Waiting: TypeAlias = "tuple[list[_Reserving], list[_Extending]]"

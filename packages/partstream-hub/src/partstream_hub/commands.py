@@ -8,7 +8,6 @@ import click
 
 _DIRECTORY: Final = "partstream_hub.commands_directory"
 _USAGE: Final = "partstream_hub.commands_usage"
-
 COMMANDS: Final = {
     "init": (_DIRECTORY, "Make the database of a hub, or bring an older one up to date."),
     "add": (_DIRECTORY, "Add a team, a person or a model."),

@@ -301,7 +301,6 @@ _RATES: Final = (
     Field("concurrent_answers", "How many answers may run at once", _count(1), "N"),
 )
 _DISABLED: Final = Field("disabled", "Refuse every request", _fitting(BOOLEAN), default=False, form=Form.FLAG)
-
 _ROWS: Final[Mapping[Section, tuple[Field, ...]]] = {
     Section.MODELS: (
         Field(
@@ -360,7 +359,6 @@ _ROWS: Final[Mapping[Section, tuple[Field, ...]]] = {
         _DISABLED,
     ),
 }
-
 FIELDS: Final[Mapping[Section, Mapping[str, Field]]] = {
     section: {row.name: row for row in rows} for section, rows in _ROWS.items()
 }

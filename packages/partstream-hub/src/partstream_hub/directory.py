@@ -305,7 +305,6 @@ class Remove:
 
 
 DirectoryChange: TypeAlias = Put | Remove
-
 _PLACES: Final = {"team": "teams", "person": "people", "key": "keys", "model": "routes"}
 """The field of the directory that has the entries of a kind, by name; those of budgets are by their owner."""
 _KINDS: Final = {

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from partstream.codec.checks import dataclass, field
 from partstream.codec.system import DATA
@@ -25,12 +25,9 @@ from partstream.server.requests import RequestFailedError
 from partstream.server.settings import ServingSettings
 from partstream.tokens.ledger import Ledger
 from partstream.upstream.endpoint import Secret
-from partstream_hub.budgets import WorkerSettings
+from partstream_hub.budgets import HubWorker, WorkerSettings
 from partstream_hub.directory import Directory, Key, Person, may_use
-
-if TYPE_CHECKING:
-    from partstream_hub.budgets import HubWorker
-    from partstream_hub.store.values import StoreUnreachableError
+from partstream_hub.store.values import StoreUnreachableError
 
 # ---- Keys and codes ----
 

@@ -109,7 +109,6 @@ class PolicyAnswer:
 # ---- Deciding ----
 
 _logger = logging.getLogger("partstream.hub")
-
 _RETRY_SECONDS: Final = 5.0
 _SECRET_HEADERS: Final = frozenset({"authorization", "cookie", "proxy-authorization"})
 
@@ -317,12 +316,9 @@ def _unexpected(where: str, value: object, expected: str) -> UnexpectedValueErro
 # ---- Threads ----
 
 T = TypeVar("T")
-
-
 _MOST_THREADS: Final = 16
 _MOST_WAITING: Final = 1000
 _MOST_OF_ONE: Final = 250  # calls for one person
-
 _Job: TypeAlias = tuple["Future[Any]", Callable[[], Any]]
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from partstream.codec.checks import MOST_DOLLARS, as_amount, as_count
 from partstream.codec.json_codec import dumps
 from partstream.lm.outputs import InboundRequest, Outcome
-from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, Usage
+from partstream.lm.parts import DataPart, MessagePart, ResponsePart, TextPart, ThinkingPart, ToolCallPart, Usage
 from partstream.runtime.progress import thinking_text
 from partstream.server.settings import EndedAnswer, HeldText, StopAnswer
 from partstream.tokens import MessageCounter
@@ -28,7 +28,6 @@ from partstream.tokens.files import FileBound, most_input
 from partstream_hub.directory import BudgetRule, Directory, ModelPrice, Need
 
 if TYPE_CHECKING:
-    from partstream.lm.parts import MessagePart, ResponsePart
     from partstream.server.models import CataloguedModel
     from partstream.tokens.records import UsageRow
     from partstream_hub.budgets import Reservation
@@ -310,7 +309,6 @@ def shrunk(bound: RequestBound, reservation: Reservation, rules: Iterable[Budget
 # ---- The meter of a running answer ----
 
 BUDGET_SPENT: Final = StopAnswer("budget_spent")
-
 _CHARACTERS: Final = 3
 """Characters of a token of plain text at least, on average: until as many were written, nothing has to be counted. What
 is no part yet is not kept, and counts by them."""

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
 LONGEST_ANSWER_SECONDS: Final = 590.0
 """Ray kills a replica 600 s after the signal to stop; an answer may take no longer than this, so that none is cut."""
-
 _LOST: Final = (RayError, RayServeException)
 _DEFAULTS: Final[Mapping[str, Any]] = {
     "max_ongoing_requests": 512,  # Ray's own 5 are for models that compute; who waits for a server computes nothing

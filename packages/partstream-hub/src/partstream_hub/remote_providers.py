@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from partstream.lm.provider import LanguageModelChatInformation, Progress
 
 Reported: TypeAlias = "ResponsePart | Finish | PartstreamError"
-
 _MOST_WAITING: Final = 64  # so many parts wait for the reader before the provider waits too
 _STOP_SECONDS: Final = 5.0  # how long a cancelled provider may take to stop by itself
 _NAMED_RESOURCES: Final = frozenset({"num_cpus", "num_gpus", "memory"})

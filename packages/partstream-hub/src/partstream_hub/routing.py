@@ -418,7 +418,6 @@ class UpstreamModels:
 
 ROUTES: Final = "routes"
 """What the provider of the routed models is called among the providers of a worker."""
-
 _logger = logging.getLogger("partstream.hub")
 
 

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
 FactKey: TypeAlias = tuple[str | bytes | int, ...]
 """What a fact is about: a later fact with the same key takes its place."""
-
-
 _KINDS: Final[Mapping[str, type[Any]]] = {
     "count": records.CountFact,
     "total": records.TotalFact,
@@ -84,15 +82,12 @@ def _numbers(value: Any) -> Iterator[float]:
 # ---- The exchange ----
 
 _logger = logging.getLogger("partstream.hub")
-
 _SECONDS: Final = 3.0  # between two exchanges
 _MOST_WAITING: Final = 10_000
 _MOST_AT_ONCE: Final = 1_000
 _TAKEN_AT_ONCE: Final = 200  # the facts that are taken in one turn of the event loop: less than a millisecond of work
-
 UseStore: TypeAlias = Callable[[Callable[["HubStore"], "_Exchanged"]], Awaitable["_Exchanged"]]
 """Runs something on the database in a thread."""
-
 _Exchanged: TypeAlias = "tuple[LearnedBatch, list[records.Fact], dict[str, list[records.Fact]]]"
 
 

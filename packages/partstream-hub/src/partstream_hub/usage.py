@@ -21,11 +21,10 @@ from partstream.tokens.amounts import BudgetUnit, amount_text
 from partstream_hub.directory import BudgetRule, Directory, Owner, OwnerKind
 from partstream_hub.pricing import UNBELIEVABLE
 from partstream_hub.store.rows import SQL
-from partstream_hub.store.values import Window
+from partstream_hub.store.values import DirectoryRecord, Window
 
 if TYPE_CHECKING:
     from partstream_hub.store.store import HubStore
-    from partstream_hub.store.values import DirectoryRecord
 
 # ---- Reports ----
 
@@ -136,7 +135,6 @@ MOST_GROUPS: Final = 100
 """The most groups of a column that a report names by default."""
 STACKED: Final = 5
 """How many groups of a column a report has the days of."""
-
 NAMES: Final[Mapping[GroupBy, tuple[str, ...]]] = {
     GroupBy.TEAM: ("team",),
     GroupBy.PERSON: ("person",),
@@ -148,7 +146,6 @@ NAMES: Final[Mapping[GroupBy, tuple[str, ...]]] = {
 }
 """What names a group of each column: its own name, and what it belongs to."""
 _MOST_NAMES: Final = 3
-
 _COUNTED: Final = (
     "COUNT(*)",
     "SUM(COALESCE(input_tokens, 0))",
@@ -162,7 +159,6 @@ _COUNTED: Final = (
     f"SUM(CASE WHEN error = '{UNBELIEVABLE}' THEN 1 ELSE 0 END)",
 )
 """The sums of rows of the ledger, in the order of :class:`Sums`."""
-
 _LARGEST: Final = "SUM(s4) DESC, SUM(s1) + SUM(s3) DESC, SUM(s0) DESC"  # what orders groups: cost, tokens, answers
 
 
@@ -318,7 +314,6 @@ class HubView:
 
 OWNER: Final = Reader("", "", is_admin=True)
 """The reader who has the database itself."""
-
 _OF_ALL: Final = (GroupBy.TEAM, GroupBy.PERSON, GroupBy.MODEL, GroupBy.CLIENT, GroupBy.SESSION)
 _OF_PERSON: Final = (GroupBy.MODEL, GroupBy.CLIENT, GroupBy.SESSION)
 _MOST_CHANGES: Final = 50

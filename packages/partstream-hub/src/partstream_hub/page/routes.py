@@ -61,13 +61,10 @@ def join_html(policy: ContentPolicy) -> str:
 # ---- Routes ----
 
 Result = TypeVar("Result")
-
 PAGE: Final = "/hub"
 JOIN: Final = "/hub/join"
 CONTENT: Final = "/hub/v1/page"
-
 _logger = logging.getLogger("partstream.hub")
-
 _HTML: Final = "text/html; charset=utf-8"
 _HEADERS: Final = (
     ("cache-control", "no-store"),
@@ -81,7 +78,6 @@ _FRAMED: Final = ("content-security-policy", "frame-ancestors 'none'")
 """The rest of the policy of a page is in the page itself."""
 _NOTHING_RUNS: Final = ("content-security-policy", "default-src 'none'; frame-ancestors 'none'; sandbox")
 """For the content: a reader who opens it by itself sees a document in which nothing runs."""
-
 _RETRY_SECONDS: Final = 2.0
 _MOST_KEPT: Final = 32
 _DAYS: Final = 30

@@ -23,7 +23,6 @@ from partstream_hub.store.values import Access, HubStoreUnusableError, StoreUnre
 # ---- SQLite ----
 
 Result = TypeVar("Result")
-
 _BUSY_SECONDS: Final = 5.0
 _RETRY_AFTER: Final = 1.0
 _LOG_PAGES: Final = 1000
@@ -168,8 +167,6 @@ _NO_PATH: Final = re.compile(
     r"postgres(ql)?:(?!//)|(host|hostaddr|port|user|password|passfile|dbname|service)\s*=", re.IGNORECASE
 )
 """How an address of Postgres begins that is not written as a URL. It may hold a password, which no path may."""
-
-
 _EXPECTED: Final = "the path of a SQLite file, or postgresql://USER:PASSWORD@HOST/DATABASE"
 
 

@@ -43,9 +43,7 @@ except ImportError as error:
 
 
 _logger = logging.getLogger("partstream.hub")
-
 Result = TypeVar("Result")
-
 _CONNECT_SECONDS: Final = 3
 _STATEMENT_SECONDS: Final = 10
 _FIRST_REST: Final = 0.25

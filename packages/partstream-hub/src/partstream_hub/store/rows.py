@@ -264,9 +264,7 @@ known."""
 _BESIDE: Final = ("settled_at", "worker", "charges", "day")
 _CONTENTS: Final = ("answer_id", "time", "person", "request", "response")
 _DAY: Final = 86_400
-
 _RESERVATIONS: Final = ("answer_id", "worker", "amounts", "money", "lost")
-
 LOST: Final = "lost"
 """The outcome of an answer whose worker died before its end."""
 
@@ -592,12 +590,9 @@ def join(work: Transaction, code_digest: bytes, key_id: str, key_digest: bytes) 
 
 SERIES: Final = "sample"
 """The kind of facts that are kept in a series: none takes the place of another, and only the newest count."""
-
 SERIES_LENGTH: Final = 12
 """How many facts of a series are kept; `tokens/records.py` looks at no more."""
-
 _MOST_KEPT: Final = 100_000  # how many facts are kept; a ledger keeps as many counts
-
 _TRIMMED_EVERY: Final = 64
 
 

@@ -23,7 +23,6 @@ VERSIONS: Final = tuple(
 )
 """The statements that make each version of the tables from the one before."""
 _ATTEMPTS: Final = 3  # how often a batch is begun, each time with the windows that have ended meanwhile
-
 P = ParamSpec("P")
 R = TypeVar("R")
 
