@@ -43,19 +43,6 @@ export interface AnswerUsage {
   edits: string[];
 }
 
-/** One conversation: when its last answer ended, in seconds since 1970, the model's name, and its sums. */
-export interface ConversationUsage {
-  endedAt: number;
-  model: string;
-  sums: UsageSums;
-}
-
-/** One day, as `2026-11-21`, and its sums. */
-export interface DayUsage {
-  day: string;
-  sums: UsageSums;
-}
-
 export type TokenCountSource = "reported" | "counted" | "estimated";
 
 /**
@@ -411,13 +398,6 @@ export interface DidAnswerParams {
   day: UsageSums;
   budget?: string;
   item?: StatusItem;
-}
-
-/** The last answers and conversations of this process, and the last days of this user, newest first. */
-export interface UsageResult {
-  answers: AnswerUsage[];
-  conversations: ConversationUsage[];
-  days: DayUsage[];
 }
 
 export type PageKind = "usage" | "inspector" | "connection";
@@ -1035,8 +1015,6 @@ export interface Requests {
   "languageModels/complete": { params: CompleteParams; result: CompleteResult };
   /** Counts the tokens of many texts at once; an estimate replaces a count that fails. */
   "languageModels/tokenCount": { params: TokenCountParams; result: TokenCountResult };
-  /** Returns the tokens and costs of the last answers, conversations and days. */
-  "languageModels/usage": { params: null; result: UsageResult };
   /** Returns a page for a webview. That of usage takes a newer one as the message `page`; that of a connection posts the messages `copy` and `again`. */
   "languageModels/page": { params: PageParams; result: PageResult };
   /** Returns how tokens are counted, for the debug information; asks no provider and loads none. */

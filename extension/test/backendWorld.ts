@@ -177,7 +177,7 @@ export class World {
   }
 
   ask(): Promise<unknown> {
-    return this.backend.use((process) => process.request("languageModels/usage", null));
+    return this.backend.use((process) => process.request("languageModels/counting", null));
   }
 
   /** What VS Code does whenever it shows models: asks without a group, then for every group. */

@@ -207,11 +207,6 @@ connection.onRequest("languageModels/information", ({ group }: InformationParams
 connection.onNotification("setLogLevel", ({ level }: SetLogLevelParams) => {
   void connection.sendNotification("log", { level: "info", source: "fake", message: `the level is ${level}` });
 });
-connection.onRequest("languageModels/usage", () => ({
-  answers: [ANSWER.answer],
-  conversations: [],
-  days: [{ day: "2026-11-21", sums: ANSWER.day }],
-}));
 let pages = 0; // How many were asked for.
 connection.onRequest("languageModels/page", ({ page, path, nonce, source }: PageParams) => {
   const said = page === "inspector" ? (path ?? "the last answer") : `${ANSWER.answer.model}: ${++pages}`;

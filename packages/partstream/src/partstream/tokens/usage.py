@@ -48,11 +48,11 @@ class _Conversation:
                 }
             )
 
-    def usage(self) -> ConversationUsage:
-        return {"endedAt": self.ended_at, "model": self.model, "sums": self.sums}
-
     def shown(self) -> ShownConversation:
-        return {**self.usage(), "number": self.number, "fills": sorted(self.fills, key=itemgetter("endedAt"))}
+        fills = sorted(self.fills, key=itemgetter("endedAt"))
+        return {
+            "endedAt": self.ended_at, "model": self.model, "sums": self.sums, "number": self.number, "fills": fills,
+        }  # fmt: skip
 
 
 class UsageBook:
@@ -60,7 +60,6 @@ class UsageBook:
 
     def __init__(self, days: int = DAYS) -> None:
         self._most_days = days
-        self._answers: deque[AnswerUsage] = deque(maxlen=_ANSWERS)
         self._listed: deque[ListedAnswer] = deque(maxlen=_ANSWERS)
         self._conversations: OrderedDict[str, _Conversation] = OrderedDict()
         self._days: dict[str, UsageSums] = {}
@@ -89,7 +88,6 @@ class UsageBook:
         Args:
             conversation: The digest of its conversation, or None without a conversation.
         """
-        self._answers.appendleft(answer)
         self._add({**answer, "askedBy": None}, conversation)
 
     def sums_of(self, answer: AnswerUsage, conversation: str | None) -> tuple[UsageSums | None, UsageSums]:
@@ -97,26 +95,15 @@ class UsageBook:
         known = None if conversation is None else self._conversations.get(conversation)
         return None if known is None else known.sums, self._days[_day_of(answer["endedAt"])]
 
-    def answers(self) -> list[AnswerUsage]:
-        """The answers of this process, newest first."""
-        return list(self._answers)
-
-    def conversations(self) -> list[ConversationUsage]:
-        """All conversations, the last one that was added to first."""
-        return [one.usage() for one in reversed(self._conversations.values())]
-
-    def days(self) -> list[DayUsage]:
-        """The last days, newest first."""
-        return [{"day": day, "sums": self._days[day]} for day in sorted(self._days, reverse=True)[: self._most_days]]
-
     def view(self) -> UsageView:
         """All that a page shows: answers, conversations and days, newest first."""
         by_end = itemgetter("endedAt")
         conversations = [one.shown() for one in self._conversations.values()]
+        days = sorted(self._days, reverse=True)[: self._most_days]
         return {
             "answers": sorted(self._listed, key=by_end, reverse=True),
             "conversations": sorted(conversations, key=by_end, reverse=True),
-            "days": self.days(),
+            "days": [{"day": day, "sums": self._days[day]} for day in days],
         }
 
     def _add(self, answer: ListedAnswer, conversation: str | None) -> None:
@@ -205,14 +192,6 @@ class UsageSums(TypedDict):
     estimated: int
 
 
-class ConversationUsage(TypedDict):
-    """One conversation: when its last answer ended, in seconds since 1970, the model's name, and its sums."""
-
-    endedAt: float
-    model: str
-    sums: UsageSums
-
-
 class DayUsage(TypedDict):
     """One day, as `2026-11-21`, and its sums."""
 
@@ -246,12 +225,16 @@ class ListedAnswer(TypedDict):
     askedBy: str | None
 
 
-class ShownConversation(ConversationUsage):
-    """One conversation on a page; the fills of its last answers are in the order of time.
+class ShownConversation(TypedDict):
+    """One conversation on a page: when its last answer ended, in seconds since 1970, and that answer's model.
 
-    `number` stays the same, and is that of no other conversation of its book.
+    The fills of its last answers are in the order of time. `number` stays the same, and is that of no other
+    conversation of its book.
     """
 
+    endedAt: float
+    model: str
+    sums: UsageSums
     number: int
     fills: list[ContextFill]
 

@@ -321,14 +321,8 @@ class ProviderHost:
             hosted.failed(failure, "could not count tokens: they are estimated")
         return {"counts": [_encoded(count) for count in counts]}
 
-    async def usage(self) -> wire.UsageResult:
-        """The usage of the last answers, conversations and days."""
-        await self._learn_of_others()
-        book = self._book
-        return {"answers": book.answers(), "conversations": book.conversations(), "days": book.days()}
-
     async def usage_page(self, policy: ContentPolicy) -> str:
-        """The page of the same, with the answers of other processes, for a webview with this policy."""
+        """The page of the token usage, with the answers of other processes, for a webview with this policy."""
         from partstream.server.pages.usage import usage_html  # noqa: PLC0415 - few windows show the page
 
         await self._learn_of_others()

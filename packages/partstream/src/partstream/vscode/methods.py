@@ -130,12 +130,6 @@ _ROWS = (
         "Counts the tokens of many texts at once; an estimate replaces a count that fails.",
     ),
     _request(
-        "languageModels/usage",
-        None,
-        wire.UsageResult,
-        "Returns the tokens and costs of the last answers, conversations and days.",
-    ),
-    _request(
         "languageModels/page",
         wire.PageParams,
         wire.PageResult,

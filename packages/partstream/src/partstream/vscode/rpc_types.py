@@ -9,7 +9,7 @@ import), because the generator and the validator read them.
 from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
 
 from partstream.server.pages import ShownFinding
-from partstream.tokens.usage import AnswerUsage, ConversationUsage, DayUsage, TokenCountSource, UsageSums
+from partstream.tokens.usage import AnswerUsage, TokenCountSource, UsageSums
 
 # ---- Parts and messages ----
 
@@ -389,14 +389,6 @@ class DidAnswerParams(TypedDict):
     day: UsageSums
     budget: NotRequired[str]
     item: NotRequired[StatusItem]
-
-
-class UsageResult(TypedDict):
-    """The last answers and conversations of this process, and the last days of this user, newest first."""
-
-    answers: list[AnswerUsage]
-    conversations: list[ConversationUsage]
-    days: list[DayUsage]
 
 
 PageKind: TypeAlias = Literal["usage", "inspector", "connection"]

@@ -189,7 +189,6 @@ class Session:
             "languageModels/response": self._response,
             "languageModels/complete": lambda params, running: self._host.complete(params, running.source.token),
             "languageModels/tokenCount": lambda params, running: self._host.count(params, running.source.token),
-            "languageModels/usage": lambda _, running: self._host.usage(),
             "languageModels/page": self._page,
             "languageModels/counting": lambda _, running: self._host.counting(),
             "languageModels/diagnostics": lambda _, running: self._redactor.redact_values(self._host.diagnostics()),

@@ -7,6 +7,7 @@ more, and is for what a process alone has: standard error, signals, an exit stat
 from __future__ import annotations
 import asyncio
 import logging
+import re
 import subprocess
 import sys
 import threading
@@ -105,6 +106,14 @@ class Peer(ABC):
         end = len(messages) if before is None else messages.index(before)
         parts = [part for message in messages[:end] if _carries(message, request_id) for part in _parts(message)]
         return [part for part in parts if part.get("mimeType") != USAGE_MIME_TYPE]
+
+    def usage_rows(self, section: str) -> list[dict[str, str]]:
+        """The rows of the first table in a section of the page of token usage: the texts of their cells by column."""
+        page = {"page": "usage", "nonce": "0123456789abcdef", "source": ""}
+        html = self.call("languageModels/page", page)["html"].partition(f'<section id="{section}">')[2]
+        rows = re.findall(r'<tr role="row">(.*?)</tr>', html.partition("</table>")[0], re.DOTALL)
+        cells = (re.findall(r'<t[dh][^>]* data-column="([^"]+)"[^>]*>(.*?)</t', row) for row in rows)
+        return [dict(found) for found in cells if found]
 
     def usages(self, request_id: int) -> list[Any]:
         """What the usage parts of a request say."""

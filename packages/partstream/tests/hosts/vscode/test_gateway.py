@@ -215,7 +215,7 @@ def _traced(sidecar, group):
     before = len(sidecar.messages)
     request_id = sidecar.respond("text", "Hello", group=group)
     assert sidecar.wait(request_id).error is None
-    sidecar.call("languageModels/usage")  # whatever is logged of the answer has come by now
+    sidecar.call("languageModels/counting")  # whatever is logged of the answer has come by now
     logged = [message for message in sidecar.messages[before:] if getattr(message, "method", "") == "log"]
     return "trace" in {message.params["level"] for message in logged}
 

@@ -83,7 +83,7 @@ def test_whatever_a_server_repeats_of_a_group_the_sidecar_does_not_say_it():
             # The test can fail: the server got the secret, and sent it back. Some secrets are never sent.
             heard = "\n".join(server.heard[before:])
             assert (secret in heard) is (name not in {"proxy", "apiKeyCommand"}), name
-        for method in ("languageModels/counting", "languageModels/diagnostics", "languageModels/usage"):
+        for method in ("languageModels/counting", "languageModels/diagnostics"):
             sidecar.call(method)
         sidecar.call("languageModels/page", {"page": "usage", "nonce": "0123456789abcdef", "source": ""})
         sidecar.notify("exit")

@@ -756,7 +756,6 @@ def test_each_answer_tells_what_it_took_and_the_sums_are_there_when_asked(write)
         for conversation in ("a", "a", "b"):
             request_id = sidecar.respond("own/provider", "go", modelOptions={"_conversationId": conversation})
             assert sidecar.wait(request_id).error is None
-        usage = sidecar.call("languageModels/usage")
         told = []
 
         def are_told():
@@ -766,8 +765,8 @@ def test_each_answer_tells_what_it_took_and_the_sums_are_there_when_asked(write)
         sidecar.until_true(are_told)
         assert [one["answer"]["inputTokens"] for one in told] == [100, 100, 100]
         assert (told[-1]["conversation"]["cost"], told[-1]["day"]["cost"]) == (0.5, 1.5)
-        assert [one["sums"]["answers"] for one in usage["conversations"]] == [1, 2]
-        assert usage["days"][0]["sums"]["outputTokens"] == 60
+        assert [row["answers"] for row in sidecar.usage_rows("conversations")] == ["1", "2"]
+        assert sidecar.usage_rows("days")[0]["output"] == "60"
 
 
 def test_an_answer_that_fails_or_is_cancelled_tells_nothing(write):
@@ -787,7 +786,7 @@ def test_an_answer_that_fails_or_is_cancelled_tells_nothing(write):
         sidecar.until(lambda message: getattr(message, "method", "") == "$/progress")
         sidecar.notify("$/cancelRequest", {"id": waiting})
         assert sidecar.wait(waiting).error is not None
-        assert sidecar.call("languageModels/usage")["answers"] == []
+        assert sidecar.usage_rows("answers") == []
         assert DID_ANSWER not in {getattr(message, "method", "") for message in sidecar.messages}
 
 
