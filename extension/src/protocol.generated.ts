@@ -16,14 +16,6 @@ export const ErrorCode = {
   ProtocolVersionMismatch: -32011,
 } as const;
 
-/** The result of one check: of what, how it is, what was found, and what helps, "" for nothing. No key is in it. */
-export interface ShownFinding {
-  subject: string;
-  verdict: "fine" | "warning" | "problem";
-  says: string;
-  advice: string;
-}
-
 /**
  * The usage of one answer, in tokens; an unknown number is null.
  *
@@ -142,55 +134,6 @@ export interface RequestOptions {
   includeEncryptedThinking?: boolean;
 }
 
-/** Gives a join code for a key, at the hub whose address the person has confirmed. The code is never logged. */
-export interface JoinHubParams {
-  hub: string;
-  code: string;
-}
-
-/**
- * What makes a group of a hub: the base URL and the key, in clear text, which is never logged.
- *
- * `person` is the name of the person whose key it is; empty where the hub does not say.
- */
-export interface JoinedHub {
-  baseUrl: string;
-  apiKey: string;
-  person: string;
-}
-
-/** What the hub gave, or in one sentence why it gave nothing. */
-export interface JoinHubResult {
-  joined?: JoinedHub;
-  problem?: string;
-}
-
-/**
- * What is left of one budget.
- *
- * `text` is that in a few words, such as `$3.20 of $5.00 left today`; `shareLeft` is from 0 to 1; `resetsAt` is in
- * seconds since 1970, or null for a budget that never does.
- */
-export interface HubBudget {
-  text: string;
-  shareLeft: number;
-  resetsAt: number | null;
-}
-
-/**
- * A hub's facts about the person whose key a group has.
- *
- * `hub` is its address and `page` its page for people. `budgets` are those that hold, the one with the smallest share
- * left first; none if nothing limits this person. `problem` says why nothing is known now.
- */
-export interface HubStanding {
-  hub: string;
-  page: string;
-  person: string;
-  budgets: HubBudget[];
-  problem?: string;
-}
-
 /**
  * One group of chatLanguageModels.json, sent whole with every request for its models.
  *
@@ -269,76 +212,6 @@ export interface ProviderDidLoadParams {
 export type ServerProblemKind = "address" | "key" | "connection" | "list" | "other";
 
 /**
- * Why the server cannot be used.
- *
- * `kind` says what a person can change: the address, the key, or what keeps the connection from being made; `list` is
- * a server that can be used and does not list its models. `message` is one sentence that names what was found and what
- * helps. `baseUrl` is the address that answers instead, where one does.
- */
-export interface ServerProblem {
-  kind: ServerProblemKind;
-  message: string;
-  baseUrl?: string;
-}
-
-/**
- * What the server speaks: the protocol's title, below which base URL, and how that is known.
- *
- * `baseUrl` is for people: what may be secret in it is hidden.
- */
-export interface SpokenHere {
-  protocol: string;
-  baseUrl: string;
-  reason: string;
-}
-
-/** A model that the server lists; a field is absent where it is unknown. Prices are dollars per million tokens. */
-export interface TriedModel {
-  id: string;
-  name: string;
-  contextWindow?: number;
-  toolCalling?: boolean;
-  imageInput?: boolean;
-  inputPrice?: number;
-  outputPrice?: number;
-}
-
-/** The models of the server, or its problem; and what it speaks, as far as that is known. */
-export interface TryServerResult {
-  models: TriedModel[];
-  spoken?: SpokenHere;
-  problem?: ServerProblem;
-}
-
-/** What decides whether VS Code's Copilot harness offers the models: the kind of window, and two settings. */
-export interface HarnessSettings {
-  isRemote: boolean;
-  listsModels: boolean;
-  allowsSignedOut: boolean;
-}
-
-/**
- * Asks what keeps the models of a group from answering, or with `group` null those of a provider in the settings.
- *
- * `provider` is the name of that provider, and null for a group. `model` is the id of a listed model, which is asked
- * for a short answer: only that may cost something; null asks none. `name` is how the person calls what is examined.
- * `harness` is missing where VS Code has no such harness.
- */
-export interface ExamineParams {
-  group: Group | null;
-  provider: string | null;
-  model: string | null;
-  name: string;
-  harness?: HarnessSettings;
-}
-
-/** What was found, in the order of the checks; `report` says the same in Markdown. No key is in either. */
-export interface ExamineResult {
-  findings: ShownFinding[];
-  report: string;
-}
-
-/**
  * A recording as a file, without keys; texts are in it.
  *
  * `path` is the file, a `.partstream.zip` in the user's data folder. `model` is the model that was asked and `outcome`
@@ -366,21 +239,6 @@ export interface DidRecordParams {
 export interface ShareForm {
   name: string;
   endings: string[];
-}
-
-/**
- * What a file to share will hold, in words, and the forms that it may have.
- *
- * The words are empty where `isLast` was asked for and no answer is in memory.
- */
-export interface SharePreviewResult {
-  preview: string;
-  forms: ShareForm[];
-}
-
-/** The whole file, in base64, without keys and texts. */
-export interface ShareResult {
-  content: string;
 }
 
 export type FinishReason = "stop" | "length" | "content-filter" | "tool-calls" | "error" | "other";

@@ -9,7 +9,6 @@ in a thread, and its modules are imported at the first wish: the sidecar starts 
 from __future__ import annotations
 import asyncio
 import logging
-from base64 import b64encode
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +18,7 @@ from partstream.codec.text import counted
 from partstream.errors import UnexpectedValueError
 from partstream.upstream.context import is_off_here, run_in_thread
 from partstream.vscode.methods import InvalidParamsError
+from partstream.vscode.recordings import SharePreview
 from partstream_devtools.capturing.capture import LastAnswers, NextAnswers
 
 if TYPE_CHECKING:
@@ -114,8 +114,8 @@ class SidecarRecordings:
         name = _LAST if path is None else Path(path).name
         return await run_in_thread(lambda: _page(bundle, name, policy, earlier), _THREAD)
 
-    async def preview(self, path: str | None, *, is_last: bool = False) -> wire.SharePreviewResult:
-        """What a file to share will hold.
+    async def preview(self, path: str | None, *, is_last: bool = False) -> SharePreview | None:
+        """What a file to share will hold; None where the last answer is asked for and none is in memory.
 
         Args:
             path: Its recording, or None for an answer in memory.
@@ -127,12 +127,12 @@ class SidecarRecordings:
         if path is None and is_last:
             if (last := self._last()) is None:
                 self._previewed = None
-                return {"preview": "", "forms": []}
+                return None
             self._previewed = await self._redacted([last])
         bundle = await self._bundle(path, is_last=is_last)
         return await run_in_thread(lambda: _preview(bundle), _THREAD)
 
-    async def shared(self, path: str | None, name: str, *, is_last: bool = False) -> wire.ShareResult:
+    async def shared(self, path: str | None, name: str, *, is_last: bool = False) -> bytes:
         """The file to share, in the form that the ending of its name says.
 
         Args:
@@ -144,7 +144,7 @@ class SidecarRecordings:
             InvalidParamsError: The file is no recording, no answer was inspected, or nothing is written in that form.
         """
         bundle = await self._bundle(path, is_last=is_last)
-        return {"content": b64encode(await run_in_thread(lambda: _shared(bundle, name), _THREAD)).decode()}
+        return await run_in_thread(lambda: _shared(bundle, name), _THREAD)
 
     async def aclose(self) -> None:
         """Waits until recordings are written, and closes the capture socket."""
@@ -244,7 +244,7 @@ def _shared(bundle: Bundle, name: str) -> bytes:
         raise InvalidParamsError("params.name", name, str(error)) from error
 
 
-def _preview(bundle: Bundle) -> wire.SharePreviewResult:
+def _preview(bundle: Bundle) -> SharePreview:
     from partstream_devtools.inspector.sharing import SHARED_FORMS  # noqa: PLC0415 - the same
     from partstream_devtools.redaction.redacting import redact  # noqa: PLC0415 - at a person's wish
 
@@ -253,7 +253,7 @@ def _preview(bundle: Bundle) -> wire.SharePreviewResult:
         {"name": name, "endings": [ending.removeprefix(".") for ending in endings]}
         for name, endings in SHARED_FORMS.items()
     ]
-    return {"preview": "\n".join(_lines(bundle, report)), "forms": forms}
+    return SharePreview("\n".join(_lines(bundle, report)), forms)
 
 
 def _lines(bundle: Bundle, report: RedactionReport) -> Iterator[str]:

@@ -398,7 +398,7 @@ def _costs(pricing: Pricing) -> dict[str, Any]:
             if (price := getattr(prices, name, None)) is not None:
                 costs[f"{known_as}Cost"] = float(price * 1_000_000 * 100)
     if pricing.input is not None or pricing.output is not None:
-        costs["pricing"] = _price(pricing)  # in the row of the picker, beside the name, which a sentence would cut
+        costs["pricing"] = price_words(pricing)  # in the row of the picker, beside the name, which a sentence would cut
     return costs
 
 
@@ -425,7 +425,7 @@ def _choices(record: ModelRecord, most: int) -> dict[str, Any]:
             "type": "number",
             "title": "Context Size",
             "enum": [start, most],
-            "enumItemLabels": [_count(start), _count(most)],
+            "enumItemLabels": [token_words(start), token_words(most)],
             "default": most,
             "group": "tokens",
         }
@@ -435,13 +435,14 @@ def _choices(record: ModelRecord, most: int) -> dict[str, Any]:
 def summary_of(record: ModelRecord, settings: LimitSettings) -> str:
     """The known context window and prices in a few words: `200K · $3 / $15`."""
     limits = limits_of(record, settings)
-    window = [_count(limits.context_window.value)] if limits.context_window is not None else []
+    window = [token_words(limits.context_window.value)] if limits.context_window is not None else []
     pricing = record.pricing.value if record.pricing is not None else None
-    price = [_price(pricing)] if pricing is not None and pricing.input is not None else []
+    price = [price_words(pricing)] if pricing is not None and pricing.input is not None else []
     return " · ".join([*window, *price])
 
 
-def _price(pricing: Pricing) -> str:
+def price_words(pricing: Pricing) -> str:
+    """The known prices of input and output, in dollars per million tokens: `$3 / $15`."""
     if pricing.input == 0 and not pricing.output:
         return "free"
     return " / ".join(_dollars(price) for price in (pricing.input, pricing.output) if price is not None)
@@ -453,7 +454,7 @@ def _dollars(price: Decimal) -> str:
     return f"${amount.normalize():f}"
 
 
-def _count(tokens: int) -> str:
+def token_words(tokens: int) -> str:
     """200000 as 200K, 1048576 as 1M."""
     if tokens >= 999_500:
         return f"{tokens / 1_000_000:.1f}".removesuffix(".0") + "M"

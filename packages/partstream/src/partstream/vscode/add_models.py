@@ -20,14 +20,19 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 from urllib.parse import SplitResult, parse_qs, urlsplit
 
 from partstream.codec.checks import dataclass, field
+from partstream.errors import LanguageModelError
 from partstream.runtime import local_model
+from partstream.settings.kinds import ConfigurationError
 from partstream.settings.known_servers import KeyRequirement
 from partstream.upstream.endpoint import ANOTHER_ADDRESS, Preset, is_loopback, likely_scheme, presets, with_scheme
 from partstream.vscode.first_steps import announce
 from partstream.vscode.window import VENDOR, Button, DialogClosedError, Item, WentBackError, Window, WindowError, alone
 
 if TYPE_CHECKING:
+    from partstream.upstream.hub import JoinResult
     from partstream.vscode import rpc_types as wire
+    from partstream.vscode.examining import ServerProblem, Trial, TriedModel
+    from partstream.vscode.gateway import GatewaySurroundings
 
 FEW: Final = 12
 """Up to so many models are all shown in the picker, unless the person takes some out."""
@@ -108,8 +113,8 @@ class _Answers:
     base_url: str = ""
     allows_http: bool = False
     key: Mapping[str, str] = field(default_factory=dict)  # the setting that says where the key is, or is the key
-    result: wire.TryServerResult | None = None  # what the server said to these answers
-    problem: wire.ServerProblem | None = None
+    result: Trial | None = None  # what the server said to these answers
+    problem: ServerProblem | None = None
     chosen: Sequence[str] | None = None  # the ids of the models for the picker; None before they were chosen
     named: Sequence[str] = ()  # the models that the person names, of a server that lists none
     name: str = ""
@@ -166,7 +171,7 @@ class AddModels:
         return len(self._answers.named) or len(self._found) - len(self._hidden())
 
     @property
-    def _found(self) -> list[wire.TriedModel]:
+    def _found(self) -> list[TriedModel]:
         result = self._answers.result
         return [] if result is None else result["models"]
 
@@ -344,13 +349,13 @@ class AddModels:
     # ---- Its models ----
 
     async def _trial(self) -> str:
+        from partstream.vscode.examining import try_server  # noqa: PLC0415 - takes 0.1 s to import
+
         answers, redactor, configuration = self._answers, self._window.redactor, self._connection()
         redactor.learn({"id": "", "configuration": configuration})  # no group has an empty id
-        says, asking = (
-            f"Asking {_host_of(answers.base_url)} for its models…",
-            self._window.host.try_server(configuration),
-        )
-        result: wire.TryServerResult = redactor.redact_values(await self._window.work(self._heading(2), says, asking))
+        says = f"Asking {_host_of(answers.base_url)} for its models…"
+        asking = try_server(configuration, self._window.host.surroundings)
+        result: Trial = redactor.redact_values(await self._window.work(self._heading(2), says, asking))
         answers.problem = result.get("problem") or (None if result["models"] else _no_models())
         if answers.problem is not None:
             answers.result = None
@@ -384,14 +389,14 @@ class AddModels:
 
     async def _models(self) -> str:
         found, answers = self._found, self._answers
-        usable = [one for one in found if one.get("toolCalling") is not False] or found
+        usable = [one for one in found if one["isUsable"]] or found
         at_first = [one["id"] for one in (found if len(found) <= FEW else usable[:FEW])]
         spoken = None if answers.result is None else answers.result.get("spoken")
         answers.chosen = await self._window.choose_many(
             self._heading(3),
             "Which models should the picker show?",
             [
-                Item(one["name"], one["id"], "" if one["name"] == one["id"] else one["id"], details(one))
+                Item(one["name"], one["id"], "" if one["name"] == one["id"] else one["id"], one["details"])
                 for one in found
             ],
             at_first if answers.chosen is None else answers.chosen,
@@ -483,7 +488,7 @@ _WAYS_BY_KIND: Final[Mapping[str, Sequence[str]]] = {
 """What helps most comes first."""
 
 
-def _no_models() -> wire.ServerProblem:
+def _no_models() -> ServerProblem:
     return {"kind": "list", "message": "The server answers, and lists no models."}
 
 
@@ -513,37 +518,6 @@ def free_name(wanted: str, taken: Sequence[str]) -> str:
         number += 1
         name = f"{wanted} {number}"
     return name
-
-
-def details(model: wire.TriedModel) -> str:
-    """The known facts about a model in a few words: `128K · tools · images · $1/$2`."""
-    calls_tools = model.get("toolCalling")
-    pieces = [
-        _in_thousands(model["contextWindow"]) if "contextWindow" in model else "",
-        "" if calls_tools is None else "tools" if calls_tools else "no tools: not in agent mode",
-        "images" if model.get("imageInput") else "",
-        _prices(model.get("inputPrice"), model.get("outputPrice")),
-    ]
-    return " · ".join(filter(None, pieces))
-
-
-def _prices(given: float | None, taken: float | None) -> str:
-    if given is None:
-        return ""
-    if not given and not taken:
-        return "free"
-    return _dollars(given) if taken is None else f"{_dollars(given)}/{_dollars(taken)}"
-
-
-def _dollars(price: float) -> str:
-    """Dollars per million tokens, without zeros that say nothing."""
-    return "$" + f"{price:.4f}".rstrip("0").rstrip(".")
-
-
-def _in_thousands(tokens: int) -> str:
-    if tokens >= 999_500:
-        return f"{tokens / 1_000_000:.1f}".removesuffix(".0") + "M"
-    return f"{(tokens + 500) // 1000}K" if tokens >= 1000 else str(tokens)
 
 
 async def _answers(base_url: str) -> bool:
@@ -723,22 +697,46 @@ async def join_hub(window: Window, given: Mapping[str, Any]) -> None:
         await _join(window, link)
 
 
+async def joined_hub(link: JoinLink, surroundings: GatewaySurroundings) -> tuple[str, JoinResult]:
+    """Gives the code of a link for a key, at the address that the person has confirmed and at no other.
+
+    Args:
+        link: The address and the code, both checked again: a link may come from anybody.
+        surroundings: The other things that a gateway needs; learns the code and the key, so that no log shows them.
+
+    Returns:
+        The base URL of the hub, and what it gave.
+
+    Raises:
+        ConfigurationError: The link names no hub, or holds no code.
+        LanguageModelError: The hub gave no key.
+    """
+    from partstream.upstream import hub  # noqa: PLC0415 - with httpx2, which takes 0.1 s
+    from partstream.vscode.gateway import GatewayLoader  # noqa: PLC0415 - the same
+
+    surroundings.learn(link.code)
+    base_url, code = hub.base_url_of(hub.hub_address(link.hub)), hub.join_code(link.code)
+    result = await hub.join(GatewayLoader({"baseUrl": base_url}, surroundings).configuration(), code)
+    surroundings.learn(result.key.reveal())
+    return base_url, result
+
+
 async def _join(window: Window, link: JoinLink) -> None:
     title = f"Joining the hub at {link.hub}…"
-    result = await window.progress(title, window.host.join_hub({"hub": link.hub, "code": link.code}))
-    joined = result.get("joined")
-    if joined is None:
-        raise WindowError(f"The hub at {link.hub} did not issue a key: {result.get('problem') or 'it gave no output'}")
-    key = joined["apiKey"]
+    try:
+        base_url, joined = await window.progress(title, joined_hub(link, window.host.surroundings))
+    except (LanguageModelError, ConfigurationError) as error:
+        raise WindowError(f"The hub at {link.hub} did not issue a key: {error}") from error
+    key = joined.key.reveal()
     name = free_name(_host_of(link.hub), (await window.facts())["groups"])
     try:
-        await add_group(window, name, {"baseUrl": joined["baseUrl"], "apiKey": key})
+        await add_group(window, name, {"baseUrl": base_url, "apiKey": key})
     except WindowError as error:
         # The hub gives a key once: without this, the person would have to ask for another link.
         said = f"The hub issued a key, but VS Code did not add it: {error}"
         if await window.message(said, "Copy Key"):
             await window.copy(key)
         return
-    who = f" as {joined['person']}" if joined["person"] else ""
+    who = f" as {joined.person}" if joined.person else ""
     if await window.message(f"You have joined {name}{who}. Its models are in the picker.", _OPEN_CHAT):
         await window.run("workbench.action.chat.open")

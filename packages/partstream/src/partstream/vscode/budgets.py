@@ -2,18 +2,22 @@
 
 The hub of a group is asked when the group has listed its models, a moment after each of its answers, and every minute
 while the window has the focus. Without a hub nothing is asked, and no timer runs. What was known before is better than
-nothing while a hub is away: it stays, with what keeps the hub from saying it now.
+nothing while a hub is away: it stays, with what keeps the hub from saying it now. The texts for the status bar are
+Markdown, in which nothing of a hub is markup or an icon.
 """
 
 from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from datetime import datetime
 from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
 
-from partstream.codec.checks import dataclass
+from partstream.codec.checks import dataclass, replace
 from partstream.errors import PartstreamError
-from partstream.vscode.status import budget_item, budget_words
+from partstream.upstream.hub import HubBudget, left_text
+from partstream.vscode.status import plain
 
 if TYPE_CHECKING:
     from partstream.vscode import rpc_types as wire
@@ -24,7 +28,53 @@ AFTER_ANSWER: Final = 2.0
 POLL_SECONDS: Final = 60.0
 """The seconds between two questions while no model is asked."""
 
+LOW_SHARE: Final = 0.1
+"""The share of a budget below which the item changes its colour."""
+
 _logger = logging.getLogger("partstream.hosts.vscode")
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A hub's facts about the person whose key a group has; `problem` says why nothing is known now."""
+
+    hub: str  # its address
+    person: str = ""
+    budgets: tuple[HubBudget, ...] = ()  # those that hold, the one with the smallest share left first
+    problem: str = ""
+
+    @property
+    def page(self) -> str:
+        """The hub's page for people."""
+        return f"{self.hub}/hub"
+
+    def item(self) -> wire.StatusItem | None:
+        """What is left of the tightest budget; None for a person whom no budget limits."""
+        if not self.budgets:
+            return None
+        left, host = self.budgets[0].share_left, plain(urlsplit(self.hub).netloc)
+        lines = [f"**{'Budget' if len(self.budgets) == 1 else 'Budgets'} at {host}**"]
+        if self.person:
+            lines.append(f"You are {plain(self.person)} on this hub.")
+        lines += [f"{plain(_words(one))}{_reset(one.resets_at)}" for one in self.budgets]
+        if self.problem:
+            lines.append(f"Currently unknown; last known: {plain(self.problem)}")
+        lines.append("[Open the Hub's Page](command:partstream.openHubPage)")
+        return {
+            "text": f"$(credit-card) {_words(self.budgets[0])}",
+            "tooltip": "\n\n".join(lines),
+            "fullness": "error" if left <= 0 else "warning" if left < LOW_SHARE else "normal",
+        }
+
+
+def _words(budget: HubBudget) -> str:
+    """What is left of a budget: a text of the hub's numbers, in which all the same nothing may be an icon."""
+    return left_text(budget).replace("$(", "$ (")
+
+
+def _reset(moment: float | None) -> str:
+    """When the next period begins, by this machine's clock."""
+    return "" if moment is None else f", resets {datetime.fromtimestamp(moment).astimezone():%b %d, %Y, %H:%M}"
 
 
 @dataclass(slots=True)
@@ -32,7 +82,7 @@ class _Hub:
     """The hub of one group."""
 
     group: wire.Group
-    standing: wire.HubStanding | None = None
+    standing: Standing | None = None
     asking: asyncio.Task[None] | None = None
     is_due: bool = False  # whether it is to be asked again as soon as it has answered
 
@@ -47,7 +97,7 @@ class HubBudgets:
 
     def __init__(
         self,
-        ask: Callable[[wire.Group], Awaitable[wire.HubStanding | None]],
+        ask: Callable[[wire.Group], Awaitable[Standing | None]],
         tell: Callable[[wire.BudgetsDidChangeParams], None],
     ) -> None:
         self._ask = ask
@@ -141,22 +191,20 @@ class HubBudgets:
             standing = None
         hub.asking = None
         if standing is not None:
-            problem = standing.get("problem")
-            hub.standing = standing if problem is None else {**(hub.standing or standing), "problem": problem}
+            known = hub.standing if standing.problem and hub.standing is not None else standing
+            hub.standing = replace(known, problem=standing.problem)
             self._show()
         if hub.is_due:
             self._refresh(hub.group["id"])
 
     def _show(self) -> None:
         known = {group_id: hub.standing for group_id, hub in self._hubs.items() if hub.standing is not None}
-        least = min(
-            known.values(), key=lambda one: one["budgets"][0]["shareLeft"] if one["budgets"] else 2, default=None
-        )
+        least = min(known.values(), key=lambda one: one.budgets[0].share_left if one.budgets else 2, default=None)
         first = known.get(self._last or "") or least
-        texts = {group_id: budget_words(one["budgets"][0]) for group_id, one in known.items() if one["budgets"]}
-        shown: wire.BudgetsDidChangeParams = {"item": None if first is None else budget_item(first), "texts": texts}
+        texts = {group_id: _words(one.budgets[0]) for group_id, one in known.items() if one.budgets}
+        shown: wire.BudgetsDidChangeParams = {"item": None if first is None else first.item(), "texts": texts}
         if first is not None:
-            shown["page"] = first["page"]
+            shown["page"] = first.page
         if shown != self._shown:
             self._shown = shown
             self._tell(shown)

@@ -13,7 +13,6 @@ import keyword
 import os
 import posixpath
 import re
-from base64 import b64decode
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path, PurePath
@@ -38,7 +37,9 @@ from partstream.vscode.window import (
 )
 
 if TYPE_CHECKING:
+    from partstream.config.examination import HarnessFacts
     from partstream.vscode import rpc_types as wire
+    from partstream.vscode.recordings import SharePreview
 
 _Dialog = Callable[[Window, Mapping[str, Any]], Awaitable["wire.RunResult | None"]]
 
@@ -285,33 +286,32 @@ async def _test(window: Window, target: Target) -> None:
         if pressed is None:
             return
         asks = pressed == ask
-    params: wire.ExamineParams = {
-        "name": target.name,
-        "group": target.group,
-        "provider": target.provider,
-        "model": target.model["id"] if asks and target.model is not None else None,
-    }
-    if (harness := await _harness(window)) is not None:
-        params["harness"] = harness
+    from partstream.server.pages.usage import findings_text  # noqa: PLC0415 - few windows test a connection
+    from partstream.vscode.examining import findings_of  # noqa: PLC0415 - the same
+
+    model = target.model["id"] if asks and target.model is not None else None
+    harness = await _harness(window)
     window.redactor.learn(target.group)
+    examining = findings_of(window.host.examine(target, model), harness)
     title = f"Testing the connection of {target.name}…"
-    result = await window.progress(title, window.host.examine(params), is_cancellable=True)
-    found: wire.ExamineResult = window.redactor.redact_values(result)
-    window.tested = Tested(target, found["findings"], found["report"])
+    findings = window.redactor.redact_values(await window.progress(title, examining, is_cancellable=True))
+    window.tested = Tested(target, findings, window.redactor.redact(findings_text(target.name, findings)))
     await window.ask("ui/page", {"page": "connection"})
 
 
-async def _harness(window: Window) -> wire.HarnessSettings | None:
+async def _harness(window: Window) -> HarnessFacts | None:
     """What decides whether the Copilot harness offers the models; None in a VS Code without it."""
+    from partstream.config.examination import HarnessFacts  # noqa: PLC0415 - as above
+
     lists, signed_out = "chat.agentHost.byokModels.enabled", "chat.agentHost.allowSignedOutWhenUsable"
     settings, facts = await window.settings(lists, signed_out), await window.facts()
     if not settings[lists]["isKnown"]:
         return None
-    return {
-        "isRemote": facts["remoteName"] is not None or facts["isWeb"],
-        "listsModels": settings[lists].get("value") is True,
-        "allowsSignedOut": settings[signed_out].get("value") is True,
-    }
+    return HarnessFacts(
+        is_remote=facts["remoteName"] is not None or facts["isWeb"],
+        lists_models=settings[lists].get("value") is True,
+        allows_signed_out=settings[signed_out].get("value") is True,
+    )
 
 
 def _items(section: str, targets: Sequence[Target]) -> list[Item[Target]]:
@@ -378,8 +378,7 @@ async def report_issue(window: Window, _: Mapping[str, Any]) -> None:
     """
     preview = None
     if (await window.facts())["isTrusted"]:
-        found = await window.recordings().preview(None, is_last=True)
-        preview = found if found["preview"] else None
+        preview = await window.recordings().preview(None, is_last=True)
     if preview is not None:
         rows = (
             Item("With the Last Answer", True, "without keys and texts; a preview shows what it holds"),
@@ -392,7 +391,7 @@ async def report_issue(window: Window, _: Mapping[str, Any]) -> None:
         about = "It is not part of this report."
     else:
         target = await _shared(window, None, preview, is_last=True)
-        indented = re.sub(r"(?m)^", "    ", preview["preview"])  # code in Markdown, whatever marks are in it
+        indented = re.sub(r"(?m)^", "    ", preview.text)  # code in Markdown, whatever marks are in it
         about = f"The file `{target['name']}` beside this one holds it.\n\n{indented}"
     information: wire.DebugInformation = await window.ask("ui/debugInformation")
     sections = {
@@ -443,13 +442,10 @@ async def share(window: Window, given: Mapping[str, Any]) -> None:
 _SAVE: Final = "Save to share"
 
 
-async def _shared(
-    window: Window, path: str | None, found: wire.SharePreviewResult, *, is_last: bool
-) -> wire.PathResult:
+async def _shared(window: Window, path: str | None, found: SharePreview | None, *, is_last: bool) -> wire.PathResult:
     """Saves the answer; returns its place."""
-    if not await window.message("What the file to share holds", "Save…", detail=found["preview"]):
+    if found is None or not await window.message("What the file to share holds", "Save…", detail=found.text):
         raise DialogClosedError("the answer is not shared")
-    target = await window.save(_SAVE, _SHARED, found["forms"])
-    shared = await window.recordings().shared(path, target["name"], is_last=is_last)
-    await window.write(target, b64decode(shared["content"]))
+    target = await window.save(_SAVE, _SHARED, found.forms)
+    await window.write(target, await window.recordings().shared(path, target["name"], is_last=is_last))
     return target

@@ -8,24 +8,21 @@ import asyncio
 from collections.abc import Awaitable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, NotRequired, TypedDict, cast
 from urllib.parse import urlsplit, urlunsplit
 
 from partstream.codec.checks import replace
 from partstream.config import examination
 from partstream.errors import LanguageModelError, UpstreamError, UpstreamHTTPError
-from partstream.server.pages.usage import findings_text
 from partstream.settings.kinds import ConfigurationError
 from partstream.upstream.endpoint import is_loopback
 from partstream.vscode.failures import NOT_THERE, ProviderFailedError, problem_kind
 from partstream.vscode.gateway import GatewayLoader, GatewaySurroundings
 
 if TYPE_CHECKING:
-    from decimal import Decimal
-
     from partstream.server.pages import ShownFinding
     from partstream.upstream.configuration import GatewayConfiguration
-    from partstream.upstream.model_information import OfferedModel
+    from partstream.upstream.model_information import ModelRecord, OfferedModel
     from partstream.upstream.provider import ModelList
     from partstream.vscode import rpc_types as wire
     from partstream.vscode.hosted import HostedProvider
@@ -91,29 +88,23 @@ async def examine_hosted(hosted: HostedProvider, model_id: str | None) -> list[e
     return [loaded, *found]
 
 
-async def result_of(
-    name: str, examined: Awaitable[Sequence[examination.Finding]], harness: wire.HarnessSettings | None = None
-) -> wire.ExamineResult:
-    """What was found, for the wire; at most after :data:`EXAMINATION_SECONDS`.
+async def findings_of(
+    examined: Awaitable[Sequence[examination.Finding]], harness: examination.HarnessFacts | None
+) -> list[ShownFinding]:
+    """What was found, for a page; at most after :data:`EXAMINATION_SECONDS`.
 
     Args:
-        name: How the person calls what is examined.
         harness: The window's report on VS Code's Copilot harness; None where there is none.
     """
     try:
         async with asyncio.timeout(EXAMINATION_SECONDS):
-            findings = await examined
+            findings = [*await examined]
     except TimeoutError:
-        findings = [
-            examination.Finding(
-                "checks", examination.CheckStatus.PROBLEM, f"they did not end within {EXAMINATION_SECONDS:g} s"
-            )
-        ]
+        says = f"they did not end within {EXAMINATION_SECONDS:g} s"
+        findings = [examination.Finding("checks", examination.CheckStatus.PROBLEM, says)]
     if harness is not None:
-        facts = examination.HarnessFacts(harness["isRemote"], harness["listsModels"], harness["allowsSignedOut"])
-        findings = [*findings, examination.finding_on_harness(facts)]
-    shown = cast("list[ShownFinding]", [asdict(finding) for finding in findings])
-    return {"findings": shown, "report": findings_text(name, shown)}
+        findings.append(examination.finding_on_harness(harness))
+    return cast("list[ShownFinding]", [asdict(finding) for finding in findings])
 
 
 TRIAL_SECONDS: Final = 20.0
@@ -125,7 +116,40 @@ _UNENCRYPTED_SECONDS: Final = 3.0
 """The most seconds for the address without encryption: what is wrong with the given one is known by then."""
 
 
-async def try_server(configuration: Mapping[str, Any], surroundings: GatewaySurroundings) -> wire.TryServerResult:
+class TriedModel(TypedDict):
+    """A model that the server lists; it is usable unless it is known to call no tools."""
+
+    id: str
+    name: str
+    details: str
+    isUsable: bool
+
+
+class Spoken(TypedDict):
+    """The title of the protocol that the server speaks, below which base URL for people, and how that is known."""
+
+    protocol: str
+    baseUrl: str
+    reason: str
+
+
+class ServerProblem(TypedDict):
+    """Why the server cannot be used, in one sentence; `baseUrl` is the address that answers instead, where one does."""
+
+    kind: wire.ServerProblemKind
+    message: str
+    baseUrl: NotRequired[str]
+
+
+class Trial(TypedDict):
+    """The models of the server, or its problem; and what it speaks, as far as that is known. Every value is JSON."""
+
+    models: list[TriedModel]
+    spoken: NotRequired[Spoken]
+    problem: NotRequired[ServerProblem]
+
+
+async def try_server(configuration: Mapping[str, Any], surroundings: GatewaySurroundings) -> Trial:
     """The models of a server as a group with these keys and values would list them, or the problem.
 
     Nothing is remembered, and no file is written.
@@ -142,12 +166,12 @@ async def try_server(configuration: Mapping[str, Any], surroundings: GatewaySurr
     return result
 
 
-async def _asked(gateway: GatewayConfiguration) -> wire.TryServerResult:
+async def _asked(gateway: GatewayConfiguration) -> Trial:
     """What the server says when it is asked for its models."""
     from partstream.upstream.detection import open_upstream  # noqa: PLC0415 - with httpx2, which takes 0.1 s
     from partstream.upstream.provider import ModelList  # noqa: PLC0415
 
-    result: wire.TryServerResult = {"models": []}
+    result: Trial = {"models": []}
     try:
         async with open_upstream(gateway) as upstream:
             if upstream.detected is not None and upstream.detected.is_certain:
@@ -189,24 +213,25 @@ async def _with_details(models: ModelList) -> Sequence[OfferedModel]:
     return offered
 
 
-def _tried(model: OfferedModel) -> wire.TriedModel:
+def _tried(model: OfferedModel) -> TriedModel:
     from partstream.upstream.model_information import parse_identity  # noqa: PLC0415 - as above
 
     record = model.record
-    window = record.context_window or record.max_input_tokens
-    pricing = record.pricing.value if record.pricing is not None else None
-    facts = {
-        "contextWindow": window and window.value,
-        "toolCalling": record.tool_calling and record.tool_calling.value,
-        "imageInput": record.image_input and record.image_input.value,
-        "inputPrice": pricing and _per_million(pricing.input),
-        "outputPrice": pricing and _per_million(pricing.output),
-    }
     name = model.override.name or record.name or parse_identity(record.id).display_name
-    tried: Any = {"id": record.id, "name": name}
-    tried |= {field: value for field, value in facts.items() if value is not None}
-    return cast("wire.TriedModel", tried)
+    is_usable = record.tool_calling is None or record.tool_calling.value
+    return {"id": record.id, "name": name, "details": details(record), "isUsable": is_usable}
 
 
-def _per_million(price: Decimal | None) -> float | None:
-    return None if price is None else float(price * 1_000_000)
+def details(record: ModelRecord) -> str:
+    """The known facts about a model in a few words: `128K · tools · images · $1 / $2`."""
+    from partstream.upstream.model_information import price_words, token_words  # noqa: PLC0415 - as above
+
+    window, tools = record.context_window or record.max_input_tokens, record.tool_calling
+    pricing = None if record.pricing is None else record.pricing.value
+    pieces = [
+        "" if window is None else token_words(window.value),
+        "" if tools is None else "tools" if tools.value else "no tools: not in agent mode",
+        "images" if record.image_input is not None and record.image_input.value else "",
+        "" if pricing is None or pricing.input is None else price_words(pricing),
+    ]
+    return " · ".join(filter(None, pieces))

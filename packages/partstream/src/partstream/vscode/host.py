@@ -34,6 +34,7 @@ from partstream.vscode.gateway import PROVIDER_KEY, GatewayLoader, GatewaySurrou
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from partstream.config.examination import Finding
     from partstream.lm.cancellation import CancellationToken
     from partstream.lm.completions import CompletionRequest
     from partstream.lm.messages import RequestOptions
@@ -41,10 +42,11 @@ if TYPE_CHECKING:
     from partstream.server.pages.document import ContentPolicy
     from partstream.tokens import TokenCount
     from partstream.upstream.configuration import GatewayConfiguration
-    from partstream.vscode.budgets import HubBudgets
+    from partstream.vscode.budgets import HubBudgets, Standing
     from partstream.vscode.completing import Completer
     from partstream.vscode.hosted_answer import HostedAnswer
     from partstream.vscode.recordings import Recordings
+    from partstream.vscode.window import Target
 
 COLLECT_SECONDS: Final = 0.1
 """The seconds after a load in which further loads need no collection of their own."""
@@ -96,7 +98,7 @@ class ProviderHost:
         self._repetitions = Repetitions()
         self._completer: Completer | None = None
         self._collects_soon = False
-        self._surroundings = surroundings or GatewaySurroundings()
+        self.surroundings = surroundings or GatewaySurroundings()
         self._own: dict[str, hosting.HostedProvider] = {}
         for name, one in _named(sources):
             given, source = {"apiKey": one["apiKey"]} if one.get("apiKey") else hosting.NO_CONFIGURATION, one["source"]
@@ -128,44 +130,31 @@ class ProviderHost:
                 self._budgets.listed(group, is_hub=is_hub)
         return result
 
-    async def join_hub(self, params: wire.JoinHubParams) -> wire.JoinHubResult:
-        """Gives a join code for a key, or says why there is none."""
-        return await join_hub(params, self._surroundings)
-
     def focused(self, is_focused: bool) -> None:
         """The window has got or lost the focus."""
         self._is_focused = is_focused
         if self._budgets is not None:
             self._budgets.focused(is_focused)
 
-    async def _standing(self, group: wire.Group) -> wire.HubStanding | None:
+    async def _standing(self, group: wire.Group) -> Standing | None:
         """The report of a group's hub on the person whose key the group has, or why it is unknown."""
         hosted = self._of_group(group)
         await hosted.current()
         hub = await hub_of(hosted)
         if hub is None:
             return None
-        from partstream.upstream.hub import fetch_standing, left_text  # noqa: PLC0415 - with httpx2
+        from partstream.upstream.hub import fetch_standing  # noqa: PLC0415 - with httpx2
+        from partstream.vscode.budgets import Standing  # noqa: PLC0415 - as above
 
         address = hidden_url(hub.base_url).partition("?")[0].rstrip("/").removesuffix("/v1")
-        shown: wire.HubStanding = {"hub": address, "page": f"{address}/hub", "person": "", "budgets": []}
         try:
             standing = await fetch_standing(hub)
         except (LanguageModelError, ConfigurationError) as error:
             _logger.info("nothing is known of the budgets at %s: %s", address, error)
-            return {**shown, "problem": str(error)}
+            return Standing(address, problem=str(error))
         for problem in standing.problems:
             _logger.warning("the budgets at %s: %s", address, problem)
-        budgets: list[wire.HubBudget] = [
-            {"text": left_text(one), "shareLeft": one.share_left, "resetsAt": one.resets_at} for one in standing.budgets
-        ]
-        return {**shown, "person": standing.person, "budgets": budgets}
-
-    async def try_server(self, configuration: Mapping[str, Any]) -> wire.TryServerResult:
-        """Lists the models of a server that is no group yet, or says what is wrong with it."""
-        from partstream.vscode.examining import try_server  # noqa: PLC0415 - few people try a server in a window
-
-        return await try_server(configuration, self._surroundings)
+        return Standing(address, standing.person, standing.budgets)
 
     async def load_of(self, file: Path) -> None:
         """Waits until one of the user's own providers is loaded from a file; for ever where none has that file.
@@ -179,23 +168,23 @@ class ProviderHost:
         else:
             await hosted.current()
 
-    async def examine(self, params: wire.ExamineParams) -> wire.ExamineResult:
+    async def examine(self, target: Target, model: str | None) -> Sequence[Finding]:
         """What keeps the models of a group, or of one of the user's own providers, from answering.
+
+        The model of the id `model` is asked for a short answer, which may cost something; None asks none.
 
         Raises:
             InvalidParamsError: There is no such provider.
         """
-        from partstream.vscode.examining import examine_hosted, examine_server, result_of  # noqa: PLC0415 - rare
+        from partstream.vscode.examining import examine_hosted, examine_server  # noqa: PLC0415 - rare
 
-        group, name, model = params["group"], params["provider"], params["model"]
+        group, name = target.group, target.provider
         hosted = self._own.get(name or "") if group is None else self._of_group(group)
         if hosted is None:
             raise methods.InvalidParamsError("params.provider", repr(name), f"one of {', '.join(self._own) or 'none'}")
         if group is not None and not hosted.is_own:
-            findings = examine_server(group["configuration"], self._surroundings, model)
-        else:
-            findings = examine_hosted(hosted, None if model is None else model.removeprefix(f"{name}/"))
-        return await result_of(params["name"], findings, params.get("harness"))
+            return await examine_server(group["configuration"], self.surroundings, model)
+        return await examine_hosted(hosted, None if model is None else model.removeprefix(f"{name}/"))
 
     async def respond(self, params: wire.ResponseParams, progress: DrainingProgress, token: CancellationToken) -> None:
         """Answers a conversation, with a usage as the last part.
@@ -366,7 +355,7 @@ class ProviderHost:
         closing = {asyncio.create_task(hosted.aclose()) for hosted in self._hosted()} | self._closing | self._telling
         if closing and (await asyncio.wait(closing, timeout=seconds / 2))[1]:
             _logger.warning("a provider was not closed within %g s", seconds / 2)
-        writing = asyncio.create_task(run_in_thread(self._surroundings.tokens.close, "partstream-close"))
+        writing = asyncio.create_task(run_in_thread(self.surroundings.tokens.close, "partstream-close"))
         if (await asyncio.wait([writing], timeout=seconds / 2))[1]:
             _logger.warning("the token ledger was not written within %g s", seconds / 2)
 
@@ -374,7 +363,7 @@ class ProviderHost:
         return [*self._own.values(), *(group.provider for group in self._groups.values())]
 
     def _loader_of(self, source: str) -> SourceLoader:
-        return SourceLoader(source, lambda: self._surroundings.tokens.open()[0])
+        return SourceLoader(source, lambda: self.surroundings.tokens.open()[0])
 
     def _host_group(self, group: wire.Group) -> hosting.HostedProvider:
         configuration = group["configuration"]
@@ -383,7 +372,7 @@ class ProviderHost:
             name = group.get("name") or default_name(source)
             said = {key: value for key, value in configuration.items() if key != PROVIDER_KEY}
             return self._host(group["id"], "", name, self._loader_of(source), said, source)
-        gateway = GatewayLoader(configuration, self._surroundings, group.get("name"))
+        gateway = GatewayLoader(configuration, self.surroundings, group.get("name"))
         return self._host(group["id"], "", gateway.name, gateway)
 
     def _host(
@@ -461,7 +450,7 @@ class ProviderHost:
 
     async def _learn_of_others(self) -> None:
         """Adds the answers of other windows, which belong to the sums of a day too."""
-        self._book.remember(await self._surroundings.tokens.usage_of_others(DAYS))
+        self._book.remember(await self.surroundings.tokens.usage_of_others(DAYS))
 
     async def _list(
         self, hosted: hosting.HostedProvider, silent: bool, token: CancellationToken
@@ -528,32 +517,6 @@ def _encoded(count: TokenCount) -> wire.TokenCount:
 
 # ---- Hubs ----
 # Where no group has the key of a hub, no hub is asked.
-
-
-async def join_hub(params: wire.JoinHubParams, surroundings: GatewaySurroundings) -> wire.JoinHubResult:
-    """Gives a join code for a key, at the address that the person has confirmed and at no other.
-
-    Args:
-        params: The address and the code, both checked again: a link may come from anybody.
-        surroundings: The other things that a gateway needs; learns the code and the key, so that no log shows them.
-    """
-    from partstream.upstream.hub import (  # noqa: PLC0415 - with httpx2, which a loaded gateway has imported
-        base_url_of,
-        hub_address,
-        join,
-        join_code,
-    )
-
-    surroundings.learn(params["code"])
-    try:
-        base_url = base_url_of(hub_address(params["hub"]))
-        code = join_code(params["code"])
-        joined = await join(GatewayLoader({"baseUrl": base_url}, surroundings).configuration(), code)
-    except (LanguageModelError, ConfigurationError) as error:
-        return {"problem": str(error)}
-    key = joined.key.reveal()
-    surroundings.learn(key)
-    return {"joined": {"baseUrl": base_url, "apiKey": key, "person": joined.person}}
 
 
 async def hub_of(hosted: hosting.HostedProvider) -> GatewayConfiguration | None:

@@ -7,7 +7,7 @@ recording is refused with the line that installs the package. The extension carr
 from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, Final, NoReturn
+from typing import TYPE_CHECKING, Final, NamedTuple, NoReturn
 
 from partstream.plugins import SIDECAR, MissingPackageError, find
 
@@ -18,6 +18,13 @@ if TYPE_CHECKING:
 
 
 _PACKAGE: Final = "partstream-devtools"
+
+
+class SharePreview(NamedTuple):
+    """What a file to share will hold, in words, and the forms that it may have."""
+
+    text: str
+    forms: list[wire.ShareForm]
 
 
 class Recordings:
@@ -55,8 +62,8 @@ class Recordings:
         """
         _refuse()
 
-    async def preview(self, path: str | None, *, is_last: bool = False) -> wire.SharePreviewResult:
-        """What a file to share will hold.
+    async def preview(self, path: str | None, *, is_last: bool = False) -> SharePreview | None:
+        """What a file to share will hold; None where the last answer is asked for and none is in memory.
 
         Args:
             path: Its recording, or None for an answer in memory.
@@ -67,7 +74,7 @@ class Recordings:
         """
         _refuse()
 
-    async def shared(self, path: str | None, name: str, *, is_last: bool = False) -> wire.ShareResult:
+    async def shared(self, path: str | None, name: str, *, is_last: bool = False) -> bytes:
         """The file to share, in the form that the ending of its name says; arguments and errors as of `preview`."""
         _refuse()
 

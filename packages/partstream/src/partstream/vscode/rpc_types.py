@@ -8,7 +8,6 @@ import), because the generator and the validator read them.
 
 from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
 
-from partstream.server.pages import ShownFinding
 from partstream.tokens.usage import AnswerUsage, TokenCountSource, UsageSums
 
 # ---- Parts and messages ----
@@ -96,60 +95,6 @@ class RequestOptions(TypedDict):
     includeEncryptedThinking: NotRequired[bool]
 
 
-# ---- A hub: joining it, and what is left of a person's budgets ----
-
-
-class JoinHubParams(TypedDict):
-    """Gives a join code for a key, at the hub whose address the person has confirmed. The code is never logged."""
-
-    hub: str
-    code: str
-
-
-class JoinedHub(TypedDict):
-    """What makes a group of a hub: the base URL and the key, in clear text, which is never logged.
-
-    `person` is the name of the person whose key it is; empty where the hub does not say.
-    """
-
-    baseUrl: str
-    apiKey: str
-    person: str
-
-
-class JoinHubResult(TypedDict):
-    """What the hub gave, or in one sentence why it gave nothing."""
-
-    joined: NotRequired[JoinedHub]
-    problem: NotRequired[str]
-
-
-class HubBudget(TypedDict):
-    """What is left of one budget.
-
-    `text` is that in a few words, such as `$3.20 of $5.00 left today`; `shareLeft` is from 0 to 1; `resetsAt` is in
-    seconds since 1970, or null for a budget that never does.
-    """
-
-    text: str
-    shareLeft: float
-    resetsAt: float | None
-
-
-class HubStanding(TypedDict):
-    """A hub's facts about the person whose key a group has.
-
-    `hub` is its address and `page` its page for people. `budgets` are those that hold, the one with the smallest share
-    left first; none if nothing limits this person. `problem` says why nothing is known now.
-    """
-
-    hub: str
-    page: str
-    person: str
-    budgets: list[HubBudget]
-    problem: NotRequired[str]
-
-
 # ---- A group as a whole ----
 
 
@@ -235,87 +180,9 @@ class ProviderDidLoadParams(TypedDict):
     problem: LoadProblem | None
 
 
-# ---- The trial of a server that is no group yet ----
-
-
 ServerProblemKind: TypeAlias = Literal["address", "key", "connection", "list", "other"]
-
-
-class ServerProblem(TypedDict):
-    """Why the server cannot be used.
-
-    `kind` says what a person can change: the address, the key, or what keeps the connection from being made; `list` is
-    a server that can be used and does not list its models. `message` is one sentence that names what was found and what
-    helps. `baseUrl` is the address that answers instead, where one does.
-    """
-
-    kind: ServerProblemKind
-    message: str
-    baseUrl: NotRequired[str]
-
-
-class SpokenHere(TypedDict):
-    """What the server speaks: the protocol's title, below which base URL, and how that is known.
-
-    `baseUrl` is for people: what may be secret in it is hidden.
-    """
-
-    protocol: str
-    baseUrl: str
-    reason: str
-
-
-class TriedModel(TypedDict):
-    """A model that the server lists; a field is absent where it is unknown. Prices are dollars per million tokens."""
-
-    id: str
-    name: str
-    contextWindow: NotRequired[int]
-    toolCalling: NotRequired[bool]
-    imageInput: NotRequired[bool]
-    inputPrice: NotRequired[float]
-    outputPrice: NotRequired[float]
-
-
-class TryServerResult(TypedDict):
-    """The models of the server, or its problem; and what it speaks, as far as that is known."""
-
-    models: list[TriedModel]
-    spoken: NotRequired[SpokenHere]
-    problem: NotRequired[ServerProblem]
-
-
-# ---- What keeps a model from answering ----
-
-
-class HarnessSettings(TypedDict):
-    """What decides whether VS Code's Copilot harness offers the models: the kind of window, and two settings."""
-
-    isRemote: bool
-    listsModels: bool
-    allowsSignedOut: bool
-
-
-class ExamineParams(TypedDict):
-    """Asks what keeps the models of a group from answering, or with `group` null those of a provider in the settings.
-
-    `provider` is the name of that provider, and null for a group. `model` is the id of a listed model, which is asked
-    for a short answer: only that may cost something; null asks none. `name` is how the person calls what is examined.
-    `harness` is missing where VS Code has no such harness.
-    """
-
-    group: Group | None
-    provider: str | None
-    model: str | None
-    name: str
-    harness: NotRequired[HarnessSettings]
-
-
-class ExamineResult(TypedDict):
-    """What was found, in the order of the checks; `report` says the same in Markdown. No key is in either."""
-
-    findings: list[ShownFinding]
-    report: str
+"""What a person can change: the address, the key, or what keeps the connection from being made; `list` is a server that
+can be used and does not list its models."""
 
 
 # ---- Recorded answers ----
@@ -352,22 +219,6 @@ class ShareForm(TypedDict):
 
     name: str
     endings: list[str]
-
-
-class SharePreviewResult(TypedDict):
-    """What a file to share will hold, in words, and the forms that it may have.
-
-    The words are empty where `isLast` was asked for and no answer is in memory.
-    """
-
-    preview: str
-    forms: list[ShareForm]
-
-
-class ShareResult(TypedDict):
-    """The whole file, in base64, without keys and texts."""
-
-    content: str
 
 
 # ---- Reports for people: tokens, costs, how texts are counted, how answers ended, broken rules ----

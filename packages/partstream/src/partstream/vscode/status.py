@@ -1,4 +1,4 @@
-"""The status bar's texts about answers and budgets: a line, and a tooltip in Markdown.
+"""The status bar's text about the last answer: a line, and a tooltip in Markdown.
 
 Names come from servers and from people: nothing in them may be markup or an icon. The tooltip leads to commands, which
 the extension allows; no other link in it works.
@@ -6,9 +6,7 @@ the extension allows; no other link in it works.
 
 from __future__ import annotations
 import re
-from datetime import datetime
 from typing import TYPE_CHECKING, Final
-from urllib.parse import urlsplit
 
 from partstream.server.pages.usage import dollars, tokens
 
@@ -20,16 +18,10 @@ WARNING_SHARE: Final = 0.75
 ERROR_SHARE: Final = 0.9
 """The shares of a model's input limit at which the item changes its colour."""
 
-LOW_SHARE: Final = 0.1
-"""The share of a budget below which the item changes its colour."""
-
 
 def plain(text: str) -> str:
     """A text in Markdown, in which nothing is markup."""
     return re.sub(r"\s+", " ", re.sub(r"[\\`*_{}\[\]()#+!<>|$~]", r"\\\g<0>", text))
-
-
-# ---- Usage ----
 
 
 def usage_item(answer: AnswerUsage, told: wire.DidAnswerParams) -> wire.StatusItem:
@@ -84,36 +76,3 @@ def _sums(sums: UsageSums) -> str:
 
 def _percent(part: int, whole: int) -> str:
     return f"{int(100 * part / whole + 0.5) if whole else 0}%"
-
-
-# ---- Budgets at hubs ----
-
-
-def budget_item(standing: wire.HubStanding) -> wire.StatusItem | None:
-    """What is left of the tightest budget at a hub; None for a person whom no budget limits."""
-    budgets = standing["budgets"]
-    if not budgets:
-        return None
-    left, host = budgets[0]["shareLeft"], plain(urlsplit(standing["hub"]).netloc)
-    lines = [f"**{'Budget' if len(budgets) == 1 else 'Budgets'} at {host}**"]
-    if standing["person"]:
-        lines.append(f"You are {plain(standing['person'])} on this hub.")
-    lines += [f"{plain(budget_words(one))}{_reset(one['resetsAt'])}" for one in budgets]
-    if "problem" in standing:
-        lines.append(f"Currently unknown; last known: {plain(standing['problem'])}")
-    lines.append("[Open the Hub's Page](command:partstream.openHubPage)")
-    return {
-        "text": f"$(credit-card) {budget_words(budgets[0])}",
-        "tooltip": "\n\n".join(lines),
-        "fullness": "error" if left <= 0 else "warning" if left < LOW_SHARE else "normal",
-    }
-
-
-def budget_words(budget: wire.HubBudget) -> str:
-    """What is left of a budget: a text of the hub's numbers, in which all the same nothing may be an icon."""
-    return budget["text"].replace("$(", "$ (")
-
-
-def _reset(moment: float | None) -> str:
-    """When the next period begins, by this machine's clock."""
-    return "" if moment is None else f", resets {datetime.fromtimestamp(moment).astimezone():%b %d, %Y, %H:%M}"

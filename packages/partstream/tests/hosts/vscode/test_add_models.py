@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,9 @@ import pytest
 from listening import accepting
 from models.server import ModelServer
 from models.server import serving as listening
+from partstream.upstream.model_information import Fact, ModelRecord, Pricing, Source
 from partstream.vscode import add_models
+from partstream.vscode.examining import details
 from partstream.vscode.window import WindowError
 from partstream_devtools.testing.upstream import ReplayUpstream
 
@@ -270,19 +273,23 @@ def test_an_address_is_checked_as_it_is_written(text: str, says: str | None):
     assert wrong is None if says is None else says in (wrong or "")
 
 
+def _priced(*per_million: str) -> Pricing:
+    return Pricing(*(Decimal(price) / 1_000_000 for price in per_million))
+
+
 MODELS = {
     "nothing known": ({}, ""),
-    "all": ({"contextWindow": 128_000, "toolCalling": True, "imageInput": True, "inputPrice": 1.0, "outputPrice": 2.5},
-            "128K · tools · images · $1/$2.5"),
-    "no tools": ({"contextWindow": 1_048_576, "toolCalling": False}, "1M · no tools: not in agent mode"),
-    "free": ({"contextWindow": 512, "inputPrice": 0.0, "outputPrice": 0.0}, "512 · free"),
-    "one price": ({"contextWindow": 999_500, "inputPrice": 0.15}, "1M · $0.15"),
+    "all": ({"context_window": 128_000, "tool_calling": True, "image_input": True, "pricing": _priced("1", "2.5")},
+            "128K · tools · images · $1 / $2.5"),
+    "no tools": ({"context_window": 1_048_576, "tool_calling": False}, "1M · no tools: not in agent mode"),
+    "free": ({"context_window": 512, "pricing": _priced("0", "0")}, "512 · free"),
+    "one price": ({"context_window": 999_500, "pricing": _priced("0.15")}, "1M · $0.15"),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize(("facts", "says"), MODELS.values(), ids=MODELS)
 def test_what_is_known_of_a_model_is_said_in_a_few_words(facts: Any, says: str):
-    assert add_models.details({"id": "m", "name": "M", **facts}) == says
+    assert details(ModelRecord("m", **{name: Fact(value, Source.LIST, name) for name, value in facts.items()})) == says
 
 
 # ---- Hubs ----

@@ -9,9 +9,12 @@ import pytest
 
 from models.server import ModelServer, serving
 from partstream.errors import LanguageModelError
-from partstream.vscode.budgets import HubBudgets
+from partstream.settings.kinds import ConfigurationError
+from partstream.tokens.amounts import BudgetUnit
+from partstream.upstream.hub import HubBudget
+from partstream.vscode.add_models import JoinLink, joined_hub
+from partstream.vscode.budgets import HubBudgets, Standing
 from partstream.vscode.gateway import GatewaySurroundings
-from partstream.vscode.host import join_hub
 
 from .in_process import serving as session
 
@@ -23,21 +26,24 @@ ME = {"person": "ada", "team": "engines", "models": ["gpt-5"], "budgets": [{**DA
 
 
 def joined(answer: Any, hub: Callable[[str], str] = lambda url: url, code: str = CODE) -> tuple[Any, ModelServer, set]:
-    """What joining a hub brings that answers so; the hub, and the secrets that the log was told."""
+    """What joining a hub brings that answers so, or its error; the hub, and the secrets that the log was told."""
 
     async def test() -> tuple[Any, ModelServer, set]:
         server, learnt = ModelServer({"/hub/v1/join": answer}), set()
         surroundings = GatewaySurroundings(learn=learnt.add, environment={"PARTSTREAM_API_KEY": "sk-of-another"})
         async with serving(server):
             address = hub(server.url.removesuffix("/v1"))
-            return await join_hub({"hub": address, "code": code}, surroundings), server, learnt
+            try:
+                return await joined_hub(JoinLink(address, code), surroundings), server, learnt
+            except (ConfigurationError, LanguageModelError) as error:
+                return str(error), server, learnt
 
     return asyncio.run(test())
 
 
 def test_a_code_brings_what_makes_a_group_and_no_log_can_hold_its_key():
-    result, server, learnt = joined({"key": KEY, "person": "ada"})
-    assert result == {"joined": {"baseUrl": server.url, "apiKey": KEY, "person": "ada"}}
+    (base_url, result), server, learnt = joined({"key": KEY, "person": "ada"})
+    assert (base_url, result.key.reveal(), result.person) == (server.url, KEY, "ada")
     assert {CODE, KEY} <= learnt
     (request,) = server.requests
     assert "authorization" not in request.headers  # a key of another upstream is not for this one
@@ -54,14 +60,14 @@ def test_a_code_brings_what_makes_a_group_and_no_log_can_hold_its_key():
 )
 def test_what_a_link_says_is_checked_again_before_anything_is_sent(hub: Callable[[str], str], code: str, says: str):
     result, server, _ = joined({"key": KEY}, hub, code)
-    assert says in result["problem"]
+    assert says in result
     assert server.requests == []
 
 
 def test_a_hub_that_gives_no_key_is_a_sentence_without_the_code():
     result, _, _ = joined({"key": CODE})
-    assert "expected a text that begins with psk_" in result["problem"]
-    assert CODE not in result["problem"]
+    assert "expected a text that begins with psk_" in result
+    assert CODE not in result
 
 
 def listed(key: str, acts: Any = None, **documents: Any) -> tuple[list[Any], ModelServer, str]:
@@ -132,7 +138,7 @@ def test_a_hub_that_cannot_say_it_now_is_a_problem_and_never_an_error_of_the_win
             return standing, repr(peer.messages)
 
     standing, said = asyncio.run(test())
-    assert (standing["budgets"], says in standing["problem"]) == ([], True), standing
+    assert (standing.budgets, says in standing.problem) == ((), True), standing
     assert KEY not in said
 
 
@@ -140,14 +146,8 @@ def test_a_hub_that_cannot_say_it_now_is_a_problem_and_never_an_error_of_the_win
 
 
 def standing_of(left: float, **changes: Any) -> Any:
-    budgets = [{"text": f"${left:.2f} of $5.00 left today", "shareLeft": left / 5, "resetsAt": None}]
-    return {
-        "hub": "https://hub.example.com",
-        "page": "https://hub.example.com/hub",
-        "person": "ada",
-        "budgets": budgets,
-        **changes,
-    }
+    budgets = (HubBudget(BudgetUnit.MONEY, "day", 5 * 10**9, round(left * 10**9)),)
+    return Standing("https://hub.example.com", **{"person": "ada", "budgets": budgets, **changes})
 
 
 class World:
@@ -223,7 +223,7 @@ def test_a_hub_that_is_away_leaves_what_was_known():
     async def test() -> None:
         world = World(one=standing_of(3.2))
         await world.joined("one")
-        world.standings["one"] = standing_of(0, budgets=[], person="", problem="there is no connection")
+        world.standings["one"] = standing_of(0, budgets=(), person="", problem="there is no connection")
         world.budgets.focused(is_focused=True)
         await world.settled()
         assert "3.20" in world.text
@@ -253,13 +253,13 @@ def test_the_colour_warns_below_a_tenth_and_says_when_nothing_is_left(left: floa
 
 def test_nothing_that_a_hub_says_is_markup_or_an_icon_and_who_has_no_budget_sees_nothing():
     async def test() -> None:
-        evil = {"text": "$(bug) **1**", "shareLeft": 1, "resetsAt": None}
-        world = World(one=standing_of(1, person="[x](command:evil)", budgets=[evil]))
+        evil = HubBudget(BudgetUnit.MONEY, "$(bug) **1**", 10**9, 10**9)
+        world = World(one=standing_of(1, person="[x](command:evil)", budgets=(evil,)))
         await world.joined("one")
         item = world.shown[-1]["item"]
-        assert item["text"] == "$(credit-card) $ (bug) **1**"
+        assert item["text"] == "$(credit-card) $1.00 of $1.00 left ($ (bug) **1**)"
         assert not re.search(r"\]\(command:evil|\$\(bug|[^\\]\*\*1", item["tooltip"])
-        free = World(one=standing_of(1, budgets=[]))
+        free = World(one=standing_of(1, budgets=()))
         await free.joined("one")
         assert [one["item"] for one in free.shown] == [None]
 

@@ -2,7 +2,6 @@
 
 import io
 import zipfile
-from base64 import b64decode
 from pathlib import Path
 from typing import Any
 
@@ -198,19 +197,19 @@ def test_a_recording_can_be_shown_and_shared_after_it_was_made():
             path = (await recorded(peer))["recording"]["path"]
             assert "Hello" in await inspected(peer, path)
             told = await kept(peer).preview(path)
-            assert told["preview"].startswith("1 answer, 1 request, ")
-            assert "lengths, order and times stay" in told["preview"]
-            assert "partstream.zip" in told["forms"][0]["endings"]
-            for form in told["forms"]:
+            assert told.text.startswith("1 answer, 1 request, ")
+            assert "lengths, order and times stay" in told.text
+            assert "partstream.zip" in told.forms[0]["endings"]
+            for form in told.forms:
                 name = f"answer.{form['endings'][0]}"
-                assert (await kept(peer).shared(path, name))["content"], name
+                assert await kept(peer).shared(path, name), name
             shared = await kept(peer).shared(path, "answer.partstream.zip")
-            bundle = read_bundle(b64decode(shared["content"]))
+            bundle = read_bundle(shared)
             assert bundle.redaction is not None
             assert bundle.redaction.level is RedactionLevel.STRUCTURE
             assert "Hello" not in repr(bundle)
             assert opened({"path": path}).exchanges[0].body != bundle.exchanges[0].body
-            with zipfile.ZipFile(io.BytesIO(b64decode(shared["content"]))) as archive:
+            with zipfile.ZipFile(io.BytesIO(shared)) as archive:
                 page = archive.read("report.html").decode()
             assert "Content-Security-Policy" in page
             assert "Hello" not in page
@@ -225,7 +224,7 @@ def test_the_inspected_answer_is_shared_even_if_another_one_has_come_since():
             await inspected(peer)
             await peer.reply(peer.respond("text", "scenario:tools", group=group_of(upstream)))
             shared = await kept(peer).shared(None, "answer.partstream.zip")
-            (exchange,) = read_bundle(b64decode(shared["content"])).exchanges
+            (exchange,) = read_bundle(shared).exchanges
             assert exchange.request is not None
             assert len(exchange.request.body) < 400
 
@@ -261,12 +260,12 @@ def test_what_cannot_be_shared_is_said():
 def test_the_last_answer_is_shared_as_it_was_previewed_whatever_is_inspected():
     async def test() -> None:
         async with ReplayUpstream(token=KEY) as upstream, serving() as peer:
-            assert await kept(peer).preview(None, is_last=True) == {"preview": "", "forms": []}
+            assert await kept(peer).preview(None, is_last=True) is None
             await asked(peer, upstream)
-            assert (await kept(peer).preview(None, is_last=True))["preview"].startswith("1 answer, 1 request, ")
+            assert (await kept(peer).preview(None, is_last=True)).text.startswith("1 answer, 1 request, ")
             await asked(peer, upstream)
             shared = await kept(peer).shared(None, "answer.partstream.zip", is_last=True)
-            bundle = read_bundle(b64decode(shared["content"]))
+            bundle = read_bundle(shared)
             assert len(bundle.answers) == 1
             assert KEY not in repr(bundle)
             assert "Hello" not in repr(bundle)

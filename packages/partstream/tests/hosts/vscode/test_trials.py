@@ -50,16 +50,9 @@ def tried(answer):
 
 def test_what_the_server_says_of_its_models_is_told_and_nothing_else():
     tall, plain = tried(reply(200, json.dumps(MODELS)))["models"]
-    assert tall == {
-        "id": "maker/tall-1",
-        "name": tall["name"],
-        "contextWindow": 200_000,
-        "toolCalling": True,
-        "imageInput": True,
-        "inputPrice": 1.0,
-        "outputPrice": 2.0,
-    }
-    assert plain == {"id": "plain", "name": plain["name"]}
+    says = {"details": "200K · tools · images · $1 / $2", "isUsable": True}
+    assert tall == {"id": "maker/tall-1", "name": tall["name"], **says}
+    assert plain == {"id": "plain", "name": plain["name"], "details": "", "isUsable": True}
 
 
 @pytest.mark.parametrize(
