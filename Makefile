@@ -133,8 +133,8 @@ vscode-installed:
 test-extension: $(NODE_STAMP)
 	$(call part,tests of the extension,cd $(EXTENSION) && npm test --silent)
 
-# Damaged streams, read in every way, and damaged bodies, socket messages, files and settings; TARGET=bodies chooses. The
-# last lines of a run say how to repeat a fault.
+# Damaged streams, read in every way, and damaged bodies, socket messages, files, bundles, recordings and settings;
+# TARGET=bodies chooses. The last lines of a run say how to repeat a fault.
 SECONDS ?= 60
 test-fuzz: setup
 	cd tests && $(CURDIR)/$(BIN)/python -m fuzzing --seconds $(SECONDS) $(if $(TARGET),--target $(TARGET))

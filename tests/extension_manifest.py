@@ -23,5 +23,6 @@ SETTINGS_OF_VS_CODE: dict[str, dict[str, Any]] = {
     name: {**setting, "group": group["title"]}
     for group in MANIFEST["contributes"]["configuration"]
     for name, setting in group["properties"].items()
+    if "markdownDeprecationMessage" not in setting
 }
-"""Every setting in the order of the editor, with the title of its group."""
+"""Every setting that has an effect, in the order of the editor, with the title of its group."""
