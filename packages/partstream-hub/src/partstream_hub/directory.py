@@ -307,13 +307,7 @@ class Remove:
 DirectoryChange: TypeAlias = Put | Remove
 _PLACES: Final = {"team": "teams", "person": "people", "key": "keys", "model": "routes"}
 """The field of the directory that has the entries of a kind, by name; those of budgets are by their owner."""
-_KINDS: Final = {
-    Team: "team",
-    Person: "person",
-    Key: "key",
-    BudgetRule: "budget",
-    ModelRoute: "model",
-}
+_KINDS: Final = {Team: "team", Person: "person", Key: "key", BudgetRule: "budget", ModelRoute: "model"}
 
 
 def name_of(entry: Entry) -> str:
