@@ -292,7 +292,7 @@ async def _test(window: Window, target: Target) -> None:
     model = target.model["id"] if asks and target.model is not None else None
     harness = await _harness(window)
     window.redactor.learn(target.group)
-    examining = findings_of(window.host.examine(target, model), harness)
+    examining = findings_of(window.host.examine(target.group, target.provider, model), harness)
     title = f"Testing the connection of {target.name}…"
     findings = window.redactor.redact_values(await window.progress(title, examining, is_cancellable=True))
     window.tested = Tested(target, findings, window.redactor.redact(findings_text(target.name, findings)))

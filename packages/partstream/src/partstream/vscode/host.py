@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from partstream.vscode.completing import Completer
     from partstream.vscode.hosted_answer import HostedAnswer
     from partstream.vscode.recordings import Recordings
-    from partstream.vscode.window import Target
 
 COLLECT_SECONDS: Final = 0.1
 """The seconds after a load in which further loads need no collection of their own."""
@@ -168,8 +167,8 @@ class ProviderHost:
         else:
             await hosted.current()
 
-    async def examine(self, target: Target, model: str | None) -> Sequence[Finding]:
-        """What keeps the models of a group, or of one of the user's own providers, from answering.
+    async def examine(self, group: wire.Group | None, name: str | None, model: str | None) -> Sequence[Finding]:
+        """What keeps the models of a group, or of the user's own provider of a name, from answering.
 
         The model of the id `model` is asked for a short answer, which may cost something; None asks none.
 
@@ -178,7 +177,6 @@ class ProviderHost:
         """
         from partstream.vscode.examining import examine_hosted, examine_server  # noqa: PLC0415 - rare
 
-        group, name = target.group, target.provider
         hosted = self._own.get(name or "") if group is None else self._of_group(group)
         if hosted is None:
             raise methods.InvalidParamsError("params.provider", repr(name), f"one of {', '.join(self._own) or 'none'}")
