@@ -59,8 +59,6 @@ _MOST_ENDED: Final = 500
 _CONNECTED: Final = 3
 """A worker whose heartbeats are further apart than this many times their distance was not connected in between."""
 _AWAY: Final = "the hub's database does not answer"
-_FULL: Final = "too many answers wait for the hub's database"
-_STOPPING: Final = "the server is being stopped"
 
 
 @dataclass(frozen=True, slots=True)
@@ -354,9 +352,9 @@ class HubWorker:
             BudgetsUnreachableError: Whether one does cannot be found out now.
         """
         if self._is_closing:
-            raise BudgetsUnreachableError(_STOPPING, self._settings.heartbeat_seconds)
+            raise BudgetsUnreachableError("the server is being stopped", self._settings.heartbeat_seconds)
         if len(self._ended) >= self._settings.waiting_rows or self._bytes >= self._settings.waiting_bytes:
-            raise BudgetsUnreachableError(_FULL, _LONGEST_RETRY)
+            raise BudgetsUnreachableError("too many answers wait for the hub's database", _LONGEST_RETRY)
         if not needs:
             return Reservation(self, answer, Granted({}, {}))
         found = await self._asked(Reserve(answer, needs, is_whole))

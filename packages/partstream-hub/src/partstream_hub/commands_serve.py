@@ -75,7 +75,21 @@ class _Hub:
         return opened_store(database_address(os.environ)).where
 
     def open(self, options: Mapping[str, Any]) -> OpenHub:
-        return OpenHub.of(options)
+        """Opens what the options choose; a database that is away now is waited for by the worker."""
+        from partstream_hub.store import opening  # noqa: PLC0415
+        from partstream_hub.store.values import StoreUnreachableError  # noqa: PLC0415
+
+        store = opening.opened_store(opening.database_address(os.environ))
+        with ExitStack() as failing:
+            failing.callback(store.close)
+            try:
+                if store.version() == 0:
+                    raise click.UsageError(f"--hub: there is no hub in {store.where}: `partstream hub init` makes one")
+                store.migrate()
+            except StoreUnreachableError as error:
+                click.echo(f"{error}; until then, no request is answered", err=True)
+            failing.pop_all()
+        return OpenHub(store, options.get(_POLICY), options.get(_CONTACT) or "")
 
     def elsewhere(self, options: MutableMapping[str, Any]) -> Callable[[ServePlan, int, Screen], int] | None:
         names = ("print_ray", "print_kubernetes", "host_program")
@@ -107,24 +121,6 @@ class OpenHub:
     store: HubStore
     policy: str | None
     contact: str
-
-    @classmethod
-    def of(cls, options: Mapping[str, Any]) -> OpenHub:
-        """Opens what the options choose; a database that is away now is waited for by the worker."""
-        from partstream_hub.store import opening  # noqa: PLC0415
-        from partstream_hub.store.values import StoreUnreachableError  # noqa: PLC0415
-
-        store = opening.opened_store(opening.database_address(os.environ))
-        with ExitStack() as failing:
-            failing.callback(store.close)
-            try:
-                if store.version() == 0:
-                    raise click.UsageError(f"--hub: there is no hub in {store.where}: `partstream hub init` makes one")
-                store.migrate()
-            except StoreUnreachableError as error:
-                click.echo(f"{error}; until then, no request is answered", err=True)
-            failing.pop_all()
-        return cls(store, options.get(_POLICY), options.get(_CONTACT) or "")
 
     def close(self) -> None:
         """Closes the database."""

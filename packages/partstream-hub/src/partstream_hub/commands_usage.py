@@ -26,6 +26,7 @@ from partstream_hub.configuration import Fields, Section, document_of
 from partstream_hub.directory import ZONE, Directory, OwnerKind, known_zone
 from partstream_hub.page.document import file_html, percents
 from partstream_hub.page.routes import LINK_SECONDS, one_time_link
+from partstream_hub.store.rows import LEDGER
 from partstream_hub.usage import MOST_GROUPS, NAMES, OWNER, GroupBy, Sums, days_until, overview, read_usage, reader_of
 
 if TYPE_CHECKING:
@@ -282,7 +283,12 @@ def _show(report: UsageReport, groups: Groups | None) -> None:
     parts = percents([sums.nanodollars for _, sums in rows], total.nanodollars)
     rows.append((("all", *empty), total))
     cells = [
-        (*names, *_cells(sums), part if total.nanodollars else "")
+        (
+            *names,
+            *(f"{one:,}" for one in (sums.answers, sums.input_tokens, sums.cached_tokens, sums.output_tokens)),
+            amount_text(BudgetUnit.MONEY, sums.nanodollars),
+            part if total.nanodollars else "",
+        )
         for (names, sums), part in zip(rows, [*parts, "100%"], strict=True)
     ]
     show_table(columns, cells, right=_NUMBERS)
@@ -296,11 +302,6 @@ def _show(report: UsageReport, groups: Groups | None) -> None:
     for count, what in counts:
         if count:
             click.echo(f"{count:,} of {total.answers:,}: {what}.")
-
-
-def _cells(sums: Sums) -> tuple[str, ...]:
-    counts = (sums.answers, sums.input_tokens, sums.cached_tokens, sums.output_tokens)
-    return (*(f"{count:,}" for count in counts), amount_text(BudgetUnit.MONEY, sums.nanodollars))
 
 
 def _as_json(report: UsageReport, groups: Groups | None) -> dict[str, Any]:
@@ -323,11 +324,7 @@ def _as_json(report: UsageReport, groups: Groups | None) -> dict[str, Any]:
 
 # ---- hub answers ----
 
-_FIELDS: Final = (
-    "answer_id", "time", "key_id", "person", "team", "model", "provider", "upstream_model", "client", "session", "wire",
-    "input_tokens", "output_tokens", "cached_tokens", "reasoning_tokens", "nanodollars", "is_estimated", "status",
-    "outcome", "error", "seconds",
-)  # fmt: skip
+_FIELDS: Final = tuple(LEDGER)
 _ANSWER_COLUMNS: Final = ("time", "id", "person", "model", "input", "output", "USD", "outcome")
 
 
@@ -349,7 +346,7 @@ def answers(answer_id: str | None, person: str | None, most: int, *, as_json: bo
     with hub_database() as hub:
         found = hub.store.read(statement, [*given.values(), most])
         rows = [dict(zip(_FIELDS, row, strict=True)) for row in found]
-        for row in rows:
+        for row in rows:  # of which SQLite writes a truth as a number
             row["is_estimated"] = bool(row["is_estimated"])
         content = None if answer_id is None else hub.store.contents(answer_id)
     if answer_id is not None:

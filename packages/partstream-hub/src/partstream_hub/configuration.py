@@ -481,7 +481,14 @@ _UTC: Final = "UTC"
 
 def document_of(directory: Directory) -> HubDocument:
     """What a directory says, in the words of a file, which holds no keys."""
-    found = {EntryId(Section.MODELS, route.name): _fields_of_route(route) for route in directory.routes.values()}
+    found: dict[EntryId, dict[str, Any]] = {}
+    for route in directory.routes.values():
+        upstreams = ({name: one for name, one in each._asdict().items() if one != 1} for each in route.upstreams)
+        amounts = {name: getattr(route.price, name, None) for name in _PRICES}
+        price = {kind: Decimal(one).scaleb(-9).normalize() + 0 for kind, one in amounts.items() if one is not None}
+        fields = {"upstreams": tuple(upstreams), "price": price or None}
+        others = {"fallbacks": route.fallbacks, "affinity": route.affinity}
+        found[EntryId(Section.MODELS, route.name)] = fields | others
     for team in directory.teams.values():
         own = {"audit": team.policy.audit.value, "content_days": team.policy.content_days, "disabled": team.is_disabled}
         shared = fields_of_owner(team, Owner(OwnerKind.TEAM, team.name), directory)
@@ -521,14 +528,6 @@ def changes_of(plan: ConfigurationPlan, directory: Directory) -> Iterator[Direct
 def budget_rules(owner: Owner, budgets: Iterable[str], time_zone: str = _UTC) -> tuple[BudgetRule, ...]:
     """The rules of an owner, from budgets in their one form."""
     return tuple(BudgetRule(owner, *parsed_budget(one), time_zone) for one in budgets)
-
-
-def _fields_of_route(route: ModelRoute) -> dict[str, Any]:
-    upstreams = ({name: one for name, one in upstream._asdict().items() if one != 1} for upstream in route.upstreams)
-    amounts = {name: getattr(route.price, name, None) for name in _PRICES}
-    price = {kind: Decimal(one).scaleb(-9).normalize() + 0 for kind, one in amounts.items() if one is not None}
-    fields = {"upstreams": tuple(upstreams), "price": None if route.price is None else price}
-    return {**fields, "fallbacks": route.fallbacks, "affinity": route.affinity}
 
 
 def fields_of_owner(one: Team | Person | Key, owner: Owner, directory: Directory) -> dict[str, Any]:

@@ -297,14 +297,12 @@ def _messages(messages: object, most_bytes: int) -> tuple[ChatMessage, ...]:
             raise _unexpected(f"{where}.content", content, f"at most {_MOST_PARTS:,} parts")
         try:
             data = dumps([part_json(part) for part in content])
-            left -= len(data)
-            if left < 0:
-                raise UnexpectedValueError("Changed.messages", "more", f"at most {most_bytes:,} bytes")
             made.append(ChatMessage(Role(role), [part_of_json(part) for part in loads(data)], name))
-        except (TypeError, ValueError, RecursionError, OverflowError) as error:
-            if isinstance(error, UnexpectedValueError) and left < 0:
-                raise
+        except (TypeError, ValueError, RecursionError, OverflowError):
             raise _unexpected(f"{where}.content", content, "parts that hold JSON values") from None
+        left -= len(data)
+        if left < 0:
+            raise UnexpectedValueError("Changed.messages", "more", f"at most {most_bytes:,} bytes")
     return tuple(made)
 
 

@@ -275,9 +275,7 @@ class RequestBound(NamedTuple):
 
     def step(self, rule: BudgetRule, output_tokens: int) -> int:
         """What as much more output takes of a budget at most."""
-        if rule.unit is BudgetUnit.TOKENS or self.price is None:
-            return output_tokens
-        return highest_cost(self.price, 0, output_tokens)
+        return self._replace(input_tokens=0).amount(rule, output_tokens)
 
     def needs(self, rules: Iterable[BudgetRule]) -> tuple[Need, ...]:
         """What the request needs of all budgets."""

@@ -278,15 +278,6 @@ class DatabaseState(NamedTuple):
     broken: tuple[str, ...] = ()  # what does not add up
 
 
-class ChangeRow(NamedTuple):
-    """A change of people, teams, keys, budgets or models."""
-
-    at: float
-    by: str
-    what: str  # such as `add person ana`; never a key
-    fields: tuple[str, ...] = ()  # what became of each
-
-
 class Reader(NamedTuple):
     """Who reads the page; the name of the reader who has the database itself is empty."""
 
@@ -307,7 +298,7 @@ class HubView:
     teams: int = 0
     workers: tuple[WorkerState, ...] = ()
     database: DatabaseState | None = None
-    changes: tuple[ChangeRow, ...] = ()  # the newest first
+    changes: tuple[DirectoryRecord, ...] = ()  # the newest first
 
 
 # ---- Reading what the page shows ----
@@ -340,7 +331,6 @@ def overview(
         return HubView(reader, now, _budgets(store, directory, own, now), usage)
     ((schema, since),) = store.read(SQL["facts of the page"])
     workers = store.read(SQL["workers of the page"])
-    changes = store.records(_MOST_CHANGES)
     return HubView(
         reader,
         now,
@@ -353,7 +343,7 @@ def overview(
             for name, started_at, seen_at, answers in workers
         ),
         DatabaseState(int(schema), directory.version, since, tuple(store.check())),
-        tuple(ChangeRow(one.time, one.by, one.action, tuple(_differences(one))) for one in changes),
+        tuple(store.records(_MOST_CHANGES)),
     )
 
 
@@ -372,7 +362,7 @@ def _budgets(store: HubStore, directory: Directory, rules: Iterable[BudgetRule],
     return tuple(states)
 
 
-def _differences(record: DirectoryRecord) -> Iterable[str]:
+def changed_fields(record: DirectoryRecord) -> Iterable[str]:
     """What became of each field, in the order of their names; of what is new, what it says."""
     before, after = record.before or {}, record.after or {}
     for name in sorted({*before, *after}):

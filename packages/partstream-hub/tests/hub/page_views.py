@@ -6,11 +6,10 @@ from datetime import UTC, datetime
 
 from partstream.tokens.amounts import BudgetUnit, Period
 from partstream_hub.directory import BudgetRule, Owner, OwnerKind
-from partstream_hub.store.values import Window
+from partstream_hub.store.values import DirectoryRecord, Window
 from partstream_hub.usage import (
     NOTHING,
     BudgetState,
-    ChangeRow,
     DatabaseState,
     Days,
     GroupBy,
@@ -28,6 +27,7 @@ from partstream_hub.usage import (
 NOW = datetime(2026, 3, 13, 15, 9, 26, tzinfo=UTC).timestamp()
 DOLLAR = 10**9
 ADMIN = Reader("", "", is_admin=True)
+LIMITS = {"limit": 2_000_000_000}, {"limit": 5_000_000_000}
 PEOPLE = ("data-1", "data-2", "design", "infra-1", "infra-2", "nightly-job", "support")
 MODELS = ("large", "small", "local-coder")
 CLIENTS = ("codex", "claude-code", "vscode", "")
@@ -145,8 +145,8 @@ def admin_view(**changes: object) -> HubView:
         ),
         database=DatabaseState(3, 42, NOW - 86_400 * 200),
         changes=(
-            ChangeRow(NOW - 3_600, "root", "put budget person/infra-2/money/day", ("limit: 2000000000 → 5000000000",)),
-            ChangeRow(NOW - 7_200, "root", "revoke key q4rsmz7uvw"),
+            DirectoryRecord(42, NOW - 3_600, "root", "put budget person/infra-2/money/day", *LIMITS),
+            DirectoryRecord(41, NOW - 7_200, "root", "revoke key q4rsmz7uvw", None, None),
         ),
     )
     return replace(made, **changes)  # type: ignore[arg-type] - the names are those of the fields

@@ -21,7 +21,7 @@ from partstream_hub.directory import (
     Team,
 )
 from partstream_hub.store.values import Charge, JoinCode, LedgerRow
-from partstream_hub.usage import OWNER, GroupBy, overview, reader_of
+from partstream_hub.usage import OWNER, GroupBy, changed_fields, overview, reader_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -145,9 +145,9 @@ def test_a_worker_without_a_heartbeat_is_shown_as_silent(hub_database: HubDataba
 
 def test_a_change_says_what_became_of_each_field_and_shows_no_digest(store: HubStore):
     store.change([Put(money(ANA, 6)), revoked(store.directory().keys["k-ben"])], "ben")
-    changes = {one.what: one for one in seen(store, None).changes[:2]}
+    changes = {one.action: one for one in seen(store, None).changes[:2]}
     (of_budget,) = [one for name, one in changes.items() if "budget" in name]
-    assert of_budget.fields == ("limit: 5.00 USD → 6.00 USD",)
+    assert tuple(changed_fields(of_budget)) == ("limit: 5.00 USD → 6.00 USD",)
     assert "digest" not in repr(seen(store, None).changes)
     assert bytes(32).hex() not in repr(seen(store, None).changes)
 
@@ -156,8 +156,8 @@ def test_values_of_changes_are_amounts_and_times_as_people_read_them(store: HubS
     store.change([Put(ModelRoute("fast", price=ModelPrice(DOLLAR // 4, 2 * DOLLAR)))], "ben")
     store.change([revoked(store.directory().keys["k-ben"])], "ben")
     of_key, made = seen(store, None).changes[:2]
-    assert "price: input 0.25 USD, output 2.00 USD a million tokens" in made.fields
-    (at,) = [one for one in of_key.fields if one.startswith("revoked_at")]
+    assert "price: input 0.25 USD, output 2.00 USD a million tokens" in changed_fields(made)
+    (at,) = [one for one in changed_fields(of_key) if one.startswith("revoked_at")]
     assert re.fullmatch(r"revoked_at: none → \d{4}-\d\d-\d\d \d\d:\d\d UTC", at)
 
 

@@ -15,9 +15,10 @@ from hub.page_views import BUDGETS, DOLLAR, KEY, NOW, PERSON, admin_view, budget
 from pages.read_html import Document, read_html
 from partstream.server.pages.document import Hashes, Nonces
 from partstream.tokens.amounts import BudgetUnit
-from partstream_hub.page.document import ago, amount, content_html, file_html, frame_html, money, percents, until
+from partstream_hub.page.document import amount, content_html, file_html, frame_html, money, percents, roughly
 from partstream_hub.page.routes import join_html
-from partstream_hub.usage import NOTHING, ChangeRow, Sums, UsageReport, WorkerState, added, days_until
+from partstream_hub.store.values import DirectoryRecord
+from partstream_hub.usage import NOTHING, Sums, UsageReport, WorkerState, added, days_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -169,7 +170,12 @@ def _named(name: str) -> HubView:
     usage = replace(usage, groups=groups)
     budgets = tuple(budget(kind, name, label=name, team=name, spent=DOLLAR) for kind in (PERSON, KEY))
     worker = WorkerState(name, NOW, NOW, is_live=True, answers=1)
-    return admin_view(usage=usage, budgets=budgets, workers=(worker,), changes=(ChangeRow(NOW, name, name, (name,)),))
+    return admin_view(
+        usage=usage,
+        budgets=budgets,
+        workers=(worker,),
+        changes=(DirectoryRecord(1, NOW, name, name, None, {name: name}),),
+    )
 
 
 def _renamed(groups: Groups, name: str) -> Groups:
@@ -249,10 +255,10 @@ def test_every_table_of_the_page_has_shares_of_100_percent(made: Callable[[], Hu
 
 
 def test_times_are_told_as_roughly_as_people_tell_them():
-    assert [ago(NOW - one, NOW) for one in (3, 60, 7_300, 200_000)] == [
+    assert [roughly(NOW - one, NOW) for one in (3, 60, 7_300, 200_000)] == [
         *("just now", "1 minute ago", "2 hours ago", "2 days ago")
     ]
-    assert [until(NOW + one, NOW) for one in (3, 3_600, 86_400)] == ["in a moment", "in 1 hour", "in 1 day"]
+    assert [roughly(NOW + one, NOW) for one in (3, 3_600, 86_400)] == ["in a moment", "in 1 hour", "in 1 day"]
 
 
 def test_the_samples_add_up():

@@ -10,7 +10,8 @@ from inspector.browser import axe_findings, open_file
 from partstream.server.pages.document import Hashes
 from partstream_hub.directory import OwnerKind
 from partstream_hub.page.document import file_html
-from partstream_hub.usage import ChangeRow, GroupBy, WorkerState
+from partstream_hub.store.values import DirectoryRecord
+from partstream_hub.usage import GroupBy, WorkerState
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,7 +38,7 @@ def _hostile_view() -> HubView:
     owner = OwnerKind.PERSON
     budgets = tuple(budget(owner, name, label=name, team=name, spent=10**9, reserved=10**9) for name in NAMES)
     workers = tuple(WorkerState(name, 0.0, 0.0, is_live=True, answers=1) for name in NAMES)
-    changes = tuple(ChangeRow(0.0, name, name, (name,)) for name in NAMES)
+    changes = tuple(DirectoryRecord(1, 0.0, name, name, None, {name: name}) for name in NAMES)
     return admin_view(usage=replace(usage, groups=groups), budgets=budgets, workers=workers, changes=changes)
 
 

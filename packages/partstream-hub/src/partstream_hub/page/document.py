@@ -141,7 +141,7 @@ def _budget(budget: usage.BudgetState, now: float) -> str:
     resets = "never resets"
     if window.ends_at is not None:
         when = moment(window.ends_at, ZoneInfo(rule.time_zone))
-        resets = f"resets {until(window.ends_at, now)}: {when} ({text(rule.time_zone)})"
+        resets = f"resets {roughly(window.ends_at, now)}: {when} ({text(rule.time_zone)})"
     return (
         f'<li class="budget {style}"><div class="budget-head"><strong><bdi>{text(name)}</bdi></strong>'
         f' <span class="quiet">{rule.owner.kind}, {limit} {rule.period.each}</span>{badge}</div>'
@@ -196,7 +196,7 @@ def _days(report: usage.UsageReport) -> Iterator[str]:
         return
     costs = _columns(report, [(one.nanodollars,) for one in report.of_days], [money(one[4]) for one in report.of_days])
     yield '<div class="figures">'
-    yield figure("Cost a day", bars("Cost a day", costs, _COST, _money_tick, "cost"), ())
+    yield figure("Cost a day", bars("Cost a day", costs, _COST, money, "cost"), ())
     cached = [(min(one.cached_tokens, one.input_tokens), one) for one in report.of_days]
     pieces = [(one.input_tokens - from_cache, from_cache, one.output_tokens) for from_cache, one in cached]
     said = ([f"{exact(n)} {piece.name}" for n, piece in zip(one, _TOKENS, strict=True)] for one in pieces)
@@ -230,7 +230,7 @@ def _groups(groups: usage.Groups, view: usage.HubView) -> Iterator[str]:
     for one in groups.shown:
         shown = text(one.name) if one.name else f'<span class="quiet">{nameless}</span>'
         named = [f'<bdi class="name">{shown}</bdi>', *(f"<bdi>{text(other)}</bdi>" for other in one.within)]
-        last = "" if one.last_at is None else ago(one.last_at, view.read_at)
+        last = "" if one.last_at is None else roughly(one.last_at, view.read_at)
         rows.append((named, one.sums, last))
     empty = ["" for _ in within]
     if groups.other_groups:
@@ -259,7 +259,7 @@ def _stacked(groups: usage.Groups, report: usage.UsageReport, name: str, column:
         for of_day in heights
     ]
     title = f"Cost a day, by {column}"
-    plot = bars(title, _columns(report, heights, words), pieces, _money_tick, f"{name}-cost")
+    plot = bars(title, _columns(report, heights, words), pieces, money, f"{name}-cost")
     return figure(title, plot, pieces)
 
 
@@ -312,7 +312,7 @@ def _workers(view: usage.HubView, zone: tzinfo | None) -> Iterator[str]:
     for one in sorted(view.workers, key=lambda one: (not one.is_live, one.name)):
         style, sign, word = ("good", "●", "answers") if one.is_live else ("quiet", "○", "silent")
         state = f'<span class="{style}"><span aria-hidden="true">{sign}</span> {word}</span>'
-        seen = "" if one.seen_at is None else ago(one.seen_at, view.read_at)
+        seen = "" if one.seen_at is None else roughly(one.seen_at, view.read_at)
         name = f'<bdi class="name">{text(one.name)}</bdi>'
         rows.append([name, state, moment(one.started_at, zone), seen, f"{one.answers:,}"])
     if rows:
@@ -322,7 +322,10 @@ def _workers(view: usage.HubView, zone: tzinfo | None) -> Iterator[str]:
 
 
 def _changes(view: usage.HubView, zone: tzinfo | None) -> Iterator[str]:
-    rows = [[moment(one.at, zone), *map(text, (one.by, one.what, "; ".join(one.fields)))] for one in view.changes]
+    rows = [
+        [moment(one.time, zone), *map(text, (one.by, one.action, "; ".join(usage.changed_fields(one))))]
+        for one in view.changes
+    ]
     yield from table("Changes", ("when", "who", "change", "fields"), rows, of_text=_OF_TEXT)
 
 
@@ -332,13 +335,9 @@ _UNITS: Final = ((86_400, "day"), (3_600, "hour"), (60, "minute"))
 _WHOLE_NUMBER: Final = 1_000_000
 
 
-def money(nanodollars: int) -> str:
+def money(nanodollars: float) -> str:
     """$1,234.56, or below a cent the two digits that matter: $0.0013."""
     return dollars(nanodollars / DOLLAR)
-
-
-def _money_tick(nanodollars: float) -> str:
-    return money(round(nanodollars))
 
 
 def amount(unit: BudgetUnit, value: int) -> str:
@@ -373,16 +372,10 @@ def moment(seconds: float | None, zone: tzinfo | None) -> str:
     return f'<time datetime="{then.isoformat(timespec="seconds")}">{text(then.strftime("%Y-%m-%d %H:%M"))}</time>'
 
 
-def until(seconds: float, now: float) -> str:
-    """`in 3 days`, `in 5 hours`, `in a moment`."""
-    return _rough(seconds - now, "in {}", "in a moment")
-
-
-def ago(seconds: float, now: float) -> str:
-    """`3 days ago`, `5 minutes ago`, `just now`."""
-    return _rough(now - seconds, "{} ago", "just now")
-
-
-def _rough(seconds: float, form: str, little: str) -> str:
-    rough = next((count(int(seconds // size), name) for size, name in _UNITS if seconds >= size), None)
-    return little if rough is None else form.format(rough)
+def roughly(seconds: float, now: float) -> str:
+    """A time as its distance from now: `in 3 days`, `5 minutes ago`, `just now`."""
+    away = abs(seconds - now)
+    rough = next((count(int(away // size), name) for size, name in _UNITS if away >= size), None)
+    if rough is None:
+        return "in a moment" if seconds > now else "just now"
+    return f"in {rough}" if seconds > now else f"{rough} ago"

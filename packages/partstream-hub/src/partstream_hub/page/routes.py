@@ -26,6 +26,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final, TypeVar
 from urllib.parse import parse_qsl
 
+from partstream.codec.checks import dataclass
 from partstream.codec.system import SharedRoom
 from partstream.protocols.failures import FailureKind, ServedFailure
 from partstream.server.pages.document import ContentPolicy, Nonces, document, resource
@@ -84,26 +85,17 @@ _DAYS: Final = 30
 _ZONE: Final = re.compile(r"[A-Za-z][A-Za-z0-9_+-]*(?:/[A-Za-z0-9_+-]+){0,2}", re.ASCII)
 
 
+@dataclass(eq=False)
 class HubPage:
-    """The page of one worker, which opens a connection to the database for this page alone.
+    """The page of one worker, which opens a connection to the database for this page alone."""
 
-    Args:
-        most_waiting: The most pages that are read or wait to be read, one after the other; a quarter of them for one
-            reader.
-        read_seconds: The most that one of them waits for the database.
-        slow_seconds: What took longer to read is kept for a while,
-        rest: for as many times as long: however many look at the page, most of the time the database is left alone.
-    """
+    open_store: Callable[[], HubStore]
+    read_seconds: float = 10.0  # the most that a page waits for the database
+    most_waiting: int = 8  # pages that are read or wait for it, one after the other; a quarter of them for one reader
+    slow_seconds: float = 1.0  # what took longer to read is kept for a while,
+    rest: float = 5.0  # for as many times as long: most of the time the database is left alone, however many look
 
-    def __init__(
-        self, open_store: Callable[[], HubStore], *, most_waiting: int = 8, read_seconds: float = 10.0,
-        slow_seconds: float = 1.0, rest: float = 5.0,
-    ) -> None:  # fmt: skip
-        self._open_store = open_store
-        self._most_waiting = most_waiting
-        self._read_seconds = read_seconds
-        self._slow_seconds = slow_seconds
-        self._rest = rest
+    def __post_init__(self) -> None:
         self._store: HubStore | None = None
         self._directory: Directory | None = None
         self._thread = ThreadPoolExecutor(1, "hub-page")
@@ -125,20 +117,20 @@ class HubPage:
         if self._store is not None:
             closing = asyncio.get_running_loop().run_in_executor(self._thread, self._store.close)
             with suppress(StoreUnreachableError):
-                await answered(closing, self._read_seconds)
+                await answered(closing, self.read_seconds)
         self._thread.shutdown(wait=False, cancel_futures=True)  # a thread whose database is silent never ends
 
     async def _content(self, request: OwnerRequest, caller: Caller) -> OwnerReply:
         days, zone = _asked(request.query)
-        share = max(1, self._most_waiting // 4)
-        if len(self._waiting) >= self._most_waiting or self._waiting.count(caller.name) >= share:
+        share = max(1, self.most_waiting // 4)
+        if len(self._waiting) >= self.most_waiting or self._waiting.count(caller.name) >= share:
             said = "too many people have the page open now; try again"
             raise RequestFailedError(ServedFailure(FailureKind.OVERLOADED, said, retry_after=_RETRY_SECONDS))
         self._waiting.append(caller.name)
         try:
             loop = asyncio.get_running_loop()
             reading = loop.run_in_executor(self._thread, self._read, caller.name, days, zone)
-            html = await answered(reading, self._read_seconds)
+            html = await answered(reading, self.read_seconds)
         except StoreUnreachableError as error:
             raise unreachable(error) from error
         except StoreError as error:
@@ -154,7 +146,7 @@ class HubPage:
     def _read(self, person: str, days: int, zone: ZoneInfo) -> str | None:
         """The content for a person; None if there is no such person. Runs in the thread."""
         if self._store is None:
-            self._store = self._open_store()
+            self._store = self.open_store()
         known = self._directory
         directory = self._directory = self._store.directory(known.version if known else None) or known or Directory()
         if (reader := reader_of(directory, person)) is None:
@@ -165,8 +157,8 @@ class HubPage:
             return html
         html = content_html(overview(self._store, directory, reader, days, zone, zone.key), zone, is_live=True)
         ends = time.monotonic()
-        if ends - begins >= self._slow_seconds:
-            self._kept.keep(reader, (days, zone.key), (ends + self._rest * (ends - begins), html))
+        if ends - begins >= self.slow_seconds:
+            self._kept.keep(reader, (days, zone.key), (ends + self.rest * (ends - begins), html))
         return html
 
 

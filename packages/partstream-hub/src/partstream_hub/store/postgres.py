@@ -26,14 +26,6 @@ from partstream_hub.store.values import (
     Transaction,
 )
 
-# ---- Why Postgres cannot be reached ----
-
-_FAULTS: Final[Mapping[str, str]] = json.loads(Path(__file__).with_name("postgres_faults.json").read_bytes())
-"""A message of libpq or the server, in English, and our words for it; the first that is found."""
-
-
-# ---- The engine ----
-
 try:
     import psycopg
     from psycopg import conninfo, errors
@@ -44,6 +36,8 @@ except ImportError as error:
 
 _logger = logging.getLogger("partstream.hub")
 Result = TypeVar("Result")
+_FAULTS: Final[Mapping[str, str]] = json.loads(Path(__file__).with_name("postgres_faults.json").read_bytes())
+"""A message of libpq or the server, in English, and our words for it; the first that is found."""
 _CONNECT_SECONDS: Final = 3
 _STATEMENT_SECONDS: Final = 10
 _FIRST_REST: Final = 0.25

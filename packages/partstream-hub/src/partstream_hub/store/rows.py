@@ -249,7 +249,7 @@ COUNTS: Final = ("input_tokens", "output_tokens", "cached_tokens", "cache_write_
 _LOST_FIELDS: Final = (
     "answer_id", "time", "key_id", "person", "team", "model", "provider", "upstream_model", "client", "session", "wire",
 )  # fmt: skip
-_LEDGER: Final[Mapping[str, Callable[[Any], object]]] = {
+LEDGER: Final[Mapping[str, Callable[[Any], object]]] = {
     "answer_id": str,
     "time": lambda time: as_amount(time, LAST_TIME) or 0.0,
     **dict.fromkeys((*_LOST_FIELDS[2:], "outcome", "error"), lambda text: None if text is None else name_text(text)),
@@ -446,10 +446,10 @@ def _entering(worker: str, settled: Mapping[str, Settle]) -> Query:
     rows = []
     for answer_id in sorted(settled):
         row = settled[answer_id].row
-        values = [written(getattr(row, name)) for name, written in _LEDGER.items()]
+        values = [written(getattr(row, name)) for name, written in LEDGER.items()]
         day = int((as_amount(row.time, LAST_TIME) or 0.0) // _DAY)
         rows.append([*values, settled_at, worker, _text_of_amounts(_charges(row)), day])
-    return _inserting("hub_ledger", (*_LEDGER, *_BESIDE), rows)
+    return _inserting("hub_ledger", (*LEDGER, *_BESIDE), rows)
 
 
 def _charge(work: Transaction, settled: Mapping[str, Settle], new: Collection[object], changes: _Changes) -> None:
