@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from partstream.lm.parts import USAGE_MIME_TYPE, Usage, usage_part
+from partstream.lm.parts import USAGE_MIME_TYPE, DataPart, Usage, usage_in, usage_part
 from rows import one_test_for
 
 
@@ -50,3 +50,26 @@ def test_a_number_that_cannot_be_is_unknown_in_the_part(number: Any) -> None:
     part = usage_part(Usage(3, 4, number, number, number, cache_write_tokens=number), cost=number)
     assert part is not None
     assert json.loads(part.data) == {"prompt_tokens": 3, "completion_tokens": 4, "total_tokens": 7}
+
+
+READ = {
+    "no JSON": (b"{", None, None),
+    "no object": (b"[1]", None, None),
+    "a number that no count can be": (b'{"prompt_tokens": -1, "completion_tokens": 2}', None, None),
+    "a cost alone": (b'{"partstream_cost": 0.5}', None, 0.5),
+    "details of another form": (
+        b'{"prompt_tokens": 1, "completion_tokens": 2, "prompt_tokens_details": [1]}', Usage(1, 2, 3), None
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("data", "usage", "cost"), READ.values(), ids=READ)
+def test_what_a_usage_part_does_not_say_is_unknown(data: bytes, usage: Usage | None, cost: float | None):
+    assert usage_in(DataPart(data, USAGE_MIME_TYPE)) == (usage, cost)
+
+
+def test_a_usage_part_is_read_as_it_was_made():
+    usage = Usage(10, 5, 15, 4, 3, cache_write_tokens=2)
+    part = usage_part(usage, 0.25)
+    assert part is not None
+    assert usage_in(part) == (usage, 0.25)

@@ -41,6 +41,7 @@ from partstream.lm.parts import (
     Usage,
     part_json,
     part_of_json,
+    usage_in,
     usage_part,
 )
 from partstream.runtime.answer_files import AnswerFiles, BoundedFolder, FileLimits
@@ -516,12 +517,11 @@ class _Turn:
     def _usage(self) -> schema.Usage | None:
         """The tokens of all requests of the turn together; None where no request reported any."""
         parts = [one for one in self._received if isinstance(one, DataPart) and one.mime_type == USAGE_MIME_TYPE]
-        counts = [loads(part.data) for part in parts]
+        counts = [usage for part in parts if (usage := usage_in(part)[0]) is not None]
         if not counts:
             return None
-        given, made = (sum(one[name] for one in counts) for name in ("prompt_tokens", "completion_tokens"))
-        details = (("prompt_tokens_details", "cached_tokens"), ("completion_tokens_details", "reasoning_tokens"))
-        known = ([one.get(outer, {}).get(name) for one in counts] for outer, name in details)
+        given, made = sum(one.input_tokens or 0 for one in counts), sum(one.output_tokens or 0 for one in counts)
+        known = ([getattr(one, name) for one in counts] for name in ("cached_tokens", "reasoning_tokens"))
         cached, thought = (sum(found) if None not in found else None for found in known)
         return schema.Usage(
             input_tokens=given,

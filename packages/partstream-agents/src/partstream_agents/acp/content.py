@@ -41,6 +41,7 @@ from partstream.lm.parts import (
     ThinkingPart,
     ToolCallPart,
     ToolResultPart,
+    usage_in,
 )
 from partstream.runtime.answer_files import AnswerFiles, FileNotKeptError, described, is_file
 
@@ -195,8 +196,9 @@ class AnswerUpdates:
         if (inner := inner_of(part)) is not None:
             yield from self._of_inner(inner)
         elif part.mime_type == USAGE_MIME_TYPE:
-            counts = loads(part.data)
-            used = counts["prompt_tokens"] + counts["completion_tokens"]
+            if (usage := usage_in(part)[0]) is None:
+                return
+            used = usage.total_tokens or 0
             yield schema.UsageUpdate(session_update="usage_update", used=used, size=max(self._window, used))
         elif is_file(part):
             yield helpers.update_agent_message(self._block_of(part))

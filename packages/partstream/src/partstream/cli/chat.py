@@ -16,7 +16,7 @@ import click
 from rich.markup import escape
 
 from partstream.cli.captures import KEPT, ChatCaptures, chat_captures
-from partstream.cli.console import MOMENTS, StreamRenderer, make_console, read_usage, saying_that_it_waits, usage_line
+from partstream.cli.console import MOMENTS, StreamRenderer, make_console, saying_that_it_waits, usage_line
 from partstream.cli.options import gateway_of, upstream_options
 from partstream.cli.provider_source import check_beside_provider, log_as_wanted, provider_option, reloaded
 from partstream.cli.terminal import ExitCode
@@ -247,7 +247,7 @@ class ChatSession:
             return  # for programs; the thinking beside it says the same
         if isinstance(part, values.DataPart) and part.mime_type == values.USAGE_MIME_TYPE:
             renderer.end_line()
-            self.screens.say(f"── {usage_line(read_usage(part))}")
+            self.screens.say(f"── {usage_line(values.usage_in(part)[0])}")
         elif isinstance(part, values.DataPart) and is_file(part):
             renderer.end_line()
             answer.is_seen |= self._keep(part)

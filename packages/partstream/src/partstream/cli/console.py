@@ -30,7 +30,6 @@ from rich.syntax import Syntax
 from rich.text import Text
 
 from partstream.cli.terminal import ungated
-from partstream.codec.json_codec import loads
 from partstream.codec.system import CACHE, make_private_folder
 from partstream.codec.text import visible
 from partstream.lm import parts
@@ -240,7 +239,7 @@ class StreamRenderer:
 
     def _show_data(self, part: parts.DataPart) -> None:
         if part.mime_type == parts.USAGE_MIME_TYPE:
-            line = f"── {usage_line(read_usage(part))}"
+            line = f"── {usage_line(parts.usage_in(part)[0])}"
         elif part.mime_type == parts.STATEFUL_MARKER_MIME_TYPE:
             return  # meant for hosts, which keep it in the conversation
         else:
@@ -267,8 +266,10 @@ class StreamRenderer:
             self._console.print(f"[dim]   {count} × {escape(visible(kind))}: not shown, no part represents it[/dim]")
 
 
-def usage_line(usage: parts.Usage) -> str:
+def usage_line(usage: parts.Usage | None) -> str:
     """The token counts of a model call in a few words, without the unknown ones."""
+    if usage is None:
+        return "tokens unknown"
     pieces = (
         (usage.input_tokens, "in"),
         (usage.cached_tokens, "cached"),
@@ -276,18 +277,6 @@ def usage_line(usage: parts.Usage) -> str:
         (usage.reasoning_tokens, "reasoning"),
     )
     return "tokens " + ", ".join(f"{count:,} {name}" for count, name in pieces if count is not None)
-
-
-def read_usage(part: parts.DataPart) -> parts.Usage:
-    """The token counts in a data part of media type `usage`; see :func:`partstream.lm.parts.usage_part`."""
-    payload: dict[str, Any] = loads(part.data)
-    return parts.Usage(
-        payload["prompt_tokens"],
-        payload["completion_tokens"],
-        payload["total_tokens"],
-        payload.get("prompt_tokens_details", {}).get("cached_tokens"),
-        payload.get("completion_tokens_details", {}).get("reasoning_tokens"),
-    )
 
 
 def _call_box(call: parts.ToolCallPart) -> Panel:

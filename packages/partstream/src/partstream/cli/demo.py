@@ -28,14 +28,14 @@ from rich.markup import escape
 from rich.rule import Rule
 from rich.text import Text
 
-from partstream.cli.console import StreamRenderer, broken_command, make_console, read_usage, usage_line
+from partstream.cli.console import StreamRenderer, broken_command, make_console, usage_line
 from partstream.cli.program import program
 from partstream.codec.checks import dataclass
 from partstream.codec.json_codec import dumps
 from partstream.codec.system import make_private_folder
 from partstream.errors import PACKAGES, PartstreamError, to_install
 from partstream.lm.messages import ChatMessage, RequestOptions, Tool
-from partstream.lm.parts import DataPart, TextPart, UnifiedFinishReason, Usage
+from partstream.lm.parts import DataPart, TextPart, UnifiedFinishReason, Usage, usage_in
 from partstream.protocols.protocol import DEFAULT_PROTOCOL, asking
 from partstream.protocols.serve import path_for_model
 from partstream.runtime import local_model, tool_loop
@@ -175,7 +175,7 @@ class _Narrator:
                 await self.step(f"{call.name} returned: [bold]{escape(text)}[/bold]")
 
     def total(self, result: tool_loop.ToolLoopResult, seconds: float) -> None:
-        used = [read_usage(part) for part in result.usage_parts]
+        used = [usage for part in result.usage_parts if (usage := usage_in(part)[0]) is not None]
         usage = Usage(
             input_tokens=sum(one.input_tokens or 0 for one in used),
             output_tokens=sum(one.output_tokens or 0 for one in used),
@@ -333,7 +333,7 @@ async def _ask_for_real(console: Console) -> None:
                 async for part in response.stream:
                     begin = begin or time.monotonic()
                     if isinstance(part, DataPart):
-                        usage = read_usage(part)
+                        usage = usage_in(part)[0] or usage
                     else:
                         renderer.show(part)
             renderer.end_line()

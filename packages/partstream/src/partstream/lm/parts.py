@@ -543,6 +543,25 @@ def usage_part(usage: Usage, cost: float | None = None, edits: Sequence[str] = (
     return DataPart.json(payload, USAGE_MIME_TYPE)
 
 
+def usage_in(part: DataPart) -> tuple[Usage | None, float | None]:
+    """The tokens and the cost that a part of media type `usage` says; None for what it does not say. Without the two
+    numbers that VS Code wants, it says no tokens."""
+    try:
+        said = json.loads(part.data)
+    except (ValueError, RecursionError):
+        return None, None
+    if not isinstance(said, dict):
+        return None, None
+    cost = as_amount(said.get(COST_KEY), MOST_DOLLARS)
+    given, completion = as_count(said.get("prompt_tokens")), as_count(said.get("completion_tokens"))
+    if given is None or completion is None:
+        return None, cost
+    details, more = (said.get(f"{name}_tokens_details") for name in ("prompt", "completion"))
+    places = ((details, "cached_tokens"), (more, "reasoning_tokens"), (details, "cache_creation_input_tokens"))
+    cached, reasoning, written = (as_count(of.get(name)) if isinstance(of, dict) else None for of, name in places)
+    return Usage(given, completion, given + completion, cached, reasoning, cache_write_tokens=written), cost
+
+
 # ---- Parts in JSON ----
 
 

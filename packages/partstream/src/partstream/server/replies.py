@@ -23,12 +23,11 @@ import logging
 import secrets
 from base64 import b64encode
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from partstream.codec.checks import MOST_DOLLARS, as_amount, as_count, dataclass, narrow, replace
-from partstream.codec.json_codec import JSONDecodeError, dumps, dumps_text, loads
+from partstream.codec.checks import dataclass, narrow, replace
+from partstream.codec.json_codec import dumps, dumps_text, loads
 from partstream.codec.limits import (
     LARGE_BYTES,
     MOST_ANSWER_TEXT,
@@ -300,7 +299,8 @@ class ReplyProgress:
             return
         if part.__class__ is not TextPart:
             if isinstance(part, DataPart) and part.mime_type == parts.USAGE_MIME_TYPE:
-                self._take_usage(part)
+                usage, self.cost = parts.usage_in(part)
+                self.usage = usage or self.usage
                 return
             if isinstance(part, ThinkingPart):
                 text = thinking_text(part)
@@ -325,36 +325,8 @@ class ReplyProgress:
         except Exception as error:
             self._on_failure(error)
 
-    def _take_usage(self, part: DataPart) -> None:
-        """Takes the tokens and the cost, as `partstream.lm.parts.usage_part` writes them."""
-        with suppress(JSONDecodeError):
-            said = loads(part.data)
-            if isinstance(said, dict):
-                self.usage = _usage_in(said) or self.usage
-                self.cost = as_amount(said.get(parts.COST_KEY), MOST_DOLLARS)
-
     def finish(self, finish: Finish, /) -> None:
         """Takes the end; :attr:`partstream.runtime.progress.CheckedProgress.said_finish` keeps it."""
-
-
-def _usage_in(said: Mapping[str, Any]) -> Usage | None:
-    """The tokens; None without the two numbers that VS Code wants."""
-    given, completion = as_count(said.get("prompt_tokens")), as_count(said.get("completion_tokens"))
-    if given is None or completion is None:
-        return None
-    details, more = said.get("prompt_tokens_details"), said.get("completion_tokens_details")
-    return Usage(
-        given,
-        completion,
-        given + completion,
-        _count_in(details, "cached_tokens"),
-        _count_in(more, "reasoning_tokens"),
-        cache_write_tokens=_count_in(details, "cache_creation_input_tokens"),
-    )
-
-
-def _count_in(details: object, name: str) -> int | None:
-    return as_count(details.get(name)) if isinstance(details, dict) else None
 
 
 # ---- Time ----
