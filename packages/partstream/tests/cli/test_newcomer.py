@@ -7,6 +7,7 @@ import re
 import signal
 from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -410,10 +411,11 @@ def test_ctrl_c_is_130_and_leaves_no_traceback():
 
 @pytest.mark.parametrize("command", ["check", "replay"])
 def test_ctrl_c_is_130_also_where_a_command_waits_for_its_input(command: str, monkeypatch: pytest.MonkeyPatch):
-    def interrupted() -> bytes:
+    def interrupted(_: int) -> bytes:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("partstream_devtools.recordings._next_piece", interrupted)
+    stdin = SimpleNamespace(buffer=SimpleNamespace(read=interrupted))
+    monkeypatch.setattr("partstream_devtools.recordings.sys", SimpleNamespace(stdin=stdin))
 
     async def test() -> None:
         ended = await call(command, "-")

@@ -32,7 +32,12 @@ from partstream.codec.checks import dataclass
 from partstream.codec.json_codec import dumps, loads
 from partstream.codec.system import CACHE
 from partstream.errors import LanguageModelError, LanguageModelErrorCode
-from partstream.lm import provider
+from partstream.lm.provider import (  # by name: a source of a provider has none that is called so
+    LanguageModelChatCapabilities,
+    LanguageModelChatInformation,
+    LanguageModelChatProvider,
+    Progress,
+)
 from partstream.protocols.protocol import PLAIN_MESSAGES
 from partstream.tokens.counting import Counters, MessageCounter
 from partstream.upstream.configuration import GatewayConfiguration, Timeouts
@@ -77,7 +82,7 @@ def is_installed() -> bool:
     return find_spec(PACKAGE) is not None and model_file().is_file()
 
 
-class LocalModel(provider.LanguageModelChatProvider):
+class LocalModel(LanguageModelChatProvider):
     """Offers one model that runs in this process.
 
     Args:
@@ -108,7 +113,7 @@ class LocalModel(provider.LanguageModelChatProvider):
         self._file = model_file() if file is None else Path(file)
         self._lock = threading.Lock()
         self._running: _Running | None = None
-        self.information = provider.LanguageModelChatInformation(
+        self.information = LanguageModelChatInformation(
             id=self._file.stem.partition(".Q")[0],
             name=name or (TITLE if file is None else self._file.stem),
             family=self._file.stem.partition(".Q")[0].lower(),
@@ -117,21 +122,21 @@ class LocalModel(provider.LanguageModelChatProvider):
             max_output_tokens=longest_answer,
             detail="in this process",
             tooltip=f"Runs in Partstream's own process: no server, no key, nothing leaves this machine. {self._file}",
-            capabilities=provider.LanguageModelChatCapabilities(image_input=False, tool_calling=calls_tools),
+            capabilities=LanguageModelChatCapabilities(image_input=False, tool_calling=calls_tools),
         )
 
     async def provide_language_model_chat_information(
         self, silent: bool, token: CancellationToken
-    ) -> Sequence[provider.LanguageModelChatInformation]:
+    ) -> Sequence[LanguageModelChatInformation]:
         """The one model, which need not be loaded for this."""
         return [self.information]
 
     async def provide_language_model_chat_response(
         self,
-        model: provider.LanguageModelChatInformation,
+        model: LanguageModelChatInformation,
         messages: Sequence[ChatMessage],
         options: RequestOptions,
-        progress: provider.Progress,
+        progress: Progress,
         token: CancellationToken,
     ) -> None:
         """Loads the model if this is the first question, and reports its answer as it streams.
@@ -144,7 +149,7 @@ class LocalModel(provider.LanguageModelChatProvider):
         await gateway.provide_language_model_chat_response(model, messages, options, progress, token)
 
     async def provide_token_count(
-        self, model: provider.LanguageModelChatInformation, text: str | ChatMessage, token: CancellationToken
+        self, model: LanguageModelChatInformation, text: str | ChatMessage, token: CancellationToken
     ) -> int:
         """The tokens of a text or a message, counted by the model's own tokenizer.
 
@@ -204,7 +209,7 @@ class _Tokenizer:
             return len(loads(connection.getresponse().read())["tokens"])
 
 
-def _start(file: Path, information: provider.LanguageModelChatInformation) -> _Running:
+def _start(file: Path, information: LanguageModelChatInformation) -> _Running:
     """Loads a model; takes seconds."""
     for is_missing, what in (
         (find_spec(PACKAGE) is None, f"the package {PACKAGE} is not installed"),
