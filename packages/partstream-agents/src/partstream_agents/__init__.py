@@ -83,24 +83,14 @@ __all__ = [
 ]
 
 _LAZY = dict.fromkeys(__all__, "partstream_agents.adapter") | {
-    "ApprovalPolicy": "partstream_agents.answer",
-    "ApproveFunction": "partstream_agents.answer",
-    "AgentModel": "partstream_agents.agent_model",
-    "acp_agent": "partstream_agents.acp.client",
-    "as_model": "partstream_agents.agent_model",
-    "UnknownAgentError": "partstream_agents.detection",
-    "find_adapter": "partstream_agents.detection",
-    "HostTools": "partstream_agents.answer",
-    "AgentFailedError": "partstream.runtime.client_failures",
-    "AgentSaidNothingError": "partstream.runtime.client_failures",
-    "FailureKind": "partstream.runtime.client_failures",
-    "InnerCall": "partstream.lm.inner_activity",
-    "InnerResult": "partstream.lm.inner_activity",
-    "ToolActivity": "partstream_agents.answer",
+    **dict.fromkeys(("AgentModel", "as_model"), "partstream_agents.agent_model"),
+    **dict.fromkeys(("ApprovalPolicy", "ApproveFunction", "HostTools", "ToolActivity"), "partstream_agents.answer"),
+    **dict.fromkeys(("UnknownAgentError", "find_adapter"), "partstream_agents.detection"),
+    **dict.fromkeys(("InnerCall", "InnerResult"), "partstream.lm.inner_activity"),
+    **dict.fromkeys(("ClientEvents", "from_events", "in_thread"), "partstream.runtime.client_events"),
+    **dict.fromkeys(("AgentFailedError", "AgentSaidNothingError", "FailureKind"), "partstream.runtime.client_failures"),
     "RunStates": "partstream_agents.run",
-    "ClientEvents": "partstream.runtime.client_events",
-    "from_events": "partstream.runtime.client_events",
-    "in_thread": "partstream.runtime.client_events",
+    "acp_agent": "partstream_agents.acp.client",
 }
 
 

@@ -12,10 +12,20 @@ from typing import Any, Final, Protocol, TypeAlias, runtime_checkable
 
 from partstream.codec.checks import dataclass, field
 from partstream.conversation.turns import Result, Turn
+from partstream.errors import ToolArgumentsError
 from partstream.lm.inner_activity import InnerCall, InnerResult
 from partstream.lm.messages import ChatMessage, Tool, ToolMode
-from partstream.lm.outputs import Finish, Unmapped
-from partstream.lm.parts import DataPart, TextPart, ThinkingPart, ToolCallPart, Usage
+from partstream.lm.outputs import Finish, Outcome, Unmapped
+from partstream.lm.parts import (
+    DataPart,
+    FinishReason,
+    TextPart,
+    ThinkingPart,
+    ToolCallPart,
+    UnifiedFinishReason,
+    Usage,
+    tool_call_part,
+)
 from partstream.runtime.client_failures import FailureKind
 
 # ---- The request and the adapter ----
@@ -305,6 +315,53 @@ AgentOutput: TypeAlias = (
     | KeptState
 )
 """An output of a run. A `Finish` is that of the last inner request, without usage; an adapter need not yield one."""
+
+
+# ---- How a run stops, and why its model stopped ----
+
+
+def host_call(call_id: str, name: str, arguments: object) -> ToolCallPart:
+    """A call of a host's tool.
+
+    Raises:
+        ToolArgumentsError: The arguments are no JSON object.
+    """
+    if not isinstance(arguments, dict):
+        raise ToolArgumentsError(call_id=call_id, name=name, arguments=str(arguments))
+    return tool_call_part(call_id, name, arguments)
+
+
+def stopped(
+    calls: Iterable[ToolCallPart], approvals: Iterable[Approval], state: Mapping[str, Any] | None
+) -> list[AgentOutput]:
+    """The outputs of a run that waits for the host or the person, with the state that it goes on from if there is
+    one."""
+    outputs: list[AgentOutput] = []
+    if found := tuple(calls):
+        outputs.append(ExternalCalls(found))
+    if asked := tuple(approvals):
+        outputs.append(ApprovalAsked(asked))
+    return outputs if state is None else [*outputs, KeptState(state)]
+
+
+_REASONS: Final[Mapping[str, UnifiedFinishReason]] = {
+    **dict.fromkeys(("stop", "end_turn", "stop_sequence", "completed"), UnifiedFinishReason.STOP),
+    **dict.fromkeys(("length", "max_tokens", "model_length", "max_output_tokens"), UnifiedFinishReason.LENGTH),
+    **dict.fromkeys(("tool_call", "tool_calls", "tool_use", "function_call"), UnifiedFinishReason.TOOL_CALLS),
+    **dict.fromkeys(("content_filter", "refusal", "safety"), UnifiedFinishReason.CONTENT_FILTER),
+    "error": UnifiedFinishReason.ERROR,
+}
+_CUT: Final = frozenset({UnifiedFinishReason.LENGTH, UnifiedFinishReason.CONTENT_FILTER})
+
+
+def reason_of(raw: str | None) -> FinishReason | None:
+    """Why a model stopped, by the word of its framework or server; the Responses API has a status in its place."""
+    return None if raw is None else FinishReason(_REASONS.get(raw.lower(), UnifiedFinishReason.OTHER), raw)
+
+
+def outcome_of(reason: FinishReason | None) -> Outcome:
+    """The outcome of an answer that a model has stopped: a limit or a filter leaves it incomplete."""
+    return Outcome.INCOMPLETE if reason is not None and reason.unified in _CUT else Outcome.COMPLETED
 
 
 # ---- Who speaks, and paragraphs ----

@@ -24,10 +24,10 @@ from partstream.codec.checks import as_count, dataclass, field
 from partstream.codec.json_codec import JSONDecodeError, is_json, loads
 from partstream.conversation.citations import markdown_link
 from partstream.conversation.turns import FAILED, FAILED_SILENTLY, Attachment, Call, Result, Text, TurnRole
-from partstream.errors import ToolArgumentsError, UpstreamFailureError
+from partstream.errors import UpstreamFailureError
 from partstream.lm.inner_activity import InnerCall, InnerResult
 from partstream.lm.messages import Tool, ToolMode
-from partstream.lm.outputs import Finish, Outcome, Unmapped
+from partstream.lm.outputs import Finish, Unmapped
 from partstream.lm.parts import FinishReason, TextPart, ThinkingPart, ToolCallPart, UnifiedFinishReason, Usage
 from partstream.protocols.files import read_base64
 from partstream.protocols.read_response import read_arguments
@@ -332,13 +332,7 @@ class InnerTools:
 
     def external_calls(self) -> tuple[ToolCallPart, ...]:
         """The calls that are left to the host, in the model's order, each id once."""
-        parts: list[ToolCallPart] = []
-        for call in self._handed_out.values():
-            arguments = call.arguments
-            if not isinstance(arguments, dict):
-                raise ToolArgumentsError(call_id=call.call_id, name=call.name, arguments=str(arguments))
-            parts.append(ToolCallPart(call.call_id, call.name, arguments))
-        return tuple(parts)
+        return tuple(adapter.host_call(one.call_id, one.name, one.arguments) for one in self._handed_out.values())
 
 
 # ---- Text, thinking and usage ----
@@ -444,13 +438,6 @@ class StepTokens:
 
 # ---- The updates of a run as outputs ----
 
-_REASONS: Final = {
-    "stop": UnifiedFinishReason.STOP,
-    "length": UnifiedFinishReason.LENGTH,
-    "content_filter": UnifiedFinishReason.CONTENT_FILTER,
-    "tool_calls": UnifiedFinishReason.TOOL_CALLS,
-}
-_CUT: Final = frozenset({"length", "content_filter"})
 _OF_MODEL: Final = frozenset({"text", "text_reasoning", "function_call", "usage", "error"})
 """The kinds of contents that the model says, with which an inner response begins."""
 
@@ -557,19 +544,11 @@ class RunEvents:
             left = turn.said.end_step() if calls or approvals else turn.said.end()
             outputs += self._say(turn, [*left, *turn.tokens.end_step()])
         outputs += [*self._shown(self._speakers.end_all()), *self._questions]
+        outputs += adapter.stopped(calls, approvals, state() if calls or approvals else None)
+        reason = adapter.reason_of(self._reason)
         if calls:
-            outputs.append(adapter.ExternalCalls(calls))
-        if approvals:
-            outputs.append(adapter.ApprovalAsked(approvals))
-        if (calls or approvals) and (kept := state()) is not None:
-            outputs.append(adapter.KeptState(kept))
-        raw, reason = self._reason, None
-        if calls:
-            reason = FinishReason(UnifiedFinishReason.TOOL_CALLS, raw)
-        elif raw is not None:
-            reason = FinishReason(_REASONS.get(raw, UnifiedFinishReason.OTHER), raw)
-        outcome = Outcome.INCOMPLETE if raw in _CUT and not calls else Outcome.COMPLETED
-        return [*outputs, Finish(outcome, reason, None, self._response_id)]
+            reason = FinishReason(UnifiedFinishReason.TOOL_CALLS, self._reason)
+        return [*outputs, Finish(adapter.outcome_of(reason), reason, None, self._response_id)]
 
     # The contents
 

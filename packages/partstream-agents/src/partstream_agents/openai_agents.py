@@ -29,7 +29,6 @@ from partstream.codec.checks import dataclass, field, replace
 from partstream.conversation.media import MediaKind, data_url, file_name
 from partstream.conversation.preparation import RequestSettings
 from partstream.conversation.turns import FAILED, FAILED_SILENTLY, Result, ResultContent, Text
-from partstream.errors import ToolArgumentsError
 from partstream.lm.inner_activity import InnerCall, InnerResult
 from partstream.lm.messages import ToolMode
 from partstream.lm.outputs import Finish, Outcome, ResponseStream, StreamOptions, StreamOutput, Unmapped
@@ -421,12 +420,7 @@ class RunEvents:
         if not calls and not approvals:
             return [*self._result(end.final_output), *self._responses.usages.end(end.usages), self._finish()]
         outputs = [*self._responses.release(), *self._responses.usages.end(end.usages)]
-        if calls:
-            outputs.append(adapter.ExternalCalls(calls))
-        if approvals:
-            outputs.append(adapter.ApprovalAsked(approvals))
-        if end.state is not None:
-            outputs.append(adapter.KeptState(end.state))
+        outputs += adapter.stopped(calls, approvals, end.state)
         return [*outputs, self._finish(FinishReason(UnifiedFinishReason.TOOL_CALLS) if calls else None)]
 
     def break_off(self, error: Exception) -> list[adapter.AgentOutput]:
@@ -472,10 +466,8 @@ class RunEvents:
             call_id, name, arguments = call_id_of(raw), name_of(raw), arguments_of(raw)
             if name not in self._external:
                 approvals.setdefault(call_id, adapter.Approval(call_id, name, arguments))
-            elif isinstance(arguments, dict):
-                calls.setdefault(call_id, ToolCallPart(call_id, name, arguments))
             else:
-                raise ToolArgumentsError(call_id=call_id, name=name, arguments=str(arguments))
+                calls.setdefault(call_id, adapter.host_call(call_id, name, arguments))
         return tuple(calls.values()), tuple(approvals.values())
 
     def _result(self, value: Any) -> list[adapter.AgentOutput]:

@@ -27,19 +27,15 @@ from typing import TYPE_CHECKING, Any, Final
 from partstream.codec.checks import dataclass, field, replace
 from partstream.conversation.media import MediaKind
 from partstream.conversation.turns import Attachment, Call, Result, ResultContent, Text, Turn, TurnRole
-from partstream.errors import ToolArgumentsError, TruncatedStreamError
+from partstream.errors import TruncatedStreamError
 from partstream.lm.inner_activity import InnerCall, InnerResult, plain_value, shown_call
 from partstream.lm.messages import ChatMessage, ToolMode
 from partstream.lm.outputs import Finish, Outcome, Unmapped
 from partstream.lm.parts import (
-    FinishReason,
     ThinkingPart,
-    ToolCallPart,
-    UnifiedFinishReason,
     Usage,
     text_part,
     thinking_part,
-    tool_call_part,
 )
 from partstream.runtime.client_failures import FailureKind
 from partstream_agents import adapter
@@ -274,14 +270,6 @@ def is_error(part: Any) -> bool:
 
 _DEFERRED: Final = "DeferredToolRequests"
 """The class of a result that says what the run waits for."""
-_REASONS: Final[Mapping[str, UnifiedFinishReason]] = {
-    "stop": UnifiedFinishReason.STOP,
-    "length": UnifiedFinishReason.LENGTH,
-    "content_filter": UnifiedFinishReason.CONTENT_FILTER,
-    "tool_call": UnifiedFinishReason.TOOL_CALLS,
-    "error": UnifiedFinishReason.ERROR,
-}
-_CUT: Final = frozenset({UnifiedFinishReason.LENGTH, UnifiedFinishReason.CONTENT_FILTER})
 
 
 @dataclass(frozen=True, slots=True)
@@ -369,15 +357,11 @@ def _usage(usage: Any) -> Usage | None:
 
 
 def _finish(response: Any) -> Finish:
-    raw = response.finish_reason
     if _broke_off(response):
         return Finish(Outcome.TRUNCATED, error=TruncatedStreamError("ANSWERING"), model=response.model_name)
-    unified = _REASONS.get(raw, UnifiedFinishReason.OTHER)
+    reason = adapter.reason_of(response.finish_reason)
     return Finish(
-        Outcome.INCOMPLETE if raw and unified in _CUT else Outcome.COMPLETED,
-        reason=None if raw is None else FinishReason(unified, raw),
-        response_id=response.provider_response_id,
-        model=response.model_name,
+        adapter.outcome_of(reason), reason, response_id=response.provider_response_id, model=response.model_name
     )
 
 
@@ -765,15 +749,11 @@ class PausedRun:
         Raises:
             ToolArgumentsError: The arguments of a call of the host's tools are no JSON object.
         """
+        of_host = [one for one in self.of_kind(WaitingFor.HOST) if one.call_id not in self.results]
+        calls = [adapter.host_call(one.call_id, one.name, one.arguments) for one in of_host]
+        asked = self.of_kind(WaitingFor.APPROVAL)
+        approvals = [adapter.Approval(one.call_id, one.name, one.arguments) for one in asked]
         outputs: list[adapter.AgentOutput] = []
-        if calls := [call for call in self.of_kind(WaitingFor.HOST) if call.call_id not in self.results]:
-            outputs.append(adapter.ExternalCalls(tuple(map(_handed_out, calls))))
-        if approvals := self.of_kind(WaitingFor.APPROVAL):
-            outputs.append(
-                adapter.ApprovalAsked(
-                    tuple(adapter.Approval(one.call_id, one.name, one.arguments) for one in approvals)
-                )
-            )
         # A person answers with a message, which would come before the results: those first.
         if not calls and not approvals and (asking := self.of_kind(WaitingFor.ANSWER)):
             outputs.append(adapter.Question(_question(asking), asking[0].call_id))
@@ -783,7 +763,7 @@ class PausedRun:
             "calls": [[one.call_id, one.name, plain_value(one.arguments), one.kind.value] for one in self.calls],
             "results": dict(self.results),
         }
-        return [*outputs, adapter.KeptState(state)]
+        return [*outputs, *adapter.stopped(calls, approvals, state)]
 
     def answered(self, request: adapter.AgentRequest) -> PausedRun:
         """The run with the results in a request."""
@@ -834,12 +814,6 @@ def waiting_calls(requests: Any, external: Collection[str]) -> tuple[WaitingCall
         for call in requests.approvals
     ]
     return (*calls, *approvals)
-
-
-def _handed_out(call: WaitingCall) -> ToolCallPart:
-    if not isinstance(call.arguments, dict):
-        raise ToolArgumentsError(call_id=call.call_id, name=call.name, arguments=str(call.arguments))
-    return tool_call_part(call.call_id, call.name, call.arguments)
 
 
 def _question(calls: Sequence[WaitingCall]) -> str:

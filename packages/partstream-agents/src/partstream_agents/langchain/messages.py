@@ -17,10 +17,10 @@ from partstream.conversation.citations import Citation, Citations, markdown_link
 from partstream.errors import ToolArgumentsError, TruncatedStreamError
 from partstream.lm.inner_activity import InnerCall, InnerResult
 from partstream.lm.outputs import CitationMode, Finish, Outcome, Unmapped
-from partstream.lm.parts import FinishReason, TextPart, ThinkingPart, UnifiedFinishReason, Usage, text_part
+from partstream.lm.parts import FinishReason, TextPart, ThinkingPart, Usage, text_part
 from partstream.protocols.files import read_base64
 from partstream.protocols.read_response import RecentText
-from partstream_agents.adapter import AgentFile, AgentOutput, Speakers, StepUsage, SubAgentText
+from partstream_agents.adapter import AgentFile, AgentOutput, Speakers, StepUsage, SubAgentText, reason_of
 
 if TYPE_CHECKING:
     from partstream.lm.parts import ToolCallPart
@@ -188,23 +188,6 @@ class StreamedArguments:
 
 _REASON_FIELDS: Final = ("finish_reason", "stop_reason", "done_reason")
 """Where packages for models put the reason: OpenAI and Google, Anthropic, Ollama."""
-_REASONS: Final[Mapping[str, UnifiedFinishReason]] = {
-    "stop": UnifiedFinishReason.STOP,
-    "end_turn": UnifiedFinishReason.STOP,
-    "stop_sequence": UnifiedFinishReason.STOP,
-    "length": UnifiedFinishReason.LENGTH,
-    "max_tokens": UnifiedFinishReason.LENGTH,
-    "model_length": UnifiedFinishReason.LENGTH,
-    "tool_calls": UnifiedFinishReason.TOOL_CALLS,
-    "tool_use": UnifiedFinishReason.TOOL_CALLS,
-    "function_call": UnifiedFinishReason.TOOL_CALLS,
-    "content_filter": UnifiedFinishReason.CONTENT_FILTER,
-    "refusal": UnifiedFinishReason.CONTENT_FILTER,
-    "safety": UnifiedFinishReason.CONTENT_FILTER,
-    # The Responses API has a status in place of a reason.
-    "completed": UnifiedFinishReason.STOP,
-    "max_output_tokens": UnifiedFinishReason.LENGTH,
-}
 _SAY_THEIR_END: Final = frozenset({"openai", "anthropic", "google_genai", "ollama"})
 """Whose models always say why they stopped, also in streams; seen with langchain-openai 1.7, langchain-anthropic 1.7,
 langchain-google-genai 4.4 and langchain-ollama 1.1."""
@@ -225,7 +208,7 @@ def finish_reason_of(metadata: Mapping[str, Any]) -> FinishReason | None:
     cut = incomplete.get("reason") if isinstance(incomplete, dict) else None
     said = [*(metadata.get(name) for name in _REASON_FIELDS), cut, metadata.get("status")]
     raw = next((one for one in said if isinstance(one, str)), None)
-    return None if raw is None else FinishReason(_REASONS.get(raw.lower(), UnifiedFinishReason.OTHER), raw)
+    return reason_of(raw)
 
 
 class StepTokens:

@@ -246,14 +246,16 @@ PageKind: TypeAlias = Literal["usage", "inspector", "connection"]
 """The usage of answers, the last answer or a recording, and what the last test of a connection found."""
 
 
-class PageParams(TypedDict):
-    """The page to make, and for whom: a webview, whose policy allows what has this nonce, and what comes from `source`.
-
-    `path` is the recording that the inspector shows; without one it shows the last answer in memory.
-    """
+class PageName(TypedDict):
+    """A page; `path` is the recording that the inspector shows, and without one it shows the last answer in memory."""
 
     page: PageKind
     path: NotRequired[str]
+
+
+class PageParams(PageName):
+    """The page to make, for a webview whose policy allows what has this nonce, and what comes from `source`."""
+
     nonce: str
     source: str
 
@@ -614,13 +616,6 @@ class DebugInformation(TypedDict):
 
     text: str
     reporter: str | None
-
-
-class PageName(TypedDict):
-    """The page that is shown, made anew; `path` is the recording that the inspector shows."""
-
-    page: PageKind
-    path: NotRequired[str]
 
 
 class IsDone(TypedDict):
