@@ -465,8 +465,7 @@ class AgentRun:
 # ---- The folder of stopped runs ----
 
 _FOLDER: Final = "agent-runs"
-_KEY: Final = re.compile(r"[0-9a-f]{32}")
-_NAMES: Final = re.compile(rf"{_KEY.pattern}\.json")
+_NAMES: Final = re.compile(r"[0-9a-f]{32}\.json")
 _LIMITS: Final = FileLimits(file_bytes=16 * 2**20, all_bytes=128 * 2**20, files=500, seconds=14 * 86_400.0)
 
 
@@ -493,28 +492,15 @@ class RunStates:
         """Keeps a record; returns its key, or None where it cannot be kept: then the run is rebuilt from the
         conversation.
         """
-        data = dumps(record)
-        if len(data) > self._limits.file_bytes:
-            _logger.warning("a stopped run of an agent was not kept: it takes %d bytes", len(data))
-            return None
         key = secrets.token_hex(16)
-        try:
-            self._folder().write(f"{key}.json", data)
-        except OSError as error:
-            _logger.warning("a stopped run of an agent was not kept: %s", error.strerror or type(error).__name__)
-            return None
-        return key
+        return key if self._folder().keep(f"{key}.json", dumps(record), "a stopped run of an agent") else None
 
     def find(self, key: str) -> Any:
         """The record under a key, as its JSON value; None where there is none any more."""
-        if not _KEY.fullmatch(key):  # the key comes from the conversation: it must not name a file elsewhere
-            return None
-        path = self._folder().path / f"{key}.json"
+        data = self._folder().read(f"{key}.json")  # which reads no file elsewhere: the key is from the conversation
         try:
-            if path.is_symlink() or path.stat().st_size > self._limits.file_bytes:
-                return None
-            return loads(path.read_bytes())
-        except (OSError, JSONDecodeError):
+            return None if data is None else loads(data)
+        except JSONDecodeError:
             return None
 
     def _folder(self) -> BoundedFolder:

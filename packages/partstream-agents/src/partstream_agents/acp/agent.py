@@ -82,7 +82,7 @@ _INSTRUCTIONS: Final = (
 # ---- Kept sessions ----
 
 _FOLDER: Final = "acp-sessions"
-_ID: Final = re.compile(r"[0-9a-f]{32}")
+_NAMES: Final = re.compile(r"[0-9a-f]{32}\.jsonl")
 _LIMITS: Final = FileLimits(file_bytes=32 * 2**20, all_bytes=256 * 2**20, files=500, seconds=90 * 86_400.0)
 _MOST_LISTED: Final = 100
 _LONGEST_HEAD: Final = 16_384
@@ -126,7 +126,7 @@ class SessionFiles:
     """
 
     def __init__(self, folder: Path | None = None) -> None:
-        self._folder = BoundedFolder(folder or DATA.path() / _FOLDER, re.compile(rf"{_ID.pattern}\.jsonl"), _LIMITS)
+        self._folder = BoundedFolder(folder or DATA.path() / _FOLDER, _NAMES, _LIMITS)
 
     def keep(self, session: Session) -> None:
         """Writes a session; one that is too large, or a full disk, is logged."""
@@ -135,29 +135,18 @@ class SessionFiles:
             for message in session.messages
         ]
         data = dumps(session.head()) + b"\n" + dumps(messages) + b"\n"
-        if len(data) > _LIMITS.file_bytes:
-            _logger.warning("the session was not kept: it takes %d bytes", len(data))
-            return
-        try:
-            self._folder.write(f"{session.id}.jsonl", data)
-        except OSError as error:
-            _logger.warning("the session was not kept: %s", error.strerror or type(error).__name__)
+        self._folder.keep(f"{session.id}.jsonl", data, "the session")
 
     def find(self, session_id: str) -> Session | None:
         """A kept session; None where there is none, and for a damaged one."""
-        path = self._folder.path / f"{session_id}.jsonl"
-        if not _ID.fullmatch(session_id) or path.is_symlink():
-            return None
+        first, _, rest = (self._folder.read(f"{session_id}.jsonl") or b"").partition(b"\n")
         try:
-            if path.stat().st_size > _LIMITS.file_bytes:
-                return None
-            first, _, rest = path.read_bytes().partition(b"\n")
             session = _session_of(loads(first))
             session.messages = tuple(
                 ChatMessage(Role[one["role"].upper()], [part_of_json(part) for part in one["content"]])
                 for one in loads(rest)
             )
-        except (OSError, JSONDecodeError, KeyError, TypeError, AttributeError, PartstreamError):
+        except (JSONDecodeError, KeyError, TypeError, AttributeError, PartstreamError):
             return None
         return session
 

@@ -765,10 +765,7 @@ class _KeptSessions:
         request may be that of another person."""
         other = self.find(key)
         shown = session if other in {None, session} else ""
-        try:
-            self._folder().write(f"{key}.json", dumps({"session": shown}))
-        except OSError as error:
-            _logger.warning("a session was not kept: %s", error.strerror or type(error).__name__)
+        self._folder().keep(f"{key}.json", dumps({"session": shown}), "a session")
 
     def forget(self, key: str, session: str) -> None:
         """Forgets by what a session was known."""
@@ -778,7 +775,7 @@ class _KeptSessions:
     def find(self, key: str) -> str | None:
         """The session of a conversation; None where it is not known, empty where two are known by the same words."""
         try:
-            session = loads((self._folder().path / f"{key}.json").read_bytes())["session"]
-        except (OSError, JSONDecodeError, KeyError, TypeError):
+            session = loads(self._folder().read(f"{key}.json") or b"{}")["session"]
+        except (JSONDecodeError, KeyError, TypeError):
             return None
         return session if isinstance(session, str) else None

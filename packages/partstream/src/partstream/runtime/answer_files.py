@@ -65,6 +65,28 @@ class BoundedFolder:
         self._clean(path)
         return path
 
+    def keep(self, name: str, data: bytes, what: str) -> bool:
+        """Writes a file like :meth:`write`; False, with a line in the log, for one that is too large or that the
+        system refuses. `what` says in words what it holds."""
+        if len(data) > self._limits.file_bytes:
+            _logger.warning("%s was not kept: it takes %d bytes", what, len(data))
+            return False
+        try:
+            self.write(name, data)
+        except OSError as error:
+            _logger.warning("%s was not kept: %s", what, error.strerror or type(error).__name__)
+            return False
+        return True
+
+    def read(self, name: str) -> bytes | None:
+        """A kept file; None where there is none, for a link, and for one that is larger than any that is kept."""
+        path = self.path / name
+        try:
+            is_kept = self._names.fullmatch(name) and not path.is_symlink()
+            return path.read_bytes() if is_kept and path.stat().st_size <= self._limits.file_bytes else None
+        except OSError:
+            return None
+
     def newest_first(self) -> list[Path]:
         """The files that are kept here now, the one that was written last first."""
         try:
