@@ -28,8 +28,8 @@ _HEAD: Final = """\
 {count} attacks, what happens now, and the tests that show it, below `packages/*/tests/` or `tests/`. Most rows hold
 several variants; `tools/attacks.toml` names the rows of tests too. A row whose test does not exist fails the build.
 
-`make test PART=fuzz` damages streams, bodies, socket messages, files, bundles, recordings and settings for as long as one
-likes. `make bench WHAT=soak` has clients behave badly, within the memory of a pod.
+`make test PART=fuzz` damages streams, bodies, socket messages, files, bundles, recordings and settings for as long as
+one likes. `make bench WHAT=soak` has clients behave badly, within the memory of a pod.
 
 | area | tried | what happens | shown by |
 |---|---|---|---|

@@ -260,11 +260,13 @@ export interface DidAnswerParams {
 
 export type PageKind = "usage" | "inspector" | "connection";
 
-/**
- * The page to make, and for whom: a webview, whose policy allows what has this nonce, and what comes from `source`.
- *
- * `path` is the recording that the inspector shows; without one it shows the last answer in memory.
- */
+/** A page; `path` is the recording that the inspector shows, and without one it shows the last answer in memory. */
+export interface PageName {
+  page: PageKind;
+  path?: string;
+}
+
+/** The page to make, for a webview whose policy allows what has this nonce, and what comes from `source`. */
 export interface PageParams {
   page: PageKind;
   path?: string;
@@ -592,12 +594,6 @@ export interface ListsResult {
 export interface DebugInformation {
   text: string;
   reporter: string | null;
-}
-
-/** The page that is shown, made anew; `path` is the recording that the inspector shows. */
-export interface PageName {
-  page: PageKind;
-  path?: string;
 }
 
 /** Whether it was done; false where this VS Code has no way to. */
