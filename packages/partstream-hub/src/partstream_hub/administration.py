@@ -68,12 +68,8 @@ class Administration:
         return PreparedPlan(configuration.plan_of(now, wanted), directory)
 
     def carry_out(self, prepared: PreparedPlan) -> int:
-        """Carries out a plan in one transaction; the version of the directory afterwards.
-
-        Raises:
-            DirectoryChangedError: Another has changed the hub since the plan was made.
-            DirectoryConflictError: The plan does not fit what is there.
-        """
+        """Carries out a plan in one transaction, unless another has changed the hub since it was made; the version of
+        the directory afterwards."""
         changes, version = [*configuration.changes_of(prepared.plan, prepared.directory)], prepared.directory.version
         return self.store.change(changes, self.by, version) if changes else version
 

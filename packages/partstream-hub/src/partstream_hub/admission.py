@@ -110,11 +110,7 @@ class HubAdmission:
         """Lets a caller send a request, by his rates."""
         asking = self._hub.require(caller)
         now, workers = asyncio.get_running_loop().time(), max(1, self._hub.worker.live_workers)
-        person, team = asking.person, asking.directory.team_of(asking.person)
-        limits = [(Owner(OwnerKind.KEY, asking.key.id), asking.key.rates)]
-        limits.append((Owner(OwnerKind.PERSON, person.name), person.rates))
-        if team is not None:
-            limits.append((Owner(OwnerKind.TEAM, team.name), team.rates))
+        limits = [(owner, one.rates) for owner, one in asking.directory.owners_of(asking.key)]
         found = self._gate.enter(limits, workers, now)
         if isinstance(found, TooFast):
             said = f"the limit of {found.owner} is {found.limit}; for more, ask {self._contact(asking.directory)}"
@@ -247,8 +243,7 @@ class TooFast(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class _Pace:
-    """How fast one owner has asked at this worker. What may still be used of a rate fills up by itself, and may be
-    overdrawn by one request."""
+    """How fast one owner has asked at this worker. A rate fills up by itself, and may be overdrawn by one request."""
 
     levels: dict[str, float] = field(default_factory=dict)  # what may be used of each rate
     filled_at: float = 0.0
@@ -278,19 +273,17 @@ class _Pace:
                 self.levels[what] -= amount
 
 
+@dataclass(slots=True, eq=False)
 class RatePass:
     """The leave of one answer to run; ended once."""
 
-    __slots__ = ("_end",)
-
-    def __init__(self, end: Callable[[int], None]) -> None:
-        self._end: Callable[[int], None] | None = end
+    paces: Sequence[_Pace]
 
     def end(self, tokens: int) -> None:
         """The answer is over and took these tokens; later calls do nothing."""
-        end, self._end = self._end, None
-        if end is not None:
-            end(tokens)
+        for pace in self.paces:
+            pace.take(0, tokens, -1)
+        self.paces = ()
 
 
 class RateGate:
@@ -309,12 +302,7 @@ class RateGate:
                     return refused
         for pace in paces:
             pace.take(1, 0, 1)
-
-        def end(taken: int) -> None:
-            for pace in paces:
-                pace.take(0, taken, -1)
-
-        return RatePass(end)
+        return RatePass(paces)
 
     def keep(self, directory: Directory) -> None:
         """Forgets all owners that are not in a directory, whose limits are gone."""

@@ -191,12 +191,8 @@ class Reservation:
 
 
 async def answered(answer: Awaitable[T], seconds: float | None) -> T:
-    """What the database answers, within a limit of our own or None: the thread that asks may wait for a silent one for
-    ever. Every path of a request to the database passes here.
-
-    Raises:
-        StoreUnreachableError: It has not answered in time.
-    """
+    """What the database answers, or a `StoreUnreachableError` after a limit of our own: the thread that asks may wait
+    for a silent one for ever. Every path of a request to the database passes here."""
     try:
         async with asyncio.timeout(seconds):
             return await answer
@@ -266,11 +262,8 @@ class HubWorker:
         return self._starting
 
     async def start(self) -> None:
-        """Begins to work; a database that is away is tried again in the background.
-
-        Raises:
-            StoreUnusableError: The database is there and cannot be used as it is.
-        """
+        """Begins to work; a database that is away is tried again in the background, and one that cannot be used as it
+        is raises a `HubStoreUnusableError`."""
         await self.begin()
 
     async def _start(self) -> None:
@@ -328,7 +321,7 @@ class HubWorker:
 
         Raises:
             StoreUnreachableError: It cannot be reached, or does not answer in time; what was begun may be done still.
-            StoreUnusableError: It cannot be used as it is.
+            HubStoreUnusableError: It cannot be used as it is.
         """
         return await answered(asyncio.get_running_loop().run_in_executor(self._thread, self._used, action), seconds)
 

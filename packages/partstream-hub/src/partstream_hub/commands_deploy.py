@@ -161,10 +161,8 @@ class RayApplication:
 
 # ---- Kubernetes ----
 
-PRE_STOP_SECONDS: Final = 5
-"""How long an ending pod still takes requests: until balancers know that it ends."""
-ADDED_SECONDS: Final = 15
-"""What a pod has beyond its drain: for the wait before it, the last bytes, and closing."""
+PRE_STOP_SECONDS: Final = 5  # how long an ending pod still takes requests: until balancers know that it ends
+ADDED_SECONDS: Final = 15  # what a pod has beyond its drain: for the wait before it, the last bytes, and closing
 _CODE: Final = PurePosixPath("/app")
 _SECRET: Final = "partstream"  # noqa: S105 - the name of an object that holds keys
 _DATABASE_KEY: Final = "hub-database"

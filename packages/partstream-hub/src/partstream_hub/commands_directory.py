@@ -383,8 +383,7 @@ def export(file: str) -> None:
 _SECONDS: Final = 3.0
 """How long a worker may be silent and still be waited for, and for how long. Each is heard of every second."""
 _PAUSE: Final = 0.1
-_HEARTBEATS: Final = 2
-"""A heartbeat that began after a change brings it; with the next one, the worker has taken it in."""
+_HEARTBEATS: Final = 2  # a heartbeat that began after a change brings it; with the next one, the worker has taken it in
 _WORKERS: Final = "SELECT name, counter FROM hub_workers WHERE seen_at > ?"
 
 

@@ -105,8 +105,7 @@ class _Hub:
         return deploy.serve_on_ray
 
 
-HUB: Final = _Hub()
-"""What this package adds to the command."""
+HUB: Final = _Hub()  # what this package adds to the command
 
 
 def _printed(text: str) -> int:

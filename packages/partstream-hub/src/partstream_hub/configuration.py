@@ -590,7 +590,11 @@ def read_hub_file(text: str, file: str = "hub.toml") -> HubDocument:
     faults: list[UnexpectedValueError] = []
     entries = dict(_entries(tables, faults))
     document = _document(entries, frozenset(section for section in Section if section in tables))
-    faults += _missing_teams(document)
+    # Teams of people that the file has not; a table that it leaves out is not known here.
+    teams = document.of(Section.TEAMS)
+    for name, fields in document.of(Section.PEOPLE).items() if Section.TEAMS in document.sections else ():
+        if (team := fields.get("team")) is not None and team not in teams:
+            faults.append(_unknown(f"{Section.PEOPLE}.{name}.team", team, teams, Section.TEAMS))
     if faults:
         raise UnusableHubFileError(file, faults)
     return document
@@ -639,12 +643,3 @@ def _entries(tables: Mapping[str, Any], faults: list[UnexpectedValueError]) -> I
                     entry, found = read_entry(Section(section), fields, where)
                     faults += found
                     yield EntryId(Section(section), name), entry
-
-
-def _missing_teams(document: HubDocument) -> Iterator[UnexpectedValueError]:
-    """Teams of people that the file has not; a table that it leaves out is not known here."""
-    teams = document.of(Section.TEAMS)
-    for name, fields in document.of(Section.PEOPLE).items() if Section.TEAMS in document.sections else ():
-        team = fields.get("team")
-        if team is not None and team not in teams:
-            yield _unknown(f"{Section.PEOPLE}.{name}.team", team, teams, Section.TEAMS)

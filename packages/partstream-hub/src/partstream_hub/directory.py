@@ -8,7 +8,7 @@ be shown before it is carried out.
 
 from __future__ import annotations
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from fnmatch import fnmatchcase
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
@@ -268,13 +268,17 @@ class Directory:
         """The team of a person, if the person has one."""
         return None if person.team is None else self.teams.get(person.team)
 
+    def owners_of(self, key: Key) -> Iterator[tuple[Owner, Key | Person | Team]]:
+        """Whose limits hold for a key: the key itself, its person, and the team of the person."""
+        yield Owner(OwnerKind.KEY, key.id), key
+        if (person := self.people.get(key.person)) is not None:
+            yield Owner(OwnerKind.PERSON, person.name), person
+            if (team := self.team_of(person)) is not None:
+                yield Owner(OwnerKind.TEAM, team.name), team
+
     def budgets_of(self, key: Key) -> tuple[BudgetRule, ...]:
         """The rules that a request with a key has to pass, all of them: the key's, the person's and the team's."""
-        person = self.people.get(key.person)
-        owners = [Owner(OwnerKind.KEY, key.id), Owner(OwnerKind.PERSON, key.person)]
-        if person is not None and person.team is not None:
-            owners.append(Owner(OwnerKind.TEAM, person.team))
-        return tuple(rule for owner in owners for rule in self.budgets.get(owner, ()))
+        return tuple(rule for owner, _ in self.owners_of(key) for rule in self.budgets.get(owner, ()))
 
     def rules(self) -> Iterable[BudgetRule]:
         """All rules."""
@@ -316,11 +320,8 @@ def name_of(entry: Entry) -> str:
 
 
 def changed_directory(directory: Directory, changes: Sequence[DirectoryChange], time: float) -> Directory:
-    """The directory after some changes, in their order; its version is the next one, and `time` that of new keys.
-
-    Raises:
-        DirectoryConflictError: A change names something that is not there, or that must not change.
-    """
+    """The directory after some changes, in their order; its version is the next one, and `time` that of new keys. A
+    `DirectoryConflictError` is raised for a change of something that is not there, or that must not change."""
     for change in changes:
         directory = _put(directory, change.entry, time) if isinstance(change, Put) else _removed(directory, change)
     return replace(directory, version=directory.version + 1)
@@ -410,8 +411,7 @@ def settings_json(entry: Team | Person | Key | ModelRoute) -> dict[str, Any]:
 
 
 def made_entry(kind: type[Value], columns: Iterable[object], settings: str) -> Value:
-    """An entry of its columns, of which SQLite writes a truth as a number, and of its other fields; those that this
-    version does not know are left out."""
+    """An entry of its columns, of which SQLite writes a truth as a number, and of those other fields that are known."""
     return convert({**loads(settings), **dict(zip(COLUMNS[kind], columns, strict=True))}, kind, strict=False)
 
 
@@ -424,9 +424,6 @@ def entry_json(entry: Entry) -> dict[str, Any]:
 
 def may_use(directory: Directory, key: Key, model_id: str) -> bool:
     """Whether a key may use a model: its team, its person and the key itself must all allow the id."""
-    person = directory.people.get(key.person)
-    if person is None:
-        return False
-    team = directory.team_of(person)
-    lists = (key.models, person.models, None if team is None else team.models)
-    return all(one is None or any(fnmatchcase(model_id, pattern) for pattern in one) for one in lists)
+    lists = [one.models for _, one in directory.owners_of(key) if one.models is not None]
+    allowed = all(any(fnmatchcase(model_id, pattern) for pattern in patterns) for patterns in lists)
+    return allowed and key.person in directory.people

@@ -229,8 +229,7 @@ class Background:
 
 # ---- Settings ----
 
-LOCKS: Final = "hub-workers"
-"""The folder of the workers' locks, in that of what a server keeps."""
+LOCKS: Final = "hub-workers"  # the folder of the workers' locks, in that of what a server keeps
 
 
 @dataclass(frozen=True, slots=True)

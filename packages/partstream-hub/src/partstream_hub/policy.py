@@ -113,37 +113,23 @@ _RETRY_SECONDS: Final = 5.0
 _SECRET_HEADERS: Final = frozenset({"authorization", "cookie", "proxy-authorization"})
 
 
+@dataclass(eq=False)
 class HubPolicy:
-    """The policy of one worker.
+    """The policy of one worker."""
 
-    Args:
-        most_bytes: The most bytes of a conversation that it gives back.
-        key_headers: The headers that may hold keys.
-        find_model: Finds a model that a caller may use; raises for every other one.
-    """
+    functions: PolicyFunctions
+    seconds: float  # in which it has to decide
+    most_bytes: int  # of a conversation that it gives back
+    key_headers: Iterable[str]  # the headers that may hold keys
+    find_model: Callable[[str, Caller], Awaitable[CataloguedModel]]  # that the caller may use; raises for every other
 
-    def __init__(
-        self,
-        functions: PolicyFunctions,
-        seconds: float,
-        most_bytes: int,
-        key_headers: Iterable[str],
-        find_model: Callable[[str, Caller], Awaitable[CataloguedModel]],
-    ) -> None:
-        self._functions = functions
-        self._seconds = seconds
-        self._most_bytes = most_bytes
-        self._hidden = _SECRET_HEADERS | frozenset(key_headers)
-        self._find_model = find_model
-        self._threads = PolicyThreads(seconds)
+    def __post_init__(self) -> None:
+        self._hidden = _SECRET_HEADERS | frozenset(self.key_headers)
+        self._threads = PolicyThreads(self.seconds)
 
     async def before_request(self, asking: DirectoryCaller, request: AnswerRequest) -> AnswerRequest:
-        """The request as the policy lets it go on.
-
-        Raises:
-            RequestFailedError: It refuses the request, or does not decide as it should.
-        """
-        function = self._functions.before_request
+        """The request as the policy lets it go on; a `RequestFailedError` where it refuses it, or does not decide."""
+        function = self.functions.before_request
         if function is None:
             return request
         asked, client = request.asked, request.client
@@ -171,7 +157,7 @@ class HubPolicy:
 
     def at_end(self, row: LedgerRow) -> None:
         """Tells the policy of an answer that is over; returns at once."""
-        function = self._functions.at_end
+        function = self.functions.at_end
         if function is None:
             return
         _, *others = fields(PolicyAnswer)
@@ -196,15 +182,15 @@ class HubPolicy:
                 function,
                 # The copy is made in the thread of the policy: it is work.
                 lambda: replace(described, messages=copy.deepcopy(described.messages)),
-                lambda result: checked_result(result, self._most_bytes),
+                lambda result: checked_result(result, self.most_bytes),
             )
         except PolicyBusyError:
             raise _undecided("calls of it that have not ended are too many") from None
         try:
-            async with asyncio.timeout(self._seconds):
+            async with asyncio.timeout(self.seconds):
                 return await asyncio.wrap_future(calling)
         except TimeoutError:
-            raise _undecided(f"it has not decided within {self._seconds:g} s") from None
+            raise _undecided(f"it has not decided within {self.seconds:g} s") from None
         except PolicyFailedError as error:
             raise _failed(error.reason) from None
 
@@ -212,7 +198,7 @@ class HubPolicy:
         asked, model = request.asked, request.model
         if decided.model is not None and decided.model != model.id:
             try:
-                model = await self._find_model(decided.model, request.caller)
+                model = await self.find_model(decided.model, request.caller)
             except PartstreamError as error:
                 raise _failed(f"{error}") from None
         if decided.messages is not None:
@@ -250,11 +236,8 @@ _MOST_TOKENS: Final = 10**9
 
 
 def checked_result(result: object, most_bytes: int) -> Refusal | Changed | None:
-    """What a policy has decided, made anew; `most_bytes` is of a conversation.
-
-    Raises:
-        UnexpectedValueError: It is no result; nothing of its content is in the error.
-    """
+    """What a policy has decided, made anew; `most_bytes` is of a conversation. What is no result raises an
+    `UnexpectedValueError`, which has nothing of its content."""
     if result is None:
         return None
     if type(result) is Refusal:
@@ -335,8 +318,7 @@ class PolicyFailedError(Exception):
 
 
 class PolicyThreads:
-    """The threads in which one policy runs. A function with `async` is cancelled after some seconds; a plain one cannot
-    be."""
+    """The threads of one policy. A function with `async` is cancelled after some seconds; a plain one cannot be."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds

@@ -15,7 +15,7 @@ from dataclasses import astuple, replace
 from decimal import ROUND_CEILING, Decimal
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from partstream.codec.checks import MOST_DOLLARS, as_amount, as_count
+from partstream.codec.checks import MOST_DOLLARS, as_amount, as_count, dataclass
 from partstream.codec.json_codec import dumps
 from partstream.lm.outputs import InboundRequest, Outcome
 from partstream.lm.parts import DataPart, MessagePart, ResponsePart, TextPart, ThinkingPart, ToolCallPart, Usage
@@ -313,36 +313,26 @@ is no part yet is not kept, and counts by them."""
 _BYTES_A_DATA_TOKEN: Final = 16  # bytes of an image or a file for one token
 
 
+@dataclass(eq=False)
 class AnswerMeter:
     """Says when an answer has used up what it has, and whether it gets more; its text is kept and counted from time to
     time, the more seldom the more is left.
 
-    Args:
-        step: How many tokens more it gets at a time.
-        top_up: Reserves that many more; whether that was possible, or None while it is not known yet.
-        trusted: Until so many tokens were counted, the upstream is taken to keep its limit, which is reserved: a count
-            by estimate must not cut an honest answer off before it reports its end. Beyond that it plainly keeps none,
-            and all that was counted has to be reserved; it may say as much again while the database has not answered,
-            because it may be faster. None for nothing beyond what is reserved.
+    Until `trusted` tokens were counted, the upstream is taken to keep its limit, which is reserved: a count by estimate
+    must not cut an honest answer off before it reports its end. Beyond that it plainly keeps none, and all that was
+    counted has to be reserved; it may say as much again while the database has not answered, because it may be faster.
     """
 
-    __slots__ = ("_asked", "_count", "_held", "_left", "_owed", "_step", "_texts", "_tokens", "_top_up", "_unanswered")
+    tokens: int  # that are reserved
+    step: int  # how many tokens more it gets at a time
+    top_up: Callable[[int], bool | None]  # reserves more; whether that was possible, or None while it is not known yet
+    count: Callable[[str], int]  # the tokens of a text
+    trusted: int | None = None  # None for nothing beyond what is reserved
 
-    def __init__(
-        self,
-        tokens: int,
-        step: int,
-        top_up: Callable[[int], bool | None],
-        count: Callable[[str], int],
-        trusted: int | None = None,
-    ) -> None:
-        self._tokens = tokens if trusted is None else max(tokens, trusted)
-        self._owed = self._tokens - tokens
-        self._unanswered = trusted or 0
-        self._step = step
+    def __post_init__(self) -> None:
+        self._tokens = self.tokens if self.trusted is None else max(self.tokens, self.trusted)
+        self._owed = self._tokens - self.tokens
         self._left = self._until_look()
-        self._top_up = top_up
-        self._count = count
         self._asked = 0
         self._held = 0  # characters that were counted before they were a part
         self._texts: list[str] = []
@@ -374,14 +364,14 @@ class AnswerMeter:
 
     def _look(self) -> StopAnswer | None:
         """Counts what was written since the last look."""
-        self._tokens -= self._count("".join(self._texts))
+        self._tokens -= self.count("".join(self._texts))
         self._texts.clear()
         # Asked before it is needed, so that the database has answered in time.
-        if self._asked or 0 < self._tokens <= self._step:
-            self._ask(self._step)
+        if self._asked or 0 < self._tokens <= self.step:
+            self._ask(self.step)
         while self._tokens <= 0:
-            is_reserved = self._ask(self._step * (1 - self._tokens // self._step))
-            if is_reserved is None and -self._tokens < self._unanswered:
+            is_reserved = self._ask(self.step * (1 - self._tokens // self.step))
+            if is_reserved is None and -self._tokens < (self.trusted or 0):
                 break  # each part is looked at until the database has answered
             if not is_reserved:
                 return BUDGET_SPENT
@@ -391,7 +381,7 @@ class AnswerMeter:
     def _ask(self, tokens: int) -> bool | None:
         """Asks for more, or hears of what was asked before."""
         self._asked = self._asked or self._owed or tokens
-        if (is_reserved := self._top_up(self._asked)) is None:
+        if (is_reserved := self.top_up(self._asked)) is None:
             return None
         if is_reserved and self._owed:
             self._owed = 0
@@ -402,7 +392,7 @@ class AnswerMeter:
 
     def _until_look(self) -> int:
         """The characters until which nothing has to be counted nor asked for."""
-        return _CHARACTERS * (self._tokens - self._step if self._tokens > self._step else self._tokens)
+        return _CHARACTERS * (self._tokens - self.step if self._tokens > self.step else self._tokens)
 
 
 # ---- The limit of the output ----

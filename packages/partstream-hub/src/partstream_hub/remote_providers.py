@@ -103,8 +103,7 @@ class RemoteProviderHost:
 
 
 class _Reported:
-    """What a provider has reported and the reader has not taken yet: a progress that lets the provider wait for the
-    reader."""
+    """What a provider has reported and the reader has not taken yet; the provider waits for the reader."""
 
     def __init__(self) -> None:
         self._waiting: list[Reported] = []

@@ -335,8 +335,7 @@ class Circuits(dict[tuple[str, str], Circuit]):
 
 
 class Selection:
-    """The upstreams of one answer, each asked at most once, in their order; of two that are the same, the first
-    counts."""
+    """The upstreams of one answer, each asked once at most, in their order; of two that are alike, the first counts."""
 
     def __init__(self, ranking: Iterable[Route], circuits: Circuits) -> None:
         by_name: dict[tuple[str, str], Route] = {}
@@ -416,8 +415,7 @@ class UpstreamModels:
 
 # ---- The provider ----
 
-ROUTES: Final = "routes"
-"""What the provider of the routed models is called among the providers of a worker."""
+ROUTES: Final = "routes"  # what the provider of the routed models is called among the providers of a worker
 _logger = logging.getLogger("partstream.hub")
 
 
@@ -472,10 +470,6 @@ class RoutedProvider(LanguageModelChatProvider):
         self._routes = routes
         self._circuits.keep_only(one for route in routes.values() for one in route.upstreams)
         self._did_change.fire(None)
-
-    def circuits(self) -> Mapping[tuple[str, str], CircuitState]:
-        """The state of each upstream that was asked, by provider and model."""
-        return {name: circuit.state(self._now()) for name, circuit in self._circuits.items()}
 
     async def provide_language_model_chat_information(
         self, silent: bool, token: CancellationToken

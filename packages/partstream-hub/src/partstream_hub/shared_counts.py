@@ -123,11 +123,8 @@ class SharedCounts(Background):
             self._waiting.popitem(last=False)
 
     async def exchange(self) -> bool:
-        """Sends what is new and takes what others have sent; whether there is more of it now.
-
-        Raises:
-            StoreError: The database cannot be asked; what was to be sent waits for the next time.
-        """
+        """Sends what is new and takes what others have sent; whether there is more of it now. After a `StoreError`,
+        what was to be sent waits for the next time."""
         told = [self._waiting.popitem(last=False) for _ in range(min(len(self._waiting), _MOST_AT_ONCE))]
         since, name = self._since, self._name
 

@@ -88,11 +88,6 @@ class Groups:
     other_groups: int = 0
     days: tuple[tuple[str, tuple[Sums, ...]], ...] = ()  # of the first groups, by name; who has none is in the others
 
-    @property
-    def whole(self) -> Sums:
-        """All groups together."""
-        return added(self.others, *(one.sums for one in self.shown))
-
 
 @dataclass(frozen=True, slots=True)
 class Days:
@@ -131,10 +126,8 @@ def added(*some: Sums) -> Sums:
 
 # ---- Reading the ledger ----
 
-MOST_GROUPS: Final = 100
-"""The most groups of a column that a report names by default."""
-STACKED: Final = 5
-"""How many groups of a column a report has the days of."""
+MOST_GROUPS: Final = 100  # the most groups of a column that a report names by default
+STACKED: Final = 5  # how many groups of a column a report has the days of
 NAMES: Final[Mapping[GroupBy, tuple[str, ...]]] = {
     GroupBy.TEAM: ("team",),
     GroupBy.PERSON: ("person",),
@@ -303,8 +296,7 @@ class HubView:
 
 # ---- Reading what the page shows ----
 
-OWNER: Final = Reader("", "", is_admin=True)
-"""The reader who has the database itself."""
+OWNER: Final = Reader("", "", is_admin=True)  # the reader who has the database itself
 _OF_ALL: Final = (GroupBy.TEAM, GroupBy.PERSON, GroupBy.MODEL, GroupBy.CLIENT, GroupBy.SESSION)
 _OF_PERSON: Final = (GroupBy.MODEL, GroupBy.CLIENT, GroupBy.SESSION)
 _MOST_CHANGES: Final = 50

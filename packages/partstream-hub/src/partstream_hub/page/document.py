@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 # ---- The whole page ----
 
 _PACKAGE: Final = "partstream_hub.page"
-PERIODS: Final = {1: "Today", 7: "7 days", 30: "30 days", 90: "90 days"}
-"""The days that a reader chooses between."""
+PERIODS: Final = {1: "Today", 7: "7 days", 30: "30 days", 90: "90 days"}  # the days that a reader chooses between
 _SHAPES: Final = PATTERNS + resource(_PACKAGE, "patterns.svg")
 _FRAME: Final = resource(_PACKAGE, "frame.html")
 _LEGEND: Final = resource(_PACKAGE, "legend.html")
@@ -238,7 +237,7 @@ def _groups(groups: usage.Groups, view: usage.HubView) -> Iterator[str]:
         rows.append(([others, *empty], groups.others, ""))
     cells = zip(rows, _cells([sums for _, sums, _ in rows], total), strict=True)
     shown_rows = [[*named, *of_row, last] for (named, _, last), of_row in cells]
-    names, foot = (column, *within, *_SUMMED, "last answer"), ["all", *empty, *_cells([groups.whole], total)[0], ""]
+    names, foot = (column, *within, *_SUMMED, "last answer"), ["all", *empty, *_cells([total], total)[0], ""]
     yield from table(title, names, shown_rows, of_text=_OF_TEXT, foot=foot)
 
 

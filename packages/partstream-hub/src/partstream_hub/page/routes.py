@@ -193,10 +193,8 @@ def _wrong(name: str, got: str) -> RequestFailedError:
 
 # ---- Links ----
 
-LINK_SECONDS: Final = 10 * 60.0
-"""How long a link is good."""
-KEY_SECONDS: Final = 12 * 3600.0
-"""How long a page that was opened by a link is shown."""
+LINK_SECONDS: Final = 10 * 60.0  # how long a link is good
+KEY_SECONDS: Final = 12 * 3600.0  # how long a page that was opened by a link is shown
 _LABEL: Final = "page of the hub"
 
 

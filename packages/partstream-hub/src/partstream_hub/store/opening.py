@@ -147,11 +147,8 @@ _SCHEMES: Final = ("postgresql://", "postgres://")
 
 def opened_store(address: str | Path, clock: Callable[[], float] | None = None) -> HubStore:
     """The database at an address; nothing is opened or made before it is first asked. The clock takes the place of the
-    database's own, in seconds since 1970: for tests and simulations.
-
-    Raises:
-        DriverMissingError: It is Postgres, and its package is not installed.
-    """
+    database's own, in seconds since 1970: for tests and simulations. A `DriverMissingError` names the package that is
+    missing for Postgres."""
     if str(address).startswith(_SCHEMES):
         from partstream_hub.store.postgres import PostgresStore  # noqa: PLC0415 - the driver is an extra
 
@@ -171,11 +168,8 @@ _EXPECTED: Final = "the path of a SQLite file, or postgresql://USER:PASSWORD@HOS
 
 
 def database_address(environment: Mapping[str, str]) -> str | Path:
-    """The address of the database: of Postgres it may hold a password, so it is a secret.
-
-    Raises:
-        StoreUnusableError: It is no address of a database that a hub can use; nothing of it is shown.
-    """
+    """The address of the database: of Postgres it may hold a password, so it is a secret. Nothing of one that a hub
+    cannot use is in the `HubStoreUnusableError` for it."""
     given = environment.get(DATABASE_VARIABLE, "").strip()
     if not given:
         return DATA.path() / _FILE_NAME

@@ -83,11 +83,8 @@ class _Connection(psycopg.Connection[tuple[Any, ...]]):
 
 
 class PostgresStore(HubStore):
-    """A database of Postgres. The address may have parameters of libpq; a clock takes the place of the database's own.
-
-    Raises:
-        StoreUnusableError: The address is none.
-    """
+    """A database of Postgres; a `HubStoreUnusableError` where the address, which may have parameters of libpq, is none.
+    A clock takes the place of the database's own."""
 
     words = _WORDS
 

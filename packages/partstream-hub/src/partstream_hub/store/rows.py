@@ -14,41 +14,16 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
-from partstream.codec.checks import (
-    LAST_TIME,
-    MOST_SECONDS,
-    MOST_TOKENS,
-    as_amount,
-    as_count,
-    check,
-    dataclass,
-    field,
-    replace,
-)
+from partstream.codec import checks
+from partstream.codec.checks import as_amount, as_count, dataclass, field, replace
 from partstream.codec.json_codec import dumps, loads
 from partstream.tokens.amounts import MOST_AMOUNT, BudgetUnit, Period
 from partstream_hub import directory
 from partstream_hub.directory import Need
-from partstream_hub.store.values import (
-    Charge,
-    DirectoryChangedError,
-    DirectoryConflictError,
-    DirectoryRecord,
-    LearnedBatch,
-    LearnedRow,
-    LedgerRow,
-    Pulse,
-    Query,
-    Window,
-    content_text,
-    name_text,
-    places,
-)
-
-if TYPE_CHECKING:
-    from partstream_hub.store.values import AnswerContent, JoinCode, Transaction
+from partstream_hub.store import values
+from partstream_hub.store.values import LedgerRow, Query, Transaction, Window, content_text, name_text, places
 
 SQL: Final[Mapping[str, str]] = dict(
     re.findall(r"(?ms)^-- ([\w ]+)\n(.+?);$", Path(__file__).with_name("statements.sql").read_text(encoding="utf-8"))
@@ -130,7 +105,7 @@ def _table(kind: str, made: type[Any], table: str, order: str = "name") -> _Tabl
         table,
         (*names, "settings"),
         lambda entry: [*(getattr(entry, name) for name in names), dumps(directory.settings_json(entry)).decode()],
-        lambda *values: directory.made_entry(made, values[:-1], values[-1]),
+        lambda *cells: directory.made_entry(made, cells[:-1], cells[-1]),
         order,
     )
 
@@ -183,7 +158,7 @@ def change_directory(
     """
     ((version,),) = work.locked(SQL["version"])  # one change at a time
     if expected_version is not None and version != expected_version:
-        raise DirectoryChangedError(expected_version, version)
+        raise values.DirectoryChangedError(expected_version, version)
     before = read_directory(work, version)
     now = work.now()
     after = directory.changed_directory(before, changes, now)
@@ -234,11 +209,11 @@ def _verb(before: directory.Entry | None, after: directory.Entry | None) -> str:
     return "add" if before is None else "remove" if after is None else "change"
 
 
-def read_records(work: Transaction, most: int = 100) -> list[DirectoryRecord]:
+def read_records(work: Transaction, most: int = 100) -> list[values.DirectoryRecord]:
     """Who changed what, the newest first."""
     return [
-        DirectoryRecord(version, time, by, action, *(None if one is None else loads(one) for one in values))
-        for version, time, by, action, *values in work.rows(SQL["records"], (most,))
+        values.DirectoryRecord(version, time, by, action, *(None if one is None else loads(one) for one in entries))
+        for version, time, by, action, *entries in work.rows(SQL["records"], (most,))
     ]
 
 
@@ -251,22 +226,20 @@ _LOST_FIELDS: Final = (
 )  # fmt: skip
 LEDGER: Final[Mapping[str, Callable[[Any], object]]] = {
     "answer_id": str,
-    "time": lambda time: as_amount(time, LAST_TIME) or 0.0,
+    "time": lambda time: as_amount(time, checks.LAST_TIME) or 0.0,
     **dict.fromkeys((*_LOST_FIELDS[2:], "outcome", "error"), lambda text: None if text is None else name_text(text)),
-    **dict.fromkeys(COUNTS, lambda count: as_count(count, MOST_TOKENS)),
+    **dict.fromkeys(COUNTS, lambda count: as_count(count, checks.MOST_TOKENS)),
     "nanodollars": lambda amount: as_count(amount, MOST_AMOUNT),
     "is_estimated": bool,
     "status": int,
-    **dict.fromkeys(("seconds", "first_part_after"), lambda seconds: as_amount(seconds, MOST_SECONDS)),
+    **dict.fromkeys(("seconds", "first_part_after"), lambda seconds: as_amount(seconds, checks.MOST_SECONDS)),
 }
-"""The fields of a row that are columns of the ledger, and what is written: of a number that cannot be, that it is not
-known."""
+"""The fields of a row that the ledger has, and what is written: of a number that cannot be, that it is not known."""
 _BESIDE: Final = ("settled_at", "worker", "charges", "day")
 _CONTENTS: Final = ("answer_id", "time", "person", "request", "response")
 _DAY: Final = 86_400
 _RESERVATIONS: Final = ("answer_id", "worker", "amounts", "money", "lost")
-LOST: Final = "lost"
-"""The outcome of an answer whose worker died before its end."""
+LOST: Final = "lost"  # the outcome of an answer whose worker died before its end
 
 
 class Reserve(NamedTuple):
@@ -302,7 +275,7 @@ class Settle(NamedTuple):
     """The end of an answer: its row for the ledger, what is kept of it, and the windows in which it has reserved."""
 
     row: LedgerRow
-    content: AnswerContent | None = None
+    content: values.AnswerContent | None = None
     windows: Collection[int] = ()
 
 
@@ -373,9 +346,9 @@ def carry_out(work: Transaction, worker: str, batch: Batch, also: Collection[int
 
 def _inserting(table: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> Query:
     """Inserts rows whose first column, which is the table's key, is not there yet; asks which keys those are."""
-    values = ", ".join([f"({places(len(columns))})"] * len(rows))
+    rows_of_places = ", ".join([f"({places(len(columns))})"] * len(rows))
     statement = (
-        f"INSERT INTO {table} ({', '.join(columns)}) VALUES {values}"  # noqa: S608 - names of ours
+        f"INSERT INTO {table} ({', '.join(columns)}) VALUES {rows_of_places}"  # noqa: S608 - names of ours
         f" ON CONFLICT ({columns[0]}) DO NOTHING RETURNING {columns[0]}"
     )
     return Query(statement, [value for row in rows for value in row])
@@ -446,9 +419,9 @@ def _entering(worker: str, settled: Mapping[str, Settle]) -> Query:
     rows = []
     for answer_id in sorted(settled):
         row = settled[answer_id].row
-        values = [written(getattr(row, name)) for name, written in LEDGER.items()]
-        day = int((as_amount(row.time, LAST_TIME) or 0.0) // _DAY)
-        rows.append([*values, settled_at, worker, _text_of_amounts(_charges(row)), day])
+        known = [written(getattr(row, name)) for name, written in LEDGER.items()]
+        day = int((as_amount(row.time, checks.LAST_TIME) or 0.0) // _DAY)
+        rows.append([*known, settled_at, worker, _text_of_amounts(_charges(row)), day])
     return _inserting("hub_ledger", (*LEDGER, *_BESIDE), rows)
 
 
@@ -521,7 +494,7 @@ def expire(work: Transaction, worker: str, seen_at: float | None = None) -> int:
             nanodollars=None if money is None else amounts.get(money),
             is_estimated=True,
             outcome=LOST,
-            charges=tuple(Charge(*one) for one in sorted(amounts.items())),
+            charges=tuple(values.Charge(*one) for one in sorted(amounts.items())),
         )
         lost[answer_id] = Settle(row)
     # Only those that were read: the worker may have begun another one meanwhile.
@@ -551,16 +524,13 @@ def _charges(row: LedgerRow) -> Counter[int]:
 # ---- Joining ----
 
 
-def add_join_code(work: Transaction, code: JoinCode) -> None:
-    """Keeps the digest of a code, with which its person gets a key, once; forgets those that are over.
-
-    Raises:
-        DirectoryConflictError: There is no such person.
-    """
-    check("JoinCode.label", code.label, directory.LABEL)  # a key could not have it
+def add_join_code(work: Transaction, code: values.JoinCode) -> None:
+    """Keeps the digest of a code, with which its person gets a key, once; forgets those that are over. Where there is
+    no such person, it raises a `DirectoryConflictError`."""
+    checks.check("JoinCode.label", code.label, directory.LABEL)  # a key could not have it
     work.run(SQL["forget old join codes"], (work.now(),))
     if not work.rows(SQL["person"], (code.person,)):
-        raise DirectoryConflictError(f"invite person {code.person}", f"there is no person {code.person}")
+        raise values.DirectoryConflictError(f"invite person {code.person}", f"there is no person {code.person}")
     models = None if code.key_models is None else dumps(code.key_models).decode()
     work.run(
         SQL["add a join code"], (code.digest, code.person, code.expires_at, code.label, code.key_expires_at, models)
@@ -590,13 +560,14 @@ def join(work: Transaction, code_digest: bytes, key_id: str, key_digest: bytes) 
 
 SERIES: Final = "sample"
 """The kind of facts that are kept in a series: none takes the place of another, and only the newest count."""
-SERIES_LENGTH: Final = 12
-"""How many facts of a series are kept; `tokens/records.py` looks at no more."""
+SERIES_LENGTH: Final = 12  # how many facts of a series are kept; `tokens/records.py` looks at no more
 _MOST_KEPT: Final = 100_000  # how many facts are kept; a ledger keeps as many counts
 _TRIMMED_EVERY: Final = 64
 
 
-def exchange_learned(work: Transaction, worker: str, rows: Sequence[LearnedRow], since: int, most: int) -> LearnedBatch:
+def exchange_learned(
+    work: Transaction, worker: str, rows: Sequence[values.LearnedRow], since: int, most: int
+) -> values.LearnedBatch:
     """Keeps what a worker has learned, and reads what others have since."""
     newest = _keep(work, worker, rows) if rows else work.rows(SQL["batch"])[0][0]
     page = work.rows(SQL["last batch of a page"], (since, most - 1))
@@ -604,12 +575,12 @@ def exchange_learned(work: Transaction, worker: str, rows: Sequence[LearnedRow],
     last = page[0][0] if page else newest
     found = work.rows(SQL["new facts"], (since, last))
     owners = sorted({owner for _, kind, owner, _, _ in found if kind == SERIES})
-    return LearnedBatch(
+    return values.LearnedBatch(
         last,
-        tuple(LearnedRow(*row) for *row, learned_by in found if row[1] != SERIES and learned_by != worker),
+        tuple(values.LearnedRow(*row) for *row, learned_by in found if row[1] != SERIES and learned_by != worker),
         {
             owner: tuple(
-                LearnedRow(*row)
+                values.LearnedRow(*row)
                 for row in reversed(work.rows(SQL["facts of a series"], (SERIES, owner, SERIES_LENGTH)))
             )
             for owner in owners
@@ -618,7 +589,7 @@ def exchange_learned(work: Transaction, worker: str, rows: Sequence[LearnedRow],
     )
 
 
-def _keep(work: Transaction, worker: str, rows: Iterable[LearnedRow]) -> int:
+def _keep(work: Transaction, worker: str, rows: Iterable[values.LearnedRow]) -> int:
     ((batch,),) = work.locked(SQL["batch"])
     batch = int(batch) + 1
     work.run(SQL["next batch"], (batch,))
@@ -667,7 +638,7 @@ _ALIVE_SECONDS: Final = 5.0
 _KEPT_SECONDS: Final = 3_600.0  # for how long a worker is shown that is silent and holds nothing
 
 
-def heartbeat(work: Transaction, worker: str, silent_seconds: float) -> Pulse:
+def heartbeat(work: Transaction, worker: str, silent_seconds: float) -> values.Pulse:
     """Shows that a worker is alive, and reads what has changed. The first one makes it known."""
     now = work.now()
     work.run(SQL["beat"], (worker, now, now))
@@ -678,4 +649,4 @@ def heartbeat(work: Transaction, worker: str, silent_seconds: float) -> Pulse:
         # A clock that was set back leaves times in the future behind.
         Query(SQL["silent"], (now - silent_seconds, now + silent_seconds)),
     )
-    return Pulse(now, version, alive, dict(silent))
+    return values.Pulse(now, version, alive, dict(silent))

@@ -59,13 +59,12 @@ class HubStore:
 
         Raises:
             StoreUnreachableError: The database cannot be reached, or takes too long.
-            StoreUnusableError: The database is not as it should be.
+            HubStoreUnusableError: The database is not as it should be.
         """
         raise NotImplementedError
 
     def run_at_once(self, action: Callable[[values.Transaction], R]) -> R | None:
-        """Like :meth:`run`, where there is nearly nothing to wait for; None elsewhere, or where it fails: then nothing
-        has happened."""
+        """Like :meth:`run`, where there is little to wait for; None, with no effect, elsewhere or where it fails."""
         raise NotImplementedError
 
     def run_alone(self, action: Callable[[values.Transaction], R]) -> R:
@@ -77,8 +76,7 @@ class HubStore:
         raise NotImplementedError
 
     def another(self) -> HubStore:
-        """The same database over a connection of its own, so that what takes long delays no worker; one in memory has
-        no other."""
+        """The same database over another connection, so that what takes long delays no worker; not one in memory."""
         raise NotImplementedError
 
     def close(self) -> None:
@@ -92,7 +90,7 @@ class HubStore:
         they had, or 0. Several processes may do so at once. An older version is only for tests of the way from there.
 
         Raises:
-            StoreUnusableError: A newer version of Partstream has made the tables, or they are not ours.
+            HubStoreUnusableError: A newer version of Partstream has made the tables, or they are not ours.
         """
 
         def migrate(work: values.Transaction) -> int:
@@ -125,8 +123,7 @@ class HubStore:
         return self.run(lambda work: work.now(), values.Access.READ)
 
     def read(self, statement: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        """The rows of a SELECT of one's own, with `?` for each parameter; what comes from outside is never a part of
-        the statement."""
+        """The rows of a SELECT, with `?` for each parameter: what comes from outside is never a part of it."""
         return self.run(lambda work: work.rows(statement, parameters), values.Access.READ)
 
     check = _transaction(tables.broken_invariants, values.Access.READ)
@@ -199,8 +196,7 @@ class HubStore:
         return next((values.AnswerContent(*row) for row in self.read(tables.SQL["content"], (answer_id,))), None)
 
     def forget_contents_of(self, before: float, teams: Sequence[str]) -> int:
-        """Deletes what is kept of the people who are in some teams now, or without teams of all others; how much that
-        was."""
+        """Deletes what is kept of the people of some teams, or without teams of all others; how much that was."""
         statement = tables.SQL[f"forget contents of {'teams' if teams else 'others'}"]
         return len(
             self.run(lambda work: work.rows(statement.format(places=values.places(len(teams))), (before, *teams)))

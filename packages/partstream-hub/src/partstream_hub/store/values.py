@@ -225,8 +225,7 @@ class Access(Enum):
 
 
 class Query(NamedTuple):
-    """A question to the tables; where it is locking, its rows, of one table, stay as they are until the transaction is
-    over."""
+    """A question to the tables; if it locks, its rows, of one table, stay as they are until the transaction is over."""
 
     statement: str
     parameters: Sequence[object] = ()
