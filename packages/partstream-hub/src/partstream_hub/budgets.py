@@ -131,12 +131,8 @@ class Reservation:
         return self._amounts[rule.id]
 
     def top_up(self, amounts: Mapping[str, int]) -> bool | None:
-        """Reserves more, by the id of the rule, all or nothing.
-
-        Returns:
-            None while it is being found out, and the next call has to ask for the same; then True if it is reserved,
-            False if a budget does not cover it.
-        """
+        """Reserves more, by the id of the rule, all or nothing: True if it is reserved, False if a budget is too small,
+        None while that is being found out, and the next call has to ask for the same."""
         self._check()
         if self._more is None:
             self._more = self._worker.extend(self._extend(amounts, 1))
@@ -222,8 +218,7 @@ class HubWorker:
         self.name = f"{host[:40] or 'worker'}-{secrets.token_hex(6)}"
         self.directory: Directory | None = None
         """Who may do what, as of the last heartbeat; None until it was read once."""
-        self.live_workers = 1
-        """How many workers are alive, this one among them."""
+        self.live_workers = 1  # how many workers are alive, this one among them
         self._store = store
         self._settings = settings or WorkerSettings()
         self._folder = folder

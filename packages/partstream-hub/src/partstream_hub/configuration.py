@@ -153,10 +153,8 @@ class Form(Enum):
     """What the option of a field looks like."""
 
     ONE = "one"
-    MANY = "many"
-    """It may be given several times."""
-    FLAG = "flag"
-    """It has a counterpart that begins with `--no-`."""
+    MANY = "many"  # it may be given several times
+    FLAG = "flag"  # it has a counterpart that begins with `--no-`
 
 
 @dataclass(frozen=True, slots=True)

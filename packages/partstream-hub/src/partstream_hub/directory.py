@@ -146,12 +146,9 @@ UNLIMITED: Final = RateLimits()
 class AuditLevel(StrEnum):
     """What is kept of each answer of a team, beside the row with which it is charged."""
 
-    NONE = "none"
-    """Nothing more: neither client nor session."""
-    METADATA = "metadata"
-    """Who asked which model when, with which client, how it ended; no word of a prompt or an answer."""
-    CONTENT = "content"
-    """The request and the answer as well."""
+    NONE = "none"  # nothing more: neither client nor session
+    METADATA = "metadata"  # who asked which model when, with which client, how it ended; no word of a text
+    CONTENT = "content"  # the request and the answer as well
 
 
 @dataclass(frozen=True, slots=True)

@@ -332,15 +332,10 @@ class PolicyThreads:
     def call(
         self, person: str, function: Callable[..., Any], make: Callable[[], object], read: Callable[[object], T]
     ) -> Future[T]:
-        """Begins a call for a person, who has a share of the calls that may wait; what makes the argument of the
-        function and what reads its result run in the same thread: the latter may run code of the policy too.
-
-        Returns:
-            The future of what was read, or of a :class:`PolicyFailedError` for any error, `SystemExit` too. Cancelling
-            it leaves out a call that has not begun.
-
-        Raises:
-            PolicyBusyError: Too many calls have not ended, or no more are begun.
+        """Begins a call for a person, who has a share of the calls that may wait; where these are too many, or no more
+        are begun, a :class:`PolicyBusyError` says so. What makes the argument of the function and what reads its result
+        run in the same thread: the latter may run code of the policy too. The future is of what was read, or of a
+        :class:`PolicyFailedError` for any error, `SystemExit` too; to cancel it leaves out a call that has not begun.
         """
         if self._is_closed or self._open.total() >= _MOST_WAITING or self._open[person] >= _MOST_OF_ONE:
             raise PolicyBusyError

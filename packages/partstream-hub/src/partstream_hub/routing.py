@@ -104,12 +104,9 @@ class AttemptProgress(ForwardingProgress):
 class CircuitState(StrEnum):
     """Whether an upstream is asked."""
 
-    CLOSED = "closed"
-    """It is asked."""
-    OPEN = "open"
-    """It is left alone."""
-    HALF_OPEN = "half open"
-    """One request finds out whether it answers again."""
+    CLOSED = "closed"  # it is asked
+    OPEN = "open"  # it is left alone
+    HALF_OPEN = "half open"  # one request finds out whether it answers again
 
 
 _FAILURES: Final = 3  # in a row: requests that got no part, or answers that broke off

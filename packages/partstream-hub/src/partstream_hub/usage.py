@@ -128,13 +128,8 @@ def added(*some: Sums) -> Sums:
 
 MOST_GROUPS: Final = 100  # the most groups of a column that a report names by default
 STACKED: Final = 5  # how many groups of a column a report has the days of
-NAMES: Final[Mapping[GroupBy, tuple[str, ...]]] = {
-    GroupBy.TEAM: ("team",),
-    GroupBy.PERSON: ("person",),
-    GroupBy.MODEL: ("model",),
-    GroupBy.CLIENT: ("client",),
+NAMES: Final[Mapping[GroupBy, tuple[str, ...]]] = {by: (by.value,) for by in GroupBy} | {
     GroupBy.SESSION: ("session", "person", "client"),
-    GroupBy.PROVIDER: ("provider",),
     GroupBy.KEY: ("key_id", "person"),
 }
 """What names a group of each column: its own name, and what it belongs to."""

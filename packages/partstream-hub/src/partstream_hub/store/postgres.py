@@ -16,22 +16,16 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
+from partstream_hub.store import values
 from partstream_hub.store.store import HubStore
-from partstream_hub.store.values import (
-    Access,
-    DriverMissingError,
-    HubStoreUnusableError,
-    Query,
-    StoreUnreachableError,
-    Transaction,
-)
+from partstream_hub.store.values import Access, Query, Transaction
 
 try:
     import psycopg
     from psycopg import conninfo, errors
     from psycopg.types.numeric import Int8Dumper
 except ImportError as error:
-    raise DriverMissingError from error
+    raise values.DriverMissingError from error
 
 
 _logger = logging.getLogger("partstream.hub")
@@ -69,8 +63,7 @@ _UNUSABLE: Final = (errors.InsufficientPrivilege, errors.InvalidCatalogName, err
 
 
 class _Connection(psycopg.Connection[tuple[Any, ...]]):
-    ends: float | None = None
-    """Until when it is waited for, by `time.monotonic`; None for ever."""
+    ends: float | None = None  # until when it is waited for, by `time.monotonic`; None for ever
 
     def wait(self, gen: Any, interval: float = 0.1, timeout: float | None = None) -> Any:
         if self.ends is None:
@@ -109,7 +102,7 @@ class PostgresStore(HubStore):
                 except _TAKEN_BACK as error:
                     _logger.warning("the database has taken a transaction back: %s", type(error).__name__)
                     if is_last:
-                        raise StoreUnreachableError("too many transactions at once", _FIRST_REST) from None
+                        raise values.StoreUnreachableError("too many transactions at once", _FIRST_REST) from None
                 except psycopg.Error as error:
                     was_lost = connection.closed
                     explained = self._explained(error, access)
@@ -187,7 +180,7 @@ class PostgresStore(HubStore):
             return self._connection, False
         rest = self._rests_until - time.monotonic()
         if rest > 0:
-            raise StoreUnreachableError("the last attempt to connect failed", round(rest, 2))
+            raise values.StoreUnreachableError("the last attempt to connect failed", round(rest, 2))
         try:
             self._connection = _Connection.connect(self._address, autocommit=True, **_parameters(self._address))
         except psycopg.Error as error:
@@ -206,19 +199,23 @@ class PostgresStore(HubStore):
 
     def _explained(
         self, error: psycopg.Error, access: Access, known: str | None = None
-    ) -> StoreUnreachableError | HubStoreUnusableError:
+    ) -> values.StoreUnreachableError | values.HubStoreUnusableError:
         """An error of the driver in our words: its own may hold values, and the address with its password."""
         reason = type(error).__name__ if error.sqlstate is None else f"{type(error).__name__} ({error.sqlstate})"
         if isinstance(error, _UNUSABLE):
-            return HubStoreUnusableError(self.where, reason, "a database whose tables were made by partstream hub init")
+            return values.HubStoreUnusableError(
+                self.where, reason, "a database whose tables were made by partstream hub init"
+            )
         # A server that takes no writes is a stand-by, replaced by another: the next connection finds that.
         is_standby = isinstance(error, errors.ReadOnlySqlTransaction) and access is not Access.READ
         if not (is_standby or isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)):
-            return HubStoreUnusableError(self.where, reason, "a database that takes the statements of this version")
+            return values.HubStoreUnusableError(
+                self.where, reason, "a database that takes the statements of this version"
+            )
         self._disconnect()
         self._rest = min(max(self._rest * 2, _FIRST_REST), _LONGEST_REST)
         self._rests_until = time.monotonic() + self._rest
-        return StoreUnreachableError(known or f"{self.where}: {reason}", self._rest)
+        return values.StoreUnreachableError(known or f"{self.where}: {reason}", self._rest)
 
 
 _LIMITS: Final = (
@@ -253,8 +250,7 @@ class _PostgresTransaction(Transaction):
     def __init__(self, connection: _Connection, clock: Callable[[], float] | None) -> None:
         super().__init__(connection, clock or self._read_time)
         self._time: float | None = None
-        self.is_committing = False
-        """Once all was said but COMMIT, it may be carried out, whatever is heard of it."""
+        self.is_committing = False  # once all was said but COMMIT, it may be carried out, whatever is heard of it
 
     def note_time(self, time: float | None) -> None:
         self._time = time
@@ -285,7 +281,7 @@ def _shown(address: str) -> str:
     try:
         parts = conninfo.conninfo_to_dict(address)
     except psycopg.Error:
-        raise HubStoreUnusableError(
+        raise values.HubStoreUnusableError(
             "the address of the hub's database", "none of Postgres", "postgresql://USER@HOST/DATABASE"
         ) from None
     host, port, name = (str(parts.get(one) or "") for one in ("host", "port", "dbname"))

@@ -46,10 +46,8 @@ class HubStore:
     Those that are one part of a transaction have its description.
     """
 
-    where: str
-    """What errors call it; without a password."""
-    words: Mapping[str, str]
-    """Those that differ in statements that make tables, by their names there."""
+    where: str  # what errors call it; without a password
+    words: Mapping[str, str]  # those that differ in statements that make tables, by their names there
 
     # ---- what the two databases do differently ----
 

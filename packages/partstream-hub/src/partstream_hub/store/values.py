@@ -216,12 +216,9 @@ def content_text(text: str) -> str:
 class Access(Enum):
     """What a transaction does to the database."""
 
-    READ = auto()
-    """It changes nothing, and sees the database as it is at one moment."""
-    WRITE = auto()
-    """Its effect may be lost if the machine of the database fails before the next durable transaction."""
-    WRITE_DURABLY = auto()
-    """Its effect is on the disk when it is over."""
+    READ = auto()  # it changes nothing, and sees the database as it is at one moment
+    WRITE = auto()  # its effect may be lost if the machine of the database fails before the next durable transaction
+    WRITE_DURABLY = auto()  # its effect is on the disk when it is over
 
 
 class Query(NamedTuple):
@@ -235,10 +232,8 @@ class Query(NamedTuple):
 class Transaction:
     """A transaction that runs, on a connection of either driver."""
 
-    locking = ""
-    """What follows a question whose rows are locked; SQLite locks all of the file by itself."""
-    clock = "NULL"
-    """The time of the database in a question; :meth:`note_time` takes it."""
+    locking = ""  # what follows a question whose rows are locked; SQLite locks all of the file by itself
+    clock = "NULL"  # the time of the database in a question; :meth:`note_time` takes it
 
     def __init__(self, connection: Any, clock: Callable[[], float]) -> None:
         self._connection = connection
