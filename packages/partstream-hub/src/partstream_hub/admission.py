@@ -293,7 +293,7 @@ class RateGate:
         self._paces: dict[Owner, _Pace] = {}
 
     def enter(self, limits: Sequence[tuple[Owner, RateLimits]], workers: int, now: float) -> RatePass | TooFast:
-        """Lets a request in if all its owners may ask now; its tokens are known in the end."""
+        """Lets a request in if all its owners may ask now."""
         paces = []
         for owner, one in limits:
             if one != UNLIMITED:

@@ -237,9 +237,7 @@ class HubSettings:
     """How one worker of a hub is set up."""
 
     serving: ServingSettings = field(default_factory=ServingSettings)  # keys and admission are the hub's all the same
-    locks: Path = field(
-        default_factory=lambda: DATA.path() / LOCKS
-    )  # where workers of this machine show that they live
+    locks: Path = field(default_factory=lambda: DATA.path() / LOCKS)  # by which workers of this machine show their life
     worker: WorkerSettings = field(default_factory=WorkerSettings)
     policy: str | None = None  # what of the owner's own looks at every request, as `file.py` or `file.py:name`
     policy_seconds: float = 5.0  # a request that it does not decide in this time is refused

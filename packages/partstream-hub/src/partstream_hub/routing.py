@@ -75,7 +75,7 @@ def _score(key: str, route: Route) -> float:
 # ---- Attempts ----
 
 
-class AttemptProgress(ForwardingProgress):
+class _AttemptProgress(ForwardingProgress):
     """Passes the parts of one attempt on, after which no other may follow, and keeps its end until it is the last."""
 
     def __init__(self, progress: Progress, on_begin: Callable[[], object]) -> None:
@@ -83,18 +83,15 @@ class AttemptProgress(ForwardingProgress):
         self._on_begin = on_begin
 
     def report(self, part: ResponsePart, /) -> None:
-        """Passes a part on."""
         if not self._has_parts:
             self._on_begin()
         super().report(part)
 
     async def drain(self) -> None:
-        """Waits for a consumer that is slower than the upstream."""
         if (waiting := super().drain()) is not None:
             await waiting
 
     def finish(self, finish: Finish, /) -> None:
-        """Keeps the end, which is that of the answer only if no other attempt follows."""
         self.attempt_ended(finish)
 
 
@@ -542,7 +539,7 @@ class RoutedProvider(LanguageModelChatProvider):
 
     async def _attempt(self, attempt: Attempt, answer: _Answer, before: _Failure | None) -> _Failure | None:
         """Asks one upstream: why it could not answer, where another may; None once the answer is whole."""
-        progress, found = AttemptProgress(answer.progress, partial(attempt.circuit.began, attempt)), None
+        progress, found = _AttemptProgress(answer.progress, partial(attempt.circuit.began, attempt)), None
         try:
             found = await self._models.find(attempt.route)
             if before is not None and not before.is_helped_by(found.information):
@@ -635,7 +632,7 @@ class _Failure:
     """Why an upstream could not answer."""
 
     error: Exception
-    progress: AttemptProgress
+    progress: _AttemptProgress
     information: LanguageModelChatInformation | None  # its model; None where that could not be had
 
     def is_helped_by(self, other: LanguageModelChatInformation) -> bool:
