@@ -11,7 +11,6 @@ import asyncio
 import os
 import sys
 from collections.abc import Sequence
-from contextlib import aclosing
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
@@ -30,11 +29,10 @@ from partstream.config import editing
 from partstream.config.table import configuration_file
 from partstream.errors import LanguageModelError
 from partstream.settings.kinds import ConfigurationError, PlainHttpError, shown_name
-from partstream.upstream.detection import open_upstream
 from partstream.upstream.endpoint import Secret, is_hub_key, presets
 from partstream.upstream.http_errors import says_path_is_missing
 from partstream.upstream.hub import base_url_of, hub_address, is_join_link, join, join_code, join_link
-from partstream.upstream.provider import ModelList
+from partstream.upstream.provider import open_models
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -269,11 +267,8 @@ class _Addition:
 
 async def _asked(gateway: GatewayConfiguration) -> tuple[list[str], Detected | None]:
     """The ids of the models that a server lists, and the protocol that was found; None where one is set."""
-    async with (
-        open_upstream(gateway) as upstream,
-        aclosing(ModelList(upstream.configuration, upstream.http.fetch)) as models,
-    ):
-        return [model.record.id for model in await models.offered()], upstream.detected
+    async with open_models(gateway) as (models, detected):
+        return [model.record.id for model in await models.offered()], detected
 
 
 def _new_name(name: str, taken: Sequence[str]) -> str:

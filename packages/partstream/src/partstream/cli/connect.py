@@ -11,7 +11,7 @@ import os
 import shlex
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import aclosing, contextmanager
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
@@ -191,16 +191,12 @@ def _server(
 async def _listed(root: str, token: Secret | None) -> list[ModelRecord]:
     from partstream.protocols.protocol import DEFAULT_PROTOCOL  # noqa: PLC0415 - with httpx2, which takes 0.1 s
     from partstream.upstream.configuration import GatewayConfiguration  # noqa: PLC0415
-    from partstream.upstream.detection import open_upstream  # noqa: PLC0415
-    from partstream.upstream.provider import ModelList  # noqa: PLC0415
+    from partstream.upstream.provider import open_models  # noqa: PLC0415
 
     configuration = GatewayConfiguration(
         f"{root}/v1", protocol=DEFAULT_PROTOCOL, api_key=token, allow_insecure_http=True, ledger=False
     )
-    async with (
-        open_upstream(configuration) as upstream,
-        aclosing(ModelList(upstream.configuration, upstream.http.fetch)) as models,
-    ):
+    async with open_models(configuration) as (models, _):
         return [model.record for model in await models.offered()]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Iterable, Sequence
-from contextlib import aclosing, redirect_stdout
+from contextlib import redirect_stdout
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import click
@@ -25,9 +25,8 @@ from partstream.errors import LanguageModelError, PartstreamError
 from partstream.runtime.consumer import LanguageModels, offered_models
 from partstream.runtime.provider_files import default_name
 from partstream.upstream import model_information
-from partstream.upstream.detection import open_upstream
 from partstream.upstream.model_information import Fact, Source
-from partstream.upstream.provider import ModelList
+from partstream.upstream.provider import open_models
 
 if TYPE_CHECKING:
     from decimal import Decimal
@@ -112,11 +111,7 @@ async def _listed(provider: LanguageModelChatProvider, vendor: str) -> Sequence[
 
 
 async def _offered(configuration: GatewayConfiguration, details: bool) -> Sequence[model_information.OfferedModel]:
-    async with (
-        waiting_for("list of models"),
-        open_upstream(configuration) as upstream,
-        aclosing(ModelList(upstream.configuration, upstream.http.fetch)) as models,
-    ):
+    async with waiting_for("list of models"), open_models(configuration) as (models, _):
         await models.offered()
         if details:
             await models.settle()

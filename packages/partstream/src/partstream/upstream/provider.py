@@ -12,7 +12,7 @@ limit of prompts may exceed that window.
 from __future__ import annotations
 import logging
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import aclosing, asynccontextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -595,6 +595,19 @@ class ModelList:
     async def aclose(self) -> None:
         """Stops asking."""
         await self._discovery.aclose()
+
+
+@asynccontextmanager
+async def open_models(configuration: GatewayConfiguration) -> AsyncGenerator[tuple[ModelList, Detected | None], None]:
+    """The models of an upstream that is opened for them alone, and what was found out of its protocol, which is None
+    where one is set; raises as :func:`~partstream.upstream.detection.open_upstream`."""
+    from partstream.upstream.detection import open_upstream  # noqa: PLC0415 - answers do without it
+
+    async with (
+        open_upstream(configuration) as upstream,
+        aclosing(ModelList(upstream.configuration, upstream.http.fetch)) as models,
+    ):
+        yield models, upstream.detected
 
 
 def list_refusal(response: FetchResponse, configuration: GatewayConfiguration) -> UpstreamError:

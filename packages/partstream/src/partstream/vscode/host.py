@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import partial
 from itertools import chain, count
 from typing import TYPE_CHECKING, Any, Final
 
@@ -123,7 +124,7 @@ class ProviderHost:
             if self._budgets is None and is_hub:
                 from partstream.vscode.budgets import HubBudgets  # noqa: PLC0415 - not before the first hub
 
-                self._budgets = HubBudgets(self._standing, self._announcements.budgets_did_change)
+                self._budgets = HubBudgets(self._standing, partial(self._announcements.post, "ui/budgetsDidChange"))
                 self._budgets.focused(self._is_focused)
             if self._budgets is not None:
                 self._budgets.listed(group, is_hub=is_hub)
@@ -391,7 +392,8 @@ class ProviderHost:
             if not loader.is_own:
                 return  # its settings are wrong, which the list of its group says
             file = None if loader.file is None else str(loader.file)
-            self._announcements.provider_did_load({"group": group, "provider": name, "file": file, "problem": problem})
+            load: wire.ProviderDidLoadParams = {"group": group, "provider": name, "file": file, "problem": problem}
+            self._announcements.post("languageModels/providerDidLoad", load)
 
         return hosting.HostedProvider(
             name,
@@ -444,7 +446,7 @@ class ProviderHost:
 
             shown = self._shown_usage = {**self._shown_usage, "day": of_day}
             usage["item"] = usage_item(shown["answer"], shown)
-        self._announcements.did_answer(usage)
+        self._announcements.post("languageModels/didAnswer", usage)
 
     async def _learn_of_others(self) -> None:
         """Adds the answers of other windows, which belong to the sums of a day too."""

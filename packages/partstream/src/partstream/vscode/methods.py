@@ -565,10 +565,6 @@ class Announcements:
         params: wire.ModelsDidChangeParams = {"group": group}
         self._post_once("languageModels/didChange", params)
 
-    def provider_did_load(self, params: wire.ProviderDidLoadParams) -> None:
-        """Sends `languageModels/providerDidLoad`, without secrets: the message of an error may quote anything."""
-        self._post("languageModels/providerDidLoad", self._redactor.redact_values(params))
-
     def token_counts_did_change(self, group: str | None, models: Sequence[str]) -> None:
         """Sends `languageModels/tokenCountsDidChange`, unless there are no models."""
         params: wire.TokenCountsDidChangeParams = {"group": group, "models": list(models)}
@@ -577,24 +573,14 @@ class Announcements:
 
     def waits(self, progress_token: RequestId, reason: str, seconds: float) -> None:
         """Sends a `$/progress` without parts: why the answer does not begin yet."""
-        wait: wire.AnswerWait = {"reason": self._redactor.redact(reason), "seconds": seconds}
+        wait: wire.AnswerWait = {"reason": reason, "seconds": seconds}
         params: wire.ProgressParams = {"token": progress_token, "value": {"parts": [], "wait": wait}}
-        self._post("$/progress", params)
+        self.post("$/progress", params)
 
-    def did_answer(self, params: wire.DidAnswerParams) -> None:
-        """Sends `languageModels/didAnswer`."""
-        self._post("languageModels/didAnswer", params)
-
-    def budgets_did_change(self, params: wire.BudgetsDidChangeParams) -> None:
-        """Sends `ui/budgetsDidChange`, without secrets."""
-        self._post("ui/budgetsDidChange", self._redactor.redact_values(params))
-
-    def did_record(self, params: wire.DidRecordParams) -> None:
-        """Sends `languageModels/didRecord`."""
-        self._post("languageModels/didRecord", params)
-
-    def _post(self, method: str, params: Any) -> None:
-        self._loop.call_soon_threadsafe(self._outbox.post, encode_notification(method, params))
+    def post(self, method: str, params: Any) -> None:
+        """Sends any other notification, without secrets: the message of an error may quote anything."""
+        frame = encode_notification(method, self._redactor.redact_values(params))
+        self._loop.call_soon_threadsafe(self._outbox.post, frame)
 
     def _post_once(self, method: str, params: Any) -> None:
         """Sends a notification that says no more when it is sent twice: once in a turn of the event loop."""

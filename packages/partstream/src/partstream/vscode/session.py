@@ -216,7 +216,9 @@ class Session:
     @cached_property
     def _recordings(self) -> Recordings:
         """The recordings of the connection, which begin when they are first needed."""
-        recordings = open_recordings(self._redactor.redact, self._announcements.did_record)
+        recordings = open_recordings(
+            self._redactor.redact, partial(self._announcements.post, "languageModels/didRecord")
+        )
         recordings.begin(self._vscode_version)
         return recordings
 
