@@ -446,22 +446,14 @@ _OF_MODEL: Final = frozenset({"text", "text_reasoning", "function_call", "usage"
 class _Turn:
     """One turn of an agent of the run, from its first word until it has called no more tools. The agents of a workflow
     may speak at the same time.
-
-    Attributes:
-        author: The agent; None for one without a name.
-        said: Its text and thinking.
-        tokens: Those of its responses.
-        step: The number of its response among all of the run, from 1; 0 before the first.
-        is_over: Whether its response has ended.
-        has_run_tools: Whether a tool has returned since.
     """
 
-    author: str | None
-    said: RunText
-    step: int = 0
-    tokens: StepTokens = field(default_factory=StepTokens)
-    is_over: bool = False
-    has_run_tools: bool = False
+    author: str | None  # the agent; None for one without a name
+    said: RunText  # its text and thinking
+    step: int = 0  # the number of its response among all of the run, from 1; 0 before the first
+    tokens: StepTokens = field(default_factory=StepTokens)  # those of its responses
+    is_over: bool = False  # whether its response has ended
+    has_run_tools: bool = False  # whether a tool has returned since
 
 
 class RunEvents:
@@ -690,13 +682,8 @@ class AgentFramework:
         return _declarations(request.tools)
 
     async def run(self, agent: Any, request: adapter.AgentRequest) -> AsyncGenerator[adapter.AgentOutput, None]:
-        """Runs the agent until it ends, wants one of the host's tools, or asks the person.
-
-        Raises:
-            ToolArgumentsError: The arguments of a call for the host are no JSON object.
-            UpstreamFailureError: The model's server has reported a failure in the stream.
-            Exception: Any exception of the framework or of the agent's model.
-        """
+        """See :class:`~partstream_agents.adapter.AgentAdapter`; raises also for a call of the host's tools
+        whose arguments are no JSON object, and for a failure that the model's server reports."""
         own = list(_own_tools(agent))
         events = RunEvents(
             {tool.name for tool in request.tools},

@@ -55,17 +55,11 @@ class ToolActivity(Choice):
 
 @dataclass(frozen=True, slots=True)
 class AgentOptions:
-    """The options of one model that is an agent.
+    """The options of one model that is an agent."""
 
-    Attributes:
-        tools: How the calls of the agent's own tools are shown.
-        approve: Who decides about calls that need an approval.
-        host_tools: Which of the host's tools the agent gets.
-    """
-
-    tools: ToolActivity
-    approve: ApprovalPolicy
-    host_tools: HostTools
+    tools: ToolActivity  # how the calls of the agent's own tools are shown
+    approve: ApprovalPolicy  # who decides about calls that need an approval
+    host_tools: HostTools  # which of the host's tools the agent gets
 
 
 # ---- Lines about the agent's own work ----
@@ -138,15 +132,12 @@ _COUNTS: Final = ("input_tokens", "output_tokens", "total_tokens", "cached_token
 
 
 class StepUsages:
-    """The usage of the inner requests of one answer.
-
-    Attributes:
-        last: The usage of the last request, by which a host decides when to compact; None without any.
-        total: The sum of all requests; a count that no request states is unknown. None without any.
-    """
+    """The usage of the inner requests of one answer."""
 
     def __init__(self) -> None:
+        # the usage of the last request, by which a host decides when to compact; None without any
         self.last: Usage | None = None
+        # the sum of all requests; a count that no request states is unknown. None without any
         self.total: Usage | None = None
 
     def add(self, usage: Usage) -> None:
@@ -259,17 +250,12 @@ class ExternalTools:
 
 
 class HandedOut:
-    """The calls of the host's tools in one answer: each id once, no name but the host's.
-
-    Attributes:
-        calls: The calls with the host's names, in the model's order.
-        refused: The names of calls that are no calls of the host's tools.
-    """
+    """The calls of the host's tools in one answer: each id once, no name but the host's."""
 
     def __init__(self, tools: ExternalTools) -> None:
         self._tools = tools
-        self.calls: list[ToolCallPart] = []
-        self.refused: list[str] = []
+        self.calls: list[ToolCallPart] = []  # the calls with the host's names, in the model's order
+        self.refused: list[str] = []  # the names of calls that are no calls of the host's tools
         self._seen: set[str] = set()
 
     def add(self, calls: Iterable[ToolCallPart]) -> None:
@@ -289,27 +275,21 @@ _Parts = list[Any]
 
 
 class AgentAnswer:
-    """The answer of one request, over all runs that it takes.
-
-    Attributes:
-        parts: The texts and calls of the answer so far, by which the next request knows it again.
-        state: What the last run keeps for an exact continuation, or None.
-        unmapped: How many events no output can hold, by their type.
-        usages: The tokens of the inner requests.
-    """
+    """The answer of one request, over all runs that it takes."""
 
     def __init__(self, shown: ToolActivity, tools: ExternalTools, block: str) -> None:
         self.lines = ActivityLines(shown, block)
         self._finish = Finish(Outcome.COMPLETED)
+        # the texts and calls of the answer so far, by which the next request knows it again
         self.parts: list[ResponsePart] = []
         self.approvals: tuple[adapter.Approval, ...] = ()
         self._refused: dict[str, adapter.Approval] = {}
         self.handed_out = HandedOut(tools)
         self.has_question = False
         self.is_visible = False
-        self.state: Mapping[str, Any] | None = None
-        self.unmapped: Counter[str] = Counter()
-        self.usages = StepUsages()
+        self.state: Mapping[str, Any] | None = None  # what the last run keeps for an exact continuation, or None
+        self.unmapped: Counter[str] = Counter()  # how many events no output can hold, by their type
+        self.usages = StepUsages()  # the tokens of the inner requests
 
     def begin_run(self) -> None:
         """Forgets what the run before has stopped with: it goes on."""

@@ -20,21 +20,14 @@ HOOK: Final = "__partstream_model__"
 
 @dataclass(frozen=True, slots=True)
 class AgentKind:
-    """One kind of objects that can be asked as a model.
+    """One kind of objects that can be asked as a model."""
 
-    Attributes:
-        title: What such an object is, for people.
-        module: The module, or the package, of one of the object's classes.
-        attributes: The attributes that it has; what else comes from the package has not all of them.
-        adapter: Our module whose `ADAPTER` runs it.
-        rank: Of several objects in a file, those of the lowest rank are meant: agents are made of chains and models,
-            chains of models.
-    """
-
-    title: str
-    module: str
-    attributes: tuple[str, ...]
-    adapter: str
+    title: str  # what such an object is, for people
+    module: str  # the module, or the package, of one of the object's classes
+    attributes: tuple[str, ...]  # the attributes that it has; what else comes from the package has not all of them
+    adapter: str  # our module whose `ADAPTER` runs it
+    # of several objects in a file, those of the lowest rank are meant: agents are made of chains and models, chains of
+    # models
     rank: int = 0
 
 

@@ -171,19 +171,14 @@ _HOSTED: Final = re.compile(r"(?:_call(?:$|\.|_)|mcp_)")
 
 
 class InnerResponses:
-    """The responses of a run, one for each request to the model.
-
-    Attributes:
-        step: The number of the current response, from 1; 0 before the first.
-        finish: How the last finished response ended, or None.
-        is_structured: Whether text is a JSON document for the agent's own output type, and is held until it is known
-            whether it is the result of the run.
-    """
+    """The responses of a run, one for each request to the model."""
 
     def __init__(self) -> None:
-        self.step = 0
-        self.finish: Finish | None = None
+        self.step = 0  # the number of the current response, from 1; 0 before the first
+        self.finish: Finish | None = None  # how the last finished response ended, or None
         self.usages = StepUsages()
+        # whether text is a JSON document for the agent's own output type, and is held until it is known whether it is
+        # the result of the run
         self.is_structured = False
         self._stream: ResponseStream | None = None
         self._held: list[str] = []
@@ -383,19 +378,13 @@ def _hosted_result(raw: Any, call: InnerCall) -> list[adapter.AgentOutput]:
 
 @dataclass(frozen=True, slots=True)
 class RunEnd:
-    """The end of a run.
+    """The end of a run."""
 
-    Attributes:
-        interruptions: The calls that the SDK did not run, as its approval items.
-        final_output: The result: a text, or an object of the agent's output type; None for an interrupted run.
-        state: The state of the run as JSON; None where it cannot be kept.
-        usages: The usage of all requests of this run, also of agents below it.
-    """
-
-    interruptions: Sequence[Any] = ()
-    final_output: Any = None
+    interruptions: Sequence[Any] = ()  # the calls that the SDK did not run, as its approval items
+    final_output: Any = None  # the result: a text, or an object of the agent's output type; None for an interrupted run
+    # the state of the run as JSON; None where it cannot be kept
     state: Mapping[str, Any] | None = field(default=None, repr=False)
-    usages: Sequence[Usage] = ()
+    usages: Sequence[Usage] = ()  # the usage of all requests of this run, also of agents below it
 
 
 class RunEvents:
@@ -716,13 +705,8 @@ class OpenAIAgents:
         ]
 
     async def run(self, agent: Agent[Any], request: adapter.AgentRequest) -> AsyncGenerator[adapter.AgentOutput, None]:
-        """Runs the agent until it ends, wants one of the host's tools, or asks the person.
-
-        Raises:
-            RequestNotExpressibleError: The conversation holds what the input of a run has no form for.
-            ToolArgumentsError: The arguments of a call for the host are no JSON object.
-            Exception: Any exception of the SDK, of the agent's tools or of its model.
-        """
+        """See :class:`~partstream_agents.adapter.AgentAdapter`; raises also for a call of the host's tools
+        whose arguments are no JSON object, and for a failure that the model's server reports."""
         from agents import Runner  # noqa: PLC0415 - only where the person's file has imported it
 
         whole = ExtendedAgents(self.make_tools(request)).copy_of(agent)

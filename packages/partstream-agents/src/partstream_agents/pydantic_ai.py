@@ -274,17 +274,11 @@ _DEFERRED: Final = "DeferredToolRequests"
 
 @dataclass(frozen=True, slots=True)
 class RunEnd:
-    """How a run ended.
+    """How a run ended."""
 
-    Attributes:
-        output: Its result: a text, an object, or the framework's `DeferredToolRequests` for a run that waits.
-        messages: The framework's messages of the whole conversation.
-        new_messages: Those that the run added.
-    """
-
-    output: Any
-    messages: Sequence[Any] = field(repr=False)
-    new_messages: Sequence[Any] = field(repr=False)
+    output: Any  # its result: a text, an object, or the framework's `DeferredToolRequests` for a run that waits
+    messages: Sequence[Any] = field(repr=False)  # the framework's messages of the whole conversation
+    new_messages: Sequence[Any] = field(repr=False)  # those that the run added
 
 
 def is_deferred_type(of_output: object) -> bool:
@@ -445,9 +439,6 @@ class EventReader:
         is_revised: Whether the agent may make another text of what its model says: then a text is held until a call
             beside it shows that it is none of the result, or until the result is there. A draft that a validator has
             refused is not shown.
-
-    Attributes:
-        ended: How the run ended; None until it has.
     """
 
     def __init__(
@@ -458,7 +449,7 @@ class EventReader:
         *,
         is_revised: bool = False,
     ) -> None:
-        self.ended: RunEnd | None = None
+        self.ended: RunEnd | None = None  # how the run ended; None until it has
         self._is_revised = is_revised
         self._held: list[adapter.AgentOutput] = []
         self._step = 0
@@ -611,16 +602,13 @@ _RESPONSE: Final = "response"
 
 
 class FrameworkRun:
-    """One run.
-
-    Attributes:
-        stopped: How the run ended where a handler ended it; None for a run that ended by itself.
-    """
+    """One run."""
 
     def __init__(self, agent: Any, arguments: Mapping[str, Any]) -> None:
         self._agent = agent
         self._arguments = arguments
         self._results: list[Any] = []
+        # how the run ended where a handler ended it; None for a run that ended by itself
         self.stopped: RunEnd | None = None
 
     async def events(self) -> AsyncGenerator[Any, None]:
@@ -701,31 +689,21 @@ class WaitingFor(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class WaitingCall:
-    """A call that a run waits for.
-
-    Attributes:
-        arguments: The arguments; a text where they are no JSON object.
-        kind: What it waits for.
-    """
+    """A call that a run waits for."""
 
     call_id: str
     name: str
-    arguments: Any
-    kind: WaitingFor
+    arguments: Any  # the arguments; a text where they are no JSON object
+    kind: WaitingFor  # what it waits for
 
 
 @dataclass(frozen=True, slots=True)
 class PausedRun:
-    """A run that waits for others.
+    """A run that waits for others."""
 
-    Attributes:
-        messages: The framework's messages, as JSON.
-        calls: The calls that it waits for, in the model's order.
-        results: The results that are known already, by call id, as JSON.
-    """
-
-    messages: Sequence[Any] = field(repr=False)
-    calls: tuple[WaitingCall, ...]
+    messages: Sequence[Any] = field(repr=False)  # the framework's messages, as JSON
+    calls: tuple[WaitingCall, ...]  # the calls that it waits for, in the model's order
+    # the results that are known already, by call id, as JSON
     results: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     @classmethod

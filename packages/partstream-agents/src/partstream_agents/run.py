@@ -101,29 +101,19 @@ _VERSION: Final = 1
 
 @dataclass(frozen=True, slots=True)
 class PausedRun:
-    """A run that has stopped and may go on.
+    """A run that has stopped and may go on."""
 
-    Attributes:
-        framework: The framework of the agent, which alone reads the state.
-        state: The adapter's state, a JSON object.
-        calls: The calls of the host's tools that the run waits for, with the framework's ids and the host's names.
-        approvals: The calls of the agent's own tools that the person was asked about; `calls` go out after them.
-        decisions: Earlier decisions, by call id.
-        question: Whether the run waits for the answer to a question.
-        history: The digest of the conversation before the response; empty before the run is kept.
-        answer: The digest of the response; empty before the run is kept.
-        had_tools: Whether the request brought tools of the host.
-    """
-
-    framework: str
-    state: Mapping[str, Any] = field(repr=False)
+    framework: str  # the framework of the agent, which alone reads the state
+    state: Mapping[str, Any] = field(repr=False)  # the adapter's state, a JSON object
+    # the calls of the host's tools that the run waits for, with the framework's ids and the host's names
     calls: tuple[ToolCallPart, ...] = ()
+    # the calls of the agent's own tools that the person was asked about; `calls` go out after them
     approvals: tuple[adapters.Approval, ...] = ()
-    decisions: Mapping[str, adapters.Decision] = field(default_factory=dict)
-    question: bool = False
-    history: str = ""
-    answer: str = ""
-    had_tools: bool = False
+    decisions: Mapping[str, adapters.Decision] = field(default_factory=dict)  # earlier decisions, by call id
+    question: bool = False  # whether the run waits for the answer to a question
+    history: str = ""  # the digest of the conversation before the response; empty before the run is kept
+    answer: str = ""  # the digest of the response; empty before the run is kept
+    had_tools: bool = False  # whether the request brought tools of the host
 
     def decided(self, decisions: Mapping[str, adapters.Decision]) -> PausedRun:
         """The run after the approvals were decided."""
@@ -235,18 +225,13 @@ _NO_STATE: Final = "it requires tool approval but keeps no state, so it cannot r
 
 @dataclass(frozen=True, slots=True)
 class AgentSpec:
-    """What all requests to one model have in common.
+    """What all requests to one model have in common."""
 
-    Attributes:
-        pairing: The agent, or a sample of what the factory makes, and its adapter.
-        factory: Makes an agent of the host's tools of a request; None for an agent that serves all requests.
-        origin: The agent and the model that kept states belong to.
-    """
-
-    pairing: adapters.AgentPairing
+    pairing: adapters.AgentPairing  # the agent, or a sample of what the factory makes, and its adapter
+    # makes an agent of the host's tools of a request; None for an agent that serves all requests
     factory: Callable[[Sequence[Any]], Any] | None
     options: AgentOptions
-    origin: Origin
+    origin: Origin  # the agent and the model that kept states belong to
     model_id: str
     states: RunStates
 

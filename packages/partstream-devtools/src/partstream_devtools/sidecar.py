@@ -58,11 +58,7 @@ class SidecarRecordings:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def begin(self, vscode_version: str) -> None:
-        """Lets other programs of the user ask for the answers.
-
-        Args:
-            vscode_version: The version of VS Code.
-        """
+        """See :meth:`partstream.vscode.recordings.Recordings.begin`."""
         self._versions = {"vscode": vscode_version}
         self._start(self._open_door())
 
@@ -73,12 +69,7 @@ class SidecarRecordings:
 
     @contextmanager
     def capture(self, model: str, *, is_of_chat: bool) -> Iterator[AnswerCapture]:
-        """Captures what runs inside as an answer, whose end the caller says.
-
-        Args:
-            model: The model that answers.
-            is_of_chat: Whether it belongs to a conversation; otherwise VS Code asks by itself, such as for a title.
-        """
+        """See :meth:`partstream.vscode.recordings.Recordings.capture`."""
         with self._answers.capture(_SOURCE if is_of_chat else _BY_ITSELF, model) as answer:
             if is_off_here():
                 answer.leave_out()
@@ -92,15 +83,7 @@ class SidecarRecordings:
             self._next.disarm()
 
     async def page(self, path: str | None, policy: ContentPolicy) -> str | None:
-        """The page of a recording; None where there is no answer.
-
-        Args:
-            path: Its file, or None for the last answer in memory.
-            policy: That of the webview.
-
-        Raises:
-            InvalidParamsError: The file is no recording.
-        """
+        """See :meth:`partstream.vscode.recordings.Recordings.page`."""
         earlier: tuple[RecordedExchange, ...] = ()
         if path is None:
             if (last := self._last()) is None:
@@ -115,15 +98,7 @@ class SidecarRecordings:
         return await run_in_thread(lambda: _page(bundle, name, policy, earlier), _THREAD)
 
     async def preview(self, path: str | None, *, is_last: bool = False) -> SharePreview | None:
-        """What a file to share will hold; None where the last answer is asked for and none is in memory.
-
-        Args:
-            path: Its recording, or None for an answer in memory.
-            is_last: Whether that is the last answer as it is now, and not the inspected one.
-
-        Raises:
-            InvalidParamsError: The file is no recording, or no answer was inspected.
-        """
+        """See :meth:`partstream.vscode.recordings.Recordings.preview`."""
         if path is None and is_last:
             if (last := self._last()) is None:
                 self._previewed = None
@@ -133,16 +108,7 @@ class SidecarRecordings:
         return await run_in_thread(lambda: _preview(bundle), _THREAD)
 
     async def shared(self, path: str | None, name: str, *, is_last: bool = False) -> bytes:
-        """The file to share, in the form that the ending of its name says.
-
-        Args:
-            path: Its recording, or None for an answer in memory.
-            name: The name of the file.
-            is_last: Whether that is the answer of the last preview that asked for the last one.
-
-        Raises:
-            InvalidParamsError: The file is no recording, no answer was inspected, or nothing is written in that form.
-        """
+        """See :meth:`partstream.vscode.recordings.Recordings.shared`."""
         bundle = await self._bundle(path, is_last=is_last)
         return await run_in_thread(lambda: _shared(bundle, name), _THREAD)
 

@@ -90,25 +90,17 @@ _LONGEST_HEAD: Final = 16_384
 
 @dataclass(slots=True)
 class Session:
-    """A conversation in a folder.
-
-    Attributes:
-        messages: The conversation, without instructions.
-        model_id: The model that answers; None for the first one.
-        mode_id: How it works, one of :data:`partstream_agents.acp.tools.MODES`.
-        title: The beginning of the first prompt; empty before it.
-        answering: Cancels the turn that runs; None while none does.
-    """
+    """A conversation in a folder."""
 
     id: str
     folder: str
     folders: tuple[str, ...] = ()
-    messages: tuple[ChatMessage, ...] = field(default=(), repr=False)
-    model_id: str | None = None
-    mode_id: str = ASK
-    title: str = ""
+    messages: tuple[ChatMessage, ...] = field(default=(), repr=False)  # the conversation, without instructions
+    model_id: str | None = None  # the model that answers; None for the first one
+    mode_id: str = ASK  # how it works, one of `MODES`
+    title: str = ""  # the beginning of the first prompt; empty before it
     updated: str = ""
-    answering: CancellationTokenSource | None = None
+    answering: CancellationTokenSource | None = None  # cancels the turn that runs; None while none does
     tools: SessionTools | None = None
     mcp: McpTools | None = None
 

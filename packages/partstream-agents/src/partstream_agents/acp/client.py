@@ -315,25 +315,17 @@ class _Asked:
 
 @dataclass(slots=True)
 class _Conversation:
-    """A session of the program that this process has open.
-
-    Attributes:
-        events: What comes of the turn that runs: updates, questions, and its response or error at the end.
-        turn: The turn that runs, also while a question waits; None between turns.
-        asked: The question that the person has been asked; further ones wait among the events.
-        key: By what its next request is known; empty before the first answer.
-        is_read: Whether an answer reads the events now.
-        is_replayed: Whether the program repeats what was said before.
-    """
+    """A session of the program that this process has open."""
 
     session: str
+    # what comes of the turn that runs: updates, questions, and its response or error at the end
     events: asyncio.Queue[Any] = field(default_factory=asyncio.Queue)
-    turn: asyncio.Task[None] | None = None
-    asked: _Asked | None = None
-    key: str = ""
+    turn: asyncio.Task[None] | None = None  # the turn that runs, also while a question waits; None between turns
+    asked: _Asked | None = None  # the question that the person has been asked; further ones wait among the events
+    key: str = ""  # by what its next request is known; empty before the first answer
     calls: dict[str, _Call] = field(default_factory=dict)
-    is_read: bool = False
-    is_replayed: bool = False
+    is_read: bool = False  # whether an answer reads the events now
+    is_replayed: bool = False  # whether the program repeats what was said before
 
     def put(self, event: Any) -> None:
         """Takes an event of the session."""

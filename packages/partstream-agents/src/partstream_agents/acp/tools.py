@@ -55,17 +55,12 @@ _ALWAYS: Final = schema.PermissionOption(option_id="allow-always", name="Allow f
 
 
 class Mode(NamedTuple):
-    """How a session works, as the person has chosen it in the editor.
-
-    Attributes:
-        is_reading: Whether the model gets the tools that only read.
-        edits: Whether files of the session's folders are written without a question.
-    """
+    """How a session works, as the person has chosen it in the editor."""
 
     name: str
     description: str
-    is_reading: bool = False
-    edits: bool = False
+    is_reading: bool = False  # whether the model gets the tools that only read
+    edits: bool = False  # whether files of the session's folders are written without a question
 
 
 ASK: Final = "ask"
@@ -86,38 +81,27 @@ class ToolFailedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """One call of a tool, as the editor shows it.
-
-    Attributes:
-        always: Under which name the person may allow it for the session; None where each call is asked for.
-        asks: Whether the person has to allow it.
-    """
+    """One call of a tool, as the editor shows it."""
 
     title: str
     kind: schema.ToolKind
     arguments: Mapping[str, Any]
     path: str | None = None
     content: tuple[Any, ...] = ()
+    # under which name the person may allow it for the session; None where each call is asked for
     always: str | None = None
-    asks: bool = True
+    asks: bool = True  # whether the person has to allow it
 
 
 @dataclass(slots=True)
 class SessionTools:
-    """The tools of one session.
+    """The tools of one session."""
 
-    Attributes:
-        client: The editor.
-        folders: The session's folder, and the further ones that the editor has named.
-        capabilities: What the editor can do.
-        mode: How the session works now.
-    """
-
-    client: Client
+    client: Client  # the editor
     session_id: str
-    folders: Sequence[str]
-    capabilities: schema.ClientCapabilities
-    mode: Mode = MODES[ASK]
+    folders: Sequence[str]  # the session's folder, and the further ones that the editor has named
+    capabilities: schema.ClientCapabilities  # what the editor can do
+    mode: Mode = MODES[ASK]  # how the session works now
     _allowed: set[str] = field(default_factory=set)
 
     def functions(self) -> list[ToolFunction]:
@@ -386,13 +370,10 @@ class McpTools:
     """The tools of the MCP servers that the editor hands over with a session.
 
     The servers start with the first prompt, and end with the session. One that cannot be reached is left out and said.
-
-    Attributes:
-        left_out: The servers whose tools cannot be called, each with the reason.
     """
 
     def __init__(self, servers: Sequence[McpServer], tools: SessionTools) -> None:
-        self.left_out: dict[str, str] = {}
+        self.left_out: dict[str, str] = {}  # the servers whose tools cannot be called, each with the reason
         self._servers = servers
         self._tools = tools
         self._functions: list[ToolFunction] | None = None

@@ -335,9 +335,6 @@ class GraphEvents:
         output: Makes the answer of the last state; None where the graph says its answer.
         answer_fields: The fields of the state that a graph without messages gives back, which are its answer; none for
             a graph with messages. None for a graph whose state has no fields, and is the answer itself.
-
-    Attributes:
-        state: The state of the graph after the last step; None before the first.
     """
 
     def __init__(
@@ -350,7 +347,7 @@ class GraphEvents:
     ) -> None:
         self.calls = RunCalls(host_tools)
         self._answer_fields = answer_fields
-        self.state: Any = None
+        self.state: Any = None  # the state of the graph after the last step; None before the first
         self._output = output
         self._has_answer_nodes = answer_nodes is not None
         self._spoken = StreamedMessages(answer_nodes, nodes)

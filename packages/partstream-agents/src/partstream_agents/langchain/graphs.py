@@ -146,18 +146,12 @@ _CHECKPOINT: Final = "checkpoint_id"
 
 @dataclass(frozen=True, slots=True)
 class RunInput:
-    """The input of a run.
+    """The input of a run."""
 
-    Attributes:
-        value: The graph's input: fields of its state, a `Command`, or None to go on where it stopped.
-        update: The fields to write into the stopped graph before; None for nothing.
-        is_new: Whether the thread of the run is its own; otherwise it is that of a stopped run.
-    """
-
-    value: Any
+    value: Any  # the graph's input: fields of its state, a `Command`, or None to go on where it stopped
     config: dict[str, Any]
-    update: dict[str, Any] | None = None
-    is_new: bool = True
+    update: dict[str, Any] | None = None  # the fields to write into the stopped graph before; None for nothing
+    is_new: bool = True  # whether the thread of the run is its own; otherwise it is that of a stopped run
 
 
 def begun(graph: AnsweringGraph, request: AgentRequest, *, takes_instructions: bool) -> RunInput:

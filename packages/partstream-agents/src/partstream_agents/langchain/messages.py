@@ -299,36 +299,27 @@ ASKED_BY: Final = "partstream_asked_by"
 
 @dataclass(frozen=True, slots=True)
 class Nodes:
-    """The nodes of one graph by what their words are; those of no set answer.
+    """The nodes of one graph by what their words are; those of no set answer."""
 
-    Attributes:
-        tools: They run tools: what a model says there is no answer.
-        hooks: Hooks of middleware: their words are the answer where they enter the messages of the graph.
-        makers: Nodes that ask the agent's model, each with the module that does it. A request that other code makes
-            there is one of middleware, such as of a judge.
-        is_revised: Whether middleware may replace what the model has said: then its words are those of the messages.
-        has_messages: Whether the state has messages, which then hold every word of the answer that no model streamed.
-    """
-
-    tools: frozenset[str] = frozenset({"tools"})
+    tools: frozenset[str] = frozenset({"tools"})  # they run tools: what a model says there is no answer
+    # hooks of middleware: their words are the answer where they enter the messages of the graph
     hooks: frozenset[str] = frozenset()
+    # nodes that ask the agent's model, each with the module that does it. A request that other code makes there is one
+    # of middleware, such as of a judge
     makers: Mapping[str, str] = field(default_factory=dict)
+    # whether middleware may replace what the model has said: then its words are those of the messages
     is_revised: bool = False
+    # whether the state has messages, which then hold every word of the answer that no model streamed
     has_messages: bool = True
 
 
 @dataclass(slots=True)
 class _Undecided:
-    """The words of a message that are the answer if it enters the messages of its graph.
-
-    Attributes:
-        speaker: Who has said it, if it does not.
-        is_revised: Whether the step of the model has to be over before that is known.
-    """
+    """The words of a message that are the answer if it enters the messages of its graph."""
 
     namespace: tuple[str, ...]
-    speaker: str
-    is_revised: bool
+    speaker: str  # who has said it, if it does not
+    is_revised: bool  # whether the step of the model has to be over before that is known
     words: list[AgentOutput] = field(default_factory=list)
 
 
@@ -338,9 +329,6 @@ class StreamedMessages:
     Args:
         answer_nodes: The nodes or sub-graphs whose text is the answer; None for those of the graph itself.
         nodes: The nodes of the graph, and of each graph below whose words are the answer, by its path.
-
-    Attributes:
-        arguments: The arguments of the calls as they were streamed.
     """
 
     def __init__(self, answer_nodes: Collection[str] | None, nodes: Mapping[tuple[str, ...], Nodes]) -> None:
@@ -358,7 +346,7 @@ class StreamedMessages:
         self._said: set[str] = set()
         self._last_said = ""
         self._chunks: list[Any] = []
-        self.arguments = StreamedArguments()
+        self.arguments = StreamedArguments()  # the arguments of the calls as they were streamed
         self.has_answer = False
 
     @property

@@ -265,15 +265,11 @@ _ANY: Final = "none"
 
 @dataclass(frozen=True, slots=True)
 class TokenPlace:
-    """Where a client finds the token. The token itself is in no setting.
+    """Where a client finds the token. The token itself is in no setting."""
 
-    Attributes:
-        variable: An environment variable that holds it, unless a file does.
-        is_needed: Whether the server asks for one; without it, clients that insist on one get a word in its place.
-    """
-
-    variable: str
+    variable: str  # an environment variable that holds it, unless a file does
     file: Path | None = None
+    # whether the server asks for one; without it, clients that insist on one get a word in its place
     is_needed: bool = True
 
     @property
@@ -302,19 +298,13 @@ class TokenPlace:
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A server and one of its models.
+    """A server and one of its models."""
 
-    Attributes:
-        root: Its URL, without a slash at the end and without a path of a wire.
-        window: The tokens that the model takes and gives together, or None where it is unknown.
-        output: The tokens of its longest answer, or None.
-    """
-
-    root: str
+    root: str  # its URL, without a slash at the end and without a path of a wire
     model: str
     token: TokenPlace
-    window: int | None = None
-    output: int | None = None
+    window: int | None = None  # the tokens that the model takes and gives together, or None where it is unknown
+    output: int | None = None  # the tokens of its longest answer, or None
 
     @property
     def v1(self) -> str:
@@ -327,19 +317,12 @@ class Server:
 
 @dataclass(frozen=True, slots=True)
 class ClientSettingsFile:
-    """A file in which a client keeps the settings of its user.
+    """A file in which a client keeps the settings of its user."""
 
-    Attributes:
-        folder: Its folder in the home of the user.
-        names: Its names, of which the first that exists counts, else the first.
-        variable: The environment variable that names another folder, or empty.
-        mac: The folder on macOS, if it is another one.
-    """
-
-    folder: str
-    names: tuple[str, ...]
-    variable: str = ""
-    mac: str = ""
+    folder: str  # its folder in the home of the user
+    names: tuple[str, ...]  # its names, of which the first that exists counts, else the first
+    variable: str = ""  # the environment variable that names another folder, or empty
+    mac: str = ""  # the folder on macOS, if it is another one
 
     def path(self, environment: Mapping[str, str]) -> Path:
         """Where it is, whether it exists or not."""
@@ -375,16 +358,12 @@ class Program:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What a client has to be told.
-
-    Attributes:
-        environment: Environment variables, by name; a place of the token is put for the token.
-        is_environment_enough: Whether the variables do without the files.
-    """
+    """What a client has to be told."""
 
     files: tuple[FileSettings, ...] = ()
+    # environment variables, by name; a place of the token is put for the token
     environment: Mapping[str, str | TokenPlace] = field(default_factory=lambda: MappingProxyType({}))
-    is_environment_enough: bool = False
+    is_environment_enough: bool = False  # whether the variables do without the files
     program: Program | None = None
 
     def exports(self) -> list[str]:
@@ -397,24 +376,17 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """A client.
+    """A client."""
 
-    Attributes:
-        name: What `partstream connect` calls it.
-        title: What its makers call it.
-        package: Where it is had, such as `npm: @openai/codex`.
-        wires: The wires that it speaks, by words of people; the first is taken unless another is asked for.
-        run: The words of the command that starts it, with `{model}` for the model; none for a library.
-        notes: What a person has to know, in sentences.
-    """
-
-    name: str
-    title: str
-    package: str
+    name: str  # what `partstream connect` calls it
+    title: str  # what its makers call it
+    package: str  # where it is had, such as `npm: @openai/codex`
+    # the wires that it speaks, by words of people; the first is taken unless another is asked for
     wires: tuple[str, ...]
     settings: Callable[[Server, str], Settings]
+    # the words of the command that starts it, with `{model}` for the model; none for a library
     run: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # what a person has to know, in sentences
 
 
 # ---- Programs that people talk to; versions: docs/maintainers/clients.md ----
@@ -610,17 +582,13 @@ CLIENTS: Final = MappingProxyType({client.name: client for client in _read_clien
 
 @dataclass(frozen=True, slots=True)
 class Editor:
-    """An editor that speaks the Agent Client Protocol. It starts our program by itself, so no server has to run.
-
-    Attributes:
-        settings: The settings for an agent of a name, and the words of its command.
-        notes: As of a :class:`Client`.
-    """
+    """An editor that speaks the Agent Client Protocol. It starts our program by itself, so no server has to run."""
 
     name: str
     title: str
+    # the settings for an agent of a name, and the words of its command
     settings: Callable[[str, Sequence[str]], Settings]
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # as of a client
 
 
 _ZED: Final = ClientSettingsFile(".config/zed", ("settings.json",))

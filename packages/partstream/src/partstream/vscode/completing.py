@@ -218,10 +218,6 @@ class Completer:
     Args:
         find: Gives the information about the model that a question names.
         ask: Asks this model, and reports the text to a progress, until a token is cancelled.
-
-    Attributes:
-        shown: How many completions were shown, each once.
-        accepted: How many of them were accepted.
     """
 
     def __init__(self, find: FindModel, ask: AskModel, clock: Callable[[], float] = time.monotonic) -> None:
@@ -232,8 +228,8 @@ class Completer:
         self._asking = asyncio.Lock()
         self._current: CancellationTokenSource | None = None
         self._failed: dict[str, float] = {}
-        self.shown = 0
-        self.accepted = 0
+        self.shown = 0  # how many completions were shown, each once
+        self.accepted = 0  # how many of them were accepted
 
     @property
     def counted(self) -> str:

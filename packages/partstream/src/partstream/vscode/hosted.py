@@ -119,11 +119,7 @@ _logger = logging.getLogger("partstream.hosts.vscode")
 
 
 class Generation:
-    """The provider from one load of the source, and the models that it last listed.
-
-    Attributes:
-        models: The provider's models by their own ids; empty until it was first asked.
-    """
+    """The provider from one load of the source, and the models that it last listed."""
 
     def __init__(
         self,
@@ -133,6 +129,7 @@ class Generation:
         on_did_correct: Callable[[list[str]], None],
     ) -> None:
         self.provider = provider
+        # the provider's models by their own ids; empty until it was first asked
         self.models: Mapping[str, LanguageModelChatInformation] = {}
         self.broken_rules = BrokenRules(name)
         self.running = 0  # the requests that run on it
@@ -168,11 +165,6 @@ class Generation:
 class HostedProvider:
     """One provider of the configuration or of a group.
 
-    Attributes:
-        configuration: The keys and values of the group; for a provider of the settings the key alone, if it has one.
-        failure: The error of loading the current source, or None.
-        loaded: The generation that was loaded last, or None.
-
     Args:
         on_did_change: Called when the list of models may have changed, but not while the models are being listed.
         on_did_correct: Called with the ids of models whose counts of texts have changed.
@@ -194,15 +186,16 @@ class HostedProvider:
         self._source = source
         self._loader = loader
         self._on_did_load = on_did_load
+        # the keys and values of the group; for a provider of the settings the key alone, if it has one
         self.configuration = configuration
         self._logged_list = ""  # the last line of the log about the list, which says nothing twice in a row
         self._on_did_change = on_did_change
         self._on_did_correct = on_did_correct
         self._loading: asyncio.Task[None] | None = None
         self._listing = 0
-        self.loaded: Generation | None = None
+        self.loaded: Generation | None = None  # the generation that was loaded last, or None
         self._stamp: Stamp = None
-        self.failure: failures.ProviderFailedError | None = None
+        self.failure: failures.ProviderFailedError | None = None  # the error of loading the current source, or None
         self._closing: set[asyncio.Task[None]] = set()
 
     @property
