@@ -208,10 +208,6 @@ class ExternalTools:
 
     Args:
         called: The names of tools in the conversation, which the request may no longer hold.
-
-    Attributes:
-        names: Gives names that model servers accept.
-        tools: The tools under the names to use, each with a schema.
     """
 
     def __init__(self, tools: Sequence[Tool], taken: Collection[str], called: Iterable[str] = ()) -> None:
@@ -219,8 +215,9 @@ class ExternalTools:
         offered = {tool.name: tool for tool in reversed(tools)}  # of two with one name, the first counts
         called = dict.fromkeys([*(tool.name for tool in tools), *called])
         self._own = frozenset(called)
-        self.names = ToolNames(map(self.renamed, called))
+        self.names = ToolNames(map(self.renamed, called))  # gives names that model servers accept
         self._given = {self.sent(name): name for name in called if name in offered}
+        # the tools under the names to use, each with a schema
         self.tools = tuple(
             Tool(sent, well_formed(offered[name].description), offered[name].input_schema or _EMPTY_SCHEMA)
             for sent, name in self._given.items()

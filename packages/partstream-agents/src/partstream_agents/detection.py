@@ -44,11 +44,7 @@ KINDS: Final[tuple[AgentKind, ...]] = (
         "partstream_agents.langchain.graphs",
     ),
     AgentKind(
-        "a LangChain chat model",
-        "langchain_core.language_models",
-        ("astream", "bind_tools"),
-        _CHAT_MODELS,
-        rank=2,
+        "a LangChain chat model", "langchain_core.language_models", ("astream", "bind_tools"), _CHAT_MODELS, rank=2
     ),
     *(
         AgentKind(title, f"langchain_core.runnables.{module}", ("astream", of), _CHAT_MODELS, rank=1)

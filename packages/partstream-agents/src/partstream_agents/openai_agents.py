@@ -619,9 +619,7 @@ async def restored_state(
         return None
     try:
         state = await RunState.from_json(
-            agent,
-            _as_given(request.resumed, max_turns),
-            **({} if context is None else {"context_override": context}),
+            agent, _as_given(request.resumed, max_turns), **({} if context is None else {"context_override": context})
         )
         for item in state.get_interruptions():
             call_id = call_id_of(item.raw_item)

@@ -31,12 +31,7 @@ from partstream.errors import TruncatedStreamError
 from partstream.lm.inner_activity import InnerCall, InnerResult, plain_value, shown_call
 from partstream.lm.messages import ChatMessage, ToolMode
 from partstream.lm.outputs import Finish, Outcome, Unmapped
-from partstream.lm.parts import (
-    ThinkingPart,
-    Usage,
-    text_part,
-    thinking_part,
-)
+from partstream.lm.parts import ThinkingPart, Usage, text_part, thinking_part
 from partstream.runtime.client_failures import FailureKind
 from partstream_agents import adapter
 

@@ -464,10 +464,7 @@ class RunStates:
     """
 
     def __init__(
-        self,
-        folder: Path | None = None,
-        limits: FileLimits = _LIMITS,
-        clock: Callable[[], float] = time.time,
+        self, folder: Path | None = None, limits: FileLimits = _LIMITS, clock: Callable[[], float] = time.time
     ) -> None:
         self._place = folder
         self._limits = limits

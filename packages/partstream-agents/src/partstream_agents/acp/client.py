@@ -46,14 +46,7 @@ from partstream.errors import LanguageModelError
 from partstream.lm.inner_activity import InnerCall, InnerResult
 from partstream.lm.messages import ChatMessage, Role
 from partstream.lm.outputs import Finish, Outcome, Unmapped
-from partstream.lm.parts import (
-    DataPart,
-    FinishReason,
-    TextPart,
-    ThinkingPart,
-    UnifiedFinishReason,
-    Usage,
-)
+from partstream.lm.parts import DataPart, FinishReason, TextPart, ThinkingPart, UnifiedFinishReason, Usage
 from partstream.lm.provider import ModelFields
 from partstream.runtime.answer_files import BoundedFolder, FileLimits
 from partstream.runtime.client_failures import FailureKind
@@ -389,10 +382,7 @@ class AcpProgram:
     framework = "ACP"
     tested = "0.12"
     errors: Mapping[str, FailureKind] = MappingProxyType(
-        {
-            "AcpAgentError": FailureKind.USAGE,
-            "ConnectionError": FailureKind.CONNECTION,
-        }
+        {"AcpAgentError": FailureKind.USAGE, "ConnectionError": FailureKind.CONNECTION}
     )
 
     def __init__(

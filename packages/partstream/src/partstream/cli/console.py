@@ -30,7 +30,7 @@ from rich.syntax import Syntax
 from rich.text import Text
 
 from partstream.cli.terminal import ungated
-from partstream.codec.system import CACHE, make_private_folder
+from partstream.codec.system import CACHE, make_private_folder, replace_file
 from partstream.codec.text import visible
 from partstream.lm import parts
 from partstream.lm.outputs import Finish, StreamOutput, Unmapped
@@ -503,9 +503,6 @@ def write_page(path: Path, page: str) -> None:
     """
     try:
         make_private_folder(path.parent)
-        path.unlink(missing_ok=True)
-        descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
-        with open(descriptor, "w", encoding="utf-8") as file:
-            file.write(page)
+        replace_file(path, page.encode())
     except OSError as error:
         raise click.ClickException(f"cannot write {visible(str(path))}: {error.strerror}") from error

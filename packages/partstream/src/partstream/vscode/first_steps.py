@@ -206,10 +206,7 @@ async def _use_everywhere(window: Window) -> bool:
         return False
     heading = alone(_EVERYWHERE)
     if await offer.changes():
-        ways = (
-            Item("Choose Models…", False, "write them anew"),
-            Item("Undo", True, "restore the earlier settings"),
-        )
+        ways = (Item("Choose Models…", False, "write them anew"), Item("Undo", True, "restore the earlier settings"))
         if await window.choose(heading, "The settings are written. What now?", ways):
             return await _undo_everywhere(window, offer)
     main = await window.choose(

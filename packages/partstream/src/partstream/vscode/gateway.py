@@ -113,10 +113,7 @@ class GatewayLoader:
     file: None = None
 
     def __init__(
-        self,
-        configuration: Mapping[str, Any],
-        surroundings: GatewaySurroundings | None = None,
-        name: str | None = None,
+        self, configuration: Mapping[str, Any], surroundings: GatewaySurroundings | None = None, name: str | None = None
     ) -> None:
         self._configuration = configuration
         self._surroundings = surroundings or GatewaySurroundings()

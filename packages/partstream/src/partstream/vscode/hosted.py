@@ -627,13 +627,7 @@ def _factor(provider: LanguageModelChatProvider, model: LanguageModelChatInforma
 
 
 def answer_end(
-    provider: str,
-    model_id: str,
-    finish: Finish | None,
-    error: BaseException | None,
-    *,
-    cancelled: bool,
-    now: float,
+    provider: str, model_id: str, finish: Finish | None, error: BaseException | None, *, cancelled: bool, now: float
 ) -> wire.AnswerEnd:
     """How an answer ended.
 

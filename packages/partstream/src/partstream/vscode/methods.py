@@ -422,12 +422,7 @@ PART_ROWS = (
         },
     ),
     PartRow(
-        "tool_result",
-        ToolResultPart,
-        wire.ToolResultPart,
-        _decode_tool_result,
-        _encode_tool_result,
-        in_response=False,
+        "tool_result", ToolResultPart, wire.ToolResultPart, _decode_tool_result, _encode_tool_result, in_response=False
     ),
 )
 

@@ -600,11 +600,7 @@ class Writer:
     """
 
     def __init__(
-        self,
-        descriptor: int,
-        loop: AbstractEventLoop,
-        take: Callable[[], bytes],
-        on_broken: Callable[[], None],
+        self, descriptor: int, loop: AbstractEventLoop, take: Callable[[], bytes], on_broken: Callable[[], None]
     ) -> None:
         self._descriptor = descriptor
         self._loop = loop

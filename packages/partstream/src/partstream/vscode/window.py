@@ -108,11 +108,7 @@ class Window:
     """One window, and what runs in the background."""
 
     def __init__(
-        self,
-        outbox: Outbox,
-        redactor: GroupSecrets,
-        host: ProviderHost,
-        recordings: Callable[[], Recordings],
+        self, outbox: Outbox, redactor: GroupSecrets, host: ProviderHost, recordings: Callable[[], Recordings]
     ) -> None:
         self._outbox = outbox
         self.redactor = redactor
