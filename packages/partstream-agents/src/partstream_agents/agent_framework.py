@@ -61,11 +61,8 @@ def run_messages(request: adapter.AgentRequest) -> list[Message]:
 
 
 def resumed_messages(request: adapter.AgentRequest, asked: Iterable[Mapping[str, Any]]) -> list[Message]:
-    """What a run that has stopped goes on with: what the host returned, and what the person decided.
-
-    Args:
-        asked: The contents by which the framework has asked, as JSON.
-    """
+    """What a run that has stopped goes on with: what the host returned, and what the person decided about the contents,
+    as JSON, by which the framework has asked."""
     from agent_framework import Content, Message  # noqa: PLC0415 - see above
 
     results = [_result(result) for result in request.results.values()]
@@ -635,11 +632,8 @@ def kept_state(session: AgentSession, tools: InnerTools) -> dict[str, Any] | Non
 def restored(
     request: adapter.AgentRequest, state: Mapping[str, Any], tools: InnerTools
 ) -> tuple[AgentSession, list[Message]] | None:
-    """The session that a request goes on with, and its new messages; None for a state of another version.
-
-    Args:
-        tools: Takes the calls whose results are still to come.
-    """
+    """The session that a request goes on with, and its new messages; None for a state of another version. `tools` takes
+    the calls whose results are still to come."""
     from agent_framework import AgentSession  # noqa: PLC0415 - only where the person's file has imported it
     from agent_framework.exceptions import AgentFrameworkException  # noqa: PLC0415
 

@@ -149,11 +149,7 @@ class StepUsages:
         return [] if waiting is None else [adapter.StepUsage(waiting)]
 
     def end(self, reported: Sequence[Usage]) -> list[adapter.StepUsage]:
-        """The tokens that are left.
-
-        Args:
-            reported: Those of all requests of the run, as the SDK has counted them.
-        """
+        """The tokens that are left; `reported` are those of all requests of the run, as the SDK has counted them."""
         said = [(one.input_tokens, one.output_tokens) for one in self._said]
         missing: list[adapter.StepUsage] = []
         for usage in reported:

@@ -768,11 +768,7 @@ class PausedRun:
 
 
 def waiting_calls(requests: Any, external: Collection[str]) -> tuple[WaitingCall, ...]:
-    """The calls that a run waits for.
-
-    Args:
-        external: The names of the host's tools. A call of any other tool is never handed to the host.
-    """
+    """The calls that a run waits for; a call of a tool that is none of the host's is never handed to the host."""
     calls = [
         WaitingCall(
             call.tool_call_id,

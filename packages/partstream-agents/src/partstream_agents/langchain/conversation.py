@@ -46,11 +46,7 @@ def system_message(request: AgentRequest) -> list[Any]:
 
 
 def result_message(result: Result, message_id: str | None = None) -> Any:
-    """The result of a tool.
-
-    Args:
-        message_id: The id of the message whose place it takes, such as that of a placeholder.
-    """
+    """The result of a tool; `message_id` is that of the message whose place it takes, such as a placeholder."""
     return ToolMessage(
         content=_content(result.content),
         tool_call_id=result.call_id,

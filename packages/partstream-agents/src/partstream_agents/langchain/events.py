@@ -217,11 +217,8 @@ class RunInterrupt(NamedTuple):
 
 
 def asked_of(interrupts: Sequence[Any], calls: RunCalls) -> RunInterrupt:
-    """The approvals or the question of interrupts.
-
-    Args:
-        interrupts: The interrupts (`value`, `id`); empty for a pause that asks nothing (`interrupt_before`).
-    """
+    """The approvals or the question of interrupts, which have a `value` and an `id`; none for a pause that asks nothing
+    (`interrupt_before`)."""
     approvals: list[Approval] = []
     kept: list[dict[str, Any]] = []
     for interrupt in interrupts:

@@ -49,11 +49,8 @@ async def forget_thread(graph: Any, thread_id: str) -> None:
 
 
 def host_tools_enter(graph: Any, *, through_middleware: bool = False) -> bool:
-    """Whether a graph takes the host's tools: by our middleware, or because it was made with them.
-
-    Args:
-        through_middleware: Whether only the graph's own middleware counts.
-    """
+    """Whether a graph takes the host's tools: by our middleware, or, unless only that counts, because it was made with
+    them."""
     if through_middleware:
         return _MIDDLEWARE_NODE in _nodes(graph)
     for one in _with_subgraphs(graph):
@@ -164,11 +161,8 @@ def begun(graph: AnsweringGraph, request: AgentRequest, *, takes_instructions: b
 
 
 def resumed_from_messages(graph: AnsweringGraph, request: AgentRequest, *, takes_instructions: bool) -> RunInput | None:
-    """A run that goes on with the kept messages of a graph without a checkpointer; None if they cannot be read.
-
-    Args:
-        takes_instructions: Whether the graph's middleware adds the host's instructions.
-    """
+    """A run that goes on with the kept messages of a graph without a checkpointer; None if they cannot be read. It
+    takes instructions if the graph's middleware adds those of the host."""
     messages = conversation.messages_from_json((request.resumed or {}).get("messages"))
     if messages is None:
         return None
@@ -179,11 +173,8 @@ def resumed_from_messages(graph: AnsweringGraph, request: AgentRequest, *, takes
 
 
 def continued(graph: AnsweringGraph, request: AgentRequest, snapshot: Any) -> RunInput | None:
-    """A run that goes on in its thread; None where the thread is no longer as the run has left it.
-
-    Args:
-        snapshot: The state of the thread (`StateSnapshot`).
-    """
+    """A run that goes on in its thread, whose state is `snapshot`; None where the thread is no longer as the run has
+    left it."""
     kept = request.resumed or {}
     if not snapshot.values or _checkpoint_of(snapshot) != kept.get(_CHECKPOINT):
         return None

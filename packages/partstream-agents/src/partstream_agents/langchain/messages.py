@@ -246,11 +246,8 @@ class LastFinish:
         self._has_tokens = False
 
     def note(self, message: Any, provider: str | None) -> None:
-        """Takes a message or a chunk of one.
-
-        Args:
-            provider: Whose model said it, in LangChain's name; None where it is unknown.
-        """
+        """Takes a message or a chunk of one, and whose model said it in LangChain's name; None where that is
+        unknown."""
         metadata = message.response_metadata
         if message.type == "AIMessageChunk" and provider in _SAY_THEIR_END:
             self._is_open = True

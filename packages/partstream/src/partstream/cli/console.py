@@ -110,12 +110,8 @@ class WordWrap:
 
 
 def make_console(*, stderr: bool = False, breaks_lines: bool = False) -> Console:
-    """A console that colours nothing by itself.
-
-    Args:
-        stderr: Whether it writes to standard error.
-        breaks_lines: Whether it breaks long lines also where no terminal shows them.
-    """
+    """A console that colours nothing by itself, on standard output or standard error; whether it breaks long lines also
+    where no terminal shows them."""
     console = _CommandConsole(
         highlight=False, emoji=False, stderr=stderr, file=ungated(sys.stderr if stderr else sys.stdout)
     )
@@ -404,11 +400,7 @@ class Questions:
                 return False
 
     def choice(self, question: str, option: str, choices: Sequence[str], *, find: Callable[[str], int | None]) -> int:
-        """The number of a choice, from 0.
-
-        Args:
-            find: Finds the choice that a person means who types no number; None for none.
-        """
+        """The number of a choice, from 0; `find` finds the one that a person means who types no number, or None."""
         self._need_person(question, option)
         self.enumerate(choices)
         while True:

@@ -19,11 +19,8 @@ _OF_UVX: Final = frozenset({"archive-v0", "environments-v2"})
 
 
 def program(*, here: bool = True) -> str:
-    """The words of a shell that start this program: its name where the shell finds it, else the way it was started.
-
-    Args:
-        here: Whether the shell is in the present folder then.
-    """
+    """The words of a shell that start this program: its name where the shell finds it, else the way it was started;
+    `here` says whether the shell is in the present folder then."""
     if "UV" in os.environ and _OF_UVX & set(Path(sys.prefix).parts):
         source = _source()
         return f"uvx {_NAME}" if source is None else f"uvx --from {shlex.quote(_path(source, here=here))} {_NAME}"

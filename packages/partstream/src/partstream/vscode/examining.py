@@ -91,11 +91,8 @@ async def examine_hosted(hosted: HostedProvider, model_id: str | None) -> list[e
 async def findings_of(
     examined: Awaitable[Sequence[examination.Finding]], harness: examination.HarnessFacts | None
 ) -> list[ShownFinding]:
-    """What was found, for a page; at most after :data:`EXAMINATION_SECONDS`.
-
-    Args:
-        harness: The window's report on VS Code's Copilot harness; None where there is none.
-    """
+    """What was found, for a page; at most after :data:`EXAMINATION_SECONDS`. `harness` is the window's report on VS
+    Code's Copilot harness, None where there is none."""
     try:
         async with asyncio.timeout(EXAMINATION_SECONDS):
             findings = [*await examined]

@@ -98,11 +98,8 @@ def _is_same(one: object, other: object) -> bool:
 
 
 async def announce(window: Window, message: str, *buttons: str) -> str | None:
-    """Says that models are in the picker, and offers the way without an account to who needs it.
-
-    Returns:
-        Another button that was pressed; None for none.
-    """
+    """Says that models are in the picker, and offers the way without an account to who needs it; returns another button
+    that was pressed, or None."""
     if not (await window.facts())["asksForAccount"]:
         return await window.message(message, *buttons)
     reason = "VS Code's chat asks for a GitHub account first; these models need none."

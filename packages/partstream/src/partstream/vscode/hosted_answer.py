@@ -335,11 +335,8 @@ def _without_repetition(marker: values.DataPart | None, metadata: Mapping[str, A
 
 
 def with_decoded_state(messages: Sequence[ChatMessage], memory: CallersMemory) -> list[ChatMessage]:
-    """The conversation with the state of its answers as their providers reported it; all else stays as it is.
-
-    Args:
-        memory: Has the state of those answers that came back without it.
-    """
+    """The conversation with the state of its answers as their providers reported it; all else stays as it is. The
+    `memory` has the state of those answers that came back without it."""
     return [
         replace(message, content=tuple(piece for part in message.content for piece in _opened(part)))
         if message.role is Role.ASSISTANT

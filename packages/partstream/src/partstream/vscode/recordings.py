@@ -42,11 +42,8 @@ class Recordings:
         """Lets other programs of the user ask for the answers."""
 
     def capture(self, model: str, *, is_of_chat: bool) -> AbstractContextManager[AnswerTap | None]:
-        """Shows what runs inside to a tap as an answer, whose end the caller reports; None keeps none.
-
-        Args:
-            is_of_chat: Whether it belongs to a conversation; otherwise VS Code asks by itself, such as for a title.
-        """
+        """Shows what runs inside to a tap as an answer, whose end the caller reports; None keeps none. One that belongs
+        to no conversation, such as for a title, is not `is_of_chat`."""
         return nullcontext()
 
     def record_next(self, *, is_on: bool) -> None:
@@ -87,10 +84,6 @@ def _refuse() -> NoReturn:
 
 
 def open_recordings(redact: Callable[[str], str], on_recorded: Callable[[wire.DidRecordParams], object]) -> Recordings:
-    """The recordings of a connection.
-
-    Args:
-        on_recorded: Called with each recording that was asked for.
-    """
+    """The recordings of a connection; `on_recorded` is called with each that was asked for."""
     make: Callable[..., Recordings] | None = find(SIDECAR, "recordings")
     return Recordings() if make is None else make(redact, on_recorded)

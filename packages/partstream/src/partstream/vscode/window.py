@@ -292,11 +292,8 @@ class Window:
     # ---- Messages ----
 
     async def message(self, text: str, *buttons: str, detail: str | None = None, level: str = "info") -> str | None:
-        """Shows a notification, or with `detail` a question that stops everything else.
-
-        Returns:
-            The button that was pressed; None if none was.
-        """
+        """Shows a notification, or with `detail` a question that stops everything else; returns the button that was
+        pressed, or None."""
         params: dict[str, Any] = {"level": level, "text": self.redactor.redact(text), "buttons": list(buttons)}
         if detail is not None:
             params["detail"] = self.redactor.redact(detail)
