@@ -416,7 +416,8 @@ class HubWorker:
         or a Postgres that is near: that takes less than to wake the thread. It takes at most half of the time of the
         event loop, and none for a while after it was slow."""
         began = time.monotonic()
-        if not self._is_migrated or not batch.reserves or began < self._at_once_from or len(batch.ended) > _FEW_ENDED:
+        is_short = bool(batch.reserves or batch.extends) and len(batch.ended) <= _FEW_ENDED
+        if not self._is_migrated or not is_short or began < self._at_once_from:
             return None
         result: BatchResult | values.StoreError | None = None
         try:

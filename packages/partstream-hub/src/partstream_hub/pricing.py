@@ -320,7 +320,8 @@ class AnswerMeter:
 
     Until `trusted` tokens were counted, the upstream is taken to keep its limit, which is reserved: a count by estimate
     must not cut an honest answer off before it reports its end. Beyond that it plainly keeps none, and all that was
-    counted has to be reserved; it may say as much again while the database has not answered, because it may be faster.
+    counted has to be reserved. That is asked for half-way, so that the database has answered in time; of an answer that
+    is faster, the part with which it is asked goes on, and no other.
     """
 
     tokens: int  # that are reserved
@@ -367,12 +368,13 @@ class AnswerMeter:
         self._tokens -= self.count("".join(self._texts))
         self._texts.clear()
         # Asked before it is needed, so that the database has answered in time.
-        if self._asked or 0 < self._tokens <= self.step:
+        if self._asked or 0 < self._tokens <= self._ahead:
             self._ask(self.step)
         while self._tokens <= 0:
+            is_first = not self._asked
             is_reserved = self._ask(self.step * (1 - self._tokens // self.step))
-            if is_reserved is None and -self._tokens < (self.trusted or 0):
-                break  # each part is looked at until the database has answered
+            if is_reserved is None and is_first and self.trusted is not None:
+                break
             if not is_reserved:
                 return BUDGET_SPENT
         self._left = self._until_look()
@@ -390,9 +392,14 @@ class AnswerMeter:
         self._asked = 0
         return is_reserved
 
+    @property
+    def _ahead(self) -> int:
+        """With how many tokens left more is asked for."""
+        return self._owed // 2 or self.step
+
     def _until_look(self) -> int:
         """The characters until which nothing has to be counted nor asked for."""
-        return _CHARACTERS * (self._tokens - self.step if self._tokens > self.step else self._tokens)
+        return _CHARACTERS * (self._tokens - self._ahead if self._tokens > self._ahead else self._tokens)
 
 
 # ---- The limit of the output ----

@@ -331,19 +331,28 @@ def test_an_answer_asks_for_more_before_it_needs_it_and_goes_on_if_that_comes_in
     assert [meter.reported(TextPart("word ")) for _ in range(14)] == [None] * 14
 
 
-@pytest.mark.parametrize(
-    ("answered", "taken"), [(True, 30), (False, 13), (None, 20)], ids=["reserved", "spent", "not answered"]
+@one_test_for(
+    "part",
+    [
+        TextPart("one two three "),
+        ThinkingPart("one two three "),
+        ToolCallPart("c", "one two three ", {}),
+        DataPart(b"a" * 48, "image/png"),
+        HeldText(9),
+    ],
 )
-def test_a_trusted_upstream_that_is_faster_than_the_database_may_say_as_much_again(answered: bool | None, taken: int):
-    asked: list[int] = []
+def test_an_answer_that_is_faster_than_the_database_ends_where_its_trust_ends(part):
+    for most, trusted in ((10, 30), (2, 2), (10, None)):
+        meter = AnswerMeter(most, 5, lambda _: None, words, trusted)
+        passed = next(number for number in range(1000) if meter.reported(part) is BUDGET_SPENT)
+        assert 3 * passed <= (trusted or most) + 3, (most, trusted)  # the part with which it is asked goes on
 
-    def top_up(count: int) -> bool | None:
-        asked.append(count)
-        return None if len(asked) < 9 else answered
 
-    meter = AnswerMeter(10, 5, top_up, words, trusted=10)
-    seen = [meter.reported(TextPart("word ")) for _ in range(taken)]
-    assert seen == [None] * (taken - 1) + [None if answered else BUDGET_SPENT]
+def test_a_large_part_that_a_budget_covers_goes_on_although_the_database_has_not_answered_yet():
+    waiting = [None, True]
+    meter = AnswerMeter(10, 5, lambda _: waiting.pop(0) if waiting else True, words, trusted=20)
+    assert meter.reported(TextPart("word " * 30)) is None
+    assert [meter.reported(TextPart("word ")) for _ in range(40)] == [None] * 40
 
 
 @pytest.mark.parametrize(
@@ -392,9 +401,9 @@ def test_an_upstream_is_trusted_with_its_limit_until_it_plainly_keeps_none():
         return False
 
     meter = AnswerMeter(10, 5, top_up, words, trusted=30)
-    assert [meter.reported(TextPart("word ")) for _ in range(24)] == [None] * 24
+    assert [meter.reported(TextPart("word ")) for _ in range(19)] == [None] * 19
     assert asked == []
-    assert [meter.reported(TextPart("word ")) for _ in range(6)] == [None] * 5 + [BUDGET_SPENT]
+    assert [meter.reported(TextPart("word ")) for _ in range(11)] == [None] * 10 + [BUDGET_SPENT]
     assert set(asked) == {20}
 
 

@@ -887,9 +887,10 @@ class RequestHandler:
             self._end_early(Finish(Outcome.INCOMPLETE, reason, self._progress.usage))
 
     def _take_held(self, characters: int) -> None:
-        """Takes what an upstream has said before it is a part."""
-        self._held += characters
+        """Takes what an upstream has said before it is a part; what it says after the end is not charged, as no text
+        is."""
         if not self._is_over:
+            self._held += characters
             self._look(serving.HeldText(characters))
 
     async def _pump(self, *, generates: bool) -> None:

@@ -63,6 +63,8 @@ _logger = logging.getLogger("partstream.upstreams")
 _REST_SECONDS: Final = 0.1
 _SLICE: Final = 8 * 1024
 """The most bytes that are read in one turn: a thousand events that say nothing take ten milliseconds."""
+_METERED_SLICE: Final = 2 * 1024
+"""Likewise where a host meters the answer: it ends an answer that its budget does not cover between two of them."""
 
 _MANY_OUTPUTS: Final = 64
 """More outputs of one read are given on in several turns."""
@@ -189,7 +191,7 @@ class Transport:
         now, next_piece, deadlines = waits.now, answer.next_piece(), waits.deadlines
         take, tells_all = _telling(reader, take), exchange.passage is not None or RECEIVED.get() is not None
         outputs: list[StreamOutput] = []
-        come, busy, rest = _Come(), 0.0, b""
+        come, busy, rest, most = _Come(), 0.0, b"", _SLICE if RECEIVED.get() is None else _METERED_SLICE
         while not exchange.is_over(reader):
             failure: errors.UpstreamError | None = None
             try:
@@ -203,7 +205,7 @@ class Transport:
             begun, is_large = now(), False
             if failure is None and piece:
                 # However little its events say, each takes its time.
-                piece, rest = piece[:_SLICE], piece[_SLICE:]
+                piece, rest = piece[:most], piece[most:]
                 come.received += len(piece)
                 if come.received > MOST_ANSWER_BYTES:
                     failure = errors.AnswerTooLargeError("bytes of one answer", MOST_ANSWER_BYTES)
