@@ -240,11 +240,8 @@ def plain(value: Any) -> Any:
 
 
 class InnerTools:
-    """The calls of one run: which of them the agent runs itself, which need an approval, which are left to the host.
-
-    Args:
-        asking: The names of the agent's own tools that need an approval; a batch that holds one is shown once it ran.
-    """
+    """The calls of one run: which of them the agent runs itself, which need an approval, which are left to the host. A
+    batch that holds one of the `asking` tools is shown once it ran."""
 
     def __init__(self, external: Collection[str], asking: Collection[str]) -> None:
         self._external = external
@@ -336,12 +333,8 @@ class InnerTools:
 
 
 class RunText:
-    """The text and thinking of one run, and the sources that they cite.
-
-    Args:
-        is_structured: Whether the text is a JSON document for a form that the agent was given: then it is held until
-            another response or the end shows whether it is the result.
-    """
+    """The text and thinking of one run, and the sources that they cite. A text that is a JSON document for a form that
+    the agent was given is held until another response or the end shows whether it is the result."""
 
     def __init__(self, *, is_structured: bool) -> None:
         self._is_structured = is_structured

@@ -204,11 +204,8 @@ def selected(tools: Sequence[Tool], wanted: HostTools) -> tuple[Tool, ...]:
 
 
 class ExternalTools:
-    """The host's tools of one request, under the names that the agent knows them by.
-
-    Args:
-        called: The names of tools in the conversation, which the request may no longer hold.
-    """
+    """The host's tools of one request, under the names that the agent knows them by, and those `called` in the
+    conversation, which the request may no longer hold."""
 
     def __init__(self, tools: Sequence[Tool], taken: Collection[str], called: Iterable[str] = ()) -> None:
         self._taken = frozenset(taken)

@@ -287,12 +287,8 @@ def arguments_of(item: Any) -> object:
 
 
 class InnerTools:
-    """Which tools the agent has called and what came back.
-
-    Args:
-        external: The names of the host's tools: their calls are not the agent's own.
-        asking: The names of tools that may need an approval: a call of one is shown once it ran.
-    """
+    """Which tools the agent has called and what came back: not those of the host, and of tools that may need an
+    approval each call once it ran."""
 
     def __init__(self, external: Collection[str], asking: Collection[str]) -> None:
         self._external = external

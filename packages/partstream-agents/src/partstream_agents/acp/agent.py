@@ -111,11 +111,7 @@ class Session:
 
 
 class SessionFiles:
-    """The kept sessions of a user; any number of processes may share the folder.
-
-    Args:
-        folder: The folder; None for that of the user's data.
-    """
+    """The kept sessions of a user, by default in the user's data folder; any number of processes may share it."""
 
     def __init__(self, folder: Path | None = None) -> None:
         self._folder = BoundedFolder(folder or DATA.path() / _FOLDER, _NAMES, _LIMITS)

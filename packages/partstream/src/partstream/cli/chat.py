@@ -285,11 +285,7 @@ def _typed_lines() -> Iterator[str]:
 
 
 class Server:
-    """A model server of the settings.
-
-    Args:
-        configuration: The server, with the one model that answers; without any, the first of its list answers.
-    """
+    """A model server of the settings, with the one model that answers; without any, the first of its list answers."""
 
     is_own = False
 

@@ -347,11 +347,8 @@ async def waiting_for(what: str) -> AsyncIterator[None]:
 
 
 class Questions:
-    """Questions for the person who runs a command; each raises a `UsageError` if there is no person to ask.
-
-    Args:
-        has_person: Whether a person can answer; a script that leaves a question open gets the name of the option.
-    """
+    """Questions for the person who runs a command; each raises a `UsageError` with the name of the option if there is
+    no person to ask."""
 
     def __init__(self, console: Console, *, has_person: bool) -> None:
         self._console = console

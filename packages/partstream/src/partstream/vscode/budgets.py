@@ -88,12 +88,8 @@ class _Hub:
 
 
 class HubBudgets:
-    """The budgets at the hubs of one window.
-
-    Args:
-        ask: Asks the hub of a group; None where its server is none.
-        tell: Takes what the window shows whenever that has changed.
-    """
+    """The budgets at the hubs of one window. `ask` asks the hub of a group, and gives None where its server is none;
+    `tell` takes what the window shows whenever that has changed."""
 
     def __init__(
         self,

@@ -34,11 +34,8 @@ if TYPE_CHECKING:
 
 
 class TokenMemory:
-    """Opens the ledger when the first gateway is loaded: a sidecar without a gateway needs no database.
-
-    Args:
-        folder: The folder of the ledger's file; None for the user's data folder.
-    """
+    """Opens the ledger, by default in the user's data folder, when the first gateway is loaded: a sidecar without a
+    gateway needs no database."""
 
     def __init__(self, folder: Path | None = None) -> None:
         self._folder = folder
@@ -102,12 +99,8 @@ class GatewaySurroundings:
 
 
 class GatewayLoader:
-    """Loads the gateway for one group; a changed configuration needs a new loader.
-
-    Args:
-        surroundings: The other things that the gateway needs.
-        name: The group's name; None for the host and port of its server.
-    """
+    """Loads the gateway for one group, by default under the host and port of its server; a changed configuration needs
+    a new loader."""
 
     is_own: ClassVar[bool] = False  # no code of the person is loaded
     file: None = None

@@ -76,11 +76,8 @@ class _HostedGroup:
 
 
 class ProviderHost:
-    """Hosts the providers of one connection.
-
-    Args:
-        surroundings: The things that the built-in gateway needs beside a group.
-    """
+    """Hosts the providers of one connection; `surroundings` are the things that the built-in gateway needs beside a
+    group."""
 
     def __init__(
         self,

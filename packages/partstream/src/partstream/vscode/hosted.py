@@ -412,12 +412,8 @@ class ForwardingProgress:
 
 
 class UsageWatch(ForwardingProgress):
-    """A progress that passes on everything, notices a usage part, and knows what a person sees of the answer.
-
-    Args:
-        progress: Takes the parts.
-        shows_files: Whether a person sees a line of text for each file.
-    """
+    """A progress that passes on everything, notices a usage part, and knows what a person sees of the answer: also
+    files, where each is shown as a line of text."""
 
     def __init__(self, progress: DrainingProgress, *, shows_files: bool = False) -> None:
         super().__init__(progress)

@@ -543,11 +543,7 @@ def _limit(value: object) -> Any:
 
 
 class Announcements:
-    """Sends the notifications. `group` is a group's id; None means the user's own providers.
-
-    Args:
-        loop: The event loop on which messages are queued: a provider may announce changes from a thread of its own.
-    """
+    """Sends the notifications, from any thread. `group` is a group's id; None means the user's own providers."""
 
     def __init__(self, loop: AbstractEventLoop, outbox: Outbox, redactor: GroupSecrets) -> None:
         self._loop = loop

@@ -107,11 +107,8 @@ _MOST_CHARACTERS: Final = 100_000
 
 
 class ChannelHandler(logging.Handler):
-    """Sends log records as `log` notifications; may be called on any thread.
-
-    Args:
-        messages: The queue. Messages that it cannot hold are counted, and the count is logged once there is room.
-    """
+    """Sends log records as `log` notifications; may be called on any thread. Messages that the queue cannot hold are
+    counted, and the count is logged once there is room."""
 
     def __init__(self, loop: AbstractEventLoop, messages: MinorMessages, redactor: GroupSecrets) -> None:
         super().__init__()
