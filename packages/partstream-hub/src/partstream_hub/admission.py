@@ -217,7 +217,7 @@ def _within(
     elif wanted is not None and not pricing.is_plain_limit(asked):
         asked = pricing.with_output_limit(asked, wanted)
 
-    def top_up(tokens: int) -> bool | None:
+    def top_up(tokens: int) -> bool | asyncio.Future[bool]:
         return reservation.top_up({rule.id: bound.step(rule, tokens) for rule in rules})
 
     counter = MessageCounter(request.model.information.family)

@@ -130,14 +130,14 @@ class Reservation:
         """What is reserved of a rule's budget: the need, or less down to what it needs at least."""
         return self._amounts[rule.id]
 
-    def top_up(self, amounts: Mapping[str, int]) -> bool | None:
+    def top_up(self, amounts: Mapping[str, int]) -> bool | asyncio.Future[bool]:
         """Reserves more, by the id of the rule, all or nothing: True if it is reserved, False if a budget is too small,
-        None while that is being found out, and the next call has to ask for the same."""
+        a future while that is being found out, and the next call has to ask for the same."""
         self._check()
         if self._more is None:
             self._more = self._worker.extend(self._extend(amounts, 1))
         if not self._more.done():
-            return None
+            return self._more
         if not self._more.result():
             return False
         self._more = None

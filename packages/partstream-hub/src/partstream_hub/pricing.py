@@ -28,6 +28,8 @@ from partstream.tokens.files import FileBound, most_input
 from partstream_hub.directory import BudgetRule, Directory, ModelPrice, Need
 
 if TYPE_CHECKING:
+    from asyncio import Future
+
     from partstream.server.models import CataloguedModel
     from partstream.tokens.records import UsageRow
     from partstream_hub.budgets import Reservation
@@ -310,6 +312,8 @@ BUDGET_SPENT: Final = StopAnswer("budget_spent")
 _CHARACTERS: Final = 3
 """Characters of a token of plain text at least, on average: until as many were written, nothing has to be counted. What
 is no part yet is not kept, and counts by them."""
+_MOST_UNANSWERED: Final = 1024
+"""More tokens than one read says: an answer waits between two of them, as long as the database may take."""
 _BYTES_A_DATA_TOKEN: Final = 16  # bytes of an image or a file for one token
 
 
@@ -320,26 +324,28 @@ class AnswerMeter:
 
     Until `trusted` tokens were counted, the upstream is taken to keep its limit, which is reserved: a count by estimate
     must not cut an honest answer off before it reports its end. Beyond that it plainly keeps none, and all that was
-    counted has to be reserved. That is asked for half-way, so that the database has answered in time; of an answer that
-    is faster, the part with which it is asked goes on, and no other.
+    counted has to be reserved. That is asked for half-way, so that the database has answered in time; an answer that is
+    faster waits for it.
     """
 
     tokens: int  # that are reserved
     step: int  # how many tokens more it gets at a time
-    top_up: Callable[[int], bool | None]  # reserves more; whether that was possible, or None while it is not known yet
+    top_up: Callable[[int], bool | Future[bool]]  # reserves more: whether that was possible, a future until it is known
     count: Callable[[str], int]  # the tokens of a text
     trusted: int | None = None  # None for nothing beyond what is reserved
 
     def __post_init__(self) -> None:
         self._tokens = self.tokens if self.trusted is None else max(self.tokens, self.trusted)
         self._owed = self._tokens - self.tokens
+        self._unanswered = 0 if self.trusted is None else _MOST_UNANSWERED
         self._left = self._until_look()
         self._asked = 0
         self._held = 0  # characters that were counted before they were a part
         self._texts: list[str] = []
 
-    def reported(self, part: ResponsePart | HeldText) -> StopAnswer | None:
-        """Takes a part, or what came before it was one; says that the answer must end with it if nothing is left."""
+    def reported(self, part: ResponsePart | HeldText) -> StopAnswer | Future[bool] | None:
+        """Takes a part, or what came before it was one; says that the answer must end with it if nothing is left, or
+        what it waits for."""
         if isinstance(part, TextPart):  # nearly all are
             text = part.value
         elif isinstance(part, ThinkingPart):
@@ -363,7 +369,7 @@ class AnswerMeter:
         self._left -= len(text) if text.isascii() else _CHARACTERS * len(text)
         return None if self._left > 0 else self._look()
 
-    def _look(self) -> StopAnswer | None:
+    def _look(self) -> StopAnswer | Future[bool] | None:
         """Counts what was written since the last look."""
         self._tokens -= self.count("".join(self._texts))
         self._texts.clear()
@@ -371,26 +377,27 @@ class AnswerMeter:
         if self._asked or 0 < self._tokens <= self._ahead:
             self._ask(self.step)
         while self._tokens <= 0:
-            is_first = not self._asked
-            is_reserved = self._ask(self.step * (1 - self._tokens // self.step))
-            if is_reserved is None and is_first and self.trusted is not None:
-                break
-            if not is_reserved:
+            reserved = self._ask(self.step * (1 - self._tokens // self.step))
+            if reserved is False or (reserved is not True and -self._tokens >= self._unanswered):
                 return BUDGET_SPENT
+            if reserved is not True:
+                self._left = 0
+                return reserved
         self._left = self._until_look()
         return None
 
-    def _ask(self, tokens: int) -> bool | None:
+    def _ask(self, tokens: int) -> bool | Future[bool]:
         """Asks for more, or hears of what was asked before."""
         self._asked = self._asked or self._owed or tokens
-        if (is_reserved := self.top_up(self._asked)) is None:
-            return None
-        if is_reserved and self._owed:
+        reserved = self.top_up(self._asked)
+        if not isinstance(reserved, bool):
+            return reserved
+        if reserved and self._owed:
             self._owed = 0
-        elif is_reserved:
+        elif reserved:
             self._tokens += self._asked
         self._asked = 0
-        return is_reserved
+        return reserved
 
     @property
     def _ahead(self) -> int:

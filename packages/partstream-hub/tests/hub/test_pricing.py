@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -341,17 +342,22 @@ def test_an_answer_asks_for_more_before_it_needs_it_and_goes_on_if_that_comes_in
         HeldText(9),
     ],
 )
-def test_an_answer_that_is_faster_than_the_database_ends_where_its_trust_ends(part):
-    for most, trusted in ((10, 30), (2, 2), (10, None)):
-        meter = AnswerMeter(most, 5, lambda _: None, words, trusted)
-        passed = next(number for number in range(1000) if meter.reported(part) is BUDGET_SPENT)
-        assert 3 * passed <= (trusted or most) + 3, (most, trusted)  # the part with which it is asked goes on
+def test_an_answer_that_is_faster_than_the_database_waits_where_its_trust_ends(part):
+    for most, trusted, unheard in ((10, 30, 1024), (2, 2, 1024), (10, None, 0)):
+        unknown: Any = object()  # in the place of a future
+        meter = AnswerMeter(most, 5, lambda _, unknown=unknown: unknown, words, trusted)
+        said = list(iter(lambda meter=meter: meter.reported(part), BUDGET_SPENT))
+        assert 3 * said.count(None) <= (trusted or most)
+        assert 3 * said.count(unknown) <= unheard + 3
+        assert (unknown in said) == (trusted is not None)
 
 
-def test_a_large_part_that_a_budget_covers_goes_on_although_the_database_has_not_answered_yet():
-    waiting = [None, True]
-    meter = AnswerMeter(10, 5, lambda _: waiting.pop(0) if waiting else True, words, trusted=20)
-    assert meter.reported(TextPart("word " * 30)) is None
+def test_an_answer_that_its_budget_covers_goes_on_once_the_database_has_answered():
+    unknown: Any = object()  # in the place of a future
+    answers = [unknown, True]
+    meter = AnswerMeter(10, 5, lambda _: answers.pop(0) if len(answers) > 1 else True, words, trusted=20)
+    assert meter.reported(TextPart("word " * 30)) is unknown
+    assert meter.reported(HeldText(0)) is None
     assert [meter.reported(TextPart("word ")) for _ in range(40)] == [None] * 40
 
 

@@ -217,6 +217,46 @@ def test_a_permit_ends_an_answer_as_one_that_reached_its_longest_length(wire: Wi
     assert doorkeeper.ended.answer().content[0].value == "more more more "
 
 
+@pytest.mark.parametrize("may_go_on", [True, False])
+def test_a_provider_waits_until_it_is_known_whether_its_answer_may_go_on(may_go_on: bool):
+    order: list[str] = []
+
+    async def says_two_words(progress, token):
+        for word in ("one ", "two"):
+            if not token.is_cancellation_requested:
+                order.append(word)
+                progress.report(TextPart(word))
+                await progress.drain()
+
+    class Undecided(Noted):
+        unknown: Any = None
+
+        def look(self, part):
+            if self.unknown is None:
+                self.unknown = asyncio.get_running_loop().create_future()
+                self.decide(turns=100)
+            if not self.unknown.done():
+                return self.unknown
+            return None if may_go_on else StopAnswer("budget_spent")
+
+        def decide(self, turns: int):
+            if turns:
+                asyncio.get_running_loop().call_soon(self.decide, turns - 1)
+                return
+            order.append("decided")
+            self.unknown.set_result(may_go_on)
+
+    class Wondering(Doorkeeper):
+        async def admit(self, request):
+            return Admitted(request.asked, request.model, Undecided(most=1))
+
+    application = server(Wondering(), Driven(says_two_words))
+    reply = asyncio.run(ask(application, "/v1/responses", {"model": "m", "input": "Hi"}))
+    said = reply.json["output"][0]["content"][0]["text"]
+    assert said == ("one two" if may_go_on else "one ")
+    assert order == ["one ", "decided", *(["two"] if may_go_on else [])]
+
+
 def test_an_answer_that_its_client_leaves_is_settled_with_what_was_seen():
     async def says_a_word(progress, token):
         progress.report(TextPart("word"))

@@ -29,7 +29,7 @@ import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from partstream import errors
@@ -97,6 +97,8 @@ _MOMENT: Final = 0.5
 """Seconds without a large request after which memory is given back."""
 _CLIENT_LEFT: Final = 499
 """The status in observations of a reply whose client left; never sent. The number is nginx' own."""
+_DECISION_SECONDS: Final = 5.0
+"""How long a response waits at most, between two reads, until it is known whether it may go on."""
 _LIMITS: Final = frozenset({UnifiedFinishReason.LENGTH, UnifiedFinishReason.CONTENT_FILTER})
 _STOPPED: Final = FinishReason(UnifiedFinishReason.OTHER, "server_stopped")
 _CANCELLED: Final = FinishReason(UnifiedFinishReason.OTHER, "cancelled")
@@ -315,6 +317,7 @@ class RequestHandler:
     _is_usage_counted = False
     _held = 0  # characters that came before they were a part, or never became one
     _reported: serving.Reported | None = None
+    _undecided: asyncio.Future[bool] | None = None  # whether the response may go on
     _origin_headers: tuple[tuple[str, str], ...] = ()
     _asked: InboundRequest | None = None
     _model: CataloguedModel  # it and the progress are there before the provider is asked
@@ -835,6 +838,8 @@ class RequestHandler:
             self._capture = state.taps.begin(f"serve, for {name}" if name else "serve", model.id)
         self._model, self._name = model, model.provider_name
         self._progress = replies.ReplyProgress(self._reply_writer, sink, self.fail, self._followers(), forwarded)
+        if self._reported is not None:
+            self._progress.drain = partial(self._drain, self._progress.drain)
         # A model sometimes invents a tool. Calls of unknown tools pass, so that the client can tell the model.
         self._checked = CheckedProgress(self._progress, tools=None, on_violation=self._note_violation)
         self._source = CancellationTokenSource()
@@ -882,9 +887,21 @@ class RequestHandler:
 
     def _look(self, part: ResponsePart | serving.HeldText) -> None:
         """Ends the response where the permit says so, as one that has reached its longest length."""
-        if self._reported is not None and (stop := self._reported(part)) is not None:
-            reason = FinishReason(UnifiedFinishReason.LENGTH, stop.reason)
+        said = None if self._reported is None else self._reported(part)
+        if isinstance(said, serving.StopAnswer):
+            reason = FinishReason(UnifiedFinishReason.LENGTH, said.reason)
             self._end_early(Finish(Outcome.INCOMPLETE, reason, self._progress.usage))
+        else:
+            self._undecided = said
+
+    async def _drain(self, drain: Callable[[], Awaitable[None]]) -> None:
+        """Waits while the client is slow, and until it is known whether the response may go on."""
+        while (undecided := self._undecided) is not None:
+            self._undecided = None
+            if not (await asyncio.wait((undecided,), timeout=_DECISION_SECONDS))[0]:
+                break
+            self._take_held(0)
+        await drain()
 
     def _take_held(self, characters: int) -> None:
         """Takes what an upstream has said before it is a part; what it says after the end is not charged, as no text

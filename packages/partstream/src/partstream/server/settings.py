@@ -23,6 +23,8 @@ from partstream.server.origins import is_allowable
 from partstream.upstream.endpoint import Secret
 
 if TYPE_CHECKING:
+    from asyncio import Future
+
     from partstream.lm.messages import ChatMessage
     from partstream.lm.outputs import InboundRequest, Outcome, Reply
     from partstream.lm.parts import FinishReason, ResponsePart, Usage
@@ -278,9 +280,10 @@ class EndedAnswer:
     held: int = 0
 
 
-Reported: TypeAlias = "Callable[[ResponsePart | HeldText], StopAnswer | None]"
+Reported: TypeAlias = "Callable[[ResponsePart | HeldText], StopAnswer | Future[bool] | None]"
 """Looks at a part that was written to the client, and at what came before it was one; decides whether the response must
-end after it. Called for each in the event loop, so it has to be quick and must not raise."""
+end after it. Called for each in the event loop, so it has to be quick and must not raise. Where it cannot be decided
+yet, the provider waits for a future, and no characters (`HeldText(0)`) are looked at then."""
 
 
 class Entry(Protocol):
