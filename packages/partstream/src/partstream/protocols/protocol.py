@@ -35,8 +35,13 @@ from partstream.conversation.preparation import ANY_CONVERSATION, ChatRequest, C
 from partstream.conversation.provider_state import Carried
 from partstream.errors import CallerError, PartstreamError
 from partstream.plugins import Addition, added
-from partstream.protocols import serve
 from partstream.protocols.errors import COMMON_ERRORS, Errors
+from partstream.protocols.serve import (  # names that installed protocols import from here
+    RequestReader,
+    ResponseWriter,
+    WireEvent,
+    WireRequest,
+)
 
 if TYPE_CHECKING:
     from partstream.conversation.turns import Note
@@ -178,11 +183,11 @@ class CountEndpoint:
         answer_field: The field of its answer that holds the number of tokens.
     """
 
-    question: Callable[[serve.WireRequest], serve.WireRequest]
+    question: Callable[[WireRequest], WireRequest]
     answer_field: str = "input_tokens"
 
 
-def count_of_fields(path: str, fields: frozenset[str]) -> Callable[[serve.WireRequest], serve.WireRequest]:
+def count_of_fields(path: str, fields: frozenset[str]) -> Callable[[WireRequest], WireRequest]:
     """A function for :attr:`CountEndpoint.question`: the same body at another path, without what is refused there.
 
     Args:
@@ -258,7 +263,7 @@ class RequestWriter(ABC):
     fits_answers: bool = False
 
     @abstractmethod
-    def write(self, request: ChatRequest) -> serve.WireRequest:
+    def write(self, request: ChatRequest) -> WireRequest:
         """Writes a request down.
 
         Raises:
@@ -299,7 +304,7 @@ class RequestWriter(ABC):
         """By the path of the base URL, the path above `/models` and the paths of further lists."""
         return base_path, ()
 
-    def leave_out(self, request: serve.WireRequest, _names: Collection[str], /) -> serve.WireRequest:
+    def leave_out(self, request: WireRequest, _names: Collection[str], /) -> WireRequest:
         """Takes optional fields out of a request that servers refuse, or puts their twins into their place.
 
         Args:
@@ -313,7 +318,7 @@ class RequestWriter(ABC):
         """
         return NO_FIELDS
 
-    def resume(self, request: serve.WireRequest, _paused: Mapping[str, Any]) -> serve.WireRequest:
+    def resume(self, request: WireRequest, _paused: Mapping[str, Any]) -> WireRequest:
         """The request that continues a paused response."""
         return request
 
@@ -321,7 +326,7 @@ class RequestWriter(ABC):
         """The context window that requests to a model set, which is advertised; only where `sets_window` is true."""
         raise NotImplementedError
 
-    def identify(self, request: serve.WireRequest, _identity: str) -> serve.WireRequest:
+    def identify(self, request: WireRequest, _identity: str) -> WireRequest:
         """Gives a request an identity that no other has, for a wire on which every request has one.
 
         Args:
@@ -398,14 +403,14 @@ class Protocol:
     name: str
     read_response: Callable[[], type[ResponseReader]]
     write_request: Callable[[], RequestWriter] | None = None
-    read_request: Callable[[], serve.RequestReader] | None = None
-    write_response: Callable[[], type[serve.ResponseWriter]] | None = None
+    read_request: Callable[[], RequestReader] | None = None
+    write_response: Callable[[], type[ResponseWriter]] | None = None
     own_settings: Callable[[], OwnSettings] | None = None
     framings: tuple[Framing, ...] = (SSE, JSON_LINES)
     tag: str | None = "type"
     ends: Terminators = field(default_factory=Terminators)
     has_chunks: bool = False
-    text_event: Callable[[str], serve.WireEvent] | None = None
+    text_event: Callable[[str], WireEvent] | None = None
     title: str = ""
     says: str = ""
     spoken_at: Callable[[], tuple[ServerProtocol, ...]] | None = None
@@ -430,7 +435,7 @@ class Protocol:
         """The media type that a request asks for."""
         return self.framings[0].media_type
 
-    def kind(self, event: serve.WireEvent) -> str | None:
+    def kind(self, event: WireEvent) -> str | None:
         """The kind of an event: None if the event states none, the empty string if the wire has only one kind."""
         if self.tag is None:
             return ""
