@@ -344,7 +344,7 @@ def test_an_answer_asks_for_more_before_it_needs_it_and_goes_on_if_that_comes_in
 )
 def test_an_answer_that_is_faster_than_the_database_waits_where_its_trust_ends(part):
     for most, trusted, unheard in ((10, 30, 1024), (2, 2, 1024), (10, None, 0)):
-        unknown: Any = object()  # in the place of a future
+        unknown: Any = object()  # instead of a future
         meter = AnswerMeter(most, 5, lambda _, unknown=unknown: unknown, words, trusted)
         said = list(iter(lambda meter=meter: meter.reported(part), BUDGET_SPENT))
         assert 3 * said.count(None) <= (trusted or most)
@@ -353,7 +353,7 @@ def test_an_answer_that_is_faster_than_the_database_waits_where_its_trust_ends(p
 
 
 def test_an_answer_that_its_budget_covers_goes_on_once_the_database_has_answered():
-    unknown: Any = object()  # in the place of a future
+    unknown: Any = object()  # instead of a future
     answers = [unknown, True]
     meter = AnswerMeter(10, 5, lambda _: answers.pop(0) if len(answers) > 1 else True, words, trusted=20)
     assert meter.reported(TextPart("word " * 30)) is unknown
