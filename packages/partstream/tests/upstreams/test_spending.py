@@ -7,7 +7,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -35,9 +35,10 @@ from partstream.tokens.files import file_bound
 from partstream.upstream.configuration import Limits
 from partstream.upstream.requests import cost_of
 from partstream.upstream.spending import Begun, SpendingFile, Standing, Taken, Wait
+from partstream_devtools.testing.faults import End, EndKind, Head, Send
 from partstream_devtools.testing.upstream import ReplayUpstream
 from rows import one_test_for
-from upstreams.upstreams import Answer, ask, gateway_to, respond, run
+from upstreams.upstreams import Answer, ask, gateway_to, respond, run, server_of
 
 SPENDER = Path(__file__).with_name("spender.py")
 DOLLAR = 10**9
@@ -328,6 +329,47 @@ def test_what_a_person_stops_is_charged_by_what_was_sent_and_what_came(
             came = 20_000 * (len(answer.text) // 3)
             assert (came == 0) == is_early
             assert sent + came <= standing.spent < 1.2 * sent + came
+
+    run(check())
+
+
+def _event(**said: Any) -> bytes:
+    return b"data: " + json.dumps(said).encode() + b"\n\n"
+
+
+def _delta(**delta: Any) -> bytes:
+    return _event(id="c", object="chat.completion.chunk", choices=[{"index": 0, "delta": delta}])
+
+
+def _arguments(text: str) -> bytes:
+    return _delta(tool_calls=[{"index": 0, "id": "c", "function": {"name": "f", "arguments": text}}])
+
+
+@one_test_for(
+    ("event", "least"),
+    [
+        pytest.param(_delta(content="x" * 300), 10_000, id="text"),
+        pytest.param(_delta(reasoning_content="x" * 300), 10_000, id="thinking"),
+        pytest.param(_arguments("{" + "x" * 299), 10_000, id="arguments that are no JSON"),
+        pytest.param(_event(zzz="x" * 300), 2_500, id="unknown events"),
+    ],
+)
+def test_whatever_came_of_an_answer_without_a_report_is_charged(event: bytes, least: int, data: Path) -> None:
+    data.unlink(missing_ok=True)
+
+    async def check() -> None:
+        head = Head(200, (("content-type", "text/event-stream"),))
+        steps = (head, Send(_delta(role="assistant", content="")), *[Send(event)] * 100, End(EndKind.CLOSED))
+        async with (
+            server_of(steps) as (url, _),
+            gateway_to(url, protocol="chat-completions", **settings(url, budget="1 USD/day")) as provider,
+        ):
+            with suppress(LanguageModelError):
+                await ask(provider, "Hi")
+            assert provider.spending is not None
+            standing = await provider.spending.standing()
+            assert standing is not None
+            assert 20_000 * least <= standing.spent < 1.1 * 20_000 * least  # of 30,000 bytes
 
     run(check())
 

@@ -118,7 +118,7 @@ CAPTURE: Final[ContextVar[AnswerTap | None]] = ContextVar("partstream_capture", 
 
 
 @contextmanager
-def _holding(variable: ContextVar[V], value: V) -> Iterator[None]:
+def holding(variable: ContextVar[V], value: V) -> Iterator[None]:
     """Has what runs inside, and the tasks that it starts, find a value."""
     token = variable.set(value)
     try:
@@ -130,7 +130,7 @@ def _holding(variable: ContextVar[V], value: V) -> Iterator[None]:
 def capturing(answer: AnswerTap | None) -> AbstractContextManager[None]:
     """Has the exchanges of what runs inside, and of the tasks that it starts, captured for an answer; None captures
     nothing."""
-    return _holding(CAPTURE, answer)
+    return holding(CAPTURE, answer)
 
 
 def current_capture() -> AnswerTap | None:
@@ -195,7 +195,7 @@ _LEAST: Final[ContextVar[LogLevel | None]] = ContextVar("partstream_log_level", 
 
 def logging_from(level: LogLevel | None) -> AbstractContextManager[None]:
     """Has what runs inside, and the tasks that it starts, logged from a level on; None changes nothing."""
-    return _holding(_LEAST, level or _LEAST.get())
+    return holding(_LEAST, level or _LEAST.get())
 
 
 def is_traced(logger: logging.Logger) -> bool:
@@ -223,7 +223,7 @@ _IS_ONE: Final[ContextVar[bool]] = ContextVar("partstream_one_attempt", default=
 def no_retries() -> AbstractContextManager[None]:
     """Has upstreams that are asked inside, and in tasks that start there, fail at once, without retries and without
     fallback models of their own."""
-    return _holding(_IS_ONE, value=True)
+    return holding(_IS_ONE, value=True)
 
 
 def is_one_attempt() -> bool:

@@ -62,7 +62,7 @@ from partstream.tokens.amounts import (
     span_at,
 )
 from partstream.tokens.bounds import Asked, asked_output, bound_of_files, wide_bound
-from partstream.upstream.context import is_one_attempt
+from partstream.upstream.context import RECEIVED, holding, is_one_attempt
 
 if TYPE_CHECKING:
     from partstream.lm.outputs import StreamOutput
@@ -133,6 +133,7 @@ class Meter:
         self._bound = bound
         self._taken = Taken()
         self._seen = 0
+        self._held = 0  # of it, what is no part yet
         self._is_open = False
 
     def begin(self) -> None:
@@ -142,13 +143,21 @@ class Meter:
 
     def see(self, output: StreamOutput) -> None:
         """Takes what came of an answer."""
-        self._seen += _size_of(output)
+        size = _size_of(output)
+        known = min(self._held, size) if isinstance(output, ToolCallPart) else 0
+        self._held -= known
+        self._seen += size - known
+
+    def hold(self, characters: int) -> None:
+        """Takes what came of an answer and is no part yet, or never becomes one."""
+        self._held += characters
+        self._seen += characters
 
     def fail(self, error: BaseException | None) -> None:
         """Takes why an answer ended: where the upstream was not reached, or refused the request, it takes nothing."""
         is_unreached = isinstance(error, UpstreamConnectionError) and not error.established
         if is_unreached or isinstance(error, UpstreamHTTPError):
-            self._is_open, self._seen = False, 0
+            self._is_open, self._seen, self._held = False, 0, 0
 
     def report(self, cost: float | None, usage: Usage) -> None:
         """Takes what the upstream reports of an answer, and what it cost; what is not known is estimated."""
@@ -156,7 +165,7 @@ class Meter:
         money = estimate.nanodollars if cost is None else _nanodollars(cost)
         tokens = estimate.tokens if None in known else sum(one or 0 for one in known)
         self._add(Taken(money, tokens))
-        self._is_open, self._seen = False, 0
+        self._is_open, self._seen, self._held = False, 0, 0
 
     def taken(self) -> Taken:
         """All of it, at the end of the request."""
@@ -166,7 +175,7 @@ class Meter:
     def _close(self) -> None:
         if self._is_open:
             self._add(self._estimate())
-        self._is_open, self._seen = False, 0
+        self._is_open, self._seen, self._held = False, 0, 0
 
     def _estimate(self) -> Taken:
         bound, files = self._bound, self._bound.file_tokens  # of which bytes say nothing
@@ -475,8 +484,16 @@ class Admission:
             UpstreamError: There is no answer, or it failed; another attempt may follow.
         """
         self.meter.begin()
+        outer = RECEIVED.get()
+
+        def hold(characters: int) -> None:
+            self.meter.hold(characters)
+            if outer is not None:
+                outer(characters)
+
         try:
-            paused = await sending
+            with holding(RECEIVED, hold):
+                paused = await sending
         except UpstreamError as error:
             self.meter.fail(error)
             raise
