@@ -23,7 +23,7 @@ from partstream.runtime.progress import thinking_text
 from partstream.server.settings import EndedAnswer, HeldText, StopAnswer
 from partstream.tokens import MessageCounter
 from partstream.tokens.amounts import MOST_AMOUNT, BudgetUnit, nanodollars
-from partstream.tokens.bounds import OUTPUT_NAMES
+from partstream.tokens.bounds import MOST_ROUNDS, OUTPUT_NAMES
 from partstream.tokens.files import FileBound, most_input
 from partstream_hub.directory import BudgetRule, Directory, ModelPrice, Need
 
@@ -121,9 +121,6 @@ _BEYOND: Final = 4
 """By how much a report may exceed what a request can take: a server may add a prompt of its own, or read a file in a
 finer way. A bound by bytes is three to four times what a tokenizer finds, so that four times it is far above all."""
 _BESIDE: Final = 32_768  # tokens that a server may add to the shortest request: its own prompt, with its tools
-_ROUNDS: Final = 64
-"""How often a model may be asked for one answer where a tool of the upstream or an agent has it asked again, each time
-with at most a whole context window."""
 UNBELIEVABLE: Final = "UnbelievableUsage"
 """What the ledger has as the error of an answer whose report was not believed, and that has no other."""
 
@@ -173,7 +170,7 @@ def _believed(
 ) -> AnswerCharge:
     """The charge of a report; of one far above what the request can have taken, its bound."""
     usage, written = charge.usage, bound.output_tokens
-    window = most_input(family) * _ROUNDS if len(ended.kept) != 1 or ended.asked.hosted_tools else 0
+    window = most_input(family) * MOST_ROUNDS if len(ended.kept) != 1 or ended.asked.hosted_tools else 0
     given = max(_BEYOND * bound.input_tokens + _BESIDE, window)
 
     def is_possible() -> bool:

@@ -35,7 +35,7 @@ from partstream.tokens.files import file_bound
 from partstream.upstream.configuration import Limits
 from partstream.upstream.requests import cost_of
 from partstream.upstream.spending import Begun, SpendingFile, Standing, Taken, Wait
-from partstream_devtools.testing.faults import End, EndKind, Head, Send
+from partstream_devtools.testing.faults import End, EndKind, Head, Send, document
 from partstream_devtools.testing.upstream import ReplayUpstream
 from rows import one_test_for
 from upstreams.upstreams import Answer, ask, gateway_to, respond, run, server_of
@@ -370,6 +370,27 @@ def test_whatever_came_of_an_answer_without_a_report_is_charged(event: bytes, le
             standing = await provider.spending.standing()
             assert standing is not None
             assert 20_000 * least <= standing.spent < 1.1 * 20_000 * least  # of 30,000 bytes
+
+    run(check())
+
+
+@one_test_for("reported", [10**9, 10**12])
+def test_a_report_far_above_what_a_request_can_take_is_not_believed(reported: int, data: Path) -> None:
+    data.unlink(missing_ok=True)
+
+    async def check() -> None:
+        usage = {"prompt_tokens": 12, "completion_tokens": reported, "total_tokens": reported + 12}
+        said = {"message": {"role": "assistant", "content": "Hello you"}, "finish_reason": "stop", "index": 0}
+        reply = document(200, json.dumps({"object": "chat.completion", "choices": [said], "usage": usage}).encode())
+        async with (
+            server_of(reply) as (url, _),
+            gateway_to(url, protocol="chat-completions", **settings(url, budget="1 USD/day")) as provider,
+        ):
+            await ask(provider, "Hi")
+            assert provider.spending is not None
+            standing = await provider.spending.standing()
+            assert standing is not None
+            assert 0 < standing.spent < ANSWER
 
     run(check())
 

@@ -46,6 +46,9 @@ class Asked(Protocol):
         """The tools and the other options."""
 
 
+MOST_ROUNDS: Final = 64
+"""How often a model may be asked for one answer where a tool of the upstream or an agent has it asked again, each time
+with at most a whole context window."""
 _REQUEST: Final = 64
 _MESSAGE: Final = 16
 _TOOLS: Final = 1024

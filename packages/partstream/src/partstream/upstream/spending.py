@@ -12,7 +12,8 @@ When its answer ends, another one enters what it took, and what was reserved is 
 
 A reservation is the bound of :mod:`partstream.tokens.bounds` times the highest price of each token. What was taken is
 the cost and the usage that the upstream reports; where an answer was cut or cancelled and none came, it is estimated by
-the bytes that were sent and seen. A request that was refused, or reached no server, takes nothing.
+the bytes that were sent and seen; so it is where more is reported than any request can take. A request that was
+refused, or reached no server, takes nothing.
 
 What can go wrong (docs/decisions/0040-a-budget-without-a-hub.md says why it is handled so):
 
@@ -61,7 +62,8 @@ from partstream.tokens.amounts import (
     parsed_budget,
     span_at,
 )
-from partstream.tokens.bounds import Asked, asked_output, bound_of_files, wide_bound
+from partstream.tokens.bounds import MOST_ROUNDS, Asked, asked_output, bound_of_files, wide_bound
+from partstream.tokens.files import most_input
 from partstream.upstream.context import RECEIVED, holding, is_one_attempt
 
 if TYPE_CHECKING:
@@ -97,6 +99,7 @@ class Bound(NamedTuple):
     output_tokens: int
     price: Pricing | None
     file_tokens: int = 0
+    window: int = 0  # the most tokens of all that the model reads
 
     @property
     def taken(self) -> Taken:
@@ -114,7 +117,7 @@ def bound_of(model: LanguageModelChatInformation, asked: Asked, limit: int | Non
     """The bound of a request to a model whose answers have at most `limit` tokens by a setting, or None."""
     wanted = [one for one in (asked_output(asked), limit, model.max_output_tokens) if one is not None]
     files = bound_of_files(model.family, asked)
-    return Bound(wide_bound(model.family, asked, files), min(wanted), price, files.tokens)
+    return Bound(wide_bound(model.family, asked, files), min(wanted), price, files.tokens, most_input(model.family))
 
 
 def _nanodollars(dollars: Decimal | float) -> int:
@@ -164,6 +167,11 @@ class Meter:
         estimate, known = self._estimate(), (as_count(usage.input_tokens), as_count(usage.output_tokens))
         money = estimate.nanodollars if cost is None else _nanodollars(cost)
         tokens = estimate.tokens if None in known else sum(one or 0 for one in known)
+        window = self._bound.window * MOST_ROUNDS
+        most = Bound(window, window, self._bound.price).taken
+        if tokens > most.tokens or money > most.nanodollars > 0:
+            _logger.warning("an upstream reports more than a request can take: %s tokens are charged", estimate.tokens)
+            money, tokens = estimate
         self._add(Taken(money, tokens))
         self._is_open, self._seen, self._held = False, 0, 0
 
