@@ -14,10 +14,11 @@ import tempfile
 import time
 import zipfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, get_args
 
 from interop.clients.agents.isolation import bring_up_loopback
 from partstream.vscode.rpc import ErrorCode
+from partstream.vscode.rpc_types import PageKind
 from tools.build_vsix import BUNDLED
 from tools.release.jobs import JOBS, Installed, JobError
 from tools.release.pythons import found_pythons
@@ -111,7 +112,7 @@ def _try_extension(artifact: Path, python: str, empty: Path) -> None:
     _run(command, {"PYTHONPATH": str(libraries)}, empty)
 
 
-_GROUP: Final = {"id": "g", "configuration": {"baseUrl": "http://127.0.0.1:9/v1"}}
+_GROUP: Final = {"id": "g", "configuration": {"baseUrl": "https://127.0.0.1:9/v1"}}
 
 
 def try_sidecar(python: str, libraries: Path, empty: Path) -> str:
@@ -128,13 +129,17 @@ def try_sidecar(python: str, libraries: Path, empty: Path) -> str:
     try:
         with Sidecar.of_extension(python, libraries, empty) as sidecar:
             version = str(sidecar.ask("initialize", initialize_params())["result"]["serverInfo"]["version"])
-            for method in METHODS_TO_ASK:
-                error = sidecar.ask(method.name, smallest(method.params)).get("error")
+            asked = [(method.name, smallest(method.params)) for method in METHODS_TO_ASK]
+            # Pages are made by several packages.
+            [page] = (params for name, params in asked if name == "languageModels/page")
+            asked += [("languageModels/page", page | {"page": kind}) for kind in get_args(PageKind)]
+            for name, params in asked:
+                error = sidecar.ask(name, params).get("error")
                 # With so little to go by, a method may well refuse; it must know why.
                 if error is not None and error["code"] in _OWN_FAULTS:
-                    message = f"{method.name} failed: {error['message']}"
+                    message = f"{name} failed: {error['message']}"
                     raise TrialError(message)
-            # The HTTP client is loaded with the first server that is asked; here nothing listens.
+            # The HTTP client is loaded with the first server that is asked over TLS; here nothing listens.
             listed = sidecar.ask("languageModels/information", {"group": _GROUP, "silent": True})["result"]
             if (kinds := [one["kind"] for one in listed["errors"]]) != ["connection"]:
                 message = f"languageModels/information failed: {[one['message'] for one in listed['errors']]}, {kinds}"
