@@ -364,6 +364,11 @@ SERVERS: Final = (
         8000,
         is_gateway=False,
         ready_path="/health",
+        issues=dict.fromkeys(
+            (f"tools ({wire})" for wire in _WIRES.values()),
+            "its grammar keeps a call to JSON, not to the tool's schema: a small model's arguments may be no object,"
+            " which is an error that names the call",
+        ),
         variables=_OFFLINE | {"VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_NO_USAGE_STATS": "1"},
     ),
     Server(

@@ -40,7 +40,7 @@ export class Upstream {
   /** Every finished request for an answer, in the order in which they ended; not those that ask what is spoken. */
   get exchanges() {
     return this.#lines().filter(
-      ({ type, path, body }) => type === "exchange" && ANSWERS.test(path) && Object.keys(body ?? {}).length > 0,
+      ({ type, path, body }) => type === "exchange" && ANSWERS.test(path) && Object.keys(body ?? {}).length > 1,
     );
   }
 

@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from partstream_devtools.testing.upstream import ReplayUpstream
+from questions import questions
 
 from .person import Person
 from .sidecar import running
@@ -86,10 +87,10 @@ def test_a_group_that_works_is_fine_and_no_model_is_asked_unless_one_is_named():
             found, _ = examined(sidecar, group=group(upstream.base_url, apiKey=KEY))
             assert {one["verdict"] for one in found.values()} == {"fine"}, found
             assert found["server"]["advice"] == "no model was asked for an answer"
-            assert not [request for request in upstream.requests if request.body]
+            assert not questions(upstream)
             found, result = examined(sidecar, group=group(upstream.base_url, apiKey=KEY), model="text")
             assert found["model"]["says"].startswith("text answers, for")
-            assert [request.body["max_output_tokens"] for request in upstream.requests if request.body] == [16]
+            assert [request.body["max_output_tokens"] for request in questions(upstream)] == [16]
             assert KEY not in str(sidecar.messages)
             assert result["report"].startswith("## Connection of Harbour\n\nNo problem found.\n\n- ✓ ")
 
@@ -102,7 +103,7 @@ def test_a_model_is_asked_for_a_short_answer_also_where_the_group_allows_it_long
             models = [{"id": "text", "maxOutputTokens": 8_000}]
             found, _ = examined(sidecar, group=group(upstream.base_url, models=models), model="text")
             assert found["model"]["verdict"] == "fine"
-            assert [request.body["max_output_tokens"] for request in upstream.requests if request.body] == [16]
+            assert [request.body["max_output_tokens"] for request in questions(upstream)] == [16]
 
     beside_upstream(test)
 

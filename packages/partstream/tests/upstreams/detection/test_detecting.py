@@ -194,7 +194,7 @@ def test_a_few_small_requests_are_sent_at_the_same_time():
             assert server.most_at_once == ROUND
             assert sorted((one.method, one.path, one.body) for one in server.requests) == [
                 ("GET", MODELS, b""),
-                ("POST", CHAT, b"{}"),
+                ("POST", CHAT, b'{"max_tokens":1}'),
                 ("POST", MESSAGES, b"{}"),
                 ("POST", RESPONSES, b"{}"),
             ]

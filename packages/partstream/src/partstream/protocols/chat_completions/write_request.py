@@ -20,6 +20,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import groupby
+from types import MappingProxyType
 from typing import Any, Final
 
 from partstream.conversation import turns as conversation
@@ -42,7 +43,7 @@ from partstream.protocols.options import (
     tiers,
     with_extra_fields,
 )
-from partstream.protocols.protocol import NO_FIELDS, RequestWriter
+from partstream.protocols.protocol import RequestWriter
 from partstream.protocols.schemas import for_model
 from partstream.protocols.serve import WireRequest
 from partstream.settings.kinds import fits_header
@@ -55,7 +56,8 @@ class ChatRequests(RequestWriter):
     path = "/chat/completions"
     errors = ERRORS
     leave_out = staticmethod(LEAVE_OUT)
-    empty_request = NO_FIELDS
+    # llama-cpp-python needs no field: without a limit, it fills its window, and answers nobody meanwhile.
+    empty_request = MappingProxyType({"max_tokens": 1})
 
     def write(self, request: ChatRequest) -> WireRequest:
         """Writes a request for a streamed response down.
