@@ -56,7 +56,7 @@ class ChatRequests(RequestWriter):
     path = "/chat/completions"
     errors = ERRORS
     leave_out = staticmethod(LEAVE_OUT)
-    # llama-cpp-python needs no field: without a limit, it fills its window, and answers nobody meanwhile.
+    # llama-cpp-python needs no field: without a limit, it fills its window, and answers no other request meanwhile.
     empty_request = MappingProxyType({"max_tokens": 1})
 
     def write(self, request: ChatRequest) -> WireRequest:
