@@ -404,9 +404,7 @@ def test_in_a_terminal_an_error_does_not_end_the_conversation_and_clear_forgets_
                 shown.type(f"{said}\n")
                 await shown.until(told)
             await shown.asks()
-            inputs = [
-                [_said(item)[1] for item in request.body["input"]] for request in upstream.requests if request.body
-            ]
+            inputs = [[_said(item)[1] for item in request.body["input"]] for request in questions(upstream)]
             assert inputs == [["fault:status=404"], ["Hi"], ["Hi again"]]
             shown.type("\x04")
             assert await shown.ended() == 0
