@@ -369,6 +369,7 @@ SERVERS: Final = (
             "its grammar keeps a call to JSON, not to the tool's schema: a small model's arguments may be no object,"
             " which is an error that names the call",
         ),
+        notes=("over Responses it goes on computing when its client has left: Chat Completions ends at once",),
         variables=_OFFLINE | {"VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_NO_USAGE_STATS": "1"},
     ),
     Server(
