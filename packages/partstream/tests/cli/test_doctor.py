@@ -11,13 +11,11 @@ from commands import call, call_process, run
 from models.server import ModelServer, serving
 from partstream_devtools.testing.faults import document
 from partstream_devtools.testing.upstream import ReplayUpstream
-from questions import questions
+from questions import EMPTY, questions
 from upstreams.upstreams import server_of
 
 KEY = f"sk-{token_hex(12)}"
 LIST = json.dumps({"object": "list", "data": [{"id": "small"}, {"id": "large"}]}).encode()
-EMPTY = {b"{}", b'{"max_tokens":1}'}
-"""The bodies that find out what a server speaks: they make no model answer, and hold no key."""
 
 SERVERS = {
     "all is well": (document(200, LIST), 0, "fine", "lists 2 language models", ""),
@@ -44,7 +42,7 @@ def test_the_server_is_asked_for_its_models_and_else_only_what_costs_nothing(
             doctor = await call("doctor", *options, PARTSTREAM_API_KEY=KEY, **_nowhere(tmp_path))
         assert doctor.code == code, doctor.errors
         assert "/v1/models" in {request.path for request in requests if request.method == "GET"}
-        assert {request.body for request in requests if request.method == "POST"} <= EMPTY
+        assert {request.body for request in requests if request.method == "POST"} <= set(EMPTY)
         assert all(KEY in " ".join(request.headers.values()) for request in requests)
         (finding,) = [one for one in json.loads(doctor.output) if one["subject"] == "server"]
         assert finding["verdict"] == verdict
@@ -189,7 +187,7 @@ def test_what_the_server_speaks_is_found_out_by_requests_that_cost_nothing(
         assert says in findings["endpoint"]["says"]
         assert advice in findings["endpoint"]["advice"]
         assert doctor.code == (1 if verdict == "problem" else 0)
-        assert {request.body for request in server.requests if request.method == "POST"} <= EMPTY
+        assert {request.body for request in server.requests if request.method == "POST"} == set(EMPTY)
 
     run(test())
 
@@ -393,6 +391,6 @@ def test_how_text_at_a_cursor_is_completed_is_found_out_too(paths: tuple[str, ..
             doctor = await call("doctor", "--json", "--base-url", server.url, **_nowhere(tmp_path))
         [finding] = [one for one in json.loads(doctor.output) if one["subject"] == "completions"]
         assert (finding["verdict"], finding["says"]) == ("fine", says)
-        assert {request.body for request in server.requests if request.method == "POST"} <= EMPTY
+        assert {request.body for request in server.requests if request.method == "POST"} == set(EMPTY)
 
     run(test())

@@ -235,8 +235,8 @@ class RequestWriter(ABC):
         continues: Whether a request can continue a stored response.
         pauses: Whether its servers pause a response, which :meth:`resume` continues.
         count: Where its servers count a request, or None.
-        empty_request: A body that lacks what every request needs: a server of this protocol refuses it at no cost, and
-            shows thereby that the endpoint is there. None where servers are not probed in this way.
+        empty_request: A body that lacks the model and the question: a server of this protocol refuses it, or says next
+            to nothing, and shows thereby that the endpoint is there. None where servers are not probed in this way.
         own_base_path: The base path of the wire below a host, such as `/api`; empty for a wire beside the others.
         models_path: The path of the list of models, below the path that :meth:`find_model_lists` gives.
         lists_models: Whether its servers list their models; one that does not is asked only where no model is named.
