@@ -31,7 +31,7 @@ from matrix_page import matrix_page
 from newcomers_page import newcomers_page
 from project_examples import project_examples
 from project_files import project_files
-from public_names import public_names
+from public_names import public_names, public_stub
 from pythons_table import releasing_page
 from ray_page import ray_page
 from readme_figures import readme
@@ -83,6 +83,7 @@ GENERATORS: Mapping[str, Callable[[], str]] = {
     "extension/pages/view.generated.d.ts": view_types,
     "extension/src/protocol.generated.ts": protocol_types,
     "extension/src/settings.generated.ts": settings_types,
+    "packages/partstream/src/partstream/__init__.pyi": public_stub,
     "tests/public_names.txt": public_names,
     "tests/user_texts.txt": user_texts,
     "README.md": readme,  # last: its figures are those of the pages above

@@ -8,17 +8,19 @@ from __future__ import annotations
 import ast
 import json
 import re
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+import partstream
 from partstream.cli import main
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-__all__ = ["NAMES", "current_names", "public_names"]
+__all__ = ["NAMES", "current_names", "public_names", "public_stub"]
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 NAMES: Final = ROOT / "tests" / "public_names.txt"
@@ -28,6 +30,17 @@ def public_names() -> str:
     """Returns the list: the names of before, and those of now."""
     before = NAMES.read_text(encoding="utf-8").splitlines() if NAMES.exists() else []
     return "\n".join(sorted({*filter(None, before), *current_names()})) + "\n"
+
+
+def public_stub() -> str:
+    """Returns `__init__.pyi` of the core: what type checkers read of the names that it imports late."""
+    homes: dict[str, list[str]] = {}
+    for name, module in partstream._MODULES.items():  # noqa: SLF001 - its own table
+        homes.setdefault(module, []).append(name)
+    lines = ["# Made by tools/generate.py of the table in __init__.py.", ""]
+    for module, names in homes.items():
+        lines += [f"from {module} import (", *(f"    {name} as {name}," for name in names), ")"]
+    return "\n".join(lines) + "\n"
 
 
 def current_names() -> set[str]:
@@ -41,7 +54,7 @@ def _python() -> Iterator[str]:
         module = ".".join(path.parent.parts[path.parts.index("src") + 1 :])
         for node in ast.parse(path.read_bytes()).body:
             if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
-                yield from (f"python {module}.{name}" for name in ast.literal_eval(node.value))
+                yield from (f"python {module}.{name}" for name in import_module(module).__all__)
 
 
 def _commands(command: click.Command, context: click.Context) -> Iterator[str]:
