@@ -132,7 +132,7 @@ def _servers() -> Iterator[str]:
 
 
 def _sources(results: Mapping[str, Any], real: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    run = {one["name"]: one for one in real}
+    run = {one["name"].lower(): one for one in real}
     return _table(
         _SOURCE_COLUMNS,
         (
@@ -211,9 +211,12 @@ def _back(protocol: str, server: str) -> str:
     return _BACK.get(quirks.reasoning_back, f"`{quirks.reasoning_back.value}`")
 
 
+_WIRE_OF_A_TRIAL: Final = {CHAT: "Chat Completions", "openresponses": "Responses", "anthropic-messages": "Messages"}
+
+
 def _how_tried(protocol: str, spoken: ServerProtocol, result: Mapping[str, Any], real: Mapping[str, Any]) -> str:
     """By a server that was run with a real model, by one that was started, or by recorded answers."""
-    if protocol in real.get("works", ()):
+    if {protocol, f"chat ({_WIRE_OF_A_TRIAL.get(protocol)})"} & set(real.get("works", ())):
         return f"{real['version']}, {real['date']}"
     if protocol in result.get("seen", {}):
         return f"{result['package']}, {result['date']}"
