@@ -3,6 +3,7 @@
 import json
 import re
 from base64 import b64encode
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status, TracesData
 
+from inspector import sample_views
 from partstream.server import telemetry, tracing
 from partstream_devtools.bundles.exchange import (
     Bundle,
@@ -22,8 +24,10 @@ from partstream_devtools.bundles.exchange import (
     RecordedRequest,
     ResponseHead,
 )
+from partstream_devtools.commands_inspect import summary
+from partstream_devtools.inspector.page.assembly import skeleton_html
 from partstream_devtools.inspector.sharing import VIEW_EXPORTS, otlp_json, summary_markdown
-from partstream_devtools.inspector.view import ViewedFile, view_of
+from partstream_devtools.inspector.view import ViewedFile, account_of, view_of
 
 _MS = 1_000_000
 BEGAN = 1_700_000_000 * 1_000_000_000
@@ -132,13 +136,26 @@ def test_the_summary_says_what_an_issue_needs():
         "# x\\|y.har",
         "- Request: `POST /v1/chat/completions`",
         "- Model: `m-1`",
-        "- Response: HTTP 200",
-        "### Error",
-        "reset by peer",
-        "| First visible (TTFT) |",
+        "- Response: `200`",
+        "- Error: `ReadError: reset by peer`",
+        "- First visible (TTFT): 98.0 ms",
         "partstream check 'x|y.har'",
     ):
         assert wanted in said
+
+
+@pytest.mark.parametrize("made", [sample_views.broken, sample_views.unmapped, sample_views.refused, sample_views.agent])
+def test_terminal_issue_and_page_without_its_script_say_the_same(made):
+    view = made()
+    printed = "\n".join(line for line, _ in summary(view))
+    issue = re.sub(r"[\\`]", "", summary_markdown(view).decode())
+    page = re.sub("<[^>]+>", "", unescape(skeleton_html(view)))
+    for row in account_of(view["answers"][0]):
+        for said in (printed, issue, page):
+            assert row.name in said
+            assert all(
+                re.sub(r"[\\`]", "", line[:100]) in re.sub(r"[\\`]", "", said) for line in row.value.splitlines()
+            )
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=30))

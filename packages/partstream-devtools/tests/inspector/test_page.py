@@ -14,7 +14,8 @@ from inspector.handmade import STEPS, answer, frame, long_answer, view
 from partstream.codec.text import visible
 from partstream.server.pages.document import Hashes, Nonces
 from partstream_devtools.inspector.page import assembly
-from partstream_devtools.inspector.page.assembly import facts_of, page_html
+from partstream_devtools.inspector.page.assembly import page_html
+from partstream_devtools.inspector.view import facts_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -4,15 +4,17 @@ A file gives a view of each of its exchanges that is an answer of a model, and o
 from none or from several of them. Two answers are compared by the structure of their parts, not by time: deltas are
 joined first, because two answers hardly ever cut their texts alike; then the longest common subsequence of the runs is
 found, by kind and name of the tool, and the runs of each pair are compared. A regression is what became worse from an
-old answer to a new one, for a script.
+old answer to a new one, for a script. An account says the same of an answer in words: a terminal, a summary for an
+issue, and the page without its script print its rows.
 """
 
 from __future__ import annotations
 import re
+from base64 import b64decode
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING, Final, TypedDict
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypedDict
 
 from partstream.codec.checks import dataclass, replace
 from partstream_devtools.bundles.recorded import answers_in
@@ -366,3 +368,123 @@ def _gone(old: AnswerView, new: AnswerView) -> Iterator[Regression]:
     for kind in dict.fromkeys(event["type"] for event in old["events"] if event["kind"] != "keepalive"):
         if kind not in types:
             yield {"kind": "types", "detail": f"events of type {kind} are gone"}
+
+
+# ---- An account in words ----
+
+_MOST_LISTED: Final = 10
+"""Violations, gaps and numbers of events that are listed."""
+_LONGEST_QUOTE: Final = 600  # characters of the event at which it went wrong, and of a field of an error
+_BLAMED: Final = {
+    "server": "The server's fault",
+    "network": "The network's fault",
+    "provider": "The provider's fault",
+    "client": "Not the server's fault",
+    "nobody": "No fault",
+}
+_STYLES: Final = {"nobody": "green", "client": "yellow"}
+
+
+class Row(NamedTuple):
+    """A row of an account: a name, which may be empty, and what it says, which may have several lines.
+
+    Attributes:
+        style: How a terminal shows it.
+        form: `ours` for words of Partstream, `quoted` for words of a server, `number` for a row of the numbers.
+        level: 1, or 2 for what belongs to the row before.
+    """
+
+    name: str
+    value: str
+    style: str = ""
+    form: Literal["ours", "quoted", "number"] = "ours"
+    level: int = 1
+
+
+def facts_of(answer: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The facts of the head of the page: a name and a text each."""
+    request, response, protocol = answer["request"], answer["response"], answer["protocol"]
+    finish, usage = answer["finishReason"], answer["usage"]
+    counts = ", ".join(f"{label} {number:,}" for label, number in usage["rows"]) if usage else ""
+    facts = (
+        ("Request", request and f"{request['method']} {request['path']}"),
+        ("Response", response and f"{response['status']} {response['reason']}".strip()),
+        ("Protocol", protocol and protocol.get("title", protocol["name"]) + ("" if protocol["sure"] else " (guessed)")),
+        ("Model", answer["model"]),
+        ("Host", answer["host"]),
+        ("Started", answer["startedAt"]),
+        ("Finish reason", finish and finish["unified"] + (f" ({finish['raw']})" if finish["raw"] else "")),
+        ("Bytes ended", answer["ending"] or (answer["events"] and "-")),
+        ("Usage", usage and f"{counts} ({usage['source']})"),
+        ("Prompt cache", answer["cache"] and answer["cache"]["text"]),
+    )
+    return [(name, str(value)) for name, value in facts if value]
+
+
+def account_of(answer: Mapping[str, Any]) -> Iterator[Row]:
+    """What happened in an answer, where it went wrong, and whose fault it is, beside :func:`facts_of`."""
+    facts, events, reads, reason = dict(facts_of(answer)), answer["events"], answer["reads"], answer["finishReason"]
+    words = (
+        facts.get("Protocol", "unknown protocol"),
+        answer["model"],
+        answer["response"] and f"HTTP {answer['response']['status']}",
+        answer["outcome"] + (f" ({reason['raw'] or reason['unified']})" if reason else ""),
+        f"{sum(event['count'] for event in events):,} events"
+        if events
+        else f"{len(answer['parts']):,} parts, no bytes",
+        reads and f"{reads[-1][2]:,} bytes in {len(reads):,} reads",
+        answer["usage"] and f"tokens {facts['Usage']}",
+    )
+    yield Row("", " · ".join(filter(None, words)), form="quoted")
+    blame, verdict = answer["blame"], answer["verdict"]
+    yield Row(_BLAMED[blame["who"]], blame["sentence"], _STYLES.get(blame["who"], "bold red"))
+    judged = "broken" if verdict["broken"] else "kept" if verdict["kept"] else "not judged"
+    counts = (("kept", "kept"), ("broken", "broken"), ("warnings", "warned of"), ("notJudged", "not judged"))
+    yield Row(f"Contract {judged}", ", ".join(f"{verdict[key]} {word}" for key, word in counts if verdict[key]) + ".")
+    yield from _wrong(answer)
+    for one in answer["violations"][:_MOST_LISTED]:
+        where = "the end" if one["part"] is None else f"part {one['part']}"
+        event = "" if one["event"] is None else f" of event {one['event']}"
+        rule = f"{one['rule']} ({one['level']}, section {one['section']})"
+        yield Row(f"{where}{event} breaks {rule}", one["promise"], "red" if one["level"] == "MUST" else "yellow")
+        yield Row("Here", f"{one['detail']}.", form="quoted", level=2)
+        if one["seen"]:
+            yield Row("What it looks like", one["seen"], "dim", level=2)
+        yield from (Row("Often", cause, "dim", level=2) for cause in one["hints"])
+    if (more := len(answer["violations"]) - _MOST_LISTED) > 0:
+        yield Row("More broken promises", f"{more:,}")
+    for one in answer["unmapped"]:
+        listed = ", ".join(map(str, one["events"][:_MOST_LISTED])) + (
+            ", …" if len(one["events"]) > _MOST_LISTED else ""
+        )
+        yield Row("No part represents", f"{one['count']} × {one['type']} (events {listed})", "dim", "quoted")
+    for gap in answer["gaps"][:_MOST_LISTED]:
+        word, style = ("Stall", "yellow") if gap["stall"] else ("Gap", "dim")
+        yield Row(f"{word} before event {gap['before']}", f"{gap['ms']:,.0f} ms", style)
+    yield from (Row("Note", note, "yellow") for note in answer["notes"])
+    missing: dict[str, list[str]] = {}
+    for number in answer["numbers"]:
+        if number["missing"] is None:
+            yield Row(number["label"], number["text"], form="number")
+        else:
+            missing.setdefault(number["missing"], []).append(number["label"])
+    is_all = len(missing) == 1 and sum(map(len, missing.values())) == len(answer["numbers"])
+    for why, labels in missing.items():
+        yield Row("All numbers" if is_all else ", ".join(labels), f"- ({why})", "dim")
+
+
+def _wrong(answer: Mapping[str, Any]) -> Iterator[Row]:
+    """The event at which it went wrong, with its place and its bytes, and the error."""
+    event = next((one for one in answer["events"] if one["n"] == answer["wrong"]), None)
+    if event is not None:
+        at = "" if event["at"] is None else f", +{event['at']:,.0f} ms"
+        last = event["n"] + event["count"] - 1
+        number = f"event {event['n']}" if event["count"] == 1 else f"events {event['n']:,} to {last:,}"
+        place = f"{number}{at}, bytes {event['from']:,} to {event['to']:,}"
+        yield Row(f"Went wrong at {place}", event["type"], "bold red", "quoted")
+        data = b64decode(answer["bytes"])[event["from"] : event["to"]].decode(errors="replace").strip()
+        shown = data if len(data) <= _LONGEST_QUOTE else f"{data[:_LONGEST_QUOTE]}… ({len(data):,} characters)"
+        yield Row("", shown, "dim", "quoted", 2)
+    if (error := answer["error"]) is not None:
+        yield Row("Error", f"{error['type']}: {error['message']}", "red", "quoted")
+        yield from (Row(name, value[:_LONGEST_QUOTE], "dim", "quoted", 2) for name, value in error["fields"])

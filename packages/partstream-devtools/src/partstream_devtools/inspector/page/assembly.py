@@ -13,13 +13,13 @@ from typing import Any, Final
 
 from partstream.codec.json_codec import dumps
 from partstream.server.pages.document import ContentPolicy, data_script, document, packed_data_script, resource, text
+from partstream_devtools.inspector.view import account_of, facts_of
 
 # ---- The page without its script ----
 
 _MOST_EVENTS: Final = 200
 _MOST_TEXT: Final = 20_000
 """The most characters of one text of the result: the script shows it whole."""
-_GOOD: Final = frozenset({"completed", "running"})
 
 
 def skeleton_html(view: Mapping[str, Any]) -> str:
@@ -37,25 +37,24 @@ def _lines(view: Mapping[str, Any]) -> Iterator[str]:
     for number, answer in enumerate(view["answers"]):
         name = f"answer-{number}"
         yield f'<article aria-labelledby="{name}"><h2 id="{name}">{text(answer["title"])}</h2>'
-        is_good = answer["outcome"] in _GOOD and answer["blame"]["who"] == "nobody"
-        verdict = verdict_words(answer["verdict"], is_good=is_good)
-        yield f"<p><strong>{text(answer['outcome'])}</strong>, {text(verdict)}.</p>"
-        yield f"<p>{text(answer['blame']['sentence'])}</p>"
-        if (error := answer["error"]) is not None:
-            yield f"<p><code>{text(error['type'])}</code>: {text(error['message'])}</p>"
-            if error["fields"]:
-                yield _table(("Field", "Value"), error["fields"])
         facts = (f"<div><dt>{text(name)}</dt><dd>{text(value)}</dd></div>" for name, value in facts_of(answer))
         yield f'<dl class="facts">{"".join(facts)}</dl>'
-        yield from _numbers(answer["numbers"])
-        yield from _violations(answer)
+        for row in account_of(answer):
+            if row.level > 1 and not row.name:
+                yield f"<pre>{text(row.value)}</pre>"
+            elif row.form != "number":
+                yield f"<p>{f'<strong>{text(row.name)}</strong>: ' if row.name else ''}{text(row.value)}</p>"
+        if answer["numbers"]:
+            rows = ((one["label"], one["text"], one["missing"] or one["definition"]) for one in answer["numbers"])
+            yield "<h3>Numbers</h3>"
+            yield _table(("Number", "Value", "What it is"), rows)
         yield from _result(answer)
         yield from _events(answer["events"])
         yield "</article>"
     if view["commands"]:
-        rows = ((command["label"], command["text"]) for command in view["commands"])
+        commands = ((command["label"], command["text"]) for command in view["commands"])
         yield "<h2>Commands</h2>"
-        yield _table(("What it does", "Command"), rows)
+        yield _table(("What it does", "Command"), commands)
 
 
 def source_sentence(view: Mapping[str, Any]) -> str:
@@ -67,57 +66,6 @@ def source_sentence(view: Mapping[str, Any]) -> str:
     return f"{source['name']} ({source['form']}{clock}); redacted: {redaction['level']}{places}"
 
 
-def verdict_words(verdict: Mapping[str, Any], *, is_good: bool) -> str:
-    """The verdict on the contract in a few words; that of an answer that ended badly does not say that all is well."""
-    broken, warnings = verdict["broken"], verdict["warnings"]
-    kept = "contract kept" if is_good else "no rule of the contract broken"
-    words = f"contract: {broken} broken" if broken else kept if verdict["kept"] or warnings else "contract not judged"
-    return words + (f", {warnings} {'warning' if warnings == 1 else 'warnings'}" if warnings else "")
-
-
-def facts_of(answer: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """The facts of the head: a name and a text each."""
-    request, response, protocol = answer["request"], answer["response"], answer["protocol"]
-    finish, usage = answer["finishReason"], answer["usage"]
-    counts = ", ".join(f"{label} {number:,}" for label, number in usage["rows"]) if usage else ""
-    facts = (
-        ("Request", request and f"{request['method']} {request['path']}"),
-        ("Response", response and f"{response['status']} {response['reason']}".strip()),
-        ("Protocol", protocol and protocol.get("title", protocol["name"]) + ("" if protocol["sure"] else " (guessed)")),
-        ("Model", answer["model"]),
-        ("Host", answer["host"]),
-        ("Started", answer["startedAt"]),
-        ("Finish reason", finish and finish["unified"] + (f" ({finish['raw']})" if finish["raw"] else "")),
-        ("Bytes ended", answer["ending"] or (answer["events"] and "-")),
-        ("Usage", usage and f"{counts} ({usage['source']})"),
-        ("Prompt cache", answer["cache"] and answer["cache"]["text"]),
-    )
-    return [(name, str(value)) for name, value in facts if value]
-
-
-def _numbers(numbers: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    if not numbers:
-        return
-    yield "<h3>Numbers</h3>"
-    rows = ((one["label"], one["text"], one["missing"] or one["definition"]) for one in numbers)
-    yield _table(("Number", "Value", "What it is"), rows)
-
-
-def _violations(answer: Mapping[str, Any]) -> Iterator[str]:
-    if not answer["violations"]:
-        return
-    yield "<h3>Broken rules</h3><ul>"
-    for one in answer["violations"]:
-        place = f"event {one['event']}: " if one["event"] is not None else ""
-        yield (
-            f"<li>{text(place)}<strong>{text(one['rule'])}</strong> ({text(one['level'])}, section "
-            f"{text(one['section'])}): {text(one['promise'])}<br>{text(one['detail'])}"
-        )
-        yield "".join(f"<br>Often: {text(hint)}" for hint in one["hints"])
-        yield f'<br><a href="{text(one["url"])}">The rule</a></li>' if one["url"].startswith("https://") else "</li>"
-    yield "</ul>"
-
-
 def _result(answer: Mapping[str, Any]) -> Iterator[str]:
     yield "<h3>Result</h3>"
     for one in answer["result"]:
@@ -127,10 +75,6 @@ def _result(answer: Mapping[str, Any]) -> Iterator[str]:
         yield f"<h4>{text(name)}</h4><pre>{text(shown)}</pre>"
     if not answer["result"]:
         yield "<p>No part.</p>"
-    if answer["unmapped"]:
-        counted = ", ".join(f"{one['type']} ({one['count']})" for one in answer["unmapped"])
-        yield f"<p>Events that no part represents: {text(counted)}</p>"
-    yield "".join(f"<p>{text(note)}</p>" for note in answer["notes"])
 
 
 def _events(events: Sequence[Mapping[str, Any]]) -> Iterator[str]:
