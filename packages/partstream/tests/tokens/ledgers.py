@@ -35,9 +35,9 @@ def answer(accounting: TokenAccounting, reported: int, *more: str) -> None:
 
 def settle(accounting: TokenAccounting) -> None:
     """Waits until the thread behind a ledger has done all that it was given."""
-    worker = accounting._ledger._worker
-    assert worker is not None
-    worker._thread.submit(int).result(10)
+    thread = accounting._ledger._thread
+    assert thread is not None
+    thread.submit(int).result(10)
 
 
 def rows_of(folder: Path, table: str) -> int:

@@ -82,9 +82,9 @@ def test_a_file_that_another_process_keeps_locked_holds_nobody_up_and_is_written
             locking.execute("PRAGMA locking_mode = EXCLUSIVE")
             locking.execute("BEGIN EXCLUSIVE")
             estimates = [expect(accounting, "0")]
-            waiting = accounting._ledger._worker._late
+            waiting = accounting._ledger._late
             estimates += [expect(accounting, str(number)) for number in range(1, 20)]
-            assert accounting._ledger._worker._late is waiting  # one wait, not twenty
+            assert accounting._ledger._late is waiting  # one wait, not twenty
             assert not waiting.done()
             assert all(estimate.total.tokens > 0 for estimate in estimates)
             answer(accounting, 600, "new")

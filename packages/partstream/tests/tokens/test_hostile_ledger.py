@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from partstream.tokens.families import CountSource
-from partstream.tokens.ledger import LEDGER_NAME, Ledger, LedgerWorker
+from partstream.tokens.ledger import LEDGER_NAME, Ledger
 from partstream.tokens.ledger_file import KEEP_USAGE, SCHEMA_VERSION, LedgerFile, UsageOfOthers, add_up, read_usage_rows
 from partstream.tokens.records import CountRow, LimitRow, Sample, TotalRow, UsageRow
 from tokens.ledgers import integrity_of, rows_of
@@ -55,7 +55,7 @@ def test_whatever_is_kept_the_rows_behind_it_are_written(
     time: Any,
 ) -> None:
     folder = tmp_path_factory.mktemp("ledger")
-    ledger = Ledger(LedgerWorker(folder / LEDGER_NAME))
+    ledger = Ledger(folder / LEDGER_NAME)
     for row in usages:
         ledger.keep_usage(row)
     ledger.keep_counts(scope, {bytes([at]) * 16: row for at, row in enumerate(counted)})
@@ -309,7 +309,7 @@ def test_a_row_with_the_largest_number_that_there_is_hides_no_later_row(tmp_path
 
 def test_a_folder_that_is_a_file_keeps_learned_numbers_in_memory(tmp_path: Path) -> None:
     (tmp_path / "data").write_text("precious")
-    ledger = Ledger(LedgerWorker(tmp_path / "data" / LEDGER_NAME))
+    ledger = Ledger(tmp_path / "data" / LEDGER_NAME)
     ledger.keep_sample("f", Sample(1.5, 200))
     ledger.keep_usage(_usage())
     ledger.flush()

@@ -5,6 +5,7 @@ import threading
 from collections.abc import Awaitable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,7 @@ from partstream.tokens import CountSource
 from partstream.tokens import ledger as worker
 from partstream.tokens.accounting import TokenAccounting
 from partstream.tokens.ledger import Ledger
-from partstream.tokens.records import CountRow, FoundRows, WantedRows
+from partstream.tokens.records import CountRow, WantedRows
 from tokens.ledgers import CONVERSATION, MODEL, accounting_in, answer, expect, settle
 
 OTHER_TOOLS = (Tool("look", "Looks something up"),)
@@ -26,9 +27,9 @@ NEWER = CountRow("2", 7.0, CountSource.ESTIMATED)
 @contextmanager
 def _held(ledger: Ledger) -> Iterator[threading.Event]:
     """Holds the thread behind a ledger until the event is set, or until the end of the block."""
-    assert ledger._worker is not None
+    assert ledger._thread is not None
     released = threading.Event()
-    ledger._worker._thread.submit(released.wait, 20)
+    ledger._thread.submit(released.wait, 20)
     try:
         yield released
     finally:
@@ -83,14 +84,14 @@ def test_the_file_is_read_once_for_a_short_conversation(
     if known:
         with accounting_in(tmp_path) as before:
             answer(before, 777)
-    reads: list[WantedRows] = []
-    find = worker.LedgerWorker.find
+    reads: list[object] = []
+    begun = Ledger._begun
 
-    async def watched(self: worker.LedgerWorker, wanted: WantedRows) -> FoundRows | None:
-        reads.append(wanted)
-        return await find(self, wanted)
+    def watched(self: Ledger, action: Any) -> Any:
+        reads.append(action)
+        return begun(self, action)
 
-    monkeypatch.setattr(worker.LedgerWorker, "find", watched)
+    monkeypatch.setattr(Ledger, "_begun", watched)
     with accounting_in(tmp_path) as after:
         asyncio.run(after.read_and_estimate(MODEL, [*CONVERSATION, ChatMessage.user("And now?")]))
     assert len(reads) == 1
@@ -165,14 +166,14 @@ def test_nobody_has_to_wait_for_a_read_to_its_end(tmp_path: Path, monkeypatch: p
 def test_however_slow_the_file_is_one_write_waits_and_takes_all_rows(tmp_path: Path) -> None:
     digests = [bytes([number]) * 16 for number in range(50)]
     with accounting_in(tmp_path) as accounting:
-        kept = accounting._ledger._worker
-        assert kept is not None
-        with _held(accounting._ledger) as released:
+        ledger = accounting._ledger
+        assert ledger._thread is not None
+        with _held(ledger) as released:
             for digest in digests:
-                kept.keep_counts("o200k", {digest: ROW})
-                kept.flush()
-            assert kept._thread._executor._work_queue.qsize() == 1
+                ledger.keep_counts("o200k", {digest: ROW})
+                ledger.flush()
+            assert ledger._thread._executor._work_queue.qsize() == 1
             released.set()
-        found = asyncio.run(kept.find(WantedRows(counts=digests, totals=(), families=())))
-    assert found is not None
-    assert set(found.counts) == set(digests)
+    with accounting_in(tmp_path) as after:
+        asyncio.run(after._ledger.read_ahead(WantedRows(counts=digests)))
+        assert all(after._ledger._counts.known(digest) for digest in digests)

@@ -44,10 +44,10 @@ class _Hold:
 @contextmanager
 def _held(ledger: Ledger) -> Iterator[_Hold]:
     """Holds the thread behind a ledger."""
-    assert ledger._worker is not None
+    assert ledger._thread is not None
     released = threading.Event()
     try:
-        yield _Hold(released, ledger._worker._thread.submit(released.wait, 5))
+        yield _Hold(released, ledger._thread.submit(released.wait, 5))
     finally:
         released.set()
 

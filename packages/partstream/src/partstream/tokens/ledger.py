@@ -1,8 +1,8 @@
 """Remembers counted and reported numbers: the newest in memory, all in a file; knows no rule of counting.
 
-`Ledger` is used by one thread, that of the event loop. `LedgerWorker` has a thread of its own for the file, so that a
-slow disk never delays an answer. Callers wait for reads, but never long: a warm lookup of a thousand messages takes a
-few milliseconds; after a read that takes longer than :data:`PATIENCE`, callers do not wait again until it has ended.
+`Ledger` is used by one thread, that of the event loop. The file has a thread of its own, so that a slow disk never
+delays an answer. Callers wait for reads, but never long: a warm lookup of a thousand messages takes a few milliseconds;
+after a read that takes longer than :data:`PATIENCE`, callers do not wait again until it has ended.
 No caller waits for writes: they are collected, and `flush` has them written, all that come within a quarter of a second
 in one transaction.
 
@@ -43,7 +43,17 @@ _VARIABLE: Final = "PARTSTREAM_LEDGER"
 LEDGER_NAME: Final = "tokens.sqlite3"
 """The name of the file in the user's data folder."""
 
+PATIENCE: Final = 0.25
+"""The most seconds that a caller waits for a read."""
+
+_FULL: Final = 1_000
+"""The statements that wait at most; more are written at once."""
+
+_DAY: Final = 86_400
+
 Row = TypeVar("Row")
+Result = TypeVar("Result")
+_Row: TypeAlias = tuple[Any, ...]
 
 
 def is_ledger_off() -> bool:
@@ -59,7 +69,7 @@ def open_ledger(folder: Path | None = None) -> Ledger:
     """
     if is_ledger_off():
         return Ledger()
-    return Ledger(LedgerWorker((folder or DATA.path()) / LEDGER_NAME))
+    return Ledger((folder or DATA.path()) / LEDGER_NAME)
 
 
 class Ledger:
@@ -68,16 +78,26 @@ class Ledger:
     A scope is an upstream and a model family: numbers of different scopes must not be mixed.
 
     Args:
-        worker: Reads and writes the file; None for a ledger in memory only.
+        path: The file; None for a ledger in memory only.
 
     Attributes:
+        name: The random name that marks the usage that this ledger writes; None without a file.
         did_learn: Fires with a family when an answer of any upstream taught something about it.
         tell: Takes every fact that an upstream reports to this ledger; None if no other ledger needs them.
         taken_refusals: The number of refusals that came from other ledgers.
     """
 
-    def __init__(self, worker: LedgerWorker | None = None) -> None:
-        self._worker = worker
+    def __init__(self, path: Path | None = None) -> None:
+        self.name: str | None = None
+        self._thread: ledger_file.FileThread | None = None
+        if path is not None:
+            self.name = secrets.token_hex(8)
+            self._file = ledger_file.LedgerFile(path)
+            write = partial(_write, self._file, unwritten := deque[ledger_file.Statement]())
+            self._unwritten = unwritten
+            self._thread = ledger_file.FileThread(self, self._file, "partstream-ledger", write)
+        self._new: list[ledger_file.Statement] = []
+        self._late: Future[Any] | None = None
         self._counts: _Memory[records.CountRow] = _Memory()
         self._totals: _Memory[tuple[records.TotalRow, ...]] = _Memory()
         self._samples: dict[str, tuple[records.Sample, ...]] = {}
@@ -89,33 +109,57 @@ class Ledger:
         self.taken_refusals = 0
 
     async def read_ahead(self, wanted: records.WantedRows) -> None:
-        """Reads rows that are not in memory, so that those who need them next need not wait for the file.
+        """Reads rows that are not in memory, all at once, so that those who need them next need not wait for the file.
 
         The event loop runs on meanwhile. What cannot be read in time stays unknown, see :meth:`counts`.
         """
-        if self._worker is None:
+        counts, totals = self._counts.missing(wanted.counts), self._totals.missing(wanted.totals)
+        families = [family for family in wanted.families if family not in self._samples]
+
+        def read_all(file: ledger_file.LedgerFile) -> tuple[list[_Row], list[_Row], dict[str, list[_Row]]]:
+            # Makes nothing of the rows in the thread, which would hold the interpreter.
+            samples = {family: _sample_rows(file, family) for family in families}
+            return (
+                _rows_of(file, ledger_file.READ_COUNTS, counts),
+                _rows_of(file, ledger_file.READ_TOTALS, totals),
+                samples,
+            )
+
+        if not (counts or totals or families) or (reading := self._begun(read_all)) is None:
             return
-        missing = records.WantedRows(
-            self._counts.missing(wanted.counts),
-            self._totals.missing(wanted.totals),
-            [family for family in wanted.families if family not in self._samples],
-        )
-        if not (missing.counts or missing.totals or missing.families):
+        loop = asyncio.get_running_loop()
+        waiter: asyncio.Future[None] = loop.create_future()
+
+        def wake() -> None:
+            if not waiter.done():
+                waiter.set_result(None)
+
+        def read(_: object) -> None:
+            with suppress(RuntimeError):  # the event loop was closed before the read ended
+                loop.call_soon_threadsafe(wake)
+
+        reading.add_done_callback(read)
+        try:
+            async with asyncio.timeout(PATIENCE):
+                await waiter
+        except TimeoutError:
+            self._late = reading
             return
-        read = await self._worker.find(missing)
-        if read is None:
-            return
+        of_counts, of_totals, of_samples = reading.result()
+        self._touch(ledger_file.TOUCH_COUNT, of_counts)
+        self._touch(ledger_file.TOUCH_TOTAL, of_totals)
         # Others may have kept newer rows meanwhile: only what is still missing is taken from the file.
-        self._counts.fill(self._counts.missing(missing.counts), read.counts)
-        self._totals.fill(self._totals.missing(missing.totals), read.totals)
-        for family, samples in read.samples.items():
-            self._samples.setdefault(family, tuple(samples))
+        self._counts.fill(self._counts.missing(counts), _counts_of(of_counts))
+        self._totals.fill(self._totals.missing(totals), _totals_of(of_totals))
+        for family, rows in of_samples.items():
+            self._samples.setdefault(family, _samples_of(rows))
 
     # ---- counts of messages ----
 
     def counts(self, digests: Iterable[Digest]) -> dict[Digest, Mapping[str, records.CountRow]]:
         """The known rows of each digest, by scope; an empty mapping if there are none."""
-        return self._counts.find(digests, None if self._worker is None else self._worker.counts)
+        read = partial(self._read_of, ledger_file.READ_COUNTS, ledger_file.TOUCH_COUNT, _counts_of)
+        return self._counts.find(digests, read)
 
     def keep_counts(self, scope: str, rows: Mapping[Digest, records.CountRow], *, are_reported: bool = False) -> None:
         """Remembers counts; the next :meth:`flush` writes them.
@@ -129,40 +173,55 @@ class Ledger:
             self._counts.put(digest, scope, row)
             if are_reported and self.tell is not None:
                 self.tell(records.CountFact(scope, digest, row))
-        if self._worker is not None:
-            self._worker.keep_counts(scope, rows)
+        self._write_counts(scope, rows)
+
+    def _write_counts(self, scope: str, rows: Mapping[Digest, records.CountRow]) -> None:
+        today, name = _today(), storable_text(scope)
+        parameters = [
+            (digest, name, row.version, row.counted, row.source.value, row.reported, row.is_alone, row.size, today)
+            for digest, row in rows.items()
+            if _is_sound(row.counted, row.reported, row.size)
+        ]
+        self._add(ledger_file.KEEP_COUNT, *parameters)
 
     # ---- reported totals ----
 
     def totals(self, digests: Iterable[Digest]) -> dict[Digest, Mapping[str, tuple[records.TotalRow, ...]]]:
         """The reported totals of each beginning of a conversation, by scope; a row for each set of tools."""
-        return self._totals.find(digests, None if self._worker is None else self._worker.totals)
+        read = partial(self._read_of, ledger_file.READ_TOTALS, ledger_file.TOUCH_TOTAL, _totals_of)
+        return self._totals.find(digests, read)
 
     def keep_total(self, scope: str, digest: Digest, row: records.TotalRow) -> None:
         """Remembers the reported total of a beginning of a conversation."""
         known = self.totals([digest])[digest].get(scope, ())
         self._totals.put(digest, scope, (*(one for one in known if one.tools != row.tools), row))
-        if self._worker is not None:
-            self._worker.keep_total(scope, digest, row)
+        self._write_total(scope, digest, row)
         if self.tell is not None:
             self.tell(records.TotalFact(scope, digest, row))
+
+    def _write_total(self, scope: str, digest: Digest, row: records.TotalRow) -> None:
+        if _is_sound(row.tools_tokens, row.reported):
+            parameters = (digest, storable_text(scope), row.tools, row.tools_tokens, row.reported, _today())
+            self._add(ledger_file.KEEP_TOTAL, parameters)
 
     # ---- learned facts about families and models ----
 
     def samples(self, family: str) -> tuple[records.Sample, ...]:
         """The samples of a family, oldest first."""
         if family not in self._samples:
-            read = () if self._worker is None else self._worker.samples(family)
+            read = self._read(lambda file: _sample_rows(file, family))
             if read is None:
                 return ()
-            self._samples[family] = tuple(read)
+            self._samples[family] = _samples_of(read)
         return self._samples[family]
 
     def keep_sample(self, family: str, sample: records.Sample) -> None:
-        """Remembers a sample of a family."""
+        """Remembers a sample of a family; the next write also deletes samples that no longer count."""
         self._samples[family] = (*self.samples(family), sample)[-records.WINDOW :]
-        if self._worker is not None:
-            self._worker.keep_sample(family, sample)
+        name = storable_text(family)
+        if _is_sound(sample.ratio, sample.weight):
+            self._add(ledger_file.KEEP_SAMPLE, (name, sample.ratio, sample.weight))
+            self._add(ledger_file.TRIM_SAMPLES, (name, name, records.WINDOW))
         if self.tell is not None:
             self.tell(records.SampleFact(family, sample))
 
@@ -172,8 +231,12 @@ class Ledger:
         Reads the file every time: another process may have learned a limit, and a file that cannot be read now may be
         readable later.
         """
-        read = None if self._worker is None else self._worker.limits(upstream)
-        limits = dict(read or {})
+        name = storable_text(upstream)
+        limits = {
+            model: records.LimitRow(int(tokens), at)
+            for model, tokens, at in self._read(lambda file: file.read(ledger_file.READ_LIMITS, (name,))) or ()
+            if _is_number(tokens) and _is_time(at)
+        }
         for known in (self._told_limits, self._limits):
             for model, row in known.get(upstream, {}).items():
                 if model not in limits or row.learned > limits[model].learned:
@@ -183,8 +246,9 @@ class Ledger:
     def keep_limit(self, upstream: str, model: str, row: records.LimitRow) -> None:
         """Remembers the limit that an upstream reported for a model."""
         self._limits.setdefault(upstream, {})[model] = row
-        if self._worker is not None:
-            self._worker.keep_limit(upstream, model, row)
+        if _is_sound(row.tokens) and _is_time(row.learned):
+            names = storable_text(upstream), storable_text(model)
+            self._add(ledger_file.KEEP_LIMIT, (*names, row.tokens, row.learned))
         if self.tell is not None:
             self.tell(records.LimitFact(upstream, model, row))
 
@@ -201,8 +265,7 @@ class Ledger:
     def _forget_limit(self, upstream: str, model: str) -> None:
         for known in (self._limits, self._told_limits):
             known.get(upstream, {}).pop(model, None)
-        if self._worker is not None:
-            self._worker.forget_limit(upstream, model)
+        self._add(ledger_file.FORGET_LIMIT, (storable_text(upstream), storable_text(model)))
 
     # ---- refused fields ----
 
@@ -211,11 +274,15 @@ class Ledger:
 
         None where the file cannot be read now; without a file there are none.
         """
-        read = {} if self._worker is None else self._worker.refusals(upstream)
-        if read is None:
+        name, query = storable_text(upstream), ledger_file.READ_REFUSALS
+        rows = self._read(lambda file: file.read(query, (name,)) if file.read(ledger_file.HAS_REFUSALS) else [])
+        if rows is None:
             return None
-        told = self._told_refusals.get(upstream, {})
-        return {model: {**told.get(model, {}), **read.get(model, {})} for model in (*told, *read)}
+        found = {model: dict(fields) for model, fields in self._told_refusals.get(upstream, {}).items()}
+        for model, field, at in rows:
+            if _is_time(at):
+                found.setdefault(str(model), {})[str(field)] = at
+        return found
 
     def keep_refusal(self, upstream: str, model: str, field: str, learned: float) -> None:
         """Remembers a field that a model refused, only in the file.
@@ -224,8 +291,9 @@ class Ledger:
             upstream: The identity of the upstream: a digest, never an address.
             field: The name of the field; never a value, which may be a person's own.
         """
-        if self._worker is not None:
-            self._worker.keep_refusal(upstream, model, field, learned)
+        if _is_time(learned):
+            names = storable_text(upstream), storable_text(model), storable_text(field)
+            self._add(ledger_file.KEEP_REFUSAL, (*names, learned))
         if self.tell is not None:
             self.tell(records.RefusalFact(upstream, model, field, learned))
 
@@ -239,14 +307,19 @@ class Ledger:
         """
         match fact:
             case records.CountFact(scope, digest, row):
-                self._take_count(scope, digest, row)
+                counts = self._counts.known(digest)
+                if counts is not None and (own := counts.get(scope)) is not None:  # how it was counted here stays
+                    row = replace(own, reported=row.reported, is_alone=row.is_alone)
+                # What is not in memory is read from the file when it is needed.
+                if counts is not None or self._thread is None:
+                    self._counts.put(digest, scope, row)
+                self._write_counts(scope, {digest: row})
             case records.TotalFact(scope, digest, total):
                 totals = self._totals.known(digest)
-                if totals is not None or self._worker is None:
+                if totals is not None or self._thread is None:
                     others = (one for one in (totals or {}).get(scope, ()) if one.tools != total.tools)
                     self._totals.put(digest, scope, (*others, total))
-                if self._worker is not None:
-                    self._worker.keep_total(scope, digest, total)
+                self._write_total(scope, digest, total)
             case records.LimitFact(upstream, model, None):
                 self._forget_limit(upstream, model)
             case records.LimitFact(upstream, model, records.LimitRow() as limit):
@@ -254,16 +327,6 @@ class Ledger:
             case records.RefusalFact(upstream, model, field, learned):  # in memory alone
                 self._told_refusals.setdefault(upstream, {}).setdefault(model, {})[field] = learned
                 self.taken_refusals += 1
-
-    def _take_count(self, scope: str, digest: Digest, row: records.CountRow) -> None:
-        known = self._counts.known(digest)
-        if known is not None and (own := known.get(scope)) is not None:  # how it was counted here stays
-            row = replace(own, reported=row.reported, is_alone=row.is_alone)
-        # What is not in memory is read from the file when it is needed.
-        if known is not None or self._worker is None:
-            self._counts.put(digest, scope, row)
-        if self._worker is not None:
-            self._worker.keep_counts(scope, {digest: row})
 
     def take_samples(self, family: str, samples: Sequence[records.Sample]) -> None:
         """Puts the samples that all ledgers share instead of the own ones, so that all have the same order."""
@@ -275,27 +338,77 @@ class Ledger:
     # ---- usage ----
 
     def keep_usage(self, row: UsageRow) -> None:
-        """Remembers the usage of an answer, only in the file."""
-        if self._worker is not None:
-            self._worker.keep_usage(row)
-
-    @property
-    def name(self) -> str | None:
-        """The name that marks the usage written through this ledger; None without a file."""
-        return None if self._worker is None else self._worker.name
+        """Remembers the usage of an answer, only in the file; a number out of range is unknown."""
+        if not _is_time(row.time):
+            return
+        parameters = (
+            row.time,
+            storable_text(row.model),
+            storable_text(row.upstream),
+            None if row.conversation is None else storable_text(row.conversation),
+            as_count(row.input_tokens),
+            as_count(row.output_tokens),
+            as_count(row.cached_tokens),
+            as_count(row.reasoning_tokens),
+            as_amount(row.cost, MOST_DOLLARS),
+            self.name,
+        )
+        self._add(ledger_file.KEEP_USAGE, parameters)
 
     # ---- the file ----
 
     def flush(self) -> None:
         """Has new rows written in the background: now, or with those of further flushes in a quarter of a second."""
-        if self._worker is not None:
-            self._worker.flush()
+        if self._new and self._thread is not None and self._thread.is_open:
+            self._unwritten.extend(self._new)
+            self._new = []
+            self._thread.write_soon(is_full=len(self._unwritten) >= _FULL)
 
     def close(self) -> None:
         """Writes new rows and closes the file; waits for a limited time. The rows in memory stay usable."""
-        if self._worker is not None:
-            self._worker.close()
-            self._worker = None
+        self.flush()
+        if self._thread is not None:
+            self._thread.close()
+        self._thread = self.name = None
+
+    def _add(self, sql: str, *rows: _Row) -> None:
+        """Adds rows to the next write."""
+        if self._thread is not None:
+            self._new.append((sql, rows))
+
+    def _begun(self, action: Callable[[ledger_file.LedgerFile], Result]) -> Future[Result] | None:
+        """Has the thread run an action; None while an earlier read is late, and without an open file."""
+        is_late = self._late is not None and not self._late.done()
+        if self._thread is None or not self._thread.is_open or is_late:
+            return None
+        self._late = None
+        return self._thread.submit(action, self._file)
+
+    def _read(self, action: Callable[[ledger_file.LedgerFile], list[_Row]]) -> list[_Row] | None:
+        """The rows of the file, none without one; None if they did not come in time, or an earlier read is late."""
+        if self._thread is None:
+            return []
+        reading = self._begun(action)
+        if reading is None:
+            return None
+        try:
+            return reading.result(PATIENCE)
+        except WaitTimeoutError:
+            self._late = reading
+            return None
+
+    def _read_of(
+        self, sql: str, touch: str, make: Callable[[Iterable[_Row]], Result], digests: Sequence[Digest]
+    ) -> Result | None:
+        """What is made of the rows of digests; the next write marks those as used today that were not used today."""
+        rows = self._read(lambda file: _rows_of(file, sql, digests))
+        self._touch(touch, rows or ())
+        return None if rows is None else make(rows)
+
+    def _touch(self, touch: str, rows: Iterable[_Row]) -> None:
+        today = _today()
+        if old := {row[0] for row in rows if row[-1] != today}:
+            self._add(touch, *((today, digest) for digest in old))
 
 
 class _Memory(Generic[Row]):
@@ -307,9 +420,9 @@ class _Memory(Generic[Row]):
     def find(
         self,
         digests: Iterable[Digest],
-        read: Callable[[Sequence[Digest]], Mapping[Digest, Mapping[str, Row]] | None] | None,
+        read: Callable[[Sequence[Digest]], Mapping[Digest, Mapping[str, Row]] | None],
     ) -> dict[Digest, Mapping[str, Row]]:
-        """The rows of digests: those in memory, and those that `read` finds in the file, if there is one."""
+        """The rows of digests: those in memory, and those that `read` finds in the file."""
         found: dict[Digest, Mapping[str, Row]] = {}
         missing: dict[Digest, None] = {}
         for digest in digests:
@@ -319,8 +432,7 @@ class _Memory(Generic[Row]):
                 self._rows.move_to_end(digest)
                 found[digest] = rows
         if missing:
-            rest = {} if read is None else read(list(missing))
-            if rest is None:  # not in time: read again the next time
+            if (rest := read(list(missing))) is None:  # not in time: read again the next time
                 return found | {digest: {} for digest in missing}
             found |= self.fill(missing, rest)
         return found
@@ -353,222 +465,7 @@ class _Memory(Generic[Row]):
             self._rows.popitem(last=False)
 
 
-# ---- The worker and its file ----
-
-PATIENCE: Final = 0.25
-"""The most seconds that a caller waits for a read."""
-
-_FULL: Final = 1_000
-"""The statements that wait at most; more are written at once."""
-
-_DAY: Final = 86_400
-
-Result = TypeVar("Result")
-_Row: TypeAlias = tuple[Any, ...]
-
-
-class LedgerWorker:
-    """Reads and writes the rows of a ledger's file.
-
-    The methods that read return None if the read did not end in time.
-
-    Attributes:
-        name: The random name that marks the rows written by this worker.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self.name = secrets.token_hex(8)
-        self._file = ledger_file.LedgerFile(path)
-        self._new: list[ledger_file.Statement] = []
-        self._unwritten: deque[ledger_file.Statement] = deque()
-        write = partial(_write, self._file, self._unwritten)
-        self._thread = ledger_file.FileThread(self, self._file, "partstream-ledger", write)
-        self._late: Future[Any] | None = None
-
-    # ---- reading ----
-
-    async def find(self, wanted: records.WantedRows) -> records.FoundRows | None:
-        """All rows that are wanted, in one read; the event loop runs on meanwhile."""
-
-        def read_all(file: ledger_file.LedgerFile) -> tuple[list[_Row], list[_Row], dict[str, list[_Row]]]:
-            # Makes nothing of the rows in the thread, which would hold the interpreter.
-            samples = {family: _sample_rows(file, family) for family in wanted.families}
-            return (
-                _rows_of(file, ledger_file.READ_COUNTS, wanted.counts),
-                _rows_of(file, ledger_file.READ_TOTALS, wanted.totals),
-                samples,
-            )
-
-        reading = self._begun(read_all)
-        if reading is None:
-            return None
-        loop = asyncio.get_running_loop()
-        waiter: asyncio.Future[None] = loop.create_future()
-
-        def wake() -> None:
-            if not waiter.done():
-                waiter.set_result(None)
-
-        def read(_: object) -> None:
-            with suppress(RuntimeError):  # the event loop was closed before the read ended
-                loop.call_soon_threadsafe(wake)
-
-        reading.add_done_callback(read)
-        try:
-            async with asyncio.timeout(PATIENCE):
-                await waiter
-        except TimeoutError:
-            self._late = reading
-            return None
-        counts, totals, samples = reading.result()
-        self._touch(ledger_file.TOUCH_COUNT, counts)
-        self._touch(ledger_file.TOUCH_TOTAL, totals)
-        return records.FoundRows(
-            _counts_of(counts), _totals_of(totals), {family: _samples_of(rows) for family, rows in samples.items()}
-        )
-
-    def counts(self, digests: Sequence[Digest]) -> dict[Digest, dict[str, records.CountRow]] | None:
-        """The counts of messages, by digest and scope."""
-        rows = self._read_of(ledger_file.READ_COUNTS, ledger_file.TOUCH_COUNT, digests)
-        return None if rows is None else _counts_of(rows)
-
-    def totals(self, digests: Sequence[Digest]) -> dict[Digest, dict[str, tuple[records.TotalRow, ...]]] | None:
-        """The reported totals of beginnings of conversations, by digest and scope."""
-        rows = self._read_of(ledger_file.READ_TOTALS, ledger_file.TOUCH_TOTAL, digests)
-        return None if rows is None else _totals_of(rows)
-
-    def samples(self, family: str) -> list[records.Sample] | None:
-        """The newest samples of a family, oldest of them first."""
-        rows = self._read(lambda file: _sample_rows(file, family))
-        return None if rows is None else _samples_of(rows)
-
-    def limits(self, upstream: str) -> dict[str, records.LimitRow] | None:
-        """The limits of an upstream's models, by their ids."""
-        rows = self._read(lambda file: file.read(ledger_file.READ_LIMITS, (storable_text(upstream),)))
-        if rows is None:
-            return None
-        return {
-            model: records.LimitRow(int(tokens), at)
-            for model, tokens, at in rows
-            if _is_number(tokens) and _is_time(at)
-        }
-
-    def refusals(self, upstream: str) -> dict[str, dict[str, float]] | None:
-        """The fields that an upstream's models refused, by the models' ids, with the time of the refusal."""
-        name = storable_text(upstream)
-        rows = self._read(
-            lambda file: file.read(ledger_file.READ_REFUSALS, (name,)) if file.read(ledger_file.HAS_REFUSALS) else []
-        )
-        if rows is None:
-            return None
-        found: dict[str, dict[str, float]] = {}
-        for model, field, at in rows:
-            if _is_time(at):
-                found.setdefault(str(model), {})[str(field)] = at
-        return found
-
-    # ---- writing ----
-
-    def keep_counts(self, scope: str, rows: Mapping[Digest, records.CountRow]) -> None:
-        """Adds counts to the next write."""
-        today, name = _today(), storable_text(scope)
-        parameters = [
-            (digest, name, row.version, row.counted, row.source.value, row.reported, row.is_alone, row.size, today)
-            for digest, row in rows.items()
-            if _is_sound(row.counted, row.reported, row.size)
-        ]
-        self._new.append((ledger_file.KEEP_COUNT, parameters))
-
-    def keep_total(self, scope: str, digest: Digest, row: records.TotalRow) -> None:
-        """Adds a reported total to the next write."""
-        if _is_sound(row.tools_tokens, row.reported):
-            parameters = (digest, storable_text(scope), row.tools, row.tools_tokens, row.reported, _today())
-            self._new.append((ledger_file.KEEP_TOTAL, [parameters]))
-
-    def keep_sample(self, family: str, sample: records.Sample) -> None:
-        """Adds a sample to the next write, which also deletes samples that no longer count."""
-        name = storable_text(family)
-        if _is_sound(sample.ratio, sample.weight):
-            self._new.append((ledger_file.KEEP_SAMPLE, [(name, sample.ratio, sample.weight)]))
-            self._new.append((ledger_file.TRIM_SAMPLES, [(name, name, records.WINDOW)]))
-
-    def keep_limit(self, upstream: str, model: str, row: records.LimitRow) -> None:
-        """Adds a limit to the next write."""
-        if _is_sound(row.tokens) and _is_time(row.learned):
-            names = storable_text(upstream), storable_text(model)
-            self._new.append((ledger_file.KEEP_LIMIT, [(*names, row.tokens, row.learned)]))
-
-    def forget_limit(self, upstream: str, model: str) -> None:
-        """Adds the deletion of a limit to the next write."""
-        self._new.append((ledger_file.FORGET_LIMIT, [(storable_text(upstream), storable_text(model))]))
-
-    def keep_refusal(self, upstream: str, model: str, field: str, learned: float) -> None:
-        """Adds a refused field to the next write."""
-        if _is_time(learned):
-            names = storable_text(upstream), storable_text(model), storable_text(field)
-            self._new.append((ledger_file.KEEP_REFUSAL, [(*names, learned)]))
-
-    def keep_usage(self, row: UsageRow) -> None:
-        """Adds the usage of an answer to the next write; a number out of range is unknown."""
-        if not _is_time(row.time):
-            return
-        parameters = (
-            row.time,
-            storable_text(row.model),
-            storable_text(row.upstream),
-            None if row.conversation is None else storable_text(row.conversation),
-            as_count(row.input_tokens),
-            as_count(row.output_tokens),
-            as_count(row.cached_tokens),
-            as_count(row.reasoning_tokens),
-            as_amount(row.cost, MOST_DOLLARS),
-            self.name,
-        )
-        self._new.append((ledger_file.KEEP_USAGE, [parameters]))
-
-    def flush(self) -> None:
-        """Has all new rows written in the background, in one transaction with those of the next flushes."""
-        if self._new and self._thread.is_open:
-            self._unwritten.extend(self._new)
-            self._new = []
-            self._thread.write_soon(is_full=len(self._unwritten) >= _FULL)
-
-    def close(self) -> None:
-        """Writes all new rows and closes the file; waits for a limited time, then lets the thread end when it can."""
-        self.flush()
-        self._thread.close()
-
-    # ---- internals ----
-
-    def _begun(self, action: Callable[[ledger_file.LedgerFile], Result]) -> Future[Result] | None:
-        """Has the thread run an action; None while an earlier read is late, or once the ledger is closed."""
-        if not self._thread.is_open or (self._late is not None and not self._late.done()):
-            return None
-        self._late = None
-        return self._thread.submit(action, self._file)
-
-    def _read(self, action: Callable[[ledger_file.LedgerFile], Result]) -> Result | None:
-        """Runs an action in the thread and waits for its result, unless an earlier read is still running."""
-        reading = self._begun(action)
-        if reading is None:
-            return None
-        try:
-            return reading.result(PATIENCE)
-        except WaitTimeoutError:
-            self._late = reading
-            return None
-
-    def _read_of(self, sql: str, touch: str, digests: Sequence[Digest]) -> list[_Row] | None:
-        """The rows of digests; the next write marks those as used today that were not used today."""
-        rows = self._read(lambda file: _rows_of(file, sql, digests))
-        self._touch(touch, rows or ())
-        return rows
-
-    def _touch(self, touch: str, rows: Iterable[_Row]) -> None:
-        today = _today()
-        if old := {row[0] for row in rows if row[-1] != today}:
-            self._new.append((touch, [(today, digest) for digest in old]))
-
+# ---- The rows of the file ----
 
 _SOURCES: Final = frozenset(source.value for source in CountSource)
 
@@ -603,10 +500,10 @@ def _totals_of(rows: Iterable[_Row]) -> dict[Digest, dict[str, tuple[records.Tot
     return found
 
 
-def _samples_of(rows: Sequence[_Row]) -> list[records.Sample]:
-    return [
-        records.Sample(ratio, weight) for ratio, weight in reversed(rows) if _is_number(ratio) and _is_number(weight)
-    ]
+def _samples_of(rows: Sequence[_Row]) -> tuple[records.Sample, ...]:
+    """The samples, oldest first."""
+    sound = [row for row in reversed(rows) if _is_number(row[0]) and _is_number(row[1])]
+    return tuple(records.Sample(ratio, weight) for ratio, weight in sound)
 
 
 def _write(file: ledger_file.LedgerFile, unwritten: deque[ledger_file.Statement]) -> None:

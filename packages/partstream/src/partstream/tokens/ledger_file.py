@@ -25,14 +25,13 @@ from concurrent.futures import TimeoutError as WaitTimeoutError
 from contextlib import suppress
 from datetime import UTC, date, datetime
 from fnmatch import fnmatchcase
-from functools import partial
 from itertools import chain, groupby
 from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar
 
 from partstream.codec.checks import LAST_TIME, MOST_DOLLARS, as_amount, as_count, dataclass, field, fields
-from partstream.codec.system import LazyModule, closed_on_error, open_private_database, use_write_ahead_log
+from partstream.codec.system import LazyModule, closed_on_error, open_private_database, transaction, use_write_ahead_log
 from partstream.tokens.records import AnswerRow, UsageRow
 
 if TYPE_CHECKING:
@@ -302,19 +301,16 @@ class LedgerFile:
         return False
 
     def _commit(self, connection: sqlite3.Connection) -> bool:
-        connection.execute("BEGIN IMMEDIATE")
-        try:
+        with transaction(connection):
             for statement in ADDED_TABLES:
                 connection.execute(statement)
             for sql, same in groupby(self._unwritten, key=itemgetter(0)):
                 self._execute(connection, sql, [row for _, rows in same for row in rows])
-            if self._writes % _TRIMMED_EVERY == 0:
-                _trim(connection)
-            connection.execute("COMMIT")
-        except BaseException:
-            with suppress(sqlite3.Error):  # SQLite itself rolls back after some errors
-                connection.execute("ROLLBACK")
-            raise
+            if self._writes % _TRIMMED_EVERY == 0:  # the oldest tenth of each full table goes
+                for table, (capacity, age) in CAPACITIES.items():
+                    (rows,) = connection.execute(f"SELECT count(*) FROM {table}").fetchone()  # noqa: S608 - our own
+                    if rows > capacity:
+                        connection.execute(TRIM.format(table=table, age=age), (rows - capacity * 9 // 10 - 1,))
         self._writes += 1
         return True
 
@@ -364,18 +360,12 @@ class LedgerFile:
         connection.execute("PRAGMA synchronous = NORMAL")
         if is_made:
             return
-        connection.execute("BEGIN IMMEDIATE")
-        try:
+        with transaction(connection):
             if not _is_made(connection):  # otherwise another process was first
                 for statement in SCHEMA:
                     connection.execute(statement)
                 connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
                 connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
-            connection.execute("COMMIT")
-        except BaseException:
-            with suppress(sqlite3.Error):
-                connection.execute("ROLLBACK")
-            raise
 
     # ---- renaming a broken file ----
 
@@ -444,14 +434,6 @@ def _is_made(connection: sqlite3.Connection) -> bool:
     return False
 
 
-def _trim(connection: sqlite3.Connection) -> None:
-    """Deletes the oldest tenth of each full table."""
-    for table, (capacity, age) in CAPACITIES.items():
-        (rows,) = connection.execute(f"SELECT count(*) FROM {table}").fetchone()  # noqa: S608 - a name of our own
-        if rows > capacity:
-            connection.execute(TRIM.format(table=table, age=age), (rows - capacity * 9 // 10 - 1,))
-
-
 # ---- The thread ----
 
 _LAST_PATIENCE: Final = 2.0
@@ -473,9 +455,19 @@ class FileThread:
 
     def __init__(self, owner: object, file: LedgerFile, name: str, write: Callable[[], object] = lambda: None) -> None:
         self._executor = ThreadPoolExecutor(1, thread_name_prefix=name)
-        self._batch = _Batch(self._executor, write)
-        self._ending = partial(_end, file, write)
-        self._end = weakref.finalize(owner, _close_uncalled, self._executor, self._ending)
+        self._write = write
+        self._waits = False  # whether rows wait for the timer
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._writing: Future[object] | None = None
+        self._next = 0.0  # when the next write may begin, of the monotonic clock
+
+        def end() -> None:
+            write()
+            file.close()
+
+        self._ending = end
+        self._end = weakref.finalize(owner, _close_uncalled, self._executor, end)
 
     @property
     def is_open(self) -> bool:
@@ -488,14 +480,23 @@ class FileThread:
         Args:
             is_full: Whether no more rows may wait, so that it begins now in any case; so it does without an event loop.
         """
-        self._batch.write_soon(is_full=is_full)
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            loop = None
+        wait = self._next - time.monotonic()
+        if loop is None or is_full or wait <= 0:
+            self._write_now()
+        elif not self._waits or self._loop is not loop:  # the timer of a loop that has ended never comes
+            self._waits, self._loop = True, loop
+            self._timer = loop.call_later(wait, self._write_now)
 
     def submit(
         self, action: Callable[Parameters, Result], *arguments: Parameters.args, **options: Parameters.kwargs
     ) -> Future[Result]:
         """Has the thread do something after all that was submitted before, and after the rows that wait are written."""
-        if self._batch.waits:
-            self._batch.write_now()
+        if self._waits:
+            self._write_now()
         return self._executor.submit(action, *arguments, **options)
 
     def close(self) -> None:
@@ -509,49 +510,15 @@ class FileThread:
             with suppress(WaitTimeoutError):
                 finished.result(_LAST_PATIENCE)
 
-
-class _Batch:
-    """The next write of a thread. It does not know the owner of the rows, which its timer would keep alive.
-
-    Attributes:
-        waits: Whether rows wait for the timer.
-    """
-
-    def __init__(self, executor: ThreadPoolExecutor, write: Callable[[], object]) -> None:
-        self.waits = False
-        self._executor = executor
-        self._write = write
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._timer: asyncio.TimerHandle | None = None
-        self._writing: Future[object] | None = None
-        self._next = 0.0  # when the next write may begin, of the monotonic clock
-
-    def write_soon(self, *, is_full: bool) -> None:
-        try:
-            loop = asyncio.get_running_loop()
-        except RuntimeError:
-            loop = None
-        wait = self._next - time.monotonic()
-        if loop is None or is_full or wait <= 0:
-            self.write_now()
-        elif not self.waits or self._loop is not loop:  # the timer of a loop that has ended never comes
-            self.waits, self._loop = True, loop
-            self._timer = loop.call_later(wait, self.write_now)
-
-    def write_now(self) -> None:
+    def _write_now(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
-        self.waits, self._loop, self._timer = False, None, None
+        self._waits, self._loop, self._timer = False, None, None
         self._next = time.monotonic() + BATCH_SECONDS
         # A write that has not begun takes these rows too: one transaction for all, however slow the disk is.
         if self._writing is None or self._writing.running() or self._writing.done():
             with suppress(RuntimeError):  # the thread was closed, and has written them
                 self._writing = self._executor.submit(self._write)
-
-
-def _end(file: LedgerFile, write: Callable[[], object]) -> None:
-    write()
-    file.close()
 
 
 def _close_uncalled(executor: ThreadPoolExecutor, ending: Callable[[], None]) -> None:

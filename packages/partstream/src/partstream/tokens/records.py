@@ -18,7 +18,7 @@ it ran. No function here knows a file or a clock.
 from __future__ import annotations
 import math
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextvars import ContextVar
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
@@ -123,15 +123,6 @@ class WantedRows:
     counts: Sequence[Digest] = ()
     totals: Sequence[Digest] = ()
     families: Sequence[str] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class FoundRows:
-    """The wanted rows that the file has: by digest and scope, and the newest samples by family, oldest first."""
-
-    counts: Mapping[Digest, Mapping[str, CountRow]]
-    totals: Mapping[Digest, Mapping[str, tuple[TotalRow, ...]]]
-    samples: Mapping[str, Sequence[Sample]]
 
 
 # ---- Digests ----

@@ -42,7 +42,14 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias, TypeVar
 
 from partstream.codec.checks import as_count
 from partstream.codec.json_codec import dumps
-from partstream.codec.system import DATA, LifeLocks, closed_on_error, open_private_database, use_write_ahead_log
+from partstream.codec.system import (
+    DATA,
+    LifeLocks,
+    closed_on_error,
+    open_private_database,
+    transaction,
+    use_write_ahead_log,
+)
 from partstream.errors import (
     BudgetReachedError,
     BudgetUnknownError,
@@ -400,27 +407,23 @@ class SpendingFile:
         """One transaction, which first enters what has ended, and tidies up."""
         connection = self._opened()
         try:
-            connection.execute("BEGIN IMMEDIATE")
-            now, ended = self._clock(), tuple(self._unsettled)
-            today = _day(now)
-            for request, upstream, taken in ended:
-                if connection.execute("DELETE FROM running WHERE id = ?", (request,)).rowcount and any(taken):
-                    connection.execute(_SPEND, (today, upstream, *taken))
-            connection.execute("DELETE FROM asked WHERE time <= ?", (now - _MINUTE,))
-            connection.execute("UPDATE asked SET time = ? WHERE time > ?", (now, now))
-            self._charge(connection, "began < ?", now - _ABANDONED)
-            later = connection.execute("SELECT upstream, nanodollars, tokens FROM spent WHERE day > ?", (today,))
-            if rows := later.fetchall():  # the clock went back: what was spent on days to come was spent today
-                connection.execute("DELETE FROM spent WHERE day > ?", (today,))
-                connection.executemany(_SPEND, [(today, *row) for row in rows])
-            connection.execute("DELETE FROM spent WHERE day < ?", (_day(now - _DAYS * 86_400),))
-            yield connection
-            connection.execute("COMMIT")
+            with transaction(connection):
+                now, ended = self._clock(), tuple(self._unsettled)
+                today = _day(now)
+                for request, upstream, taken in ended:
+                    if connection.execute("DELETE FROM running WHERE id = ?", (request,)).rowcount and any(taken):
+                        connection.execute(_SPEND, (today, upstream, *taken))
+                connection.execute("DELETE FROM asked WHERE time <= ?", (now - _MINUTE,))
+                connection.execute("UPDATE asked SET time = ? WHERE time > ?", (now, now))
+                self._charge(connection, "began < ?", now - _ABANDONED)
+                later = connection.execute("SELECT upstream, nanodollars, tokens FROM spent WHERE day > ?", (today,))
+                if rows := later.fetchall():  # the clock went back: what was spent on days to come was spent today
+                    connection.execute("DELETE FROM spent WHERE day > ?", (today,))
+                    connection.executemany(_SPEND, [(today, *row) for row in rows])
+                connection.execute("DELETE FROM spent WHERE day < ?", (_day(now - _DAYS * 86_400),))
+                yield connection
             del self._unsettled[: len(ended)]
         except BaseException as error:
-            if connection.in_transaction:  # SQLite itself rolls back after some errors
-                with suppress(sqlite3.Error):
-                    connection.execute("ROLLBACK")
             if not isinstance(error, sqlite3.OperationalError):  # the file is broken: a person may replace it
                 connection.close()
                 self._connection = None
