@@ -261,7 +261,7 @@ def _partial(body: bytes | None = None) -> bytes:
             recording.head(exchange.number, exchange.head)
         for chunk in exchange.chunks:
             recording.chunk(exchange.number, chunk)
-        recording.end(exchange.number, exchange.end, exchange.protocol)
+        recording.end(exchange.number, exchange.end)
     for answer in FULL.answers:
         recording.answer(answer)
     return b"".join(appended)

@@ -75,10 +75,16 @@ def test_answers_that_run_at_once_do_not_mix() -> None:
         recording.begin(RecordedExchange(number, number, None, None, None, None, (), none))
     for at in range(4):
         recording.chunk(1 + at % 2, Chunk(at, b"%d" % at))
-    recording.end(2, ExchangeEnd(9, HowEnded.WHOLE), "openresponses")
+    recording.end(2, ExchangeEnd(9, HowEnded.WHOLE))
     first, second = read_partial(b"".join(appended)).exchanges
     assert (first.body, first.protocol, first.end.how) == (b"02", None, HowEnded.CUT)
-    assert (second.body, second.protocol, second.end.how) == (b"13", "openresponses", HowEnded.WHOLE)
+    assert (second.body, second.protocol, second.end.how) == (b"13", None, HowEnded.WHOLE)
+
+
+def test_an_end_of_an_older_file_may_name_the_protocol() -> None:
+    begun = b"".join(_appended(FULL)[:2])
+    end = _record(b'{"kind":"end","number":1,"at":null,"how":"whole","error":null,"protocol":"gemini"}')
+    assert read_partial(begun + end).exchanges[0].protocol == "gemini"
 
 
 def _record(data: bytes, sign: bytes = b"J") -> bytes:

@@ -78,9 +78,9 @@ class PartialRecording:
     def _record(self, sign: bytes, number: int, data: bytes) -> None:
         self._append(_RECORD.pack(sign, _NUMBER.size + len(data)) + _NUMBER.pack(number) + data)
 
-    def end(self, number: int, end: ExchangeEnd, protocol: str | None = None) -> None:
-        """An exchange ended; its protocol is known by now, or was known before."""
-        self._append(_json_record("end", number, {**documents.end_json(end), "protocol": protocol}))
+    def end(self, number: int, end: ExchangeEnd) -> None:
+        """An exchange ended."""
+        self._append(_json_record("end", number, documents.end_json(end)))
 
     def answer(self, answer: RecordedAnswer) -> None:
         """An answer ended, as its host saw it."""

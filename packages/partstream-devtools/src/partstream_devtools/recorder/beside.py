@@ -169,7 +169,7 @@ def _written(exchange: RecordedExchange) -> bytes:
         recording.head(exchange.number, exchange.head)
     for chunk in exchange.chunks:
         recording.chunk(exchange.number, chunk)
-    recording.end(exchange.number, exchange.end, exchange.protocol)
+    recording.end(exchange.number, exchange.end)
     return b"".join(written)
 
 

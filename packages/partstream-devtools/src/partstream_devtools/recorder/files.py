@@ -5,8 +5,8 @@ buffer, so that what was written stays when the process is killed. A file that i
 while the next one grows.
 
 A server may repeat a key, and cut it over two reads. A read whose end may be the beginning of a key is held back until
-the next one has come, or the response has ended; no length changes. A stream shows its protocol by its events, a
-document only by the path of its request.
+the next one has come, or the response has ended; no length changes. Nothing here tells the protocol of an exchange:
+what reads a recording tells it by events and path.
 """
 
 from __future__ import annotations
@@ -14,18 +14,15 @@ import asyncio
 import os
 import re
 import threading
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Final
 
 from partstream._version import __version__
 from partstream.codec.redaction import Redactor, names_a_secret, query_without_secrets, without_secrets_by_name
-from partstream.codec.text import bare_media_type
-from partstream.protocols.protocol import loadable_protocols
-from partstream.protocols.serve import fits_path
 from partstream.upstream.endpoint import redactor_of, secrets_in_url
 from partstream_devtools.bundles import exchange
 from partstream_devtools.bundles.forms import FORMS
@@ -140,31 +137,6 @@ class MaskedReads:
         return masked_chunks(held, self._redactor)
 
 
-# ---- The protocol of a document ----
-
-
-def protocol_at(method: str, path: str) -> str | None:
-    """The protocol whose responses come from a path, whatever a server puts before it; None for any other."""
-    if method != "POST":
-        return None
-    ends = [path[at:] for at, sign in enumerate(path) if sign == "/"]
-    fitting = (name for pattern, name in _patterns() for end in ends if fits_path(pattern, end))
-    return next(fitting, None)
-
-
-@cache
-def _patterns() -> tuple[tuple[str, str], ...]:
-    """The paths of a server that answer, each with the name of its protocol."""
-    known, _ = loadable_protocols()
-    return tuple(
-        (base_path + pattern, protocol.name)
-        for protocol in known.values()
-        if protocol.write_request and protocol.read_request and protocol.write_response
-        for base_path in protocol.base_paths
-        for pattern in protocol.patterns
-    )
-
-
 # ---- One file ----
 
 _MODEL: Final = re.compile(rb'"model"\s*:\s*"([^"\\\x00-\x1f]{1,200})"')
@@ -220,7 +192,6 @@ class _Watcher:
         self._redactor = redactor
         self._reads = MaskedReads(redactor)
         self._has_begun = False
-        self._protocol: str | None = None
 
     @property
     def is_behind(self) -> bool:
@@ -280,8 +251,6 @@ class _Watcher:
         fields = _without_secrets(headers, self._redactor)
         head = exchange.ResponseHead(self._since(at), status, self._redactor.redact(reason), fields)
         self._recording.head(self._number, head)
-        if is_document(status, fields):
-            self._protocol = protocol_at(self._request.method, self._request.path)
 
     def _write_chunk(self, at: int, data: bytes) -> None:
         for chunk in self._reads.take(self._since(at), data):
@@ -292,7 +261,7 @@ class _Watcher:
         for chunk in self._reads.end():
             self._recording.chunk(self._number, chunk)
         said = None if error is None else recorded_error(error, self._redactor.redact)
-        self._recording.end(self._number, exchange.ExchangeEnd(self._since(at), how, said), self._protocol)
+        self._recording.end(self._number, exchange.ExchangeEnd(self._since(at), how, said))
         model = model_asked(self._request)
         self._recording.answer(
             exchange.RecordedAnswer(self._number, model=model, started_at=self._started_at, offset=self._offset)
@@ -306,12 +275,6 @@ def redactor_of_request(request: ForwardedRequest) -> Redactor:
     """Removes the keys that a request is sent with from what is kept of its exchange."""
     named = {name: value for name, value in text_fields(request.headers) if names_a_secret(name)}
     return redactor_of(named, secrets_in_url(f"//_/?{request.query}"))
-
-
-def is_document(status: int, headers: Iterable[tuple[str, str]]) -> bool:
-    """Whether a response is an answer in one document."""
-    kind = bare_media_type(next((value for name, value in headers if name == "content-type"), ""))
-    return kind == "application/json" and status // 100 == 2
 
 
 def model_asked(request: ForwardedRequest) -> str | None:

@@ -23,7 +23,7 @@ from partstream_devtools.bundles.exchange import (
 from partstream_devtools.capturing.capture import LastAnswers
 from partstream_devtools.capturing.capture_socket import CaptureSocket
 from partstream_devtools.recorder.beside import JudgingProcess
-from partstream_devtools.recorder.files import Recordings, is_document, model_asked, protocol_at, redactor_of_request
+from partstream_devtools.recorder.files import Recordings, model_asked, redactor_of_request
 from partstream_devtools.recorder.proxy import RecordingProxy, text_fields
 
 if TYPE_CHECKING:
@@ -85,9 +85,8 @@ class SeenAnswers:
         self._process = JudgingProcess()
 
     async def open(self) -> None:
-        """Starts what judges; all protocols are loaded then."""
+        """Starts what judges."""
         await self._process.start()
-        protocol_at("POST", "/")
 
     def watch(self, request: ForwardedRequest) -> _Watcher:
         """What sees an exchange."""
@@ -168,10 +167,7 @@ class _Watcher:
     def head(self, at: int, status: int, reason: str, headers: HeaderFields) -> None:
         self._file.head(at, status, reason, headers)
         self._status = status
-        fields = text_fields(headers)
-        self._exchange.responded(status, reason, fields)
-        if is_document(status, fields):
-            self._exchange.protocol = protocol_at(self._request.method, self._request.path)
+        self._exchange.responded(status, reason, text_fields(headers))
 
     def chunk(self, at: int, data: bytes) -> None:
         self._file.chunk(at, data)
