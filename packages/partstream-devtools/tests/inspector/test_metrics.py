@@ -10,7 +10,7 @@ from inspector import sample_streams as streams
 from inspector.sample_streams import answer, bundle, exchange, paced
 from partstream.lm.parts import TextPart
 from partstream_devtools.bundles.exchange import HowEnded
-from partstream_devtools.inspector.metrics import NUMBERS, Gap, Moment, rhythm_of, shown_number
+from partstream_devtools.inspector.metrics import NUMBERS, Moment, rhythm_of, shown_number
 from partstream_devtools.inspector.view import ViewedFile, view_of
 from rows import one_test_for
 
@@ -153,11 +153,11 @@ def _moments(times: Sequence[float]) -> list[Moment]:
     ],
 )
 def test_a_stall_is_longer_than_two_seconds_and_than_twenty_medians(times: list[float], stalls: list[Any]):
-    assert [(gap.after, gap.before) for gap in rhythm_of(_moments(times)).stalls] == stalls
+    assert [(gap["after"], gap["before"]) for gap in rhythm_of(_moments(times)).notable if gap["stall"]] == stalls
 
 
 def test_the_longest_gap_is_between_two_events_that_changed_the_answer():
-    assert rhythm_of(_moments([0, 10, 700, 710])).longest == Gap(2, 3, 690, False)
+    assert rhythm_of(_moments([0, 10, 700, 710])).longest == {"after": 2, "before": 3, "ms": 690, "stall": False}
     assert rhythm_of(_moments([0])).longest is None
 
 

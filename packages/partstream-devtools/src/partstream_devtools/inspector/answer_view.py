@@ -344,7 +344,7 @@ class _Subject:
         row, known_ending = read.protocol, self._known_ending()
         rhythm = metrics.rhythm_of(self._moments())
         judged = self._judge(self.parts, None if self._is_reported else GATEWAY_CALL_ID_PREFIX)
-        runs = metrics.runs_of(self.parts)
+        runs, results = metrics.runs_of(self.parts)
         reason = None if read.finish is None else read.finish.reason
         shown = self._shown(paced=True)
         lost = None
@@ -393,18 +393,15 @@ class _Subject:
             ],
             "events": self._events(rhythm, judged.violations),
             "parts": metrics.parts_shown(self.parts),
-            "runs": metrics.runs_shown(runs, self.parts),
+            "runs": runs,
             "shown": shown,
             "shownUnpaced": self._shown(paced=False),
             "violations": list(judged.violations),
             "unmapped": self._unmapped(),
             # Parts alone have no events, so no gap has one before and after it.
-            "gaps": [
-                {"after": gap.after, "before": gap.before, "ms": round(gap.milliseconds, 3), "stall": gap.is_stall}
-                for gap in (rhythm.notable if exchange is not None else ())
-            ],
+            "gaps": [] if exchange is None else [*rhythm.notable],
             "notes": self._notes(rhythm, lost),
-            "result": metrics.results_shown(runs),
+            "result": results,
             "cache": None,  # what two requests tell together: `view.py` sets it
         }
 
@@ -573,10 +570,7 @@ class _Subject:
         if settled is None or not self._has_clock or any(one.at is None for one in self.parts):
             return []
         parts = [(metrics.milliseconds(one.at) or 0.0, one.part) for one in self.parts]
-        return [
-            {"at": round(one.at, 3), "from": one.first, "to": one.last, "forced": one.forced}
-            for one in metrics.flushes(parts, max(settled, parts[-1][0] if parts else 0.0), paced=paced)
-        ]
+        return metrics.flushes(parts, max(settled, parts[-1][0] if parts else 0.0), paced=paced)
 
     def _numbers(self, rhythm: metrics.Rhythm, shown: Sequence[shapes.ShownView]) -> list[shapes.NumberView]:
         if not self._has_clock:
@@ -612,12 +606,12 @@ class _Subject:
             "time_to_first_thinking": since(next(thinking, None)),
             "time_to_first_chunk": None if first is None else since(self.parts[first].at),
             "shown": next(shown_at, None),
-            "longest_gap": None if rhythm.longest is None else rhythm.longest.milliseconds,
+            "longest_gap": None if rhythm.longest is None else rhythm.longest["ms"],
             "time_per_output_chunk": rhythm.text_median if has_texts else None,
             "time_per_output_chunk_p95": rhythm.text_95 if has_texts else None,
             "lumps": share * 100 if has_texts and share is not None else None,
             "tokens_per_second": self._speed([self.parts[index].at for index in visible]),
-            "stalls": None if rhythm.longest is None else len(rhythm.stalls),
+            "stalls": None if rhythm.longest is None else sum(gap["stall"] for gap in rhythm.notable),
             "closing_delay": closing,
             "total": None if end is None else end - began,
         }
@@ -650,7 +644,7 @@ class _Subject:
         for index, violation in enumerate(violations):
             if violation["event"] is not None:
                 broken.setdefault(violation["event"], []).append(index)
-        gaps = {gap.before: gap.is_stall for gap in rhythm.notable}
+        gaps = {gap["before"]: gap["stall"] for gap in rhythm.notable}
         return [
             {
                 "n": event.number,

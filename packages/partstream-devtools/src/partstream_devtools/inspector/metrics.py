@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from itertools import groupby, pairwise
 from statistics import median, quantiles
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from partstream.codec.checks import dataclass
 from partstream.codec.json_codec import loads
@@ -56,16 +56,6 @@ class Moment:
 
 
 @dataclass(frozen=True, slots=True)
-class Gap:
-    """The time between the moments with the numbers `after` and `before`; in a stall, nothing moved."""
-
-    after: int
-    before: int
-    milliseconds: float
-    is_stall: bool
-
-
-@dataclass(frozen=True, slots=True)
 class Rhythm:
     """The rhythm of an answer.
 
@@ -79,18 +69,13 @@ class Rhythm:
         lump_share: The share of text events that did, or None where there is no text or no reads are known.
     """
 
-    longest: Gap | None = None
-    notable: tuple[Gap, ...] = ()
+    longest: shapes.GapView | None = None
+    notable: tuple[shapes.GapView, ...] = ()
     text_events: int = 0
     text_median: float | None = None
     text_95: float | None = None
     lumps: frozenset[int] = frozenset()
     lump_share: float | None = None
-
-    @property
-    def stalls(self) -> tuple[Gap, ...]:
-        """The gaps in which the answer stood still."""
-        return tuple(gap for gap in self.notable if gap.is_stall)
 
 
 def rhythm_of(moments: Sequence[Moment]) -> Rhythm:
@@ -100,7 +85,10 @@ def rhythm_of(moments: Sequence[Moment]) -> Rhythm:
         return Rhythm(text_events=sum(one.kind == "text" for one in moments))
     middle = median(after.at - before.at for before, after in pairs)
     stall = max(_SHORTEST_STALL, _STALL_MEDIANS * middle)
-    gaps = [Gap(one.number, two.number, two.at - one.at, two.at - one.at > stall) for one, two in pairs]
+    gaps: list[shapes.GapView] = [
+        {"after": one.number, "before": two.number, "ms": round(two.at - one.at, 3), "stall": two.at - one.at > stall}
+        for one, two in pairs
+    ]
     least = max(_SHORTEST_GAP, _GAP_MEDIANS * middle)
     lumps = frozenset(two.number for one, two in pairs if two.read is not None and one.read == two.read)
     texts = [one for one in moments if one.kind == "text"]
@@ -108,8 +96,8 @@ def rhythm_of(moments: Sequence[Moment]) -> Rhythm:
     inside = sorted(two.at - one.at for one, two in pairs if one.kind == two.kind == "text")
     middle_inside = median(inside) if inside else None
     return Rhythm(
-        max(gaps, key=lambda gap: gap.milliseconds),
-        tuple(gap for gap in gaps if gap.is_stall or gap.milliseconds >= least),
+        max(gaps, key=lambda gap: gap["ms"]),
+        tuple(gap for gap in gaps if gap["stall"] or gap["ms"] >= least),
         len(texts),
         middle_inside,
         quantiles(inside, n=_PERCENT_95 + 1, method="inclusive")[_PERCENT_95 - 1] if len(inside) > 1 else middle_inside,
@@ -172,137 +160,79 @@ PADDING: Final = 30
 """Empty parts after the first text, which make the host flush: `FLUSH_PADDING` in `pacing.ts`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Flush:
-    """The parts `first` to `last`, which come into view at once.
-
-    Attributes:
-        at: When, in milliseconds.
-        forced: Whether the queue was full or the answer was over; otherwise the timer ran out.
-    """
-
-    at: float
-    first: int
-    last: int
-    forced: bool
+_Report: TypeAlias = tuple[float, int, int, int]
+"""What the extension reports at once: when, the first and the last part, and how many empty parts after them."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Report:
-    """A part as the extension reports it: parts `first` to `last` of the answer, and empty parts after it."""
-
-    at: float
-    first: int
-    last: int
-    padding: int = 0
-
-
-def flushes(parts: Sequence[tuple[float, object]], settled: float, *, paced: bool) -> list[Flush]:
+def flushes(parts: Sequence[tuple[float, object]], settled: float, *, paced: bool) -> list[shapes.ShownView]:
     """What comes into view when: the extension paces the parts, and the extension host queues what it reports.
 
     Source of the queue: VS Code 1.139, `$startChatRequest` of the extension host
     (docs/wires/vscode.md#batches-of-parts). Every reported part restarts a timer of 30 ms; the queue is flushed when it
     expires, when more than 30 parts wait, or when the answer is over. Source of the pacing: `extension/src/pacing.ts`,
-    whose rules :class:`_Pacer` repeats. The time of the parts from process to process is left out.
+    whose rules :func:`_paced` repeats. The time of the parts from process to process is left out.
 
     Args:
         parts: The parts with the milliseconds at which they were there, in order.
         settled: When the answer was over, in milliseconds.
         paced: Whether the extension spaces them.
     """
-    if paced:
-        reports = _Pacer().reports(parts, settled)
-    else:
-        reports = [_Report(at, index, index) for index, (at, _) in enumerate(parts)]
-    return _Queue().flushed(reports, settled)
+    reports = _paced(parts, settled) if paced else [(at, index, index, 0) for index, (at, _) in enumerate(parts)]
+    shown: list[shapes.ShownView] = []
+    begin: int | None = None
+    end = size = 0
+    due: float | None = None
+
+    def flush(at: float, *, forced: bool) -> None:
+        nonlocal begin, size, due
+        if begin is not None:
+            shown.append({"at": round(at, 3), "from": begin, "to": end, "forced": forced})
+        begin, size, due = None, 0, None
+
+    for at, first, last, padding in reports:
+        if due is not None and due <= at:
+            flush(due, forced=False)
+        begin, end = first if begin is None else begin, last
+        for _ in range(1 + padding):
+            size, due = size + 1, at + FLUSH_DELAY
+            if size > MOST_QUEUED:
+                flush(at, forced=True)
+    if due is not None and due <= settled:
+        flush(due, forced=False)
+    flush(settled, forced=True)
+    return shown
 
 
-class _Queue:
-    """The queue of the extension host."""
+def _paced(parts: Sequence[tuple[float, object]], settled: float) -> list[_Report]:
+    """The reports of the extension: text and thinking wait up to 35 ms after the last one, nothing else does."""
+    reports: list[_Report] = []
+    waiting: tuple[int, int, object] | None = None
+    due: float | None = None
+    is_text_shown = False
 
-    def __init__(self) -> None:
-        self._flushes: list[Flush] = []
-        self._first: int | None = None
-        self._last = 0
-        self._size = 0
-        self._due: float | None = None
+    def flush(at: float, padding: int = 0) -> None:
+        nonlocal waiting, due
+        if waiting is not None:
+            reports.append((at, waiting[0], waiting[1], padding))
+        waiting = due = None
 
-    def flushed(self, reports: Sequence[_Report], settled: float) -> list[Flush]:
-        for report in reports:
-            self._wait_until(report.at)
-            self._first = report.first if self._first is None else self._first
-            self._last = report.last
-            for _ in range(1 + report.padding):
-                self._size += 1
-                self._due = report.at + FLUSH_DELAY
-                if self._size > MOST_QUEUED:
-                    self._flush(report.at, forced=True)
-        self._wait_until(settled)
-        self._flush(settled, forced=True)
-        return self._flushes
-
-    def _wait_until(self, at: float) -> None:
-        if self._due is not None and self._due <= at:
-            self._flush(self._due, forced=False)
-
-    def _flush(self, at: float, *, forced: bool) -> None:
-        if self._first is not None:
-            self._flushes.append(Flush(at, self._first, self._last, forced))
-        self._first, self._size, self._due = None, 0, None
-
-
-class _Pacer:
-    """The extension's pacing: text and thinking wait up to 35 ms after the last report, nothing else does."""
-
-    def __init__(self) -> None:
-        self._reports: list[_Report] = []
-        self._waiting: tuple[int, int, object] | None = None
-        self._last_report = float("-inf")
-        self._text_shown = False
-        self._due: float | None = None
-
-    def reports(self, parts: Sequence[tuple[float, object]], settled: float) -> list[_Report]:
-        for index, (at, part) in enumerate(parts):
-            self._wait_until(at)
-            if not isinstance(part, TextPart | ThinkingPart):
-                self._flush(at)
-                self._send(_Report(at, index, index))
-            elif isinstance(part, ThinkingPart) or part.value:
-                self._hold(index, at, part)
-        self._wait_until(settled)
-        self._flush(settled)
-        return self._reports
-
-    def _hold(self, index: int, at: float, part: TextPart | ThinkingPart) -> None:
-        if self._waiting is not None and not _continues(self._waiting[2], part):
-            self._flush(at)
-        first = index if self._waiting is None else self._waiting[0]
-        self._waiting = (first, index, part)
-        if isinstance(part, TextPart) and not self._text_shown:
-            self._text_shown = True
-            self._flush(at, PADDING)
-        elif self._due is None:
-            wait = self._last_report + REPORT_INTERVAL
-            if wait <= at:
-                self._flush(at)
-            else:
-                self._due = wait
-
-    def _wait_until(self, at: float) -> None:
-        if self._due is not None and self._due <= at:
-            self._flush(self._due)
-
-    def _flush(self, at: float, padding: int = 0) -> None:
-        self._due = None
-        if self._waiting is None:
-            return
-        first, last, _ = self._waiting
-        self._waiting = None
-        self._send(_Report(at, first, last, padding))
-
-    def _send(self, report: _Report) -> None:
-        self._last_report = report.at
-        self._reports.append(report)
+    for index, (at, part) in enumerate(parts):
+        if due is not None and due <= at:
+            flush(due)
+        if not isinstance(part, TextPart | ThinkingPart):
+            flush(at)
+            reports.append((at, index, index, 0))
+        elif isinstance(part, ThinkingPart) or part.value:
+            if waiting is not None and not _continues(waiting[2], part):
+                flush(at)
+            waiting = (index if waiting is None else waiting[0], index, part)
+            if isinstance(part, TextPart) and not is_text_shown:
+                is_text_shown = True
+                flush(at, PADDING)
+            elif due is None:
+                due = max(at, reports[-1][0] + REPORT_INTERVAL) if reports else at
+    flush(settled if due is None else min(due, settled))
+    return reports
 
 
 def _continues(earlier: object, part: TextPart | ThinkingPart) -> bool:
@@ -314,41 +244,26 @@ def _continues(earlier: object, part: TextPart | ThinkingPart) -> bool:
 # ---- Runs ----
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
-    """Parts of one text or of one thinking block, or one part of another kind: from index `first` to `last`.
-
-    `text` is what they hold, joined; `name` that of the tool of a call; `id` that of a call or of the thinking.
-    """
-
-    kind: shapes.PartKind
-    first: int
-    last: int
-    text: str
-    name: str | None = None
-    id: str | None = None
-
-    @property
-    def label(self) -> str:
-        """The run in a few words."""
-        if self.kind == "call":
-            return f"call {self.name}"
-        if self.kind in {"text", "thinking"}:
-            return f"{self.kind}, {len(self.text):,} characters"
-        return self.text if self.kind == "data" else self.kind
-
-
-def runs_of(parts: Sequence[CompletedPart]) -> list[Run]:
-    """The runs of an answer, in order."""
-    runs: list[Run] = []
+def runs_of(parts: Sequence[CompletedPart]) -> tuple[list[shapes.RunView], list[shapes.ResultView]]:
+    """Parts of one text or of one thinking block, or one part of another kind, in order; and the answer as VS Code
+    joins it, where what holds nothing is left out."""
+    runs: list[shapes.RunView] = []
+    results: list[shapes.ResultView] = []
     for _, group in groupby(enumerate(parts), key=lambda one: _group_of(one[0], one[1].part)):
         members = list(group)
-        part = members[0][1].part
-        name = part.name if isinstance(part, ToolCallPart) else None
+        (first, begin), (last, end) = members[0], members[-1]
+        part, kind = begin.part, kind_of_part(begin.part)
         text = "".join(text_of_part(one.part) for _, one in members)
-        known = part.call_id if isinstance(part, ToolCallPart) else part.id if isinstance(part, ThinkingPart) else None
-        runs.append(Run(kind_of_part(part), members[0][0], members[-1][0], text, name, known))
-    return runs
+        name, call_id = (part.name, part.call_id) if isinstance(part, ToolCallPart) else (None, None)
+        of_text = f"{kind}, {len(text):,} characters"
+        labels = {"call": f"call {name}", "text": of_text, "thinking": of_text, "data": text}
+        at, until = milliseconds(begin.at), milliseconds(end.at)
+        runs.append(
+            {"kind": kind, "from": first, "to": last, "at": at, "until": until, "label": labels.get(kind, kind)}
+        )
+        if text or kind == "call":
+            results.append({"kind": kind, "text": text, "name": name, "callId": call_id, "part": first})
+    return runs, results
 
 
 def _group_of(index: int, part: object) -> tuple[object, ...]:
@@ -357,36 +272,6 @@ def _group_of(index: int, part: object) -> tuple[object, ...]:
     if isinstance(part, ThinkingPart):
         return ("thinking", part.id or "")
     return ("alone", index)
-
-
-def runs_shown(runs: Sequence[Run], parts: Sequence[CompletedPart]) -> list[shapes.RunView]:
-    """The runs in a view."""
-    return [
-        {
-            "kind": run.kind,
-            "from": run.first,
-            "to": run.last,
-            "at": milliseconds(parts[run.first].at),
-            "until": milliseconds(parts[run.last].at),
-            "label": run.label,
-        }
-        for run in runs
-    ]
-
-
-def results_shown(runs: Sequence[Run]) -> list[shapes.ResultView]:
-    """The answer as VS Code joins it: what holds nothing is left out."""
-    return [
-        {
-            "kind": run.kind,
-            "text": run.text,
-            "name": run.name,
-            "callId": run.id if run.kind == "call" else None,
-            "part": run.first,
-        }
-        for run in runs
-        if run.text or run.kind == "call"
-    ]
 
 
 def parts_shown(parts: Sequence[CompletedPart]) -> list[shapes.PartView]:
