@@ -174,11 +174,7 @@ class UnpackingLimits:
         return min(self.total_size, max(self.free_size, self.ratio * packed_size))
 
 
-class CaptureError(ValueError):
-    """A file cannot be unpacked."""
-
-
-def as_stream(data: bytes, path: str) -> tuple[bytes, str]:
+def as_stream(data: bytes, name: str, path: str = "") -> tuple[bytes, str]:
     """The bytes of a stream, and the name whose ending tells its framing.
 
     An array of events, or events on several lines each, become one event a line; the last may be cut. The heads of HTTP
@@ -186,32 +182,31 @@ def as_stream(data: bytes, path: str) -> tuple[bytes, str]:
 
     Args:
         data: The file.
-        path: Its name.
+        name: Its name, or another one with the ending that tells its framing.
+        path: Where it came from, for the error; the name where it is not given.
 
     Raises:
-        CaptureError: It is packed with gzip, and broken, or unpacks to more than :class:`UnpackingLimits` allow.
+        RecordingError: It is packed with gzip, and broken, or unpacks to more than :class:`UnpackingLimits` allow.
     """
     if data.startswith(_GZIP):
-        data, path = _unpacked(data), path.removesuffix(".gz")
+        try:
+            data, name = _unpacked(data), name.removesuffix(".gz")
+        except (EOFError, ValueError, zlib.error, gzip.BadGzipFile) as error:
+            raise RecordingError(path or name, f"gzip that cannot be unpacked ({error})") from error
     if (heads := _HTTP_HEADS.match(data)) is not None:
         data = data[heads.end() :]
     lines = _lines(data)
-    return (data, path) if lines is None else (lines, "events.jsonl")
+    return (data, name) if lines is None else (lines, "events.jsonl")
 
 
 def _unpacked(data: bytes) -> bytes:
     most = UnpackingLimits().most_of(len(data))
     unpacked = bytearray()
-    try:
-        with gzip.GzipFile(fileobj=io.BytesIO(data)) as packed:
-            while piece := packed.read(_UNPACKED_AT_ONCE):
-                if len(unpacked) + len(piece) > most:
-                    raise CaptureError(f"gzip that unpacks to more than {most:,} bytes")
-                unpacked += piece
-    except EOFError as error:
-        raise CaptureError("gzip that ends too early") from error
-    except (zlib.error, gzip.BadGzipFile) as error:
-        raise CaptureError(f"broken gzip ({error})") from error
+    with gzip.GzipFile(fileobj=io.BytesIO(data)) as packed:
+        while piece := packed.read(_UNPACKED_AT_ONCE):
+            if len(unpacked) + len(piece) > most:
+                raise ValueError(f"it unpacks to more than {most:,} bytes")
+            unpacked += piece
     return bytes(unpacked)
 
 
@@ -321,10 +316,7 @@ def read_recording(
         RecordingError: Nothing in it can be read as an event of the protocol, or the protocol is unknown.
     """
     named_protocol(protocol, path)
-    try:
-        data, name = as_stream(data, path)
-    except CaptureError as error:
-        raise RecordingError(path, str(error)) from error
+    data, name = as_stream(data, path)
     if not data.strip():
         raise RecordingError(path, "it is empty; expected one JSON event a line (.jsonl) or an event stream (.sse)")
     row, framing = wire_of(data, name, protocol, path)

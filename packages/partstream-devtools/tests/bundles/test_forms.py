@@ -48,7 +48,7 @@ def test_a_stream_alone_is_an_exchange_without_a_clock(data: bytes, name: str, s
 
 
 @pytest.mark.parametrize(
-    ("data", "got"), [(b"", "nothing"), (b" \n", "nothing"), (b"\x1f\x8bxyz1234567", "broken gzip")]
+    ("data", "got"), [(b"", "nothing"), (b" \n", "nothing"), (b"\x1f\x8bxyz1234567", "gzip that cannot be unpacked")]
 )
 def test_what_holds_no_stream_is_refused(data: bytes, got: str) -> None:
     with pytest.raises(BundleError, match=got):

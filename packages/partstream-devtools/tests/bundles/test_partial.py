@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bundles.made_bundles import FULL, bundles
-from partstream_devtools.bundles.documents import BundleError, NotABundleError, UnknownFormatError
+from partstream_devtools.bundles.documents import BundleError, NotABundleError, UnknownFormError
 from partstream_devtools.bundles.exchange import Bundle, Chunk, ExchangeEnd, HowEnded, RecordedExchange
 from partstream_devtools.bundles.partial import PartialRecording, read_partial
 from rows import one_test_for
@@ -115,5 +115,5 @@ def test_a_wrong_record_is_named_by_its_place(record: bytes, says: str) -> None:
 def test_a_format_of_a_newer_version_is_refused() -> None:
     begins: list[Any] = []
     PartialRecording(begins.append, "record", "p")
-    with pytest.raises(UnknownFormatError, match="the format 2"):
+    with pytest.raises(UnknownFormError, match="the format 2"):
         read_partial(begins[0].replace(b'"format":1', b'"format":2'))

@@ -182,7 +182,7 @@ WRONG = {
     "a folder": (".", "Is a directory"),
     "empty": ("empty", "it is empty"),
     "no stream": ("nonsense", "nothing that is a JSON event"),
-    "broken gzip": ("broken.gz", "gzip that ends too early"),
+    "broken gzip": ("broken.gz", "gzip that cannot be unpacked"),
 }
 
 

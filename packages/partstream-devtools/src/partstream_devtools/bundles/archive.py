@@ -20,6 +20,16 @@ from partstream.codec.checks import dataclass
 from partstream.codec.json_codec import dumps
 from partstream.codec.text import counted
 from partstream_devtools.bundles import documents
+from partstream_devtools.bundles.documents import (
+    BrokenArchiveError,
+    BundleContentError,
+    BundleTooLargeError,
+    JSONFields,
+    NotABundleError,
+    UnknownFormError,
+    UnsafeEntryError,
+    read_object,
+)
 from partstream_devtools.bundles.exchange import Bundle, RecordedAnswer, RecordedExchange, Redaction
 from partstream_devtools.recorded_stream import UnpackingLimits
 
@@ -83,7 +93,7 @@ def pack(entries: Mapping[str, bytes]) -> bytes:
         UnsafeEntryError: A name leads out of its folder.
     """
     if len(entries) >= _MOST_IN_16_BITS:
-        raise documents.BundleTooLargeError("the file", len(entries), _MOST_IN_16_BITS - 1, "entries")
+        raise BundleTooLargeError("the file", len(entries), _MOST_IN_16_BITS - 1, "entries")
     body, directory = bytearray(), bytearray()
     for name in sorted(entries):
         _check_name(name)
@@ -92,7 +102,7 @@ def pack(entries: Mapping[str, bytes]) -> bytes:
         packed = packer.compress(data) + packer.flush()
         method, packed = (_DEFLATED, packed) if len(packed) < len(data) else (_STORED, data)
         if max(offset + len(packed), len(data)) >= _MOST_IN_32_BITS:
-            raise documents.BundleTooLargeError("the file", offset + len(data), _MOST_IN_32_BITS - 1, "bytes")
+            raise BundleTooLargeError("the file", offset + len(data), _MOST_IN_32_BITS - 1, "bytes")
         path = name.encode("ascii")
         facts = (0, method, 0, _FIRST_OF_JANUARY_1980, zlib.crc32(data), len(packed), len(data), len(path), 0)
         body += _LOCAL.pack(ARCHIVE_BEGINS, _VERSION, *facts) + path + packed
@@ -119,9 +129,7 @@ def unpack(data: bytes, limits: UnpackingLimits = _LIMITS) -> dict[str, bytes]:
         start = _data_of(data, entry, read_to)
         read_to = start + entry.packed_size
         if read_to > directory_at:
-            raise documents.BrokenArchiveError(
-                entry.name, f"data up to byte {read_to}", f"data before byte {directory_at}"
-            )
+            raise BrokenArchiveError(entry.name, f"data up to byte {read_to}", f"data before byte {directory_at}")
         content = _unpacked(data[start:read_to], entry)
         if entry.kind != _FOLDER:
             files[entry.name] = content
@@ -138,32 +146,24 @@ def _end_of(data: bytes) -> tuple[int, tuple[int, ...]]:
             return place, tuple(numbers)
         place -= 1
     if data.startswith(ARCHIVE_BEGINS):
-        raise documents.TruncatedArchiveError(
-            "the file", f"{len(data):,} bytes without the end of a zip", "a whole zip"
-        )
-    raise documents.NotABundleError("the file", f"bytes that begin with {data[:8]!r}", "a zip, which begins with b'PK'")
+        raise BrokenArchiveError("the file", f"{len(data):,} bytes without the end of a zip", "a whole zip")
+    raise NotABundleError("the file", f"bytes that begin with {data[:8]!r}", "a zip, which begins with b'PK'")
 
 
 def _directory(data: bytes, limits: UnpackingLimits) -> tuple[list[_Entry], int]:
     """The rows of the directory, and its place."""
     end_at, (disk, first_disk, here, count, size, place, _) = _end_of(data)
     if _MOST_IN_16_BITS in (here, count) or _MOST_IN_32_BITS in (size, place):
-        raise documents.UnsupportedArchiveError(
-            "the file", "a zip of the form Zip64", "one below 4 GB without that extension"
-        )
+        raise BrokenArchiveError("the file", "a zip of the form Zip64", "one below 4 GB without that extension")
     if disk or first_disk or here != count:
-        raise documents.UnsupportedArchiveError("the file", "a zip of several disks", "a zip in one file")
+        raise BrokenArchiveError("the file", "a zip of several disks", "a zip in one file")
     if count > limits.entries:
-        raise documents.BundleTooLargeError("the file", count, limits.entries, "entries")
+        raise BundleTooLargeError("the file", count, limits.entries, "entries")
     if place + size != end_at:
-        raise documents.BrokenArchiveError(
-            "the directory", f"bytes {place} to {place + size}", f"bytes that end at {end_at}"
-        )
+        raise BrokenArchiveError("the directory", f"bytes {place} to {place + size}", f"bytes that end at {end_at}")
     entries = list(_rows(data[place:end_at]))
     if len(entries) != count:
-        raise documents.BrokenArchiveError(
-            "the directory", f"{len(entries)} entries", f"{count} as the end of the zip says"
-        )
+        raise BrokenArchiveError("the directory", f"{len(entries)} entries", f"{count} as the end of the zip says")
     return entries, place
 
 
@@ -171,16 +171,16 @@ def _rows(directory: bytes) -> Iterator[_Entry]:
     place = 0
     while place < len(directory):
         if len(directory) - place < _CENTRAL.size or not directory.startswith(_CENTRAL_BEGINS, place):
-            raise documents.BrokenArchiveError("the directory", f"no entry at its byte {place}", "an entry")
+            raise BrokenArchiveError("the directory", f"no entry at its byte {place}", "an entry")
         row = _CENTRAL.unpack_from(directory, place)
         _, made_by, _, flags, method, _, _, crc, packed, size, name_size, extra, comment, _, _, attributes, at = row
         name_at = place + _CENTRAL.size
         place = name_at + name_size + extra + comment
         if place > len(directory):
-            raise documents.BrokenArchiveError("the directory", "an entry that passes its end", "a whole entry")
+            raise BrokenArchiveError("the directory", "an entry that passes its end", "a whole entry")
         name = _name(directory[name_at : name_at + name_size])
         if _MOST_IN_32_BITS in (packed, size, at):
-            raise documents.UnsupportedArchiveError(name, "an entry of the form Zip64", "one below 4 GB")
+            raise BrokenArchiveError(name, "an entry of the form Zip64", "one below 4 GB")
         mode = attributes >> 16 if made_by >> 8 == _MADE_ON_UNIX else 0
         kind = (mode & _KIND_OF_FILE) or (_FOLDER if name.endswith("/") else _PLAIN)
         yield _Entry(name, flags, method, crc, packed, size, kind, at)
@@ -190,7 +190,7 @@ def _name(raw: bytes) -> str:
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise documents.UnsafeEntryError("the directory", f"the name {raw!r}", "a name in UTF-8") from error
+        raise UnsafeEntryError("the directory", f"the name {raw!r}", "a name in UTF-8") from error
 
 
 def _check_all(entries: list[_Entry], archive_size: int, limits: UnpackingLimits) -> None:
@@ -199,49 +199,41 @@ def _check_all(entries: list[_Entry], archive_size: int, limits: UnpackingLimits
     for entry in entries:
         _check_name(entry.name.removesuffix("/"))
         if entry.flags & _ENCRYPTED:
-            raise documents.EncryptedEntryError(entry.name, "an encrypted entry", "one in clear")
+            raise UnsafeEntryError(entry.name, "an encrypted entry", "one in clear")
         if entry.method not in (_STORED, _DEFLATED):
-            raise documents.UnsupportedArchiveError(
-                entry.name, f"the compression {entry.method}", "0 (stored) or 8 (deflate)"
-            )
+            raise BrokenArchiveError(entry.name, f"the compression {entry.method}", "0 (stored) or 8 (deflate)")
         if entry.kind not in (_PLAIN, _FOLDER) or (entry.kind == _FOLDER) != entry.name.endswith("/"):
-            raise documents.UnsafeEntryError(
-                entry.name, f"an entry of the kind {entry.kind:o}, such as a link", "a plain file"
-            )
+            raise UnsafeEntryError(entry.name, f"an entry of the kind {entry.kind:o}, such as a link", "a plain file")
         if entry.kind == _FOLDER and entry.size:
-            raise documents.UnsafeEntryError(entry.name, f"a folder that holds {entry.size} bytes", "an empty folder")
+            raise UnsafeEntryError(entry.name, f"a folder that holds {entry.size} bytes", "an empty folder")
         if (name := entry.name.removesuffix("/").casefold()) in names:
-            raise documents.DuplicateEntryError(entry.name, "a second entry of this name", "each name once")
+            raise UnsafeEntryError(entry.name, "a second entry of this name", "each name once")
         names.add(name)
         if entry.size > limits.entry_size:
-            raise documents.BundleTooLargeError(entry.name, entry.size, limits.entry_size, "bytes unpacked")
+            raise BundleTooLargeError(entry.name, entry.size, limits.entry_size, "bytes unpacked")
     total = sum(entry.size for entry in entries)
     if total > (most := limits.most_of(archive_size)):
-        raise documents.BundleTooLargeError("the file", total, most, "bytes unpacked")
+        raise BundleTooLargeError("the file", total, most, "bytes unpacked")
 
 
 def _check_name(name: str) -> None:
     if _NOT_IN_NAMES.search(name) or any(part in ("", ".", "..") for part in name.split("/")):
-        raise documents.UnsafeEntryError(
-            "the directory", f"the name {name!r}", "a path within the file, such as a/b.json"
-        )
+        raise UnsafeEntryError("the directory", f"the name {name!r}", "a path within the file, such as a/b.json")
 
 
 def _data_of(data: bytes, entry: _Entry, read_to: int) -> int:
     """The place of an entry's packed bytes, after its header."""
     if entry.offset < read_to:
-        raise documents.BrokenArchiveError(
+        raise BrokenArchiveError(
             entry.name, f"data at byte {entry.offset}", f"none of another entry's, up to {read_to}"
         )
     if len(data) - entry.offset < _LOCAL.size or not data.startswith(ARCHIVE_BEGINS, entry.offset):
-        raise documents.BrokenArchiveError(entry.name, f"no header at byte {entry.offset}", "its header")
+        raise BrokenArchiveError(entry.name, f"no header at byte {entry.offset}", "its header")
     _, _, flags, method, _, _, _, _, _, name_size, extra = _LOCAL.unpack_from(data, entry.offset)
     name_at = entry.offset + _LOCAL.size
     said = data[name_at : name_at + name_size]
     if (said, method) != (entry.name.encode(), entry.method) or flags & _ENCRYPTED:
-        raise documents.BrokenArchiveError(
-            entry.name, f"a header of {said!r}", "a header that agrees with the directory"
-        )
+        raise BrokenArchiveError(entry.name, f"a header of {said!r}", "a header that agrees with the directory")
     return name_at + int(name_size) + int(extra)
 
 
@@ -253,17 +245,15 @@ def _unpacked(packed: bytes, entry: _Entry) -> bytes:
             # At most one byte more than the directory says: what it does not say is not unpacked.
             content = unpacker.decompress(packed, entry.size + 1)
         except zlib.error as error:
-            raise documents.BrokenArchiveError(entry.name, f"bytes that do not unpack ({error})", "deflate") from error
+            raise BrokenArchiveError(entry.name, f"bytes that do not unpack ({error})", "deflate") from error
         if len(content) <= entry.size and (not unpacker.eof or unpacker.unused_data):
-            raise documents.BrokenArchiveError(
-                entry.name, "packed bytes that do not end where they should", "a whole entry"
-            )
+            raise BrokenArchiveError(entry.name, "packed bytes that do not end where they should", "a whole entry")
     if len(content) != entry.size:
-        raise documents.BrokenArchiveError(
+        raise BrokenArchiveError(
             entry.name, f"{len(content):,} bytes or more", f"{entry.size:,}, as the directory says"
         )
     if zlib.crc32(content) != entry.crc:
-        raise documents.BrokenArchiveError(entry.name, f"the checksum {zlib.crc32(content):08x}", f"{entry.crc:08x}")
+        raise BrokenArchiveError(entry.name, f"the checksum {zlib.crc32(content):08x}", f"{entry.crc:08x}")
     return content
 
 
@@ -337,13 +327,11 @@ def read_bundle(data: bytes, limits: UnpackingLimits = _LIMITS) -> Bundle:
     """
     entries = unpack(data, limits)
     if MANIFEST not in entries:
-        raise documents.NotABundleError("the file", f"a zip without {MANIFEST}", "a bundle of partstream")
-    manifest = documents.read_object(entries[MANIFEST], MANIFEST)
+        raise NotABundleError("the file", f"a zip without {MANIFEST}", "a bundle of partstream")
+    manifest = read_object(entries[MANIFEST], MANIFEST)
     if manifest.raw("format") != FORMAT:
         got = repr(manifest.raw("format"))
-        raise documents.UnknownFormatError(
-            MANIFEST, f"the format {got[:40]}", f"{FORMAT}; a newer partstream may read it"
-        )
+        raise UnknownFormError(MANIFEST, f"the format {got[:40]}", f"{FORMAT}; a newer partstream may read it")
     _check_files(entries, manifest)
     numbers = _numbers(entries)
     return Bundle(
@@ -357,17 +345,17 @@ def read_bundle(data: bytes, limits: UnpackingLimits = _LIMITS) -> Bundle:
     )
 
 
-def _check_files(entries: dict[str, bytes], manifest: documents.JSONFields) -> None:
+def _check_files(entries: dict[str, bytes], manifest: JSONFields) -> None:
     """Whether the files are those that the manifest lists, unchanged."""
     listed = manifest.text_by_name("files")
     for name, digest in listed.items():
         if name not in entries:
-            raise documents.MissingEntryError(name, "nothing", "the file that the manifest lists")
+            raise BundleContentError(name, "nothing", "the file that the manifest lists")
         if (got := sha256(entries[name]).hexdigest()) != digest:
-            raise documents.WrongDigestError(name, f"the SHA-256 {got}", f"{digest[:80]}, as the manifest says")
+            raise BundleContentError(name, f"the SHA-256 {got}", f"{digest[:80]}, as the manifest says")
     for name in entries:
         if name not in listed and name != MANIFEST:
-            raise documents.UnlistedEntryError(name, "a file that the manifest does not list", "only listed files")
+            raise BundleContentError(name, "a file that the manifest does not list", "only listed files")
 
 
 def _numbers(entries: dict[str, bytes]) -> dict[str, list[int]]:
@@ -382,27 +370,23 @@ def _numbers(entries: dict[str, bytes]) -> dict[str, list[int]]:
             or match[3] not in END_OF_NAMES[match[1]]
             or not name.startswith(_folder(match[1], int(match[2])))
         ):
-            raise documents.UnlistedEntryError(
-                name, "a file of no known name", "exchanges/001/exchange.json and the like"
-            )
+            raise BundleContentError(name, "a file of no known name", "exchanges/001/exchange.json and the like")
         numbers[match[1]].add(int(match[2]))
     return {kind: sorted(found) for kind, found in numbers.items()}
 
 
-def _read(entries: dict[str, bytes], name: str, read: Callable[[documents.JSONFields], Any]) -> Any:
+def _read(entries: dict[str, bytes], name: str, read: Callable[[JSONFields], Any]) -> Any:
     """What a JSON file says; None where it is not there."""
-    return read(documents.read_object(entries[name], name)) if name in entries else None
+    return read(read_object(entries[name], name)) if name in entries else None
 
 
-def _own_facts(entries: dict[str, bytes], name: str, number: int) -> documents.JSONFields:
+def _own_facts(entries: dict[str, bytes], name: str, number: int) -> JSONFields:
     """The document of an exchange or an answer, which names its own number."""
     if name not in entries:
-        raise documents.MissingEntryError(name, "nothing", "the document that each folder has")
-    said = documents.read_object(entries[name], name)
+        raise BundleContentError(name, "nothing", "the document that each folder has")
+    said = read_object(entries[name], name)
     if said.number("number") != number:
-        raise documents.BundleContentError(
-            name, f"the number {said.number('number')}", f"{number}, as in the name of its folder"
-        )
+        raise BundleContentError(name, f"the number {said.number('number')}", f"{number}, as in the name of its folder")
     return said
 
 
@@ -481,9 +465,9 @@ def _files_of_answer(answer: RecordedAnswer) -> Iterator[tuple[str, bytes]]:
 def _check_times(where: str, times: Iterable[int | None]) -> None:
     for at in times:
         if at is not None and not 0 <= at < 1 << 63:
-            raise documents.BundleContentError(where, f"the time {at}", "nanoseconds from 0, or None")
+            raise BundleContentError(where, f"the time {at}", "nanoseconds from 0, or None")
 
 
 def _check_numbers(where: str, numbers: list[int]) -> None:
     if numbers != sorted(set(numbers)) or (numbers and not 1 <= numbers[0] <= numbers[-1] < 10**9):
-        raise documents.BundleContentError(where, f"the numbers {numbers[:20]}", "each number once, from 1, in order")
+        raise BundleContentError(where, f"the numbers {numbers[:20]}", "each number once, from 1, in order")

@@ -42,35 +42,19 @@ class NotABundleError(BundleError):
 
 
 class UnknownFormError(BundleError):
-    """No form of recordings is known by the file's name, or by its content."""
-
-
-class TruncatedArchiveError(BundleError):
-    """The bytes begin as a zip, and end before its directory."""
+    """The name of a file or its content is of no known form, or of a newer version of one."""
 
 
 class BrokenArchiveError(BundleError):
-    """The parts of the zip contradict each other, or an entry does not unpack to what the directory says."""
+    """The zip is cut, contradicts itself, or uses what no bundle needs, such as another compression."""
 
 
 class BrokenFlowError(BundleError):
     """A file of mitmproxy's flows has a value that is none, or a flow without what every flow has."""
 
 
-class UnsupportedArchiveError(BundleError):
-    """The zip uses what no bundle needs, such as another compression, or more than 4 GB."""
-
-
-class EncryptedEntryError(BundleError):
-    """An entry is encrypted."""
-
-
 class UnsafeEntryError(BundleError):
-    """An entry has a name that leads out of its folder, or is no plain file, such as a link."""
-
-
-class DuplicateEntryError(BundleError):
-    """Two entries have one name, or names that are one on some systems."""
+    """An entry is encrypted or no plain file, or its name leads out of its folder or is that of another one."""
 
 
 class BundleTooLargeError(BundleError):
@@ -82,24 +66,8 @@ class BundleTooLargeError(BundleError):
         self.limit = limit
 
 
-class UnknownFormatError(BundleError):
-    """The manifest names a version of the format that this version does not read."""
-
-
-class WrongDigestError(BundleError):
-    """An entry is not what the manifest says: it was changed, or damaged."""
-
-
-class MissingEntryError(BundleError):
-    """The manifest lists an entry that is not there."""
-
-
-class UnlistedEntryError(BundleError):
-    """An entry is there that the manifest does not list."""
-
-
 class BundleContentError(BundleError):
-    """An entry does not hold what its place in the format demands, or a value cannot be written."""
+    """An entry is not what its place in the format or the manifest demands, or a value cannot be written."""
 
 
 # ---- Reading fields ----

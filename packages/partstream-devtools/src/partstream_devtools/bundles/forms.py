@@ -19,7 +19,7 @@ from partstream_devtools.bundles.exchange import Bundle, Chunk, ExchangeEnd, How
 from partstream_devtools.bundles.har import HAR_BEGINS, read_har, write_har
 from partstream_devtools.bundles.mitmproxy import FLOWS_BEGIN, MITMPROXY_ENDINGS, read_flows
 from partstream_devtools.bundles.partial import PARTIAL_BEGINS, PARTIAL_ENDING, read_partial
-from partstream_devtools.recorded_stream import CaptureError, as_stream
+from partstream_devtools.recorded_stream import RecordingError, as_stream
 
 # ---- Streams ----
 
@@ -38,8 +38,8 @@ def read_stream(data: bytes, name: str) -> Bundle:
     """
     try:
         body, name = as_stream(data, name)
-    except CaptureError as error:
-        raise BundleContentError(name, str(error), "a whole file") from error
+    except RecordingError as error:
+        raise BundleContentError(name, error.reason, "a whole file") from error
     if not body.strip():
         raise BundleContentError(name, "nothing", "one JSON event a line (.jsonl) or an event stream (.sse)")
     ending = name.rpartition(".")[2]

@@ -218,7 +218,7 @@ class _Read:
     def _take_recording(self, said: documents.JSONFields) -> None:
         if said.raw("format") != FORMAT:
             got = repr(said.raw("format"))
-            raise documents.UnknownFormatError(
+            raise documents.UnknownFormError(
                 said.where, f"the format {got[:40]}", f"{FORMAT}; a newer partstream may read it"
             )
         self._facts = Bundle(

@@ -32,7 +32,6 @@ from partstream.protocols.serve import MODEL, WireRequest, fits_path, literal_si
 from partstream.upstream.http_errors import content_type_error, http_error
 from partstream_devtools.bundles.exchange import HowEnded, RecordedAnswer, RecordedError, RecordedExchange
 from partstream_devtools.recorded_stream import (
-    CaptureError,
     RecordingError,
     as_stream,
     named_protocol,
@@ -111,10 +110,7 @@ def content_of(exchange: RecordedExchange, path: str, protocol: str | None = Non
     if is_json and row is not None and row.accept != _JSON and row.read_response().has_documents:
         return Content(ContentForm.DOCUMENT, row, None, body)
     named = f"body.{_ENDINGS.get(media_type_of(exchange), '')}"
-    try:
-        data, named = as_stream(body, named)
-    except CaptureError as error:
-        raise RecordingError(path, str(error)) from error
+    data, named = as_stream(body, named, path)
     if name is None or protocol is not None:
         try:
             next(read_recording(data, named, protocol), None)
