@@ -44,7 +44,7 @@ from partstream_devtools.conformance.checks import HINTS, LATEST, REQUIREMENTS
 from partstream_devtools.conformance.driver import Capabilities, Provocation, Target, TimeLimits
 from partstream_devtools.conformance.exercises import GENERATED
 from partstream_devtools.conformance.parsing import Takes
-from partstream_devtools.conformance.running import replay_exchanges, run
+from partstream_devtools.conformance.running import Opening, replay_exchanges, run
 from partstream_devtools.conformance.scenarios import SCENARIOS, all_rows, selected
 from partstream_devtools.conformance.stdio_target import StdioTarget
 from partstream_devtools.conformance.targets import MOST_REQUESTS, BaseURLTarget, ParserTarget, Tested, parser_from
@@ -84,7 +84,7 @@ def secrets_of_command(target: str, key_env: str | None) -> Redactor:
     return Redactor({*reports.secrets_of(command=words, environment=os.environ), *key})
 
 
-def generated(opening: fuzzing.Opening, options: Mapping[str, Any], redactor: Redactor) -> Report:
+def generated(opening: Opening, options: Mapping[str, Any], redactor: Redactor) -> Report:
     """Repeats a kept failure, or generates conversations, as the options say.
 
     Raises:
@@ -103,7 +103,7 @@ def generated(opening: fuzzing.Opening, options: Mapping[str, Any], redactor: Re
     return _completed(fuzzing.search(opening, settings, options["failures"], redactor), options)
 
 
-def _replaying(opening: fuzzing.Opening, file: str, pace: float) -> Coroutine[Any, Any, Report]:
+def _replaying(opening: Opening, file: str, pace: float) -> Coroutine[Any, Any, Report]:
     """Repeats a kept failure, which is JSON, or replays recorded exchanges.
 
     Raises:
@@ -124,7 +124,7 @@ def _replaying(opening: fuzzing.Opening, file: str, pace: float) -> Coroutine[An
 
 def finished(
     report: Report,
-    opening: fuzzing.Opening,
+    opening: Opening,
     options: Mapping[str, Any],
     redactor: Redactor,
     further: Report | None = None,
@@ -524,7 +524,7 @@ def _tested(options: dict[str, Any], redactor: Redactor, screen: ReportScreen | 
     capabilities = _capabilities(options["capabilities"], options["prompts"], options["model"])
     limits = TimeLimits(options["seconds"])
     target = _target(options)
-    opening = fuzzing.Opening(
+    opening = Opening(
         target, capabilities, limits, options["requirements"], options["protocol"], options["other_protocol"]
     )
     if options["replay"] is not None:

@@ -7,7 +7,6 @@ from scripted_targets import CallsTwice, Plays, at_once, plays
 from partstream.codec.redaction import Redactor
 from partstream_devtools.conformance.fuzzing import (
     FuzzSettings,
-    Opening,
     all_checks,
     replay,
     search,
@@ -17,7 +16,7 @@ from partstream_devtools.conformance.fuzzing import (
     without_secrets,
 )
 from partstream_devtools.conformance.report import Baseline, Verdict
-from partstream_devtools.conformance.running import run
+from partstream_devtools.conformance.running import Opening, run
 
 TWO_CALLS = "tool-call.unique-call-id/two-calls"
 

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from partstream_devtools.conformance.fuzzing import (
         FailureFileError,
         FuzzSettings,
-        Opening,
         read_failure,
         replay,
         search,
@@ -62,7 +61,7 @@ if TYPE_CHECKING:
         markdown_summary,
         matrix_html,
     )
-    from partstream_devtools.conformance.running import run
+    from partstream_devtools.conformance.running import Opening, run
     from partstream_devtools.conformance.scripts import Script, ScriptedAnswer
     from partstream_devtools.conformance.targets import ParserTarget
     from partstream_devtools.conformance.transcript import Transcript
@@ -117,7 +116,7 @@ __all__ = [
 
 _MODULES: Final = (
     *("driver", "scripts", "transcript", "report", "assertions", "exercises", "report_formats", "targets"),
-    *("fuzzing", "running"),
+    *("running", "fuzzing"),
 )
 """Where the names are, in the order in which they are looked for: what is quick to load comes first."""
 

@@ -255,6 +255,12 @@ class Case:
     capabilities: Capabilities
     way: Provocation
 
+    @classmethod
+    def of(cls, transcripts: Sequence[Transcript], capabilities: Capabilities, way: Provocation) -> Case:
+        """The conversations with a target of these capabilities, judged."""
+        namespace = capabilities.call_id_namespace
+        return cls(transcripts, [judge_transcript(one, namespace) for one in transcripts], capabilities, way)
+
     @property
     def answers(self) -> Iterator[tuple[int, AnswerJudgement]]:
         """Every answer, with its index in its transcript."""
@@ -591,19 +597,15 @@ class Requirement:
     level: Level = Level.MUST
 
 
-def kit_requirements(name: str) -> tuple[Mapping[str, Requirement], Mapping[str, Hint]]:
-    """The requirements and the hints in a file of the kit, by id; what is as usual for a requirement is left out."""
-    rows: Mapping[str, Any] = loads((files(__package__) / name).read_bytes())
-    requirements = {
+_KIT: Final[Mapping[str, Any]] = loads((files(__package__) / "kit_requirements.json").read_bytes())
+
+KIT_REQUIREMENTS: Final[Mapping[str, Requirement]] = MappingProxyType(
+    {
         one: Requirement(one, row["text"], row.get("section", "kit"), Level(row.get("level", Level.MUST)))
-        for one, row in rows.items()
+        for one, row in _KIT.items()
     }
-    hints = {one: Hint(row["seen"], tuple(row["causes"])) for one, row in rows.items()}
-    return MappingProxyType(requirements), MappingProxyType(hints)
-
-
-KIT_REQUIREMENTS, _KIT_HINTS = kit_requirements("kit_requirements.json")
-"""The requirements that the kit adds, by id, and their hints."""
+)
+"""The requirements that the kit adds, by id; the file leaves out what is as usual."""
 
 REQUIREMENTS: Final[Mapping[str, Requirement]] = MappingProxyType(
     {rule.id: Requirement(rule.id, rule.text, rule.section, rule.level) for rule in RULES.values()}
@@ -611,7 +613,9 @@ REQUIREMENTS: Final[Mapping[str, Requirement]] = MappingProxyType(
 )
 """All requirements by id: first the rules of the contract."""
 
-HINTS: Final[Mapping[str, Hint]] = MappingProxyType({**RULE_HINTS, **_KIT_HINTS})
+HINTS: Final[Mapping[str, Hint]] = MappingProxyType(
+    {**RULE_HINTS, **{one: Hint(row["seen"], tuple(row["causes"])) for one, row in _KIT.items()}}
+)
 """The hint of every requirement, by its id."""
 
 

@@ -12,7 +12,6 @@ result.
 """
 
 from __future__ import annotations
-import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import suppress
 from enum import StrEnum
@@ -21,10 +20,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from partstream.codec.checks import dataclass, replace
 from partstream.errors import CallerError
-from partstream.lm.contract import RULES, Hint
+from partstream.lm.contract import RULES
 from partstream.lm.parts import USAGE_MIME_TYPE, DataPart
 from partstream_devtools.conformance import checks
-from partstream_devtools.conformance.driver import Request, drive, last_number, upstream_replies
+from partstream_devtools.conformance.driver import Request
 from partstream_devtools.conformance.scenarios import TOOLS
 from partstream_devtools.conformance.scripts import Action, Call, Echo, Ending, Say, Script, Think
 from partstream_devtools.conformance.transcript import Answer, Transcript, TranscriptEventKind
@@ -118,23 +117,6 @@ SAME_PARTS: Final[Mapping[Relation, str]] = MappingProxyType(
 )
 """The requirement that each relation is about."""
 
-_REQUIREMENTS, _HINTS = checks.kit_requirements("generated_requirements.json")
-
-
-def requirement_of(requirement_id: str) -> checks.Requirement:
-    """The requirement with that id.
-
-    Raises:
-        KeyError: There is none.
-    """
-    return _REQUIREMENTS[requirement_id] if requirement_id in _REQUIREMENTS else checks.REQUIREMENTS[requirement_id]
-
-
-def hint_of(requirement_id: str) -> Hint | None:
-    """What helps a person with the broken requirement, or None."""
-    return _HINTS.get(requirement_id) or checks.HINTS.get(requirement_id)
-
-
 # ---- Performing ----
 
 GENERATED: Final = "generated"
@@ -144,7 +126,6 @@ JUDGED: Final = (*RULES, "stream.ends", "text.complete", "tool-call.complete", *
 """The requirements that a generated conversation can break."""
 
 _CUT: Final = "split=3"
-_UPSTREAM_SECONDS: Final = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,23 +177,15 @@ async def _related(tested: Tested, exercise: Exercise, other: Tested | None) -> 
 
 
 async def _converse(tested: Tested, exercise: Exercise) -> Transcript:
-    upstream, began = tested.session.upstream, time.monotonic()
-    provider = tested.session.provider(exercise.script)
-    before = last_number(upstream)
     transcript = Transcript(GENERATED, exercise.actions, exercise.script, exercise.prompt)
     request = Request(exercise.prompt, tools=TOOLS if tested.capabilities.tool_calling else ())
-    transcript.answers = await drive(provider, tested.model, request, exercise.actions, tested.limits, upstream)
-    if upstream is not None:
-        with suppress(TimeoutError):
-            await upstream.until(lambda: upstream.open_streams == 0, _UPSTREAM_SECONDS)
-        transcript.upstream = upstream_replies(upstream, before, began)
+    await tested.converse([transcript], request)
     return transcript
 
 
 def judged_requirements(tested: Tested, transcript: Transcript) -> dict[str, list[checks.Breach]]:
     """The findings against each requirement that a conversation says something about."""
-    judged = checks.judge_transcript(transcript, tested.capabilities.call_id_namespace)
-    case = checks.Case([transcript], [judged], tested.capabilities, tested.way)
+    case = checks.Case.of([transcript], tested.capabilities, tested.way)
     findings: dict[str, list[checks.Breach]] = {}
     for requirement in JUDGED:
         if requirement not in SAME_PARTS.values():

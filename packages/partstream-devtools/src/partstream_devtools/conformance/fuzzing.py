@@ -19,9 +19,7 @@ import selectors
 import shlex
 import threading
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
-from datetime import UTC, datetime
+from collections.abc import Callable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -31,24 +29,21 @@ from partstream.codec.checks import dataclass, field, replace
 from partstream.codec.json_codec import loads
 from partstream.codec.redaction import Redactor
 from partstream.errors import CallerError, to_install
-from partstream.lm.contract import Level
-from partstream.upstream.context import run_in_thread
-from partstream_devtools.conformance.checks import CONTRACT_VERSION, LATEST, Breach
-from partstream_devtools.conformance.driver import Capabilities, Provocation, TimeLimits
+from partstream_devtools.conformance.checks import CONTRACT_VERSION, REQUIREMENTS, Breach
+from partstream_devtools.conformance.driver import Provocation
 from partstream_devtools.conformance.exercises import (
     GENERATED,
     JUDGED,
     Exercise,
     Exercised,
     Relation,
-    hint_of,
     perform,
-    requirement_of,
     shrink,
 )
-from partstream_devtools.conformance.report import Baseline, CheckResult, KitFileError, Report, Verdict, facts_of
+from partstream_devtools.conformance.report import Baseline, CheckResult, KitFileError, Report, Verdict
+from partstream_devtools.conformance.running import Opening, Results
 from partstream_devtools.conformance.scenarios import all_rows, check_ids
-from partstream_devtools.conformance.targets import Tested, open_target, target_of
+from partstream_devtools.conformance.targets import Tested
 from partstream_devtools.conformance.transcript import Transcript
 
 if TYPE_CHECKING:
@@ -259,13 +254,11 @@ def read_failure(path: Path) -> tuple[str, Exercise]:
     with FailureFileError.reading(path):
         value: Mapping[str, Any] = loads(path.read_bytes())
     requirement = value.get("promise") if isinstance(value, dict) else None
+    if str(requirement) not in REQUIREMENTS:
+        got = f"promise: got {str(requirement)[:80]!r}, expected the id of a promise"
+        raise FailureFileError(str(path), got)
     try:
-        requirement_of(str(requirement))
         return str(requirement), Exercise.from_json(value)
-    except KeyError as error:
-        raise FailureFileError(
-            str(path), f"promise: got {str(requirement)[:80]!r}, expected the id of a promise"
-        ) from error
     except CallerError as error:
         raise FailureFileError(str(path), str(error)) from error
 
@@ -278,15 +271,6 @@ GENERATED_CHECKS = tuple(f"{requirement}/{GENERATED}" for requirement in JUDGED)
 _REPETITIONS = 3
 
 
-@dataclass(frozen=True, slots=True)
-class GeneratedResults:
-    """A check for each requirement, the minimal transcripts by the names in the checks, and a sentence for a person."""
-
-    checks: tuple[CheckResult, ...]
-    transcripts: Mapping[str, Transcript]
-    note: str
-
-
 async def searched(
     tested: Tested,
     settings: FuzzSettings,
@@ -294,7 +278,7 @@ async def searched(
     *,
     other: Tested | None = None,
     redactor: Redactor | None = None,
-) -> GeneratedResults:
+) -> Results:
     """Looks for broken requirements, and keeps the smallest failure of each in `folder`.
 
     A requirement that nothing broke has passed if some conversation could have broken it, and is not judged otherwise.
@@ -308,20 +292,22 @@ async def searched(
     hides = redactor or Redactor()
     files = {one.requirement: write_failure(folder, tested, one, hides) for one in found.failures.values()}
     milliseconds = (time.monotonic() - began) * 1000
+    facts: dict[str, Any] = {"duration_ms": milliseconds / len(JUDGED)}
+    silent = "no generated conversation says anything about it"
     checks = tuple(
-        _result(tested, one, found.failures.get(one), files.get(one), milliseconds / len(JUDGED))
+        _result(tested, found.failures[one], files[one], **facts)
+        if one in files
+        else CheckResult.of(one, GENERATED, Verdict.PASSED, **facts)
         if one in found.judged
-        else CheckResult.of(
-            requirement_of(one), GENERATED, Verdict.NOT_JUDGED, got="no generated conversation says anything about it"
-        )
+        else CheckResult.of(one, GENERATED, Verdict.NOT_JUDGED, got=silent)
         for one in JUDGED
     )
     transcripts = {_name(requirement): one.exercised.transcript for requirement, one in found.failures.items()}
     note = f"{found.tried} generated conversations were tried with the seed {settings.seed}."
-    return GeneratedResults(checks, transcripts, note)
+    return Results(checks, transcripts, note)
 
 
-async def replayed(tested: Tested, path: Path, *, other: Tested | None = None) -> GeneratedResults:
+async def replayed(tested: Tested, path: Path, *, other: Tested | None = None) -> Results:
     """Repeats a kept failure, three times; needs no Hypothesis.
 
     Raises:
@@ -335,40 +321,30 @@ async def replayed(tested: Tested, path: Path, *, other: Tested | None = None) -
         failed += requirement in exercised.broken
         if shown is None or requirement in exercised.broken:
             shown = exercised
-    milliseconds = (time.monotonic() - began) * 1000
-    failure = None
+    facts: dict[str, Any] = {"duration_ms": (time.monotonic() - began) * 1000}
+    check = CheckResult.of(requirement, GENERATED, Verdict.PASSED, **facts)
     if shown is not None and failed:
         failure = Failure(requirement, exercise, shown, exercise.size, failed, _REPETITIONS)
+        check = _result(tested, failure, path, **facts)
     transcripts = {} if shown is None else {_name(requirement): shown.transcript}
     note = f"{path} was repeated {_REPETITIONS} times and broke its promise {failed} times."
-    return GeneratedResults((_result(tested, requirement, failure, path, milliseconds),), transcripts, note)
+    return Results((check,), transcripts, note)
 
 
-def _result(
-    tested: Tested, requirement_id: str, failure: Failure | None, path: Path | None, milliseconds: float
-) -> CheckResult:
-    requirement = requirement_of(requirement_id)
-    if failure is None:
-        return CheckResult.of(requirement, GENERATED, Verdict.PASSED, duration_ms=milliseconds)
-    verdict = Verdict.FAILED if requirement.level is Level.MUST else Verdict.WARNING
-    facts = facts_of_failure(tested, failure, path)
-    return CheckResult.of(requirement, GENERATED, verdict, duration_ms=milliseconds, **facts)
-
-
-def facts_of_failure(tested: Tested, failure: Failure, path: Path | None) -> dict[str, Any]:
-    """The fields of a result that tell of its smallest failure."""
-    finding, hint = failure.finding, hint_of(failure.requirement)
-    before, after = failure.size_before, failure.exercise.size
-    shrunk = f" (shrunk from {before} events to {after})" if after < before else ""
-    return {
-        **facts_of(finding, failure.failed),
-        "got": f"{finding.detail}{shrunk}",
-        "transcript": _name(failure.requirement),
-        "minimal": None if path is None else str(path),
-        "repeat": "" if path is None else shlex.join([*_target_words(tested), "--replay", str(path)]),
-        "flaky": {"failed": failure.failed, "of": failure.repetitions} if failure.is_flaky else None,
-        "hints": () if hint is None else hint.causes,
-    }
+def _result(tested: Tested, failure: Failure, path: Path, *, scenario: str = GENERATED, **facts: Any) -> CheckResult:
+    """The result that tells of the smallest failure of a requirement."""
+    finding, before, after = failure.finding, failure.size_before, failure.exercise.size
+    return CheckResult.judged(
+        failure.requirement,
+        scenario,
+        [finding],
+        **{"transcript": _name(failure.requirement), **facts},
+        got=f"{finding.detail} (shrunk from {before} events to {after})" if after < before else finding.detail,
+        count=failure.failed,
+        minimal=str(path),
+        repeat=shlex.join([*_target_words(tested), "--replay", str(path)]),
+        flaky={"failed": failure.failed, "of": failure.repetitions} if failure.is_flaky else None,
+    )
 
 
 def _target_words(tested: Tested) -> list[str]:
@@ -388,72 +364,6 @@ def _name(requirement: str) -> str:
 
 _SHRINK_SECONDS: Final = 10.0
 """The most seconds in all for making failures of fixed scenarios smaller."""
-
-
-@dataclass(frozen=True, slots=True)
-class Opening:
-    """How a target is opened.
-
-    Attributes:
-        target: A target, or what :func:`partstream_devtools.conformance.run` takes for one.
-        capabilities: What it can do, over what it says itself.
-        limits: The limits of time.
-        requirements: The name of the requirement set that counts.
-        protocol: The name of the protocol that it asks its upstream in; None for the default.
-        other_protocol: The name of another one, over which it has to bring the same parts; None for none.
-    """
-
-    target: object
-    capabilities: Capabilities | Mapping[str, Any] | None = None
-    limits: TimeLimits | None = None
-    requirements: str = LATEST
-    protocol: str | None = None
-    other_protocol: str | None = None
-
-    async def use(self, use: Callable[[Tested, Tested | None], Awaitable[GeneratedResults]]) -> Report:
-        """Opens the target, and reports what `use` makes of it.
-
-        Raises:
-            UnusableTargetError: The target cannot be started, or lists no model.
-            CallerError: An argument is invalid.
-        """
-        began, date = time.monotonic(), datetime.now(UTC).isoformat(timespec="seconds")
-        async with AsyncExitStack() as stack:
-            tested = await stack.enter_async_context(self.opened(self.protocol))
-            other = None
-            if self.other_protocol is not None:
-                other = await stack.enter_async_context(self.opened(self.other_protocol))
-                if other.session.upstream is None:
-                    raise CallerError(
-                        "other_protocol: got a target that asks no server of the kit, expected a sandwich"
-                    )
-            results = await use(tested, other)
-        return Report(
-            target=tested.target.description,
-            capabilities=tested.capabilities,
-            ways=tuple(sorted(way.value for way in tested.target.ways)),
-            checks=results.checks,
-            transcripts=results.transcripts,
-            contract=CONTRACT_VERSION,
-            requirements=self.requirements,
-            date=date,
-            seconds=time.monotonic() - began,
-            notes=(results.note,),
-        )
-
-    @asynccontextmanager
-    async def opened(self, protocol: str | None) -> AsyncGenerator[Tested, None]:
-        """Opens the target over a protocol.
-
-        Raises:
-            UnusableTargetError: It cannot be started, or lists no model.
-        """
-        # In a thread: a file may run an event loop of its own when it is loaded.
-        target = await run_in_thread(lambda: target_of(self.target, protocol), "partstream-load")
-        if target is self.target and protocol != self.protocol:
-            raise CallerError("other_protocol: got a target that is made already, expected a file, a module or a maker")
-        async with open_target(target, self.capabilities, self.limits, self.requirements) as tested:
-            yield tested
 
 
 async def search(opening: Opening, settings: FuzzSettings, folder: Path, redactor: Redactor | None = None) -> Report:
@@ -533,8 +443,12 @@ async def _minimal(
     seconds = max(until - time.monotonic(), 0.0)
     failure = await minimal_failure(tested, check.rule, exercise, exercised, seconds=seconds)
     path = write_failure(folder, tested, failure, redactor)
-    facts = {**facts_of_failure(tested, failure, path), "transcript": f"minimal-{check.rule}", "hints": check.hints}
-    return replace(check, **facts), failure.exercised.transcript
+    facts: dict[str, Any] = {
+        "scored": check.scored,
+        "duration_ms": check.duration_ms,
+        "transcript": f"minimal-{check.rule}",
+    }
+    return _result(tested, failure, path, scenario=check.scenario, **facts), failure.exercised.transcript
 
 
 # ---- The end of a run ----

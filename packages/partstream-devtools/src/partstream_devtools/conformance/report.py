@@ -26,7 +26,7 @@ from enum import IntEnum, StrEnum
 from importlib.resources import files
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
 from partstream._version import __version__
@@ -35,14 +35,11 @@ from partstream.codec.json_codec import JSONDecodeError, loads
 from partstream.codec.redaction import Redactor, secrets_in_header
 from partstream.codec.settings_files import loads_toml
 from partstream.errors import CallerError
-from partstream.lm.contract import RULES, Rule
+from partstream.lm.contract import RULES, Level
 from partstream.settings.row import SHORTEST_KEY
+from partstream_devtools.conformance.checks import HINTS, REQUIREMENTS, Breach
 from partstream_devtools.conformance.driver import Capabilities, TargetDescription
 from partstream_devtools.conformance.transcript import Transcript
-
-if TYPE_CHECKING:
-    from partstream_devtools.conformance.checks import Breach, Requirement
-
 
 # ---- Results ----
 
@@ -123,10 +120,41 @@ class CheckResult:
     hints: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, requirement: Requirement | Rule, scenario: str, verdict: Verdict, **facts: Any) -> CheckResult:
+    def of(cls, rule: str, scenario: str, verdict: Verdict, **facts: Any) -> CheckResult:
         """The result of the check of a requirement in a scenario, with the other fields of this class."""
-        level, check_id = requirement.level.value, f"{requirement.id}/{scenario}"
-        return cls(check_id, requirement.id, requirement.section, level, scenario, verdict, requirement.text, **facts)
+        requirement = REQUIREMENTS[rule]
+        if verdict in {Verdict.FAILED, Verdict.WARNING}:
+            facts["hints"] = HINTS[rule].causes
+        level, text = requirement.level.value, requirement.text
+        return cls(f"{rule}/{scenario}", rule, requirement.section, level, scenario, verdict, text, **facts)
+
+    @classmethod
+    def judged(
+        cls,
+        rule: str,
+        scenario: str,
+        found: Sequence[Breach],
+        *,
+        of_environment: Verdict = Verdict.UNTESTABLE,
+        **facts: Any,
+    ) -> CheckResult:
+        """The result by the findings against a requirement, of which it tells the first.
+
+        `of_environment` is the verdict where that one blames the environment.
+        """
+        if not found:
+            return cls.of(rule, scenario, Verdict.PASSED, **facts)
+        first = found[0]
+        verdict = Verdict.FAILED if REQUIREMENTS[rule].level is Level.MUST else Verdict.WARNING
+        told = {
+            "blame": Blame.ENVIRONMENT if first.is_environment else Blame.TARGET,
+            "got": first.detail,
+            "index": first.index,
+            "at_ms": first.at_ms,
+            "answer": first.answer,
+            "count": len(found),
+        }
+        return cls.of(rule, scenario, of_environment if first.is_environment else verdict, **(told | facts))
 
     @property
     def breaks(self) -> bool:
@@ -141,18 +169,6 @@ class CheckResult:
         said["duration_ms"] = round(self.duration_ms, 1)
         said["flaky"] = None if self.flaky is None else dict(self.flaky)
         return said
-
-
-def facts_of(finding: Breach, count: int) -> dict[str, Any]:
-    """The fields of a result that say where its requirement was broken, of `count` times."""
-    return {
-        "blame": Blame.ENVIRONMENT if finding.is_environment else Blame.TARGET,
-        "got": finding.detail,
-        "index": finding.index,
-        "at_ms": finding.at_ms,
-        "answer": finding.answer,
-        "count": count,
-    }
 
 
 # ---- Reports ----

@@ -8,14 +8,15 @@ combines what the target declares with what the information about its model says
 
 from __future__ import annotations
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+import time
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from partstream.codec.checks import dataclass
+from partstream.codec.checks import dataclass, replace
 from partstream.errors import CallerError
 from partstream.lm.cancellation import CancellationToken
 from partstream.lm.provider import (
@@ -34,6 +35,7 @@ from partstream_devtools.conformance import driver, parsing
 from partstream_devtools.conformance.checks import LATEST, Probe, load
 from partstream_devtools.conformance.scenarios import any_script, parser_scenarios
 from partstream_devtools.conformance.scripts import Script
+from partstream_devtools.conformance.transcript import Transcript
 from partstream_devtools.testing.upstream import ReplayUpstream
 
 # ---- Parsers ----
@@ -345,6 +347,8 @@ class BaseURLTarget:
 
 # ---- Opening a target ----
 
+_UPSTREAM_SHARE: Final = 0.2
+"""How long the kit waits for the scripted upstream to see that the target has left, as a share of the limit."""
 _NAME_ONE: Final = "if it has no list, name a model"
 
 
@@ -367,6 +371,29 @@ class Tested:
     way: driver.Provocation
     limits: driver.TimeLimits
     scored: frozenset[str]
+
+    async def converse(self, transcripts: Sequence[Transcript], request: driver.Request) -> None:
+        """Has the conversations of the transcripts at the same time, and records what comes.
+
+        They have one script; each has its prompt instead of that of the request. What the model server saw of all goes
+        into the first.
+        """
+        upstream, began = self.session.upstream, time.monotonic()
+        provider = self.session.provider(transcripts[0].script)
+        before = driver.last_number(upstream)
+
+        async def one(transcript: Transcript) -> None:
+            asked = replace(request, prompt=transcript.prompt)
+            transcript.answers = await driver.drive(
+                provider, self.model, asked, transcript.actions, self.limits, upstream
+            )
+
+        await asyncio.gather(*map(one, transcripts))
+        if upstream is not None:
+            # A target that leaves is seen a moment later; one that does not is what a check is there to find.
+            with suppress(TimeoutError):
+                await upstream.until(lambda: upstream.open_streams == 0, _UPSTREAM_SHARE * self.limits.answer_seconds)
+            transcripts[0].upstream = driver.upstream_replies(upstream, before, began)
 
     def has_declared(self, needs: Iterable[str]) -> bool:
         """Whether a scenario with these needs has to be provoked: the target has declared them itself."""
